@@ -186,7 +186,7 @@ def test_an_item_on_which_all_models_contradict_the_key_is_not_taken_for_an_ordi
     made = Choices(
         chosen, np.ones((4, 4), bool), np.zeros(4, int), np.full(4, 3), np.arange(4), np.arange(4)
     )
-    values = compute_features(made, made.keys).values
+    values = compute_features(made, made.keys)[0]
     assert values[:, 14].tolist() == [1, 0, 0, 1]
     assert values[:, 15].tolist() == [1, 0, 0, 1]
 

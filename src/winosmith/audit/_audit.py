@@ -502,10 +502,8 @@ def _make_finding(
         problem = part.problems.get(item)
         content = text.removeprefix(f"{place}: ")
         if problem is not None:
-            content = [
-                normalize_tokens(problem.sentence),
-                sorted(map(normalize_tokens, problem.options)),
-            ]
+            options = sorted(map(normalize_tokens, problem.options))
+            content = [normalize_tokens(problem.sentence), options]
     level: Level = "note" if rule in _NOTES else "warning"
     path = Path(place.path) if place else None
     if path and path.is_absolute() and path.is_relative_to(Path.cwd()):

@@ -262,8 +262,7 @@ def _compute_positions_p_value(items: Items, draws: int, seed: int) -> float:
     null = UniformKeys(items, columns, possible, [seed, MAX_FLAGGED + 1])
 
     def chi_square(keys: Floats) -> Floats:
-        found: Floats = ((keys - null.mean) ** 2 / null.mean).sum(axis=-1).round(_DIGITS)
-        return found
+        return np.asarray(((keys - null.mean) ** 2 / null.mean).sum(axis=-1).round(_DIGITS))
 
     drawn = chi_square(null.draw_scores(draws))
     return float((1 + (drawn >= chi_square(score_actual_keys(items, columns))).sum()) / (1 + draws))
@@ -271,8 +270,7 @@ def _compute_positions_p_value(items: Items, draws: int, seed: int) -> float:
 
 def _standardise(scores: Floats, mean: Floats, spread: Floats) -> Floats:
     varies = spread > 0
-    z: Floats = ((scores[..., varies] - mean[varies]) / spread[varies]).round(_DIGITS)
-    return z
+    return np.asarray(((scores[..., varies] - mean[varies]) / spread[varies]).round(_DIGITS))
 
 
 class _Round:
@@ -329,14 +327,12 @@ class _Round:
     @property
     def _exceedances(self) -> Ints:
         """Number of draws whose maximum z is at least the z of each cue, (cues,)."""
-        found: Ints = self.draws - np.searchsorted(np.sort(self._greatest), self.z)
-        return found
+        return np.asarray(self.draws - np.searchsorted(np.sort(self._greatest), self.z))
 
     @property
     def p(self) -> Floats:
         """The p-value of each cue, (cues,); 1 for cues that don't vary."""
-        p: Floats = (1 + self._exceedances) / (1 + self.draws)
-        return p
+        return np.asarray((1 + self._exceedances) / (1 + self.draws))
 
     @property
     def undecided(self) -> Bools:

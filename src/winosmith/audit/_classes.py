@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from statistics import median
 from typing import Literal
 
@@ -49,16 +50,13 @@ def make_class_cues(dataset: Dataset) -> tuple[Cue, ...]:
     labelled = [problem for problem in classes if problem.options == labels]
     texts = {problem.sentence: _split_premise_and_text(problem) for problem in labelled}
     what = "hypothesis" if any(premise for premise, _ in texts.values()) else "text"
-    return tuple(
-        Cue(
-            f"{label}, if the {what} {name}",
-            _make_label_scorer(at, labels, texts, has_feature),
-            "class",
-            needs,
-        )
-        for name, needs, has_feature in _make_features([*texts.values()])
-        for at, label in enumerate(labels)
-    )
+    cues = []
+    for name, needs, has_feature in _make_features([*texts.values()]):
+        having = {sentence for sentence, both in texts.items() if has_feature(*both)}
+        for at, label in enumerate(labels):
+            score = partial(_score_label, labels, having, at)
+            cues.append(Cue(f"{label}, if the {what} {name}", score, "class", needs))
+    return tuple(cues)
 
 
 def _split_premise_and_text(problem: Problem) -> tuple[Words, Words]:
@@ -94,16 +92,6 @@ def _compute_overlap(premise: Words, text: Words) -> float:
     return len(content & set(premise)) / len(content) if content else 1.0
 
 
-def _make_label_scorer(
-    index: int,
-    labels: Words,
-    texts: dict[str, tuple[Words, Words]],
-    has_feature: Callable[[Words, Words], bool],
-) -> Callable[[View], Sequence[float]]:
-    having = {sentence for sentence, both in texts.items() if has_feature(*both)}
-
-    def score(view: View) -> list[float]:
-        applies = view.options == labels and view.question in having
-        return [float(applies and option == index) for option in range(len(view.options))]
-
-    return score
+def _score_label(labels: Words, having: set[str], index: int, view: View) -> list[float]:
+    applies = view.options == labels and view.question in having
+    return [float(applies and option == index) for option in range(len(view.options))]

@@ -15,7 +15,7 @@ from functools import cached_property
 from itertools import chain
 from math import log
 from sys import intern
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -213,31 +213,31 @@ def is_negation(word: str) -> bool:
     return word in NEGATIONS or word.endswith(("n't", "n’t"))
 
 
+def _score_each(score: Callable[[str], float]) -> Callable[[View], list[float]]:
+    return lambda view: [float(score(option)) for option in view.options]
+
+
 def _make_pattern_scorer(pattern: re.Pattern[str]) -> Callable[[View], list[float]]:
-    return lambda view: [float(bool(pattern.search(option))) for option in view.options]
+    return _score_each(lambda option: pattern.search(option) is not None)
 
 
-def _rank_numbers(numbers: Sequence[float | None]) -> list[int] | None:
-    """Return the rank of each number, shared by ties; None if an option has no number."""
-    given = [number for number in numbers if number is not None]
-    if len(given) < len(numbers):
-        return None
-    ranks = {number: rank for rank, number in enumerate(sorted(set(given)))}
-    return [ranks[number] for number in given]
+def _count_wholes(view: View) -> list[float]:
+    return [float(view.corpus.wholes[words]) for words in view.words]
 
 
-def _make_number_scorer(sign: float) -> Callable[[View], list[float]]:
-    def score(view: View) -> list[float]:
-        ranks = _rank_numbers(view.numbers)
-        return [sign * rank for rank in ranks or [0] * len(view.options)]
+def _rank(values: Sequence[Any]) -> list[int]:
+    """Return the rank of each value, shared by ties."""
+    ranks = {value: rank for rank, value in enumerate(sorted(set(values)))}
+    return [ranks[value] for value in values]
 
-    return score
+
+def _rank_numbers(view: View) -> list[int]:
+    """Return the rank of each option's number; all are 0 if an option has no number."""
+    return [0] * len(view.options) if None in view.numbers else _rank(view.numbers)
 
 
 def _score_middle_number(view: View) -> list[float]:
-    ranks = _rank_numbers(view.numbers)
-    if ranks is None or max(ranks) < 2:
-        return [0.0] * len(view.options)
+    ranks = _rank_numbers(view)
     return [-abs(rank - max(ranks) / 2) for rank in ranks]
 
 
@@ -254,13 +254,8 @@ def _score_first_word(view: View) -> list[float]:
     return [float(firsts[words[0]]) if words else 0.0 for words in view.words]
 
 
-def _make_alphabet_scorer(sign: float) -> Callable[[View], list[float]]:
-    def score(view: View) -> list[float]:
-        texts = [" ".join(words) for words in view.words]
-        ranks = {text: rank for rank, text in enumerate(sorted(set(texts)))}
-        return [sign * ranks[text] for text in texts]
-
-    return score
+def _rank_texts(view: View) -> list[int]:
+    return _rank([" ".join(words) for words in view.words])
 
 
 def _make_position_scorer(position: int) -> Callable[[View], list[float]]:
@@ -322,17 +317,11 @@ CUES: tuple[Cue, ...] = (
     Cue("the rarest word", lambda v: [max(rare, default=0.0) for rare in v.rarity]),
     Cue("the rarest words, on average", lambda v: [_mean(rare) for rare in v.rarity]),
     Cue("the commonest words, on average", lambda v: _negate(_mean(rare) for rare in v.rarity)),
-    Cue(
-        "an option that the set has often",
-        lambda v: [float(v.corpus.wholes[words]) for words in v.words],
-    ),
-    Cue(
-        "an option that the set has seldom",
-        lambda v: [-float(v.corpus.wholes[words]) for words in v.words],
-    ),
+    Cue("an option that the set has often", _count_wholes),
+    Cue("an option that the set has seldom", lambda v: _negate(_count_wholes(v))),
     Cue("a number", lambda v: [float(n is not None) for n in v.numbers], needs="any"),
-    Cue("the largest number", _make_number_scorer(1.0), needs="any"),
-    Cue("the smallest number", _make_number_scorer(-1.0), needs="any"),
+    Cue("the largest number", _rank_numbers, needs="any"),
+    Cue("the smallest number", lambda v: _negate(_rank_numbers(v)), needs="any"),
     Cue("a number in the middle", _score_middle_number, needs="any"),
     Cue("a negation", lambda v: v.negations, needs="latin"),
     Cue("no negation", lambda v: _negate(v.negations), needs="latin"),
@@ -342,12 +331,8 @@ CUES: tuple[Cue, ...] = (
     Cue("all of the above", _make_pattern_scorer(ALL), needs="latin"),
     Cue("none of the above", _make_pattern_scorer(NONE), needs="latin"),
     Cue("several of the others (both A and B)", _make_pattern_scorer(SEVERAL), needs="latin"),
-    Cue(
-        "a full stop at its end",
-        lambda v: [float(o.rstrip().endswith(".")) for o in v.options],
-        needs="any",
-    ),
-    Cue("a comma", lambda v: [float("," in o) for o in v.options], needs="any"),
+    Cue("a full stop at its end", _score_each(lambda o: o.rstrip().endswith(".")), needs="any"),
+    Cue("a comma", _score_each(lambda o: "," in o), needs="any"),
     Cue(
         "brackets or quotation marks",
         _make_pattern_scorer(re.compile(r"[()\[\]{}\"“”«»]")),
@@ -355,17 +340,13 @@ CUES: tuple[Cue, ...] = (
     ),
     Cue(
         "a capital at its beginning",
-        lambda v: [float(o.lstrip()[:1].isupper()) for o in v.options],
+        _score_each(lambda o: o.lstrip()[:1].isupper()),
         needs="any",
     ),
-    Cue(
-        "the most capitals",
-        lambda v: [float(sum(map(str.isupper, o))) for o in v.options],
-        needs="any",
-    ),
+    Cue("the most capitals", _score_each(lambda o: sum(map(str.isupper, o))), needs="any"),
     Cue("fits a or an at the question's end", _score_article, needs="latin"),
-    Cue("the first by the alphabet", _make_alphabet_scorer(-1.0)),
-    Cue("the last by the alphabet", _make_alphabet_scorer(1.0)),
+    Cue("the first by the alphabet", lambda v: _negate(_rank_texts(v))),
+    Cue("the last by the alphabet", _rank_texts),
 )
 """The default cues: flaws that test-wise people exploit (Millman, Bishop and Ebel 1965; Haladyna,
 Downing and Rodriguez 2002), and artifacts since found in published data sets."""
@@ -384,6 +365,14 @@ POSITIONS: tuple[Cue, ...] = tuple(
 """Cues for the positions after the fourth, up to the maximum number of options."""
 
 
+_SCRIPTS = {
+    "any": {"latin", "spaced", "unspaced"},
+    "words": {"latin", "spaced"},
+    "latin": {"latin"},
+}
+"""Scripts that a cue can read, by its `needs`."""
+
+
 def count_ties(cue: Cue, views: Sequence[View]) -> Ties:
     """Return the number of tied options for each selected option, (options,).
 
@@ -393,8 +382,7 @@ def count_ties(cue: Cue, views: Sequence[View]) -> Ties:
     Raises:
         DataError: the number of scores is not the number of options, or a score is not finite.
     """
-    scripts = {"any": ("latin", "spaced", "unspaced"), "words": ("latin", "spaced")}
-    read = scripts.get(cue.needs, ("latin",))
+    read = _SCRIPTS[cue.needs]
     scores = [
         cue.score(view) if view.script in read else [0.0] * len(view.options) for view in views
     ]
@@ -410,11 +398,9 @@ def count_ties(cue: Cue, views: Sequence[View]) -> Ties:
         raise DataError(f"the cue {cue.name!r} returned a score that is not a finite number")
     starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
     best = flat == np.repeat(np.maximum.reduceat(flat, starts), counts)
-    ties: Ties = best * np.repeat(np.add.reduceat(best.astype(np.uint8), starts), counts)
-    return ties
+    return np.asarray(best * np.repeat(np.add.reduceat(best.astype(np.uint8), starts), counts))
 
 
 def can_read(cue: Cue, scripts: Collection[Writing]) -> bool:
     """Return whether a cue can read any item in these scripts."""
-    readable = {"latin"} if cue.needs == "latin" else {"latin", "spaced"}
-    return cue.needs == "any" or not readable.isdisjoint(scripts)
+    return not _SCRIPTS[cue.needs].isdisjoint(scripts)

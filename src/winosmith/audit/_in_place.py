@@ -361,11 +361,11 @@ def _make_shuffled_file(
 
 
 @cache
-def _compute_chance_limit(counts: tuple[int, ...], draws: int = 2000) -> int:
+def _compute_chance_limit(counts: tuple[int, ...]) -> int:
     """Return the number of keys at one position that 95 of 100 random files don't exceed."""
     if not counts:
         return 0
-    drawn = np.random.default_rng(0).random((draws, len(counts))) * np.array(counts)
+    drawn = np.random.default_rng(0).random((2000, len(counts))) * np.array(counts)
     places = drawn.astype(int)
     most = np.max([(places == at).sum(axis=1) for at in range(max(counts))], axis=0)
     return int(np.quantile(most, 0.95, method="inverted_cdf"))
@@ -445,11 +445,9 @@ def _plan_edits(
             if item.problem.answer is not None and not kinds and not item.located.flagged:
                 raise ProblemError("its answer column was not found")
             order = draw_order(item.problem, seed)
-            edits[place.path] += [
-                *_move_options(item.located, order, item.text),
-                *_edit_keys(item, order, kinds),
-                *_edit_letters(item, order, kinds),
-            ]
+            if moves := [*_move_options(item.located, order, item.text)]:
+                others = [*_edit_keys(item, order, kinds), *_edit_letters(item, order, kinds)]
+                edits[place.path] += [*moves, *others]
         except InputError as error:
             unchanged[place] = str(error)
     return edits, kinds
@@ -561,7 +559,8 @@ def _find_keys(items: Iterable[_LocatedItem], columns: formats.Columns | None) -
     fits: dict[str, set[str]] = {}
     for problem, record, located, _ in items:
         for name, value in _iter_other_values(record, located):
-            if problem.answer is None or not _can_be_key(name, columns):
+            is_named = formats.is_answer_name(name) or (columns and name == columns.answer)
+            if problem.answer is None or not is_named:
                 continue
             read = _interpret_key(value, problem, located)
             if read or value.value not in (None, ""):
@@ -572,10 +571,6 @@ def _find_keys(items: Iterable[_LocatedItem], columns: formats.Columns | None) -
 
 _ORDER = ("label", "text", "letter", "0", "1")
 """Kinds of keys; if several kinds fit all items, the first is used."""
-
-
-def _can_be_key(name: str, columns: formats.Columns | None) -> bool:
-    return formats.is_answer_name(name) or (columns is not None and name == columns.answer)
 
 
 def _iter_other_values(record: Value, located: _LocatedOptions) -> Iterator[tuple[str, Value]]:
@@ -602,17 +597,14 @@ def _edit_keys(
         kind = kinds.get(name)
         if value.value in (None, ""):
             continue
-        if kind is None:
-            if [*order] != [*range(len(order))] and _can_name_option(name, value, problem, located):
-                raise ProblemError(f"its {name!r} may contain the key")
+        if kind is None and _can_name_option(name, value, problem, located):
+            raise ProblemError(f"its {name!r} may contain the key")
+        if kind is None or new == old:
             continue
         raw = text[value.start : value.end]
-        sign = formats.PREFIX.match(str(value.value)) if kind == "text" else None
-        if new == old:
-            continue
         if kind == "text":
-            plain = formats.tidy(str(value.value)) == formats.tidy(problem.options[old])
-            if sign and not plain:
+            sign = formats.PREFIX.match(str(value.value))
+            if sign and formats.tidy(str(value.value)) != formats.tidy(problem.options[old]):
                 at = value.start + text.startswith(('"', "'"), value.start)
                 if not text.startswith(sign[0], at):
                     raise ProblemError(f"its {name!r} can't be changed")
@@ -663,8 +655,6 @@ def _edit_letters(
 ) -> Iterator[Edit]:
     """Yield the edits of letters that refer to options in other texts, such as explanations."""
     problem, record, located, text = item
-    if [*order] == [*range(len(order))]:
-        return
     if any(_has_value_per_option(value, problem, located) for value in record.walk()):
         raise ProblemError("another list has one value per option")
     for value in record.walk():

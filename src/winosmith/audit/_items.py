@@ -81,14 +81,8 @@ class Items(Result):
         block_of = {row: at for at, rows in enumerate(_find_blocks(dataset)) for row in rows}
 
         def sort_key(row: int) -> tuple[object, ...]:
-            problem = dataset[row]
-            key = texts[row][_get_key_or_minus_one(problem)]
-            return (
-                tuple(sorted(texts[row])),
-                normalize_tokens(problem.sentence),
-                key,
-                problem.sentence,
-            )
+            sentence, key = dataset[row].sentence, texts[row][dataset[row].answer or 0]
+            return tuple(sorted(texts[row])), normalize_tokens(sentence), key, sentence
 
         order = sorted(answered, key=sort_key)
         first: dict[int, int] = {}
@@ -102,7 +96,7 @@ class Items(Result):
         return cls(
             tuple(dataset[row] for row in order),
             np.array(order),
-            np.array([_get_key_or_minus_one(dataset[row]) for row in order]),
+            np.array([dataset[row].answer for row in order]),
             tuple(texts[row] for row in order),
             np.array([first[block_of[row]] for row in order]),
             np.array(units)[along],
@@ -185,8 +179,7 @@ class Items(Result):
     @cached_property
     def weights(self) -> Floats:
         """Training weight of each item, (n,): an item and its copies have a total weight of 1."""
-        weights: Floats = 1 / np.bincount(self.originals)[self.originals]
-        return weights
+        return np.asarray(1 / np.bincount(self.originals)[self.originals])
 
     @cached_property
     def chance(self) -> float:
@@ -270,8 +263,8 @@ class Items(Result):
             DataError: a cue gives invalid scores.
         """
         options = int(self.counts.sum())
-        missing = {id(cue): (cue, np.empty(options, np.uint8)) for cue in cues}
-        missing = {at: one for at, one in missing.items() if at not in self._cached_ties}
+        new = {id(cue): cue for cue in cues if id(cue) not in self._cached_ties}
+        missing = {at: (cue, np.empty(options, np.uint8)) for at, cue in new.items()}
         for first in range(0, len(self) if missing else 0, _AT_ONCE):
             views, start = [*self.iter_views(first, first + _AT_ONCE)], int(self.starts[first])
             for cue, ties in missing.values():
@@ -393,10 +386,6 @@ def has_unfilled_field(problem: Problem) -> bool:
     )
 
 
-def _get_key_or_minus_one(problem: Problem) -> int:
-    return -1 if problem.answer is None else problem.answer
-
-
 def get_key_text(problem: Problem) -> str:
     """Return the text of an item's key; "" if it has no key."""
     return "" if problem.answer is None else problem.options[problem.answer]
@@ -409,6 +398,12 @@ def normalise_options(problem: Problem) -> tuple[str, ...]:
         if len({*texts}) == len(texts):
             return texts
     return tuple(f"{at} {text}" for at, text in enumerate(problem.options))
+
+
+def split_ties(scores: Floats, starts: Ints, counts: Ints, tolerance: float = 0.0) -> Floats:
+    """Return 1 / n for the n options that tie for an item's highest score, otherwise 0."""
+    best = scores >= np.repeat(np.maximum.reduceat(scores, starts), counts) - tolerance
+    return np.asarray(best / np.repeat(np.add.reduceat(best.astype(float), starts), counts))
 
 
 def make_reporter(step: Step, title: str, total: int, unit: str) -> ReportDone:

@@ -177,8 +177,7 @@ class Choices:
     @cached_property
     def weights(self) -> Floats:
         """Weight of each item, (n,): an item and its copies have a total weight of 1."""
-        weights: Floats = 1 / np.bincount(self.copy_of)[self.copy_of]
-        return weights
+        return np.asarray(1 / np.bincount(self.copy_of)[self.copy_of])
 
     @cached_property
     def chance(self) -> float:
@@ -204,18 +203,15 @@ class Choices:
 
         def exclude_own_block(values: Floats) -> Floats:
             own = np.bincount(flat.ravel(), values.ravel(), len(values) * blocks)
-            others: Floats = values.sum(axis=1, keepdims=True) - own[flat]
-            return others
+            return np.asarray(values.sum(axis=1, keepdims=True) - own[flat])
 
-        ability: Floats = (exclude_own_block(right) + 1) / (exclude_own_block(asked) + 2)
-        return ability
+        return (exclude_own_block(right) + 1) / (exclude_own_block(asked) + 2)
 
     def sum_by_option(self, values: Floats) -> Floats:
         """Return the sum of the values of the models that chose each option, (n, most options)."""
         shape = len(self.keys), int(self.counts.max())
-        sums: Floats = np.zeros(shape[0] * shape[1])
-        sums += np.bincount(self.vote_positions, values[self.chosen >= 0], len(sums))
-        return sums.reshape(shape)
+        flat = np.bincount(self.vote_positions, values[self.chosen >= 0], shape[0] * shape[1])
+        return np.asarray(flat, np.float64).reshape(shape)
 
 
 def find_training_obstacle(choices: Choices) -> str:
@@ -266,7 +262,7 @@ def rank_items(choices: Choices, seed: int) -> PlantedKeys:
         for visibility in VISIBILITIES
     )
     seen, beyond, agreed = found["random"]
-    agreement = compute_features(choices, choices.keys).values[:, 1]
+    agreement = compute_features(choices, choices.keys)[0][:, 1]
     weights = choices.weights
     scores = (seen - np.log(_compute_fraction(agreement, weights, agreement))) / 2
     planted = -np.log(beyond.mean(axis=1) * _compute_fraction(agreement, weights, agreed)) / 2
@@ -279,8 +275,7 @@ def _compute_fraction(values: Floats, weights: Floats, limits: Floats) -> Floats
     """Compute the weighted fraction of values that reach each limit."""
     levels, place = np.unique(np.round(values, 9), return_inverse=True)
     above = np.append(np.bincount(place, weights)[::-1].cumsum()[::-1], weights.min())
-    found: Floats = above[np.searchsorted(levels, np.round(limits, 9))] / weights.sum()
-    return found
+    return np.asarray(above[np.searchsorted(levels, np.round(limits, 9))] / weights.sum())
 
 
 def bound_wrong_keys(beyond: Floats, blocks: int, visibility: float) -> int | None:
@@ -337,7 +332,7 @@ def _choose_planted_keys(
     np.maximum.at(highest, block, priority)
     other = (keys + 1 + (shift * (choices.counts - 1)).astype(int)) % choices.counts
     if kind == "attractive":
-        other = compute_features(choices, keys).other
+        _, other = compute_features(choices, keys)
     return (priority == highest[block]) & (draw_of >= 0), draw_of, other
 
 
@@ -355,7 +350,7 @@ def _cross_fit(
     planted, draw_of, other = _choose_planted_keys(choices, kind, rng)
     draws = int(draw_of.max()) + 1
     seen = np.stack([
-        compute_features(choices, np.where(planted & (draw_of == draw), other, keys)).values
+        compute_features(choices, np.where(planted & (draw_of == draw), other, keys))[0]
         for draw in range(draws)
     ])  # fmt: skip
     item = np.flatnonzero(planted)
@@ -419,21 +414,8 @@ def _compare_within_draws(
     return -ranks.sum(axis=0) / (~changed).sum(axis=0), beyond
 
 
-@dataclass(frozen=True)
-class Features:
-    """Features of models' choices in each item, given the keys.
-
-    Attributes:
-        values: (n, 16) the features; see `compute_features`.
-        other: (n,) the most attractive option that is not the key.
-    """
-
-    values: Floats
-    other: Ints
-
-
-def compute_features(choices: Choices, keys: Ints) -> Features:
-    """Compute the features of items with the given keys.
+def compute_features(choices: Choices, keys: Ints) -> tuple[Floats, Ints]:
+    """Compute the features of models' choices in each item, given the keys.
 
     A model's weight is its accuracy on the items of other blocks, above chance. The features are:
     the weight of the models that chose the key, the most attractive other option, and the next one,
@@ -445,6 +427,9 @@ def compute_features(choices: Choices, keys: Ints) -> Features:
     options; the fraction of models that chose an option; whether no model chose the key; whether
     all chose the other option. (In these two cases, an undefined correlation is set to 0; without
     these features, the classifier would treat an item on which all models agree as ordinary.)
+
+    Returns:
+        (n, 16) the features, and (n,) the most attractive option that is not the key.
     """
     rows, counts, voted = np.arange(len(keys)), choices.counts, choices.chosen >= 0
     ability = choices.compute_ability(keys)
@@ -495,12 +480,11 @@ def compute_features(choices: Choices, keys: Ints) -> Features:
         votes[rows, keys] == 0,
         (votes[rows, other] == number) & (number > 0),
     ]
-    return Features(np.column_stack(values), other)
+    return np.column_stack(values), other
 
 
 def _normalise(totals: Floats) -> Floats:
-    fractions: Floats = totals / np.maximum(totals.sum(axis=1, keepdims=True), 1e-12)
-    return fractions
+    return np.asarray(totals / np.maximum(totals.sum(axis=1, keepdims=True), 1e-12))
 
 
 def fit_ridge(values: Floats, is_planted: Floats, weights: Floats, start: Floats) -> Floats:

@@ -175,14 +175,7 @@ def fit_probes(
     options = _embed_texts(embedder, [text for p in items.problems for text in p.options])
     questions = _embed_texts(embedder, [problem.sentence for problem in items.problems])
     return tuple(
-        _fit_vector_probe(
-            items,
-            sees,
-            _stack_rows(items, sees, options, questions),
-            draws,
-            seed,
-            make_reporter(at),
-        )
+        _fit_vector_probe(items, sees, options, questions, draws, seed, make_reporter(at))
         for at, sees in enumerate(SEEN)
     )
 
@@ -279,9 +272,10 @@ def _stack_rows(items: Items, sees: str, options: Singles, questions: Singles) -
 
 
 def _fit_vector_probe(
-    items: Items, sees: str, rows: Singles, draws: int, seed: int, report_done: ReportDone
-) -> Probe:
-    firsts = items.originals
+    items: Items, sees: str, options: Singles, questions: Singles, draws: int, seed: int,
+    report_done: ReportDone,
+) -> Probe:  # fmt: skip
+    rows, firsts = _stack_rows(items, sees, options, questions), items.originals
     first = np.unique(firsts)
     learnt = np.flatnonzero(np.repeat(firsts == np.arange(len(items)), items.counts))
     starts = np.searchsorted(learnt, items.starts[first])
@@ -347,10 +341,7 @@ def _pack_codes(kind: int, first: Ints, second: Ints | int = 0) -> Ints:
 def _iter_option_features(view: View, numbers: _WordNumbers) -> Iterator[Ints]:
     for option in view.options:
         words = numbers.encode(["^", *_split_words(view, option), "$"])
-        alone, pairs = (
-            _pack_codes(_WORD, words[1:-1]),
-            _pack_codes(_NEXT, words[:-1], words[1:]),
-        )
+        alone, pairs = _pack_codes(_WORD, words[1:-1]), _pack_codes(_NEXT, words[:-1], words[1:])
         yield np.unique(np.concatenate([alone, pairs]))
 
 
@@ -424,12 +415,11 @@ def _partition_positions(codes: Ints) -> Iterator[Ints]:
     """Yield positions in parts, so that all positions of a feature are in the same part."""
     parts = 1 + 2 * (len(codes) // (2 * _SORTED))  # odd: the last bits are the kind
     for part in range(parts):
-        yield np.concatenate(
-            [
-                first + np.flatnonzero(codes[first : first + _SORTED] % parts == part)
-                for first in range(0, len(codes), _SORTED)
-            ]
-        )
+        found = [
+            first + np.flatnonzero(codes[first : first + _SORTED] % parts == part)
+            for first in range(0, len(codes), _SORTED)
+        ]
+        yield np.concatenate(found)
 
 
 def _unpack_code(code: int, words: Sequence[str]) -> str:
@@ -442,8 +432,7 @@ def _unpack_code(code: int, words: Sequence[str]) -> str:
 
 def _assign_folds(items: Items, seed: int) -> Ints:
     dealt = np.random.default_rng([seed, 2]).permutation(items.block_count) % _FOLDS
-    folds: Ints = dealt[items.block]
-    return folds
+    return np.asarray(dealt[items.block])
 
 
 def cross_fit_scores(
@@ -502,8 +491,7 @@ def _fit_weights(totals: Floats, expected: Floats, correct: Floats) -> Floats:
     found = correct + _SMOOTHING * chance
     found /= totals[:, None] + _SMOOTHING - found
     found *= (1 - chance) / chance
-    weights: Floats = np.log(found, out=found)
-    return weights
+    return np.asarray(np.log(found, out=found))
 
 
 def _compute_accuracy(items: Items, scores: Floats, keys: Ints) -> Floats:

@@ -18,7 +18,7 @@ import numpy as np
 from winosmith.audit._audit import MIN_BLOCKS
 from winosmith.audit._battery import LEVEL
 from winosmith.audit._cues import CUES, Cue
-from winosmith.audit._items import SHARES, Bools, Floats, Ints, Items
+from winosmith.audit._items import SHARES, Bools, Floats, Ints, Items, split_ties
 from winosmith.audit._probes import cross_fit_scores, extract_features
 from winosmith.errors import DataError
 from winosmith.parallel import use_one_thread
@@ -154,9 +154,7 @@ def bound_accuracies(
         stays[asked] = kept[asked]
         with use_one_thread():
             scores = cross_fit_scores(items, matrix, np.where(learnt, kept, 0.0), seed)
-        best = scores == np.repeat(np.maximum.reduceat(scores, items.starts), items.counts)
-        tied = np.add.reduceat(best.astype(float), items.starts)
-        shares = best / np.repeat(tied, items.counts)
+        shares = split_ties(scores, items.starts, items.counts)
         words[asked] = _compute_excess_scores(items, shares[:, None])[asked, 0]
     if len(np.unique(items.block[stays > 0])) < MIN_BLOCKS or stays.sum() < MIN_BLOCKS:
         return Proof((), float(stays.sum()))
@@ -188,8 +186,8 @@ def require_enough_blocks(blocks: int, items: str = "the items") -> None:
 
 
 def _compute_excess_scores(items: Items, scores: Floats) -> Floats:
-    earned: Floats = scores[items.find_correct_options(items.unit_key)] - 1 / items.counts[:, None]
-    return earned
+    own = items.find_correct_options(items.unit_key)
+    return np.asarray(scores[own] - 1 / items.counts[:, None])
 
 
 def _compute_bounds(

@@ -341,12 +341,8 @@ def thin(prepared: PreparedSet, step: Step, memo: Memo) -> Repair:
     Raises:
         DataError: less than the fraction `least_kept` of the items would be kept.
     """
-    data, dealt, items, seed = (
-        prepared.data,
-        prepared.dealt,
-        prepared.items,
-        prepared.plan.settings.seed,
-    )
+    data, dealt, items = prepared.data, prepared.dealt, prepared.items
+    seed = prepared.plan.settings.seed
     gone, rows = dict(prepared.gone), [*dealt]
     fixed = np.array([row in prepared.fixed for row in rows])[items.rows]
     thinning = Thinning(items, fixed, prepared.plan)
@@ -417,10 +413,10 @@ def _explain_doubts(
 ) -> dict[int, tuple[str, str]]:
     reasons = {}
     for one in doubts.set_aside:
-        problem = data[row := data.row(one.id)]
+        other, key = one.get_key_texts(data[row := data.row(one.id)])
         reason = (
-            f"{one.models} models choose “{one.proposed_key(problem)}”, but its key is "
-            f"“{_items.get_key_text(problem)}” (agreement {percent(one.agreement, 0)})"
+            f"{one.models} models choose “{other}”, but its key is “{key}” "
+            f"(agreement {percent(one.agreement, 0)})"
         )
         reasons[row] = (SET_ASIDE, reason)
     twins = {twin: data[row].id for row in reasons if (twin := data[row].twin_id)}
@@ -545,11 +541,11 @@ class Thinning:
         flagged = score_cues(part, self.plan.cues, draws=how.draws, seed=how.seed).flagged
         cues = tuple(found.cue for found in flagged if found.cue in self.cue_scores)
         places = any(found.about == "position" for found in flagged)
-        words = how.probe_draws > 0 and has_enough_blocks(part)
-        words = (
-            words and fit_probe(part, "options", draws=how.probe_draws, seed=how.seed).p <= LEVEL
-        )
-        return self.fit(training, cues, places, bool(words))
+        words = False
+        if how.probe_draws and has_enough_blocks(part):
+            probe = fit_probe(part, "options", draws=how.probe_draws, seed=how.seed)
+            words = probe.p <= LEVEL
+        return self.fit(training, cues, places, words)
 
     def fit(self, rows: Bools, cues: tuple[str, ...], positions: bool, words: bool) -> LearntRules:
         """Fit the posterior of the given rules to some of the items, in whole blocks."""
@@ -571,22 +567,16 @@ class Thinning:
                     )
                 )
             units = rows[items.unit_firsts]
-            options = _Units.from_items(items)
+            options = _Units(items)
             log_posterior = options.compute_log_posterior(
-                options.compute_mean_scores(np.column_stack(columns)), units
+                options.compute_mean_scores(columns), units
             )
             balanced = [*self.cue_scores.values(), *self.position_scores]
-            entries = np.column_stack(
-                [
-                    options.compute_mean_scores(np.column_stack(balanced)),
-                    options.compute_top_shares(log_posterior),
-                    log_posterior,
-                ]
-            )
-            is_flagged = [name in cues for name in self.cue_scores] + [True] * len(
-                self.position_scores
-            )
-            penalty = np.where([*is_flagged, True, True], _FLAGGED, _OTHERS)
+            top = _items.split_ties(log_posterior, options.starts, items.unit_counts, 1e-9)
+            entries = np.column_stack([options.compute_mean_scores(balanced), top, log_posterior])
+            is_flagged = [name in cues for name in self.cue_scores]
+            is_flagged += [True] * (len(self.position_scores) + 2)
+            penalty = np.where(is_flagged, _FLAGGED, _OTHERS)
             stays = _fit_probabilities(
                 options.subtract_means(entries), options.keys[units], penalty
             )
@@ -648,59 +638,43 @@ class Thinning:
         )
 
 
-@dataclass(frozen=True)
 class _Units:
     """Units with a row for each possible position of their key.
 
     Attributes:
-        items: the items of the units.
         exists: (units, most options) whether a position exists.
         starts: (units,) the first row of each unit.
         keys: (units,) the row of each unit's key.
     """
 
-    items: Items
-    exists: Bools
-    starts: Ints
-    keys: Ints
+    def __init__(self, items: Items):
+        self._items, counts = items, items.unit_counts
+        self.exists = np.arange(int(counts.max())) < counts[:, None]
+        self.starts = np.cumsum(counts) - counts
+        self.keys = self.starts + items.unit_key
 
-    @classmethod
-    def from_items(cls, items: Items) -> _Units:
-        counts = items.unit_counts
-        starts = np.cumsum(counts) - counts
-        there = np.arange(int(counts.max())) < counts[:, None]
-        return cls(items, there, starts, starts + items.unit_key)
-
-    def compute_mean_scores(self, columns: Floats) -> Floats:
+    def compute_mean_scores(self, columns: Sequence[Floats]) -> Floats:
         """Return the mean score of a unit's items for each position of the key, (rows, columns)."""
-        sizes = np.bincount(self.items.unit)[:, None, None]
-        return np.asarray((self.items.compute_unit_scores(columns) / sizes)[self.exists])
+        sizes = np.bincount(self._items.unit)[:, None, None]
+        scores = self._items.compute_unit_scores(np.column_stack(columns))
+        return np.asarray((scores / sizes)[self.exists])
 
     def compute_log_posterior(self, rows: Floats, training: Bools) -> Floats:
         """Return each row's log probability under a conditional logit of the training units."""
-        counts = self.items.unit_counts
+        counts = self._items.unit_counts
         turns = np.zeros((len(rows), 1), np.float32)
         turns[self.keys] = 1
         logit = Logit(rows.astype(np.float32), C=1.0, starts=self.starts)
         z = rows @ logit.fit(training[:, None].astype(np.float32), turns)[:, 0]
         z -= np.repeat(np.maximum.reduceat(z, self.starts), counts)
         total = np.log(np.add.reduceat(np.exp(z), self.starts))
-        found: Floats = z - np.repeat(total, counts)
-        return found
-
-    def compute_top_shares(self, scores: Floats) -> Floats:
-        """Return 1 / n for the n rows that tie for their unit's highest score, else 0."""
-        counts = self.items.unit_counts
-        best = scores >= np.repeat(np.maximum.reduceat(scores, self.starts), counts) - 1e-9
-        shares: Floats = best / np.repeat(np.add.reduceat(best.astype(float), self.starts), counts)
-        return shares
+        return np.asarray(z - np.repeat(total, counts))
 
     def subtract_means(self, rows: Floats) -> Floats:
         """Subtract the mean of a unit's rows from each of its rows, (rows, columns)."""
-        counts = self.items.unit_counts
+        counts = self._items.unit_counts
         means = np.add.reduceat(rows, self.starts, axis=0) / counts[:, None]
-        found: Floats = rows - np.repeat(means, counts, axis=0)
-        return found
+        return np.asarray(rows - np.repeat(means, counts, axis=0))
 
 
 def _fit_probabilities(deviations: Floats, training: Ints, penalty: Floats) -> Floats:
@@ -721,8 +695,7 @@ def _fit_probabilities(deviations: Floats, training: Ints, penalty: Floats) -> F
 
     found = minimize(loss, np.zeros(seen.shape[1]), jac=True, method="L-BFGS-B",
                      options={"maxiter": 1000, "gtol": 1e-7, "ftol": 1e-12})  # fmt: skip
-    stays: Floats = expit(_STAYS - deviations @ found.x).round(9)
-    return stays
+    return np.asarray(expit(_STAYS - deviations @ found.x).round(9))
 
 
 def _compare_cues(data: Dataset, result: Dataset, cues: Sequence[Cue]) -> tuple[CueChange, ...]:

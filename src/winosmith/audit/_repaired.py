@@ -16,7 +16,7 @@ import numpy as np
 
 from winosmith import formats, report
 from winosmith.audit._battery import DRAWN
-from winosmith.audit._items import Step, get_key_text
+from winosmith.audit._items import Step
 from winosmith.audit._proof import LIMIT, WORDS, Bound
 from winosmith.audit._repair import LearntRules, Memo, PreparedSet, Repair, RepairPlan, repair, thin
 from winosmith.audit._wrong_keys import MOST_SET_ASIDE, select_answers
@@ -246,19 +246,14 @@ def _make_model_tables(repaired: Repair) -> Iterator[report.Table]:
         return
     came = repaired.filtered.input()
     listed = [(one, came[came.row(one.id)]) for one in found.set_aside[:_LISTED]]
+    rows: list[list[report.Value]] = [
+        [one.id, report.percent(one.agreement, 0), one.models, *one.get_key_texts(problem)]
+        for one, problem in listed
+    ]
     yield report.Table(
         "Items set aside",
         ["item", report.Column("agreement", numeric=True), "models", "their option", "key"],
-        [
-            [
-                one.id,
-                report.percent(one.agreement, 0),
-                one.models,
-                one.proposed_key(problem),
-                get_key_text(problem),
-            ]
-            for one, problem in listed
-        ],
+        rows,
         note="Agreement: the weight of the models that chose this option, as a fraction of the "
         "weight of all that answered. A model's weight is its accuracy above chance.",
         most=8,

@@ -91,8 +91,7 @@ def _make_files_table(audit: Audit) -> report.Table:
         first, draws = part.best_cue or part.battery.found[0], part.battery.draws
         shares = map(format_percent, (first.right, first.expected))
         rows.append([part.name, len(part.items), first.cue, *shares, _format_p(first.p, draws)])
-    heads = ["items", "correct", "expected", "p"]
-    columns = [report.Column(head, numeric=True) for head in heads]
+    columns = [report.Column(head, numeric=True) for head in ("items", "correct", "expected", "p")]
     return report.Table(
         "Strongest cue of each file",
         ["file", columns[0], "strongest cue", *columns[1:]],
@@ -476,12 +475,7 @@ def _make_suspect_blocks(part: SplitAudit, triage: Triage) -> Iterator[report.Bl
         f"Keys of {part.name} that may be wrong",
         ["item", report.Column("agreement", numeric=True), "proposed key", "key"],
         [
-            [
-                one.id,
-                report.percent(one.agreement, 0),
-                one.proposed_key(problems[one.id]),
-                get_key_text(problems[one.id]),
-            ]
+            [one.id, report.percent(one.agreement, 0), *one.get_key_texts(problems[one.id])]
             for one in triage.suspects[:_LISTED]
         ],
         note=f"{len(triage.suspects):,} suspects, {ranked}. {weight} A model's weight is its "

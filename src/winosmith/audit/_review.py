@@ -193,7 +193,8 @@ def _find_unrelated_near_duplicates(dataset: Dataset, step: Step) -> list[tuple[
         (dataset[one], dataset[other])
         for one, other in pairs
         if not (one in same and same[one] == same.get(other))
-        and not _are_related(dataset[one], dataset[other])
+        and dataset[one].root != dataset[other].root
+        and (dataset[one].twin_id is None or dataset[one].twin_id != dataset[other].twin_id)
     ]
 
 
@@ -208,10 +209,6 @@ def _select_pairs_with_different_answers(
             if ours[one.answer] != theirs[other.answer]:
                 (same if sorted(ours) == sorted(theirs) else others).append((one, other))
     return same + others
-
-
-def _are_related(a: Problem, b: Problem) -> bool:
-    return a.root == b.root or (a.twin_id is not None and a.twin_id == b.twin_id)
 
 
 def find_near_duplicates(

@@ -10,7 +10,7 @@ import numpy as np
 
 from winosmith import metrics
 from winosmith.answers import Answers, Log
-from winosmith.audit._items import Bools, Floats, Ints, Items
+from winosmith.audit._items import Bools, Floats, Ints, Items, get_key_text
 from winosmith.audit._planted import Choices, PlantedKeys, find_training_obstacle, rank_items
 from winosmith.dataset import Dataset, Filtered
 from winosmith.errors import DataError
@@ -49,6 +49,10 @@ class Suspect(Result):
     def proposed_key(self, problem: Problem) -> str | None:
         """Return the text of the proposed key; None if no key is proposed."""
         return None if self.other is None else problem.options[self.other]
+
+    def get_key_texts(self, problem: Problem) -> tuple[str | None, str]:
+        """Return the texts of the proposed key and of the item's key."""
+        return self.proposed_key(problem), get_key_text(problem)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,11 +175,10 @@ def triage(items: Items, answers: Mapping[str, Answers], *, seed: int = 0) -> Tr
     dataset = Dataset(items.problems)
     labels = metrics.find_clusters(dataset)
     pairs = [
-        _compare_models(items, labels, names[one], names[other], right[one], right[other],
-                 there[one] & there[other])
+        _compare_models(items, labels, votes, names, one, other)
         for one, other in pairwise(order)
         if (there[one] & there[other]).any()
-    ]  # fmt: skip
+    ]
     adjusted = metrics.correct_by_holm([pair.p_value for pair in pairs])
     models = {}
     for model in (one for one in order if there[one].any()):
@@ -220,12 +223,7 @@ def _learn_from_planted(items: Items, votes: Votes, seed: int) -> tuple[PlantedK
 def _rank_by_errors(items: Items, votes: Votes) -> tuple[Suspect, ...]:
     wrong = votes.asked & (votes.credit == 0)
     weight = votes.weights @ wrong / np.maximum(votes.weights @ votes.asked, 1e-300)
-    models = wrong.sum(axis=0)
-    found = [
-        Suspect(items.problems[at].id, None, float(weight[at]), int(models[at]))
-        for at in np.flatnonzero((weight > 0) & (models >= min(MIN_MODELS, len(wrong))))
-    ]
-    return tuple(sorted(found, key=lambda one: (-one.agreement, one.id)))
+    return _list_suspects(items, weight, wrong)
 
 
 @dataclass(frozen=True)
@@ -309,13 +307,22 @@ def find_suspects(items: Items, votes: Votes) -> tuple[Suspect, ...]:
     agreement = votes.compute_agreement(items)
     agreement[np.arange(len(items)), items.keys] = 0.0
     other = agreement.argmax(axis=1)
-    models = (votes.chosen == other).sum(axis=0)
-    least = min(MIN_MODELS, len(votes.weights))
+    return _list_suspects(items, agreement.max(axis=1), votes.chosen == other, other)
+
+
+def _list_suspects(
+    items: Items, agreement: Floats, agrees: Bools, other: Ints | None = None
+) -> tuple[Suspect, ...]:
+    """List the items on which enough models agree, (models, n), sorted by agreement."""
+    models = agrees.sum(axis=0)
     found = [
         Suspect(
-            items.problems[at].id, int(other[at]), float(agreement[at, other[at]]), int(models[at])
+            items.problems[at].id,
+            None if other is None else int(other[at]),
+            float(agreement[at]),
+            int(models[at]),
         )
-        for at in np.flatnonzero((agreement.max(axis=1) > 0) & (models >= least))
+        for at in np.flatnonzero((agreement > 0) & (models >= min(MIN_MODELS, len(agrees))))
     ]
     return tuple(sorted(found, key=lambda one: (-one.agreement, one.id)))
 
@@ -359,16 +366,11 @@ def make_problems_for_people(
 
 
 def _compare_models(
-    items: Items,
-    labels: Ints,
-    better: str,
-    worse: str,
-    better_credit: Floats,
-    worse_credit: Floats,
-    both_asked: Bools,
+    items: Items, labels: Ints, votes: Votes, names: Sequence[str], better: int, worse: int
 ) -> ModelComparison:
-    labels, first, second = labels[both_asked], better_credit[both_asked], worse_credit[both_asked]
-    off = first - second
+    both_asked = votes.asked[better] & votes.asked[worse]
+    first, second = votes.credit[better, both_asked], votes.credit[worse, both_asked]
+    labels, off = labels[both_asked], first - second
     n, psi = len(off), float((off != 0).mean())
     centred = off - off.mean()
     square = float((centred**2).sum())
@@ -377,6 +379,6 @@ def _compare_models(
     design = max(design, float((1 / items.weights[both_asked]).mean()))
     p_value = metrics.paired_p_value(first, second, labels)
     return ModelComparison(
-        better, worse, float(off.mean()), psi, p_value, p_value,
+        names[better], names[worse], float(off.mean()), psi, p_value, p_value,
         metrics.compute_detectable_difference(n, psi, design=design) if psi else None, design,
     )  # fmt: skip

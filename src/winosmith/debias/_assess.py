@@ -361,8 +361,7 @@ class Axes:
             ]
         )
         scale = 10.0 ** np.ceil(np.log10(np.abs(found).max(initial=0) or 1))
-        rounded: NDArray[np.float64] = np.round(found / scale, _DIGITS) * scale
-        return rounded
+        return np.asarray(np.round(found / scale, _DIGITS) * scale)
 
 
 def compute_principal_axes(X: NDArray[Any], k: int, *, flips_sign: bool = False) -> Axes:
@@ -444,8 +443,7 @@ def project_on_answer_axis(
             if not len(test) or not len(train) or not both:
                 return None
             found[:, test] = _fit_discriminants(X[train], labels[:, train], X[test], flips_sign)
-    rounded: NDArray[np.float64] = np.round(found, _DECIMALS)
-    return rounded
+    return np.asarray(np.round(found, _DECIMALS))
 
 
 def _fit_discriminants(
@@ -469,8 +467,7 @@ def _fit_discriminants(
     directions = cho_solve(cho_factor(covariance), difference)
     spread = np.sqrt((directions * (covariance @ directions)).sum(axis=0))
     directions /= np.where(spread > 0, spread, 1)
-    positions: NDArray[np.float64] = ((X_test - mean) @ directions).T
-    return positions
+    return np.asarray(((X_test - mean) @ directions).T)
 
 
 _MAX_BINS = 100_000

@@ -326,10 +326,9 @@ def perturb_vectors(
     ids: Sequence[Hashable],
     *,
     seed: int = 0,
-    noise: float = NOISE,
     scratch: str | Path | None = None,
 ) -> Iterator[NDArray[np.float32]]:
-    """Yield a copy of vectors in which each number is multiplied by 1 + `noise` × a normal draw.
+    """Yield a copy of vectors in which each number is multiplied by 1 + `NOISE` × a normal draw.
 
     A row's noise depends on the seed and on the rank of its id among the sorted ids, not on the
     order of the rows. The copy of memory-mapped vectors is also memory-mapped.
@@ -339,7 +338,6 @@ def perturb_vectors(
             same noise.
         ids: (n,) distinct, sortable ids of one type.
         seed: The random seed, 0 or more.
-        noise: The standard deviation of the noise, relative to each number.
         scratch: The folder for the copy, as for `debias.aflite`.
     """
     order = sorted(range(len(ids)), key=ids.__getitem__)  # type: ignore[arg-type]
@@ -354,5 +352,5 @@ def perturb_vectors(
         )
         for place, row in enumerate(order):
             draw = np.random.default_rng([seed, place]).standard_normal(X.shape[-1])
-            perturbed[row] = X[row] * (1 + noise * draw)
+            perturbed[row] = X[row] * (1 + NOISE * draw)
         yield perturbed

@@ -296,8 +296,7 @@ class _FeatureCounts:
     def compute_strengths(self) -> NDArray[np.float64]:
         """Return the (m,) signed statistics of the sign test; 0 if there are no other problems."""
         counted = np.maximum(self.right + self.wrong, 1)
-        strength: NDArray[np.float64] = (self.right - self.wrong) / np.sqrt(counted)
-        return strength
+        return np.asarray((self.right - self.wrong) / np.sqrt(counted))
 
     def make_clue(self, index: int, strength: float) -> Clue:
         kind, words = self.keys[self.features[index]]
@@ -313,8 +312,7 @@ def _count_in_other_problems(
 ) -> NDArray[np.intp]:
     everywhere = np.bincount(features[mask], minlength=int(features.max(initial=0)) + 1)
     here = np.bincount(block_features[mask], minlength=int(block_features.max(initial=0)) + 1)
-    counted: NDArray[np.intp] = everywhere[features] - here[block_features]
-    return counted
+    return np.asarray(everywhere[features] - here[block_features])
 
 
 def _group_words_of_problems(dataset: Dataset, rows: Sequence[int]) -> Iterator[WordsByRole]:
@@ -378,7 +376,7 @@ def group_words_by_role(problem: Problem, other_half: str | None = None) -> Word
     """
     unspaced = text.detect_script(problem.sentence) == "unspaced"
     options = [[option.lower()] if unspaced else text.units(option) for option in problem.options]
-    heads = tuple(_find_last_word(option) for option in options)
+    heads = [next(filter(_is_word, reversed(option)), "") for option in options]
     tokens, blank = split_units_with_blank(problem)
     if unspaced:
         cues = list(filter(text.is_content, tokens[max(0, (blank or 0) - LETTERS) :]))
@@ -421,10 +419,6 @@ def _split_into_clauses(tokens: Sequence[str]) -> list[list[str]]:
         else:
             clauses[-1].append(token)
     return clauses
-
-
-def _find_last_word(option: Sequence[str]) -> str:
-    return next((token for token in reversed(option) if _is_word(token)), "")
 
 
 def _is_word(token: str) -> bool:
@@ -513,7 +507,7 @@ def _make_divergence_table(assessment: Assessment) -> report.Table:
 
 
 def make_clue_table(
-    associations: Associations, subsets: Mapping[str, Iterable[int]], *, caption: str = ""
+    associations: Associations, subsets: Mapping[str, Iterable[int]]
 ) -> report.Table:
     """Return a table of the problems whose words point to the answer or away from it."""
     rows: list[list[report.Value]] = []
@@ -524,7 +518,7 @@ def make_clue_table(
                      leads.away, leads.away / total])  # fmt: skip
     share = report.Column("of them", form=".1%")
     return report.Table(
-        caption or "Problems whose words point to an option",
+        "Problems whose words point to an option",
         ["subset", "problems", "to the answer", share, "away from it", share],
         rows,
         note="Each problem is counted by its strongest clue. If words had no influence, about as "

@@ -461,8 +461,9 @@ def _score_guessers(
                 (inside, outside, chances[1]),
             ):
                 gains = (cross.credit - cross.opposite)[train_mask]
-                rule = _fit_rule(gains, train_ranks[train_mask], weights[train_mask])
-                credit = _apply_rule(scored[0], test_ranks, rule)[test_mask]
+                steps, beyond = _fit_rule(gains, train_ranks[train_mask], weights[train_mask])
+                follows = np.where(test_ranks >= steps, beyond, -beyond) > 0
+                credit = np.where(follows, scored[0].credit, scored[0].opposite)[test_mask]
                 pair.append((_compute_weighted_accuracy(credit, before[test_mask]), chance))
             found[TWO_PIECE] = (pair[0], pair[1])
     return {name: found[name] for name in (LINEAR, TWO_PIECE, *found)}
@@ -497,20 +498,9 @@ def _fit_rule(
     return steps, np.where(best == 0, 1.0, best)
 
 
-def _apply_rule(
-    scores: ModelScores,
-    ranks: NDArray[np.integer[Any]],
-    rule: tuple[NDArray[np.integer[Any]], Floats],
-) -> Floats:
-    steps, beyond = rule
-    follows = np.where(ranks >= steps, beyond, -beyond) > 0
-    return np.where(follows, scores.credit, scores.opposite)
-
-
 def _compute_weighted_accuracy(credit: Floats, weights: Floats) -> Floats:
     whole = weights.sum(axis=0)
-    accuracy: Floats = (weights * credit).sum(axis=0) / np.where(whole > 0, whole, 1)
-    return accuracy
+    return np.asarray((weights * credit).sum(axis=0) / np.where(whole > 0, whole, 1))
 
 
 def _draw_halves(order: Rows, block_of: Rows, seed: int, split: int) -> tuple[Rows, Rows]:

@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from winosmith.debias._logit import CrossLogit
-from winosmith.debias._rows import encode_group_labels
+from winosmith.debias._rows import encode_group_labels, make_read_only
 from winosmith.errors import DataError
 from winosmith.options import Aim, Count, FalseShare, Positive, Seed, TwoOrMore, checked
 from winosmith.parallel import ordered_map, use_one_thread
@@ -95,14 +95,9 @@ class MirrorResult(Result):
     parameters: Mapping[str, Any]
 
     def __post_init__(self) -> None:
-        for array in (
-            self.kept,
-            self.removed,
-            self.margins,
-            self.options,
-            self.removal_probability,
-        ):
-            array.flags.writeable = False
+        make_read_only(
+            self.kept, self.removed, self.margins, self.options, self.removal_probability
+        )
 
     def charts(self) -> list[Svg]:
         """Return a chart of agreeing units by margin, with disagreeing units mirrored."""
@@ -248,6 +243,7 @@ def mirror(
             outcome = _find_revealing_units(scorer, margins, error, seed, executor, report_run)
     is_removed = outcome.removal_probability > _draw_uniform_numbers(units.order, ids, seed)
     back = np.argsort(units.order)
+    limit = {"error": error} if aim == "error" else {}
     return MirrorResult(
         kept=np.flatnonzero(~is_removed[back]),
         removed=np.flatnonzero(is_removed[back]),
@@ -260,14 +256,7 @@ def mirror(
         turned=outcome.turned,
         p=_compute_p_value(outcome.found, outcome.turned),
         parameters=MappingProxyType(
-            {
-                "aim": aim,
-                **({"error": error} if aim == "error" else {}),
-                "folds": folds,
-                "repeats": repeats,
-                "C": C,
-                "seed": seed,
-            }
+            {"aim": aim, **limit, "folds": folds, "repeats": repeats, "C": C, "seed": seed}
         ),
     )
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from winosmith import formats, metrics
 from winosmith.dataset import Dataset
-from winosmith.debias._rows import get_problem_labels
+from winosmith.debias._rows import get_problem_labels, make_read_only
 from winosmith.errors import InputError
 from winosmith.options import PmiLabel, PmiVariant, Positive, Seed, checked
 from winosmith.results import HIDDEN, Result
@@ -45,9 +45,7 @@ class PmiResult(Result):
     smoothing: float
 
     def __post_init__(self) -> None:
-        arrays: tuple[NDArray[np.generic], ...] = (self.kept, self.removed, self.scores)
-        for array in arrays:
-            array.flags.writeable = False
+        make_read_only(self.kept, self.removed, self.scores)
 
 
 @checked
@@ -167,8 +165,7 @@ def compute_word_pmi(
 def _make_labels(data: Dataset, label: PmiLabel) -> NDArray[np.intp]:
     """Return the (n,) labels: 0 for rows with y = 1, and 1 for all others."""
     first = metrics.find_first_mentioned_options(data) if label == "first-mentioned" else 0
-    labels: NDArray[np.intp] = (get_problem_labels(data) != first).astype(np.intp)
-    return labels
+    return np.asarray(get_problem_labels(data) != first, np.intp)
 
 
 def _score_twins(data: Dataset, variant: PmiVariant, label: PmiLabel, smoothing: float) -> Floats:

@@ -296,6 +296,12 @@ def encode_groups(groups: Sequence[Sequence[int]], row_count: int) -> NDArray[np
     return numbers
 
 
+def make_read_only(*arrays: NDArray[Any]) -> None:
+    """Prevent changes to the arrays of a result."""
+    for array in arrays:
+        array.flags.writeable = False
+
+
 TIES, FLIPS = (2**32 - number for number in (1, 2))
 """Numbers that replace the classifier's number in the seeds for ties and nulls. (A seed of only two
 numbers would not be distinct, because numpy pads it with zeros.)"""

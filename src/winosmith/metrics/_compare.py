@@ -406,7 +406,7 @@ def measure_agreement(first: Graded, second: Graded, seed: int = 0) -> Agreement
         raise DataError("agreement needs two sets of predictions for the same problems")
     pairs = zip(first.predictions, second.predictions, strict=True)
     same = np.array([compute_agreement_probability(a, b) for a, b in pairs])
-    chance = np.array([1 / len(problem.options) for problem in first.dataset])
+    chance = first.chances
     columns = np.stack([same - chance, 1 - chance, np.ones(len(same))], axis=1)
     totals = _proportion.sum_by_cluster(columns, first.clusters)
     above, most, _ = totals.sum(axis=0)
@@ -614,23 +614,19 @@ PSI = (0.1, 0.2, 0.3, 0.5)
 """Assumed fractions of problems that only one of two models answers correctly."""
 
 
-def compute_detectable_difference(
-    n: int, psi: float, *, design: float = 1.0, alpha: float = 0.05, power: float = 0.8
-) -> float | None:
+def compute_detectable_difference(n: int, psi: float, *, design: float = 1.0) -> float | None:
     """Return the smallest difference between two models that n items can detect, or None.
 
     A difference is detected if the exact test (`paired_p_value`; McNemar's for independent items)
-    is significant with the given power. The power is exact (Duffy 1984): it is a sum over the
-    number of items that only one model answers correctly, which is binomial (n, ψ). The number of
-    these items that the better model answers correctly is binomial with probability (1 + δ/ψ) / 2.
-    The number of items is first divided by the design effect.
+    is significant at 0.05 (two-sided) with a power of 0.8. The power is exact (Duffy 1984): it is a
+    sum over the number of items that only one model answers correctly, which is binomial (n, ψ).
+    The number of these items that the better model answers correctly is binomial with probability
+    (1 + δ/ψ) / 2. The number of items is first divided by the design effect.
 
     Args:
         n: The number of items.
         psi: The fraction of items that only one of the models answers correctly, 0 < ψ ≤ 1.
         design: The design effect: the variance relative to independent items, 1 or more.
-        alpha: The two-sided significance level of the test.
-        power: The required probability of detecting the difference, 0.5 or more.
 
     Raises:
         DataError: `psi` or `n` is out of range.
@@ -646,30 +642,28 @@ def compute_detectable_difference(
     size = max(1, int(n / max(1.0, design) + 1e-9))
     low, high = binom.ppf([_TAIL, 1 - _TAIL], size, psi)
     differ = np.arange(low, high + 1)
-    weights, limits = binom.pmf(differ, size, psi), binom.isf(alpha / 2, differ, 0.5)
+    weights, limits = binom.pmf(differ, size, psi), binom.isf(_ALPHA / 2, differ, 0.5)
 
     def find_excess(difference: float) -> float:
         powers = binom.sf(limits, differ, (1 + difference / psi) / 2)
-        return float(weights @ powers) - power
+        return float(weights @ powers) - _POWER
 
     return float(brentq(find_excess, 0.0, psi, xtol=1e-9)) if find_excess(psi) >= 0 else None
 
 
+_ALPHA, _POWER = 0.05, 0.8
 _TAIL = 1e-9
 """Total probability of the tails that the power calculation omits."""
 
 
-def compute_detectable_differences(
-    dataset: Dataset, fractions: Sequence[float] = PSI
-) -> tuple[tuple[float, float | None], ...]:
-    """Return the smallest detectable difference for each fraction of differing problems.
+def compute_detectable_differences(dataset: Dataset) -> tuple[tuple[float, float | None], ...]:
+    """Return the smallest detectable difference for each fraction of differing problems, `PSI`.
 
     Duplicates are counted once, because models give the same answer to all of them. Twins and
     families are treated as independent, because only answers can reveal their dependence.
 
     Args:
         dataset: The problems; in an empty data set, no difference is detectable.
-        fractions: The fractions of problems that only one of two models answers correctly.
 
     Returns:
         Each fraction with its smallest detectable difference; see `compute_detectable_difference`.
@@ -679,10 +673,10 @@ def compute_detectable_differences(
     [0.029, 0.04, 0.049, 0.064]
     """
     if not len(dataset):
-        return tuple((psi, None) for psi in fractions)
+        return tuple((psi, None) for psi in PSI)
     n = len(dataset)
     design = 1 + sum(len(rows) ** 2 - len(rows) for rows in copies(dataset)) / n
-    return tuple((psi, compute_detectable_difference(n, psi, design=design)) for psi in fractions)
+    return tuple((psi, compute_detectable_difference(n, psi, design=design)) for psi in PSI)
 
 
 _RULE = re.compile(r"worse(?:=(\d+(?:\.\d+)?)(?:pt)?)?")
@@ -697,14 +691,13 @@ def parse_rules(rules: str) -> list[float | None]:
     >>> parse_rules("worse, worse=2pt")
     [None, 0.02]
     """
-    return [_parse_rule(rule) for rule in filter(None, map(str.strip, rules.split(",")))]
-
-
-def _parse_rule(text: str) -> float | None:
-    found = _RULE.fullmatch(text)
-    if found is None:
-        raise InputError(f"unknown rule {text!r}; use worse or worse=2pt, separated by commas")
-    return float(found[1]) / 100 if found[1] else None
+    limits = []
+    for rule in filter(None, map(str.strip, rules.split(","))):
+        found = _RULE.fullmatch(rule)
+        if found is None:
+            raise InputError(f"unknown rule {rule!r}; use worse or worse=2pt, separated by commas")
+        limits.append(float(found[1]) / 100 if found[1] else None)
+    return limits
 
 
 def find_regressions(comparison: Comparison, rules: str) -> list[str]:

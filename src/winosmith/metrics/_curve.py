@@ -289,21 +289,10 @@ def _fit_line(x: Floats, y: Floats) -> list[float]:
     return [float(intercept), float(slope)]
 
 
-def _fourth_root_curve(x: Floats, a: float, b: float) -> Floats:
-    values: Floats = a + b * np.exp2(x / 4)
-    return values
-
-
-def _log_curve(x: Floats, a: float, b: float) -> Floats:
-    values: Floats = a + b * x
-    return values
-
-
 def _logistic_curve(x: Floats, a: float, b: float) -> Floats:
     from scipy.special import expit
 
-    values: Floats = 0.5 + 0.5 * expit(a + b * x)
-    return values
+    return np.asarray(0.5 + 0.5 * expit(a + b * x))
 
 
 def _init_logistic(x: Floats, y: Floats) -> list[float]:
@@ -312,19 +301,9 @@ def _init_logistic(x: Floats, y: Floats) -> list[float]:
     return _fit_line(x, logit(np.clip(2 * y - 1, 0.01, 0.99)))
 
 
-def _power_curve(x: Floats, a: float, b: float) -> Floats:
-    values: Floats = 1 - np.exp2(a - b * x)
-    return values
-
-
 def _init_power(x: Floats, y: Floats) -> list[float]:
     intercept, slope = _fit_line(x, np.log2(np.clip(1 - y, 1e-3, 1)))
     return [intercept, -slope]
-
-
-def _limit_curve(x: Floats, a: float, b: float, c: float) -> Floats:
-    values: Floats = 1 - c - np.exp2(a - b * x)
-    return values
 
 
 def _init_limit(x: Floats, y: Floats) -> list[float]:
@@ -333,12 +312,13 @@ def _init_limit(x: Floats, y: Floats) -> list[float]:
 
 
 FORMS = (
-    Form("fourth root", "A = a + b·N^(1/4)", _fourth_root_curve,
+    Form("fourth root", "A = a + b·N^(1/4)", lambda x, a, b: a + b * np.exp2(x / 4),
          lambda x, y: _fit_line(np.exp2(x / 4), y), 2),
-    Form("logarithm", "A = a + b·log2 N", _log_curve, _fit_line, 2),
+    Form("logarithm", "A = a + b·log2 N", lambda x, a, b: a + b * x, _fit_line, 2),
     Form("logistic", "A = 1/2 + 1/2 · logistic(a + b·log2 N)", _logistic_curve, _init_logistic, 2),
-    Form("power law", "A = 1 − a·N^(−b)", _power_curve, _init_power, 2),
-    Form("power law, asymptote", "A = 1 − c − a·N^(−b), 0 ≤ c", _limit_curve, _init_limit, 3),
+    Form("power law", "A = 1 − a·N^(−b)", lambda x, a, b: 1 - np.exp2(a - b * x), _init_power, 2),
+    Form("power law, asymptote", "A = 1 − c − a·N^(−b), 0 ≤ c",
+         lambda x, a, b, c: 1 - c - np.exp2(a - b * x), _init_limit, 3),
 )  # fmt: skip
 """Curve forms in the order in which reports list them. The first two exceed 100 % at some size; the
 last may never approach 100 %. Fitted to WinoGrande's table 4 (dev, up to 40,398 problems), only the

@@ -229,7 +229,6 @@ def _explain_missing_depth(kind: str, known: dict[DepthKind, int]) -> str:
 def _make_family(
     graded: Graded, root: str, root_row: int | None, rows: list[int], row_depths: list[int]
 ) -> Family:
-    chance = [1 / len(graded.dataset[row].options) for row in rows]
     if root_row in rows:  # the lineage has a cycle, or the problem has only a depth
         root_row = None
     return Family(
@@ -237,11 +236,11 @@ def _make_family(
         int(graded.clusters[rows[0]]),
         None if root_row is None else float(graded.credit[root_row]),
         root_row is not None and bool(graded.tied[root_row]),
-        1.0 if root_row is None else 1 / len(graded.dataset[root_row].options),
+        1.0 if root_row is None else float(graded.chances[root_row]),
         np.array(row_depths, dtype=np.int64),
         1 - graded.credit[rows],
         graded.tied[rows],
-        np.array(chance),
+        graded.chances[rows],
     )
 
 
@@ -322,10 +321,29 @@ def measure_depths(
     depths = np.concatenate([family.depths for family in families])
     risk = 1 - np.concatenate([family.chance for family in families])
     exact = float(np.average(depths, weights=risk)), None, None
-    pooled, mean, first = (
-        _make_error_depth(observed, drawn, number, coins, shuffles, place, expected)
-        for place, expected in zip(_RATIO_COLUMNS, exact, strict=True)
-    )
+    found = []
+    for (above, below), expected in zip(_RATIO_COLUMNS, exact, strict=True):
+        of_coins = _compute_ratios(coins, above, below)
+        coin = float(of_coins.mean()) if expected is None else expected
+        coin_interval = _proportion.null_interval(of_coins)
+        if not observed[below]:
+            null = DepthNull(coin, coin_interval, None, None, None)
+            found.append(ErrorDepth(None, None, 0, null))
+            continue
+        value = float(observed[above] / observed[below])
+        of_shuffles = _compute_ratios(shuffles, above, below)
+        centre = float(of_shuffles.mean())
+        as_far = np.abs(of_shuffles - centre) >= abs(value - centre) - 1e-9
+        p_value = float((1 + as_far.sum()) / (1 + len(as_far)))
+        shuffled = _proportion.null_interval(of_shuffles)
+        interval = None
+        if drawn is not None:
+            ratios = _compute_ratios(drawn, above, below)
+            interval = _proportion.percentile_interval(ratios, clusters=number)
+        errors = _proportion.round_count(float(observed[below]))
+        null = DepthNull(coin, coin_interval, centre, shuffled, p_value)
+        found.append(ErrorDepth(value, interval, errors, null))
+    pooled, mean, first = found
     return pooled, mean, first
 
 
@@ -333,49 +351,12 @@ def _sum_observed_errors(family: Family) -> Floats:
     levels, of = np.unique(family.depths, return_inverse=True)
     wrong = np.bincount(of, family.wrong)
     _, fine = compute_error_free_probabilities(family.depths, family.wrong)
-    found: Floats = _compute_totals(levels, wrong[None], fine[None])[0]
-    return found
+    return np.asarray(_compute_totals(levels, wrong[None], fine[None])[0])
 
 
-def _make_error_depth(
-    observed: Floats,
-    drawn: Sums | None,
-    clusters: int,
-    coins: Sums,
-    shuffles: Sums,
-    columns: tuple[int, int],
-    expected: float | None,
-) -> ErrorDepth:
-    above, below = columns
-    of_coins = _compute_ratios(coins, columns)
-    coin = float(of_coins.mean()) if expected is None else expected
-    if not observed[below]:
-        null = DepthNull(coin, _proportion.null_interval(of_coins), None, None, None)
-        return ErrorDepth(None, None, 0, null)
-    value = float(observed[above] / observed[below])
-    errors = _proportion.round_count(float(observed[below]))
-    of_shuffles = _compute_ratios(shuffles, columns)
-    centre = float(of_shuffles.mean())
-    as_far = np.abs(of_shuffles - centre) >= abs(value - centre) - 1e-9
-    null = DepthNull(
-        coin,
-        _proportion.null_interval(of_coins),
-        centre,
-        _proportion.null_interval(of_shuffles),
-        float((1 + as_far.sum()) / (1 + len(as_far))),
-    )
-    interval = (
-        None
-        if drawn is None
-        else _proportion.percentile_interval(_compute_ratios(drawn, columns), clusters=clusters)
-    )
-    return ErrorDepth(value, interval, errors, null)
-
-
-def _compute_ratios(sums: Sums, columns: tuple[int, int]) -> Floats:
-    kept = sums[sums[:, columns[1]] > 0]
-    ratios: Floats = kept[:, columns[0]] / kept[:, columns[1]]
-    return ratios
+def _compute_ratios(sums: Sums, above: int, below: int) -> Floats:
+    kept = sums[sums[:, below] > 0]
+    return np.asarray(kept[:, above] / kept[:, below])
 
 
 def _simulate_errors(
@@ -531,10 +512,13 @@ def count_edit_kinds(graded: Graded, tags: Tags, seed: int = 0) -> EditKinds:
     names = sorted({kind for edits in counts for kind in edits})
     table = np.array([[edits[name] for name in names] for edits in counts])
     intervals = _compute_excess_intervals(table > 0, wrong, clusters, seed)
-    found = [
-        _measure_edit_kind(name, table[:, at], wrong, tied, clusters, intervals[at])
-        for at, name in enumerate(names)
-    ]
+    found = []
+    for name, edits_of, interval in zip(names, table.T, intervals, strict=True):
+        has = edits_of > 0
+        share = _proportion.proportion(wrong[has], clusters[has], ties=int(tied[has].sum()))
+        number = _proportion.round_count(float(edits_of @ wrong))
+        excess = share.value - float(wrong.mean())
+        found.append(EditKind(name, int(edits_of.sum()), number, share, excess, interval))
     found.sort(key=lambda kind: (-kind.wrong_edits, -kind.edits, kind.kind))
     errors = _proportion.proportion(wrong, clusters, ties=int(tied.sum()))
     return EditKinds(errors, left_out, tuple(found))
@@ -560,27 +544,6 @@ def _pair_with_tags(problem_id: str, sentence: str, tags_by_id: Tags) -> Iterato
         raise DataError(f"the sentence of {problem_id!r} has {has} for its {len(cut)} tokens")
     for token, tag in zip(cut, tags, strict=True):
         yield token, BLANK if token == BLANK else tag
-
-
-def _measure_edit_kind(
-    name: str,
-    edits: npt.NDArray[np.int64],
-    wrong: Floats,
-    tied: Bools,
-    clusters: npt.NDArray[np.int64],
-    interval: tuple[float, float] | None,
-) -> EditKind:
-    having = edits > 0
-    errors = _proportion.proportion(wrong[having], clusters[having], ties=int(tied[having].sum()))
-    excess = errors.value - float(wrong.mean())
-    return EditKind(
-        name,
-        int(edits.sum()),
-        _proportion.round_count(float(edits @ wrong)),
-        errors,
-        excess,
-        interval,
-    )
 
 
 def _compute_excess_intervals(

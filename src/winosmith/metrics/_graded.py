@@ -88,6 +88,11 @@ class Graded(Result):
         )
 
     @cached_property
+    def chances(self) -> Floats:
+        """The (n,) probability of guessing each answer: 1 / (number of options)."""
+        return np.array([1 / len(problem.options) for problem in self.dataset])
+
+    @cached_property
     def tied(self) -> Bools:
         """The (n,) mask of answers that are ties."""
         return np.array([len(prediction.chosen) > 1 for prediction in self.predictions], np.bool_)
@@ -108,16 +113,17 @@ class Graded(Result):
         return find_clusters(self.dataset) if self.known_clusters is None else self.known_clusters
 
     def measure_accuracy(
-        self, rows: npt.ArrayLike | None = None, chance: float | None = None
+        self, rows: npt.ArrayLike | None = None, *, with_chance: bool = False
     ) -> Proportion:
         """Return the accuracy with a cluster-robust interval.
 
         Args:
             rows: The row numbers or a mask of the rows to measure; by default all.
-            chance: The accuracy of guessing, stored with the result.
+            with_chance: Whether to store the accuracy of guessing with the result.
         """
         some = slice(None) if rows is None else np.asarray(rows)
         ties = int(self.tied[some].sum())
+        chance = float(self.chances[some].mean()) if with_chance else None
         return proportion(self.credit[some], self.clusters[some], chance=chance, ties=ties)
 
     @property

@@ -165,10 +165,10 @@ def _measure_leak(
         groups: (n,) the number of each row's block.
         folds: (n,) the fold of each row, 0 to 3, the same for a whole block.
     """
-    codes = {value: code for code, value in enumerate(dict.fromkeys(values)) if value is not None}
-    if len(codes) < 2:
+    distinct = [value for value in dict.fromkeys(values) if value is not None]
+    if len(distinct) < 2:
         return None
-    codes = {value: code for code, value in enumerate(codes)}
+    codes = {value: code for code, value in enumerate(distinct)}
     has = np.array([value is not None for value in values])
     coded = np.array([codes[value] for value in values if value is not None])
     answers, groups, folds = answers[has], groups[has], folds[has]
@@ -180,7 +180,7 @@ def _measure_leak(
         problems=len(answers),
         chance=float(np.bincount(answers).max() / len(answers)),
         p_value=_compute_p_value(table, coded, folds, answers, groups),
-        says=_describe_values(list(codes), table.sum(axis=1)),
+        says=_describe_values(distinct, table.sum(axis=1)),
     )
 
 

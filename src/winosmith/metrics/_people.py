@@ -103,32 +103,23 @@ def collect_unseen_tests(
 ) -> dict[int, list[Response]]:
     """Group test responses by row; raise a DataError if a subject had seen the problem before."""
     tests: dict[int, list[Response]] = {}
-    known: set[tuple[int, str]] = set()
     rows = {problem.id: row for row, problem in enumerate(dataset)}
-    mine = [response for response in responses if response.problem_id in rows]
-    for response in mine:
+    mine = [(rows[one.problem_id], one) for one in responses if one.problem_id in rows]
+    seen = {(row, response.participant) for row, response in mine if response.purpose != "test"}
+    for row, response in mine:
         if response.purpose != "test":
-            known.add((rows[response.problem_id], response.participant))
-    for response in mine:
-        if response.purpose == "test":
-            _check_unseen(response, dataset, rows[response.problem_id], known)
-            tests.setdefault(rows[response.problem_id], []).append(response)
+            continue
+        origin, who = dataset[row].origin, (row, response.participant)
+        wrote = origin is not None and origin.author == response.participant
+        if wrote or who in seen:
+            what = "wrote it" if wrote else "had answered it before"
+            raise DataError(
+                f"{response.participant!r} can't be a subject for the problem "
+                f"{response.problem_id!r}: they {what}; remove the response"
+            )
+        seen.add(who)
+        tests.setdefault(row, []).append(response)
     return tests
-
-
-def _check_unseen(
-    response: Response, dataset: Dataset, row: int, seen: set[tuple[int, str]]
-) -> None:
-    origin = dataset[row].origin
-    who = (row, response.participant)
-    wrote = origin is not None and origin.author == response.participant
-    if wrote or who in seen:
-        what = "wrote it" if wrote else "had answered it before"
-        raise DataError(
-            f"{response.participant!r} can't be a subject for the problem "
-            f"{response.problem_id!r}: they {what}; remove the response"
-        )
-    seen.add(who)
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,49 +271,37 @@ def measure_annotators(
         raise DataError(
             f"there are {len(far)} depths for {len(dataset)} problems; give one per problem"
         )
-    answers = _collect_answers(dataset, responses)
+    answers = {
+        row: {response.participant: response.choice for response in given}
+        for row, given in sorted(collect_unseen_tests(dataset, responses).items())
+        if dataset[row].answer is not None
+    }
     if not answers:
         raise DataError(
             "there is no test response to a problem with an answer; validation votes "
             "don't count, because only problems with correct votes are kept"
         )
     labels = find_clusters(dataset)
-    names = sorted({name for given in answers.values() for name in given})
-    people = tuple(_measure_annotator(name, dataset, answers, far, labels) for name in names)
+    people = []
+    for name in sorted({name for given in answers.values() for name in given}):
+        rows = [row for row, given in answers.items() if name in given]
+        right = np.array([answers[row][name] == dataset[row].answer for row in rows])
+        known = np.array([far[row] for row in rows if far[row] is not None])
+        wrong = ~right[[far[row] is not None for row in rows]]
+        people.append(
+            Annotator(
+                name,
+                _proportion.proportion(right, labels[rows]),
+                int(wrong.sum()),
+                error_depth(known, wrong),
+                error_depth(known, wrong, "first"),
+                float(known.mean()) if len(known) else None,
+            )
+        )
     return Annotators(
-        people,
+        tuple(people),
         float(np.mean([person.accuracy.value for person in people])),
         *_measure_agreement(dataset, answers, labels, seed),
-    )
-
-
-def _collect_answers(dataset: Dataset, responses: Iterable[Response]) -> Answers:
-    return {
-        row: {response.participant: response.choice for response in given}
-        for row, given in sorted(collect_unseen_tests(dataset, responses).items())
-        if dataset[row].answer is not None
-    }
-
-
-def _measure_annotator(
-    name: str,
-    dataset: Dataset,
-    answers: Answers,
-    depths: Sequence[int | None],
-    labels: npt.NDArray[np.int64],
-) -> Annotator:
-    rows = [row for row, given in answers.items() if name in given]
-    right = np.array([answers[row][name] == dataset[row].answer for row in rows])
-    far = [depths[row] for row in rows]
-    known = np.array([depth for depth in far if depth is not None])
-    wrong = ~right[[depth is not None for depth in far]]
-    return Annotator(
-        name,
-        _proportion.proportion(right, labels[rows]),
-        int(wrong.sum()),
-        error_depth(known, wrong),
-        error_depth(known, wrong, "first"),
-        float(known.mean()) if len(known) else None,
     )
 
 
@@ -426,10 +405,9 @@ def krippendorff_alpha(
     >>> krippendorff_alpha([[3, 0], [2, 0]]).reason
     'all answers are the same, so agreement beyond chance is undefined'
     """
-    counts, labels = _check_table(table, clusters)
-    reason = _explain_undefined(counts)
+    counts, labels, reason = _check_table(table, clusters)
     if reason:
-        return _make_undefined_reliability(counts, reason)
+        return Reliability(None, None, reason, len(counts), int(counts.sum()))
     answers = counts.sum(axis=1)
     differing = (answers**2 - (counts**2).sum(axis=1)) / (answers - 1)
     pool = counts.sum(axis=0) / counts.sum()
@@ -472,8 +450,7 @@ def fleiss_kappa(
     >>> round(fleiss_kappa([[3, 0], [0, 3], [2, 1], [1, 2]]).value, 3)
     0.333
     """
-    counts, labels = _check_table(table, clusters)
-    reason = _explain_undefined(counts)
+    counts, labels, reason = _check_table(table, clusters)
     raters = counts.sum(axis=1)
     if not reason and raters.min() < raters.max():
         reason = (
@@ -481,7 +458,7 @@ def fleiss_kappa(
             "the same number for each"
         )
     if reason:
-        return _make_undefined_reliability(counts, reason)
+        return Reliability(None, None, reason, len(counts), int(counts.sum()))
     agreeing = (counts * (counts - 1)).sum(axis=1) / (raters * (raters - 1))
     pool = counts.sum(axis=0) / counts.sum()
     ends = [1.0, *pool], [float(pool @ pool), *pool]
@@ -498,8 +475,8 @@ def _compute_kappa(sums: Floats) -> Floats:
     return kappa
 
 
-def _check_table(table: npt.ArrayLike, clusters: npt.ArrayLike | None) -> tuple[Ints, Ints]:
-    """Return the counts and clusters of the items with at least two answers.
+def _check_table(table: npt.ArrayLike, clusters: npt.ArrayLike | None) -> tuple[Ints, Ints, str]:
+    """Return the counts and clusters of items with two answers or more, and why they are too few.
 
     Raises:
         DataError: The table does not contain counts, or there is not one cluster per item.
@@ -517,7 +494,12 @@ def _check_table(table: npt.ArrayLike, clusters: npt.ArrayLike | None) -> tuple[
             f"there are {labels.size} clusters for {len(counts)} items; give one per item"
         )
     several = counts.sum(axis=1) >= 2
-    return counts[several].astype(np.int64), labels[several]
+    counts, reason = counts[several].astype(np.int64), ""
+    if not len(counts):
+        reason = "no item has two answers or more"
+    elif np.count_nonzero(counts.sum(axis=0)) < 2:
+        reason = "all answers are the same, so agreement beyond chance is undefined"
+    return counts, labels[several], reason
 
 
 def _make_reliability(
@@ -544,15 +526,3 @@ def _make_reliability(
     drawn = coefficient(_proportion.resample(of, seed, prior=prior))
     interval = _proportion.percentile_interval(drawn[~np.isnan(drawn)])
     return Reliability(value, interval, "", len(counts), int(counts.sum()))
-
-
-def _make_undefined_reliability(counts: Ints, reason: str) -> Reliability:
-    return Reliability(None, None, reason, len(counts), int(counts.sum()))
-
-
-def _explain_undefined(counts: Ints) -> str:
-    if not len(counts):
-        return "no item has two answers or more"
-    if np.count_nonzero(counts.sum(axis=0)) < 2:
-        return "all answers are the same, so agreement beyond chance is undefined"
-    return ""

@@ -285,8 +285,7 @@ def resample(
         weights = np.concatenate([weights, prior[:, 0]])
     rng = np.random.default_rng([seed, len(totals)])
     drawn = rng.multinomial(len(totals), weights / weights.sum(), size=draws)
-    sums: Floats = drawn @ kinds
-    return sums
+    return np.asarray(drawn @ kinds)
 
 
 DIFFERENCE_WEIGHTS = (0.5, 0.5, 1.0)
@@ -408,7 +407,7 @@ def find_possible_counts(
 
 
 def find_possible_sums(
-    printed: str | float, n: int, decimals: int | None = None, *, rounding: Rounding = "nearest"
+    printed: str | float, n: int, *, rounding: Rounding = "nearest"
 ) -> tuple[int, ...]:
     """Return the sums of n integers that are consistent with a printed mean; empty if none are.
 
@@ -418,7 +417,6 @@ def find_possible_sums(
     Args:
         printed: The printed mean: "6.913". A string keeps trailing zeros.
         n: The number of integers, each 0 or more, in the mean.
-        decimals: As in `find_possible_counts`.
         rounding: As in `find_possible_counts`.
 
     Raises:
@@ -429,7 +427,7 @@ def find_possible_sums(
     >>> find_possible_sums("6.867", 237, rounding="any")  # on EvoGrad-L: 54.9 % of 526 leaves 237
     ()
     """
-    return tuple(_iterate_consistent_counts(printed, n, decimals, rounding, 1))
+    return tuple(_iterate_consistent_counts(printed, n, None, rounding, 1))
 
 
 def _iterate_consistent_counts(

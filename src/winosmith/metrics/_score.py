@@ -109,7 +109,7 @@ def detect_below_chance(graded: Graded) -> Proportion | None:
         return None
     predictions = tuple(graded.predictions[row] for row in valid)
     some = Graded(graded.dataset.select(valid), predictions, graded.clusters[valid])
-    found = some.measure_accuracy(chance=compute_guessing_level(some))
+    found = some.measure_accuracy(with_chance=True)
     is_below = found.value < (found.chance or 0)  # checked first because the p-value takes long
     return found if is_below and guessing_p_value(some, lower_tail=True) <= _SIGNIFICANCE else None
 
@@ -167,7 +167,7 @@ def score(
     (graded,) = models.values()
     groups, refused, notes = _score_groups(graded, by)
     return Score(
-        graded.measure_accuracy(chance=compute_guessing_level(graded)),
+        graded.measure_accuracy(with_chance=True),
         guessing_p_value(graded),
         score_twins(graded),
         score_comparisons(graded),
@@ -212,9 +212,7 @@ def score_twins(graded: Graded) -> Proportion | None:
     if not twins:
         return None
     pairs = np.array(twins)
-    guess = np.mean(
-        [np.prod([1 / len(graded.dataset[row].options) for row in rows]) for rows in twins]
-    )
+    guess = graded.chances[pairs].prod(axis=1).mean()
     both = graded.credit[pairs].prod(axis=1)
     ties = int(graded.tied[pairs].any(axis=1).sum())
     return proportion(both, graded.clusters[pairs[:, 0]], chance=float(guess), ties=ties)
@@ -258,11 +256,9 @@ def _score_groups(graded: Graded, by: Sequence[str]) -> Groups:
     wanted = dict.fromkeys(
         ("origin.domain", "origin.source", *_find_subset_fields(graded.dataset), *by)
     )
-    found = {"options": [len(problem.options) for problem in graded.dataset]}
-    values: dict[str, Sequence[Scalar]] = {
-        **({} if len(set(found["options"])) == 1 else found),
-        **{name: known[name] for name in wanted if name in known},
-    }
+    counts = [len(problem.options) for problem in graded.dataset]
+    values: dict[str, Sequence[Scalar]] = {"options": counts} if len(set(counts)) > 1 else {}
+    values |= {name: known[name] for name in wanted if name in known}
     groups: dict[str, dict[str, Proportion]] = {}
     refused: dict[str, str] = {}
     notes: dict[str, str] = {}
@@ -297,17 +293,14 @@ def _score_by_value(graded: Graded, column: Sequence[Scalar]) -> dict[str, Propo
                                               value if isinstance(value, int | float) else 0,
                                               str(value)))  # fmt: skip
     return {
-        "—" if value is None else str(value): graded.measure_accuracy(
-            rows[value],
-            float(np.mean([1 / len(graded.dataset[row].options) for row in rows[value]])),
-        )
+        "—" if value is None else str(value): graded.measure_accuracy(rows[value], with_chance=True)
         for value in ordered
     }
 
 
 def compute_guessing_level(graded: Graded) -> float:
     """Return the expected accuracy of guessing, 0–1: the mean of 1/k for k options."""
-    return float(np.mean([1 / len(problem.options) for problem in graded.dataset]))
+    return float(graded.chances.mean())
 
 
 def guessing_p_value(graded: Graded, *, lower_tail: bool = False) -> float:
@@ -340,10 +333,12 @@ def guessing_p_value(graded: Graded, *, lower_tail: bool = False) -> float:
         together.setdefault((int(cluster), len(graded.dataset[row].options)), []).append(row)
     chosen = [_measure_distances(graded, row) for row in range(len(graded.dataset))]
     unit = math.lcm(*(len(own) or 1 for own in chosen))  # credits are multiples of 1/unit
-    steps = [
-        _rotate_credit([chosen[row] for row in rows], options, unit)
-        for (_, options), rows in together.items()
-    ]
+    steps = []  # the credit of each cluster, in units, for each rotation of its labels
+    for (_, options), rows in together.items():
+        credit = np.zeros(options, dtype=np.int64)
+        for places in (chosen[row] for row in rows):
+            credit[places] += unit // (len(places) or 1)
+        steps.append(credit)
     seen = round(float(graded.credit.sum()) * unit) - sum(int(step.min()) for step in steps)
     steps = [step - step.min() for step in steps]
     if sum(int(step.max()) for step in steps) > _MAX_EXACT_SUM:
@@ -377,22 +372,6 @@ def _measure_distances(graded: Graded, row: int) -> list[int]:
     place = {option: at for at, option in enumerate(order)}
     answer = place[problem.answer or 0]  # `grade` refuses unknown answers
     return [(place[option] - answer) % len(options) for option in graded.predictions[row].chosen]
-
-
-def _rotate_credit(
-    distances: Sequence[Sequence[int]], option_count: int, unit: int
-) -> npt.NDArray[np.int64]:
-    """Return the (option_count,) credit of a cluster, in units, for each rotation of its labels.
-
-    Args:
-        distances: The distances of the chosen options from the answer, for each problem.
-        option_count: The number of options of each problem.
-        unit: The number of units per credit.
-    """
-    credit = np.zeros(option_count, dtype=np.int64)
-    for places in distances:
-        credit[list(places)] += unit // (len(places) or 1)
-    return credit
 
 
 BINS = 15
@@ -471,13 +450,22 @@ def measure_calibration(graded: Graded, seed: int = 0) -> Calibration:
     edges = np.ceil(np.round(chosen * BINS, 9))  # 1/3 is an edge, whatever the last digit
     bins = np.clip(edges.astype(np.int64) - 1, 0, BINS - 1)
     null = [_compute_ece(chosen, drawn, bins) for drawn in _draw_calibrated(graded, chosen, seed)]
+    found = [
+        ReliabilityBin(
+            number / BINS,
+            (number + 1) / BINS,
+            float(chosen[bins == number].mean()),
+            graded.measure_accuracy(bins == number),
+        )
+        for number in np.unique(bins).tolist()
+    ]
     return Calibration(
         _compute_ece(chosen, graded.credit, bins),
         (float(np.mean(null)), *null_interval(null)),
         float((errors**2).sum(axis=1).mean()),
         -float(log_probabilities[rows, answers].mean()),
         float(chosen.mean()),
-        tuple(_make_bin(graded, chosen, bins, int(number)) for number in np.unique(bins)),
+        tuple(found),
     )
 
 
@@ -504,25 +492,12 @@ def _log_softmax(scores: Sequence[tuple[float, ...]]) -> Floats:
     table = np.full((len(scores), max(map(len, scores))), -np.inf)
     for row, own in enumerate(scores):
         table[row, : len(own)] = own
-    log_probabilities: Floats = log_softmax(table, axis=1)
-    return log_probabilities
+    return np.asarray(log_softmax(table, axis=1))
 
 
 def _compute_ece(stated: Floats, correct: npt.NDArray[Any], bins: npt.NDArray[np.int64]) -> float:
     gaps = np.bincount(bins, correct - stated, minlength=BINS)
     return float(np.abs(gaps).sum() / len(stated))
-
-
-def _make_bin(
-    graded: Graded, stated: Floats, bins: npt.NDArray[np.int64], number: int
-) -> ReliabilityBin:
-    inside = bins == number
-    return ReliabilityBin(
-        number / BINS,
-        (number + 1) / BINS,
-        float(stated[inside].mean()),
-        graded.measure_accuracy(inside),
-    )
 
 
 @dataclass(frozen=True, slots=True)

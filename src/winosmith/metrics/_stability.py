@@ -106,6 +106,7 @@ def measure_stability(
     kind, families, unknown = group_families(graded, depth)
     pooled, family_mean, first = measure_depths(families, seed, draws)
     withheld = overlap is not None and overlap.withheld
+    depths = sorted({int(depth) for family in families for depth in family.depths})
     return Stability(
         kind,
         sum(len(family.depths) for family in families),
@@ -114,11 +115,9 @@ def measure_stability(
         family_mean,
         first,
         families,
-        None
-        if withheld
-        else _pool_accuracy([(f, 1 - f.wrong, f.chance, f.tied) for f in families]),
+        None if withheld else _pool_accuracy(families),
         None if withheld else _score_roots(families),
-        None if withheld else _score_by_depth(families),
+        None if withheld else {depth: _pool_accuracy(families, depth) for depth in depths},
         None if withheld else _measure_consistency(families),
         estimate_survival(families),
         overlap,
@@ -127,54 +126,36 @@ def measure_stability(
 
 
 def _score_roots(families: Sequence[Family]) -> Proportion | None:
-    roots = [
-        (
-            family,
-            np.array([family.root_credit]),
-            np.array([family.root_chance]),
-            np.array([family.root_tied]),
-        )
-        for family in families
-        if family.root_credit is not None
-    ]
-    return _pool_accuracy(roots) if roots else None
-
-
-def _score_by_depth(families: Sequence[Family]) -> dict[int, Proportion]:
-    depths = sorted({int(depth) for family in families for depth in family.depths})
-    found: dict[int, Proportion] = {}
-    for depth in depths:
-        at = [(family, family.depths == depth) for family in families]
-        found[depth] = _pool_accuracy(
-            [(f, 1 - f.wrong[rows], f.chance[rows], f.tied[rows]) for f, rows in at if rows.any()]
-        )
-    return found
-
-
-def _measure_consistency(families: Sequence[Family]) -> Proportion:
-    return _pool_accuracy(
-        [
-            (
-                family,
-                np.array([family.all_correct_probability]),
-                np.array([family.chance.prod() * family.root_chance]),
-                np.array([family.root_tied or family.tied.any()]),
-            )
-            for family in families
-        ]
+    known = [family for family in families if family.root_credit is not None]
+    if not known:
+        return None
+    return proportion(
+        np.array([family.root_credit for family in known]),
+        [family.cluster for family in known],
+        chance=float(np.mean([family.root_chance for family in known])),
+        ties=sum(family.root_tied for family in known),
     )
 
 
-def _pool_accuracy(
-    parts: Sequence[tuple[Family, Floats, Floats, npt.NDArray[np.bool_]]],
-) -> Proportion:
-    families, right, chance, tied = zip(*parts, strict=True)
-    clusters = np.repeat([family.cluster for family in families], [len(own) for own in right])
+def _measure_consistency(families: Sequence[Family]) -> Proportion:
     return proportion(
-        np.concatenate(right),
-        clusters,
-        chance=float(np.concatenate(chance).mean()),
-        ties=int(np.concatenate(tied).sum()),
+        [family.all_correct_probability for family in families],
+        [family.cluster for family in families],
+        chance=float(np.mean([family.chance.prod() * family.root_chance for family in families])),
+        ties=sum(family.root_tied or bool(family.tied.any()) for family in families),
+    )
+
+
+def _pool_accuracy(families: Sequence[Family], depth: int | None = None) -> Proportion:
+    """Return the accuracy on the perturbed problems of a depth, by default of all depths."""
+    depths = np.concatenate([family.depths for family in families])
+    rows = slice(None) if depth is None else depths == depth
+    clusters = np.repeat([family.cluster for family in families], [len(f.depths) for f in families])
+    return proportion(
+        (1 - np.concatenate([family.wrong for family in families]))[rows],
+        clusters[rows],
+        chance=float(np.concatenate([family.chance for family in families])[rows].mean()),
+        ties=int(np.concatenate([family.tied for family in families])[rows].sum()),
     )
 
 
@@ -357,8 +338,7 @@ def compute_log_rank_scores(
     at_risk = leaving[::-1].cumsum()[::-1]
     events = np.bincount(place, weights=failed * each, minlength=len(ends))
     hazard = np.cumsum(events / at_risk)
-    scores: Floats = failed - hazard[place]
-    return scores
+    return np.asarray(failed - hazard[place])
 
 
 def _compute_log_rank(

@@ -281,7 +281,8 @@ def draw_histograms(panels: Sequence[HistogramPanel], *, label: str = "d₁") ->
 
     Bars are percentages of the problems with an answer, so that subsets of any size are comparable.
     """
-    shares = [_compute_percentages(panel.counts) for panel in panels]
+    counts = [np.asarray(panel.counts, float) for panel in panels]
+    shares = [100 * one / np.maximum(one.sum(axis=1, keepdims=True), 1) for one in counts]
     top = 1.04 * max((float(share.max(initial=0)) for share in shares), default=0) or 1
     return tuple(
         _draw_histogram(panel, share, top, label)
@@ -311,12 +312,6 @@ def _draw_histogram(panel: HistogramPanel, heights: np.ndarray, top: float, labe
 
 
 _ANSWER_STYLES = ((ONE, "solid", "option 1"), (TWO, (0, (3, 1.2)), "option 2"))
-
-
-def _compute_percentages(counts: ArrayLike) -> np.ndarray:
-    number = np.asarray(counts, float)
-    shares: np.ndarray = 100 * number / np.maximum(number.sum(axis=1, keepdims=True), 1)
-    return shares
 
 
 @dataclass(frozen=True)

@@ -114,6 +114,8 @@ def draw_learning_curve(
         )
 
     def paint(canvas: Canvas) -> None:
+        from matplotlib.ticker import LogLocator, NullFormatter
+
         axes = canvas.add_subplot()
         axes.set_xscale("log")
         if level is not None:
@@ -134,7 +136,9 @@ def draw_learning_curve(
         axes.set(xlabel="training problems", ylim=(low - 0.03, 1.01))
         axes.yaxis.set_major_formatter(percent_tick)
         axes.grid(axis="y")
-        _set_size_axis(axes)
+        axes.xaxis.set_major_locator(LogLocator(numticks=7))
+        axes.xaxis.set_major_formatter(lambda value, _: abbreviate_size(value))
+        axes.xaxis.set_minor_formatter(NullFormatter())
         if lines or runs:
             canvas.legend(loc="outside upper left", ncols=2, handlelength=2.6)
 
@@ -142,14 +146,6 @@ def draw_learning_curve(
         f"{format_value(value, '.1%')} at {size:,.0f}" for size, value in points
     )
     return draw_chart(paint, title="Accuracy by training size", description=description, height=320)
-
-
-def _set_size_axis(axes: Axes) -> None:
-    from matplotlib.ticker import LogLocator, NullFormatter
-
-    axes.xaxis.set_major_locator(LogLocator(numticks=7))
-    axes.xaxis.set_major_formatter(lambda value, _: abbreviate_size(value))
-    axes.xaxis.set_minor_formatter(NullFormatter())
 
 
 def abbreviate_size(size: float) -> str:

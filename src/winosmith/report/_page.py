@@ -285,13 +285,9 @@ def _load_template(name: str) -> Template:
         finalize=lambda value: value if isinstance(value, Markup) else escape_page(value),
     )
     environment.filters["shown"] = format_value
-    environment.filters["prose"] = _remove_backticks
+    environment.filters["prose"] = lambda text: re.sub(r"`(\w+=\w*)`", r"\1", text)
     environment.filters["inline"] = lambda svg, key: Markup(svg.inline(key))  # noqa: S704 - ours
     return environment.get_template(name)
-
-
-def _remove_backticks(text: str) -> str:
-    return re.sub(r"`(\w+=\w*)`", r"\1", text)
 
 
 def _make_anchors(titles: Sequence[str]) -> list[str]:

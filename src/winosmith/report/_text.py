@@ -103,23 +103,23 @@ def points(difference: float, digits: int = 1) -> str:
     return fixed(100 * difference, f"+.{digits}f").replace("-", "−")
 
 
-def span(interval: tuple[float, float], digits: int = 1) -> str:
+def span(interval: tuple[float, float]) -> str:
     """Format an interval of fractions in percent, without the percent signs.
 
     >>> span((0.8095, 0.9))
     '81.0–90.0'
     """
-    low, high = (fixed(100 * end, f".{digits}f") for end in interval)
+    low, high = (fixed(100 * end) for end in interval)
     return f"{low}–{high}"
 
 
-def points_span(interval: tuple[float, float], digits: int = 1) -> str:
+def points_span(interval: tuple[float, float]) -> str:
     """Format an interval of differences between fractions, in percentage points.
 
     >>> points_span((-0.02, 0.1))
     '−2.0 to +10.0'
     """
-    return " to ".join(points(end, digits) for end in interval)
+    return " to ".join(map(points, interval))
 
 
 MIN_P_VALUE = 0.0001

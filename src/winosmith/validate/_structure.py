@@ -315,12 +315,10 @@ _TWIN_ID = "twin id"
 
 
 def _run_rules(dataset: Dataset, rules: StructureRules, applied: AppliedRules) -> Iterator[Outcome]:
-    of_a_half = [
-        (rule, getattr(rules, rule.setting)) for rule in PROBLEM_RULES if _is_active(rule, rules)
-    ]
-    of_a_twin = [
-        (rule, getattr(rules, rule.setting)) for rule in TWIN_RULES if _is_active(rule, rules)
-    ]
+    of_a_half, of_a_twin = (
+        [(rule, getattr(rules, rule.setting)) for rule in kind if _is_active(rule, rules)]
+        for kind in (PROBLEM_RULES, TWIN_RULES)
+    )
     for rows in dataset.groups:
         group = [dataset[row] for row in rows]
         for row, problem in zip(rows, group, strict=True):

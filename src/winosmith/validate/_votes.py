@@ -342,10 +342,10 @@ def iterate_votes(path: str | Path) -> Iterator[tuple[int, Response]]:
     text = read_text(path)
     if not text.strip():
         raise FormatError("the file is empty", path)
-    read = _read_json_records if text.lstrip()[0] in "{[" else _read_csv_records
-    for line, record in read(text, path):
+    is_json = text.lstrip()[0] in "{["
+    for line, record in (_read_json_records if is_json else _read_csv_records)(text, path):
         try:
-            yield line, Response(**record)
+            yield line, Response(**(record if is_json else _parse_row(record)))
         except ProblemError as error:
             raise FormatError(str(error), path, line) from None
 
@@ -379,30 +379,27 @@ def check_keys(keys: Iterable[str], required: tuple[str, ...], path: str | Path,
             raise FormatError(f"the column {key!r} {what}; the columns are {known}", path, line)
 
 
-def _read_csv_records(text: str, path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the line number and the fields of each response in CSV text."""
+def _read_csv_records(text: str, path: str | Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Yield the line number and the cells of each response in CSV text."""
     table = data.Delimited(data.Source(Path(path), text.encode()))
     check_keys(table.header, _NEEDED, path, 1)
     for row in table.rows():
         if row.values is None:
             raise FormatError(str(row.reason), path, row.place.number)
-        yield row.place.number, _parse_row(row.values, path, row.place.number)
+        yield row.place.number, row.values
 
 
-def _parse_row(row: Mapping[str, str], path: str | Path, line: int) -> dict[str, Any]:
-    try:
-        return {
-            "problem_id": row["problem_id"],
-            "participant": row["participant"],
-            "purpose": row.get("purpose", "").strip() or "validate",
-            "choice": _parse_choice(row["choice"]),
-            "ambiguous": _parse_flag(row, "ambiguous"),
-            "associative": _parse_flag(row, "associative"),
-            "shown": tuple(map(_parse_option, row.get("shown", "").split())),
-            "seconds": _parse_seconds(row.get("seconds", "")),
-        }
-    except ProblemError as error:
-        raise FormatError(str(error), path, line) from None
+def _parse_row(row: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        "problem_id": row["problem_id"],
+        "participant": row["participant"],
+        "purpose": row.get("purpose", "").strip() or "validate",
+        "choice": _parse_choice(row["choice"]),
+        "ambiguous": _parse_flag(row, "ambiguous"),
+        "associative": _parse_flag(row, "associative"),
+        "shown": tuple(map(_parse_option, row.get("shown", "").split())),
+        "seconds": _parse_seconds(row.get("seconds", "")),
+    }
 
 
 def _parse_choice(cell: str) -> int | None:
@@ -452,7 +449,7 @@ def _format_cells(response: Response) -> list[str]:
     ]
 
 
-def _read_json_records(text: str, path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def _read_json_records(text: str, path: str | Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
     for number, record in parse_json_lines(text, path):
         check_keys(record, ("problem_id", "participant", "purpose"), path, number)
         for name, value in record.items():
