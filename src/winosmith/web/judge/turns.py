@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -95,9 +94,9 @@ def _lease_slot(slot: Slot, person: Person) -> None:
     slot.holder, slot.taken_at, slot.lease_until = person, now, now + get_lease_length()
     slot.local_choice = slot.local_at = slot.local_seconds = None
     slot.ref = new_ref()
-    note_seen(
-        person, slot, spent=not (needs_local_answer(slot) and _has_partial_context(slot.problem))
-    )
+    local, whole = get_local_context(slot.problem), slot.problem.sentence
+    is_partial = len(text.words(local)) < len(text.words(whole))
+    note_seen(person, slot, spent=not (is_partial and needs_local_answer(slot)))
     slot.shown = list(range(len(slot.problem.options)))
     secrets.SystemRandom().shuffle(slot.shown)
     slot.save()  # a gold question's slot is created on demand
@@ -218,10 +217,6 @@ def get_local_context(problem: Problem) -> str:
     return text.local_context(problem.sentence, settings.RULES.local_before)
 
 
-def _has_partial_context(problem: Problem) -> bool:
-    return len(text.words(get_local_context(problem))) < len(text.words(problem.sentence))
-
-
 def get_judging_status(person: Person, judge: Judge | None) -> dict[str, Any]:
     """Return the template context for a judge who has no problem at the moment.
 
@@ -239,35 +234,22 @@ def get_judging_status(person: Person, judge: Judge | None) -> dict[str, Any]:
     return {"paused": paused, "testing": testing, "left": left, "none_left": why}
 
 
-@dataclass(frozen=True, slots=True)
-class NoWorkReason:
-    """The reason that a judge gets none of the problems that still need votes.
+def explain_no_work(person: Person) -> dict[str, Any]:
+    """Return why a person gets none of the problems that still need votes.
 
-    Attributes:
-        own: The number of open slots on problems of the judge's own twins.
-        seen: The number of open slots on problems whose twin the judge has read, at least in part.
-        held: The number of slots leased to other judges that the judge could otherwise take.
-        until: The time when the first of these leases ends; None if there are no leases.
+    The numbers of slots, at most `MAX_COUNTED`: `own`, on problems of the person's own twins;
+    `seen`, on problems whose twin the person has read, at least in part; and `held`, leased to
+    other judges, but otherwise available. `until` is the end of the first of these leases, or None.
     """
-
-    own: int
-    seen: int
-    held: int
-    until: datetime | None
-
-
-def explain_no_work(person: Person) -> NoWorkReason:
-    """Return why no problem is available to a person; counts are capped at `MAX_COUNTED`."""
     rows = Slot.objects.filter(open=True, gold=False).exclude(holder=person)
     held = rows.filter(unseen_by(person), lease_until__gt=timezone.now())
-    own = rows.filter(contributor=person)
     seen = rows.exclude(contributor=person).exclude(unseen_by(person))
-    return NoWorkReason(
-        own[:MAX_COUNTED].count(),
-        seen[:MAX_COUNTED].count(),
-        held[:MAX_COUNTED].count(),
-        held.aggregate(until=Min("lease_until"))["until"],
-    )
+    return {
+        "own": rows.filter(contributor=person)[:MAX_COUNTED].count(),
+        "seen": seen[:MAX_COUNTED].count(),
+        "held": held[:MAX_COUNTED].count(),
+        **held.aggregate(until=Min("lease_until")),
+    }
 
 
 def store_local_answer(person: Person, ref: str, choice: int) -> Slot:

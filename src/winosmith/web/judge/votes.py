@@ -16,7 +16,13 @@ from django.utils.translation import gettext as _, gettext_noop
 
 from winosmith import Dataset, Response
 from winosmith.lineage import UNVALIDATED
-from winosmith.metrics import Reliability, count_answers, krippendorff_alpha, wilson_interval
+from winosmith.metrics import (
+    Proportion,
+    Reliability,
+    count_answers,
+    krippendorff_alpha,
+    proportion,
+)
 from winosmith.validate import VoteRules, filter_by_votes
 from winosmith.web._kept import cached
 from winosmith.web._lock import chunked, writing
@@ -382,7 +388,7 @@ def measure_agreement() -> Agreement:
     return cached("judge.agreement", _compute_agreement)
 
 
-def _compute_agreement() -> Agreement:
+def _compute_agreement() -> tuple[int, Agreement]:
     verdicts = _get_final_verdicts()
     groups = verdicts.values("counts").annotate(n=Count("pk")).order_by("counts")
     total = unanimous = same = pairs = 0
@@ -396,7 +402,7 @@ def _compute_agreement() -> Agreement:
     alpha, of = _compute_alpha()
     asked = Gold.objects.filter(retired=False).values("pk")
     gold = Slot.objects.filter(problem__in=asked, gold=True, open=False, provisional=False)
-    return Agreement(
+    return total, Agreement(
         total,
         verdicts.filter(valid=True).count(),
         unanimous,
@@ -423,38 +429,13 @@ def _compute_alpha() -> tuple[Reliability | None, int]:
     return krippendorff_alpha(count_answers(chosen.values())), len(last)
 
 
-@dataclass(frozen=True, slots=True)
-class AgreementWithOthers:
-    """A judge's agreement with the majority of the other judges of each problem.
+def compare_with_others(judges: Iterable[int]) -> dict[int, Proportion]:
+    """Map each judge to their agreement with the majority of the other judges of each problem.
 
-    Attributes:
-        same, of: The number of votes that agree with a majority of the other judges, and of all
-            votes on problems with such a majority.
-        ties: The number of votes on problems without such a majority, which are not counted.
-        chance: The fraction of agreeing votes expected by chance.
-    """
-
-    same: int
-    of: int
-    ties: int
-    chance: float
-
-    @property
-    def share(self) -> float:
-        """Fraction of votes that agree, 0–1."""
-        return self.same / self.of
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """Wilson's 95 % interval of `share`."""
-        return wilson_interval(self.same, self.of)
-
-
-def compare_with_others(judges: Iterable[int]) -> dict[int, AgreementWithOthers]:
-    """Map each judge to their agreement with other judges on their last `LAST_OF_ONE` votes.
-
-    Only problems with votes of at least two other judges are compared. Votes on hold are compared
-    with other votes, but never the reverse. Judges without such a problem are omitted.
+    Only the last `LAST_OF_ONE` votes, and only problems with votes of at least two other judges,
+    are compared. Votes on hold are compared with other votes, but never the reverse. `ties` are the
+    votes on problems without a majority of the other judges; `n` does not include them. Judges
+    without a problem that has a majority are omitted.
     """
     mine: dict[int, dict[int, int | None]] = {}
     for judge in judges:
@@ -488,7 +469,7 @@ def compute_chance_agreement(counts: Mapping[tuple[Any, Any], int]) -> float:
 
 def _compare_judge(
     judge: int, own: dict[int, int | None], chosen: dict[int, dict[int, int | None]]
-) -> AgreementWithOthers | None:
+) -> Proportion | None:
     pairs: Counter[tuple[int | None, int | None]] = Counter()
     ties = 0
     for problem, choice in own.items():
@@ -502,8 +483,8 @@ def _compare_judge(
             ties += 1
     if not pairs:
         return None
-    same = sum(n for (choice, most), n in pairs.items() if choice == most)
-    return AgreementWithOthers(same, pairs.total(), ties, compute_chance_agreement(pairs))
+    agrees = [choice == most for choice, most in pairs.elements()]
+    return proportion(agrees, chance=compute_chance_agreement(pairs), ties=ties)
 
 
 def _get_included_votes() -> QuerySet[Slot]:

@@ -245,7 +245,7 @@ def measure_workload(part: Participation) -> Workload:
     if has_problem or done >= amount:
         return Workload(done, amount, has_problem, False, is_stopped(judge), None)
     status = get_judging_status(part.person, judge)
-    until = status["none_left"].until if status["none_left"] else None
+    until = (status["none_left"] or {}).get("until")
     return Workload(done, amount, False, status["left"], status["paused"], until)
 
 
