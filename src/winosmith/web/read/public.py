@@ -24,7 +24,7 @@ from django.utils.translation import gettext_lazy as _
 
 from winosmith import __version__
 from winosmith.validate import DOMAINS
-from winosmith.web._kept import Entry, cached
+from winosmith.web._kept import cached
 from winosmith.web.judge.models import Slot, Verdict
 from winosmith.web.people.models import find_person, keyed_digest
 from winosmith.web.people.privacy import get_current_documents
@@ -84,7 +84,7 @@ def get_stats() -> SiteNumbers:
     return cached("read.figures", _compute_site_numbers)
 
 
-def _compute_site_numbers() -> SiteNumbers:
+def _compute_site_numbers() -> tuple[int, SiteNumbers]:
     public = public_problems().select_related(None).order_by()
     totals = public.aggregate(
         problems=Count("id"),
@@ -108,7 +108,7 @@ def _compute_site_numbers() -> SiteNumbers:
         problem__waits=False,
     )
     domains = public.values_list("twin__domain").annotate(n=Count("id")).order_by("-n")
-    return SiteNumbers(
+    return totals["problems"], SiteNumbers(
         problems=totals["problems"],
         twins=twins,
         singles=totals["problems"] - 2 * twins - single,
@@ -132,10 +132,7 @@ def get_example() -> list[Problem]:
     """
     twin = _find_chosen_twin()
     if twin is None:
-        entry = cached(
-            "read.showpiece", lambda: Entry(get_stats().problems, _find_most_agreed_twin())
-        )
-        twin = entry.value
+        twin = cached("read.showpiece", lambda: (get_stats().problems, _find_most_agreed_twin()))
     halves = list(public_problems().filter(twin=twin).order_by("id")) if twin else []
     return halves if len(halves) == 2 else []
 
@@ -191,7 +188,7 @@ def agreement() -> Agreement | None:
 
     Large sites cache the agreement.
     """
-    return cached("read.agreement", lambda: Entry(get_stats().problems, _compute_agreement())).value
+    return cached("read.agreement", lambda: (get_stats().problems, _compute_agreement()))
 
 
 def _compute_agreement() -> Agreement | None:

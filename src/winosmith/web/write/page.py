@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _, ngettext
 from winosmith.problem import BLANK
 from winosmith.text import Change, diff_text, mark_differences
 from winosmith.validate import DOMAINS
-from winosmith.web._kept import Entry, cached
+from winosmith.web._kept import cached
 from winosmith.web.judge.submissions import (
     get_contributor_reason,
     get_own_halves,
@@ -216,7 +216,7 @@ def count_problems(person: Person | None) -> ProblemCounts:
 
     The count of the site's problems may be cached.
     """
-    site, goal = cached("write.public", _count_public_problems).value, settings.RULES.goal
+    site, goal = cached("write.public", _count_public_problems), settings.RULES.goal
     if person is None:
         return ProblemCounts(0, 0, 0, 0, site, goal)
     found = count_problems_by_state(person)
@@ -225,9 +225,9 @@ def count_problems(person: Person | None) -> ProblemCounts:
     return ProblemCounts(today.count(), found.held, found.judging, found.valid, site, goal)
 
 
-def _count_public_problems() -> Entry[int]:
+def _count_public_problems() -> tuple[int, int]:
     count = public_problems().count()
-    return Entry(count, count)
+    return count, count
 
 
 def version_context(person: Person | None, twin: Twin) -> dict[str, Any] | None:
