@@ -298,7 +298,11 @@ def twin_context(person: Person, twin: Twin, error: str = "", posted: Any = None
             for problem, reading in zip(problems, readings, strict=True)
         ],
         "held": held,
-        "hints": _get_current_hints(person, twin, problems) if held else [],
+        "hints": checks.contributor_hints(
+            problems, person, skip_twin=twin.pk, family=find_root(problems[0])
+        )
+        if held
+        else [],
         "anonymous": person.anonymous,
         "may_withdraw": may_withdraw(person, twin),
         "may_revise": may_revise(person, twin),
@@ -306,11 +310,6 @@ def twin_context(person: Person, twin: Twin, error: str = "", posted: Any = None
         "error": error,
         "longest_appeal": decisions.MAX_REASON,
     }
-
-
-def _get_current_hints(person: Person, twin: Twin, problems: list[Problem]) -> list[str]:
-    family = find_root(problems[0])
-    return checks.contributor_hints(problems, person, skip_twin=twin.pk, family=family)
 
 
 def _list_visible_votes(problem: Problem) -> list[Vote]:
@@ -350,13 +349,8 @@ def iter_submission_news(person: Person, after: datetime) -> Iterator[Item]:
     rows = rows.filter(is_news, at__gt=after).exclude(actor=person)
     for event in rows.select_related("problem__twin").order_by("-pk")[:MAX_ITEMS]:
         to = reverse("write:twin", args=[event.problem.twin.ref])
-        yield Item(
-            event.at,
-            _describe_effect(event),
-            to,
-            event.problem.sentence,
-            get_contributor_reason(event),
-        )
+        text, reason = _describe_effect(event), get_contributor_reason(event)
+        yield Item(event.at, text, to, event.problem.sentence, reason)
 
 
 def _describe_effect(event: Event) -> str:

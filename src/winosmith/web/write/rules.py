@@ -349,18 +349,13 @@ class TwinInput:
 
     def as_form(self) -> dict[str, str]:
         """Return the input as a JSON object with the form's field names."""
-        (option_1, option_2), (sentence_1, sentence_2) = self.options, self.sentences
-        answers = ("" if answer is None else str(answer) for answer in self.answers)
-        answer_1, answer_2 = answers
-        return {
-            "domain": self.domain,
-            "option_1": option_1,
-            "option_2": option_2,
-            "sentence_1": sentence_1,
-            "answer_1": answer_1,
-            "sentence_2": sentence_2,
-            "answer_2": answer_2,
-        }
+        form = {"domain": self.domain}
+        for number in (1, 2):
+            answer = self.answers[number - 1]
+            form[f"option_{number}"] = self.options[number - 1]
+            form[f"sentence_{number}"] = self.sentences[number - 1]
+            form[f"answer_{number}"] = "" if answer is None else str(answer)
+        return form
 
     def halves(self) -> tuple[Half, Half]:
         """Return both halves, each with the options."""
