@@ -8,7 +8,7 @@ versions.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any
@@ -270,6 +270,12 @@ class VisibleNode:
     left: int = 0
     others: int = 0
     skipped: int = 0
+
+    def walk(self) -> Iterator[VisibleNode]:
+        """Yield this node and all nodes below it, each before its children."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
 
 
 def build_tree_around(tree: Tree, number: int, after: int = 0) -> VisibleNode:

@@ -157,19 +157,15 @@ def _list_displayed_problems(
     tree: Tree, top: VisibleNode, problems: Mapping[int, Problem], hidden_root: bool
 ) -> list[Problem]:
     return [
-        problems[int(tree.rows[number])]
-        for number in _list_node_numbers(top)
-        if tree.public[number] or (number == 0 and not hidden_root)
+        problems[int(tree.rows[shown.number])]
+        for shown in top.walk()
+        if tree.public[shown.number] or (shown.number == 0 and not hidden_root)
     ]
 
 
 def _compute_chance_accuracy(tree: Tree) -> float:
     of = tree.chance[tree.public]
     return float((of if len(of) else tree.chance).mean())
-
-
-def _list_node_numbers(top: VisibleNode) -> list[int]:
-    return [top.number, *(number for child in top.children for number in _list_node_numbers(child))]
 
 
 def _make_model_tabs(options: pages.ViewOptions, version: str) -> list[tuple[str, str, bool]]:
