@@ -212,8 +212,14 @@ def get_member_record(person: Person) -> dict[str, Any]:
 
 def get_page(*, only: str = "", before: str = "") -> tuple[list[dict[str, Any]], str]:
     """Return a page of people who were not erased; see `winosmith.web.pages.get_newest_rows`."""
-    query = _filter_people(Person.objects.filter(erased=None).order_by("-pk"), only)
-    people, older = get_newest_rows(query, before, SIZE)
+    wanted = {
+        "judges": Q(is_judge=True),
+        "moderators": Q(is_moderator=True),
+        "held": Q(pk__in=get_paused_people()),
+        "contributors": Exists(Twin.objects.filter(contributor=OuterRef("pk"))),
+    }
+    rows = Person.objects.filter(wanted.get(only, Q()), erased=None).order_by("-pk")
+    people, older = get_newest_rows(rows, before, SIZE)
     return _list_members(people), older
 
 
@@ -228,16 +234,6 @@ def _list_members(people: Sequence[Person]) -> list[dict[str, Any]]:
         }
         for one in people
     ]
-
-
-def _filter_people(query: QuerySet[Person], only: str) -> QuerySet[Person]:
-    wanted = {
-        "judges": Q(is_judge=True),
-        "moderators": Q(is_moderator=True),
-        "held": Q(pk__in=get_paused_people()),
-        "contributors": Exists(Twin.objects.filter(contributor=OuterRef("pk"))),
-    }
-    return query.filter(wanted.get(only, Q()))
 
 
 Kind = Appointment.Kind
