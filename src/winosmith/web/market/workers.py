@@ -228,11 +228,10 @@ def describe_training(part: Participation) -> str:
     asked, n = settings.RULES.training_questions, rows.count()
     if not asked or n <= asked or rows.filter(gold=False).exists():  # voters have no training
         return ""
+    text = _("the training was not passed: none of the %(n)d answers is a vote")
     if passed:
-        return _("%(n)d of the answers were training, which was passed late or not at all") % {
-            "n": n
-        }
-    return _("the training was not passed: none of the %(n)d answers is a vote") % {"n": n}
+        text = _("%(n)d of the answers were training, which was passed late or not at all")
+    return text % {"n": n}
 
 
 def measure_workload(part: Participation) -> Workload:
@@ -375,11 +374,8 @@ def start_participation(study: Study, arrival: Arrival) -> Participation:
                 made.person, list(others), excluded=_find_training_twins(made.person, others)
             )
             return made
-    except (
-        IntegrityError,
-        StartedElsewhereError,
-    ) as error:  # a concurrent request may have started with the same id
-        found = find_started(study, arrival)
+    except (IntegrityError, StartedElsewhereError) as error:
+        found = find_started(study, arrival)  # a concurrent request may have the same id
         if found is not None:
             return found
         if isinstance(error, StartedElsewhereError):
@@ -474,12 +470,7 @@ def _mark_as_read(
     if not others:
         return
     rows = [
-        Seen(
-            person=person,
-            block=row.block,
-            twin_id=row.twin_id,
-            problem_id=row.problem_id,
-        )
+        Seen(person=person, block=row.block, twin_id=row.twin_id, problem_id=row.problem_id)
         for row in Seen.objects.filter(person__in=others).exclude(twin__in=excluded)
     ]
     wrote: QuerySet[Problem] = Problem.objects.filter(twin__contributor__in=others)
