@@ -301,12 +301,8 @@ CONNECTIONS = 20
 requests, and a few for background work."""
 
 
-def lock_site(folder: Path, timeout: float = CLAIM_PATIENCE) -> FileLock:
+def lock_site(folder: Path) -> FileLock:
     """Lock the site's folder for this process and its children, until all of them have ended.
-
-    Args:
-        folder: The site's folder.
-        timeout: The maximum seconds to wait for a server that is about to end.
 
     Returns:
         The lock, which need not be closed.
@@ -314,7 +310,7 @@ def lock_site(folder: Path, timeout: float = CLAIM_PATIENCE) -> FileLock:
     Raises:
         InputError: Another server uses the folder; the message contains the server's process id.
     """
-    until = time.monotonic() + timeout
+    until = time.monotonic() + CLAIM_PATIENCE
     while (lock := FileLock.acquire(folder / LOCK)) is None:
         holder = _read_server_process(folder).get("process")
         # The processes of a killed server end soon; a running server keeps the lock.

@@ -362,12 +362,7 @@ def count_rows(query: QuerySet[Problem]) -> tuple[int, bool]:
 
 
 def _filter_by_completeness(query: QuerySet[Problem], complete: bool) -> QuerySet[Problem]:
-    other = (
-        public_problems()
-        .select_related(None)
-        .filter(twin=OuterRef("twin"))
-        .exclude(pk=OuterRef("pk"))
-    )
+    other = public_problems().filter(twin=OuterRef("twin")).exclude(pk=OuterRef("pk"))
     return query.filter(Exists(other) if complete else ~Exists(other))
 
 
