@@ -80,12 +80,6 @@ def make_error_response(
     return JsonResponse(body, status=status, content_type=TYPE, headers=dict(headers or {}))
 
 
-def register_handlers(api: Any) -> None:
-    """Make an API return the site's errors as problem details."""
-    for error, handler in _HANDLERS.items():
-        api.add_exception_handler(error, handler)
-
-
 MAX_ERRORS = 100
 """Maximum number of errors that are reported for a request; 900 kB can contain 60,000 errors."""
 
@@ -133,7 +127,7 @@ def _handle_failure(request: HttpRequest, error: Exception) -> HttpResponse:
     return response
 
 
-_HANDLERS: dict[type[Exception], Any] = {
+HANDLERS: dict[type[Exception], Any] = {
     Exception: _handle_failure,
     OperationalError: _handle_unavailable,
     InterfaceError: _handle_unavailable,
@@ -147,6 +141,7 @@ _HANDLERS: dict[type[Exception], Any] = {
     InputError: lambda _request, error: make_error_response(422, str(error)),
     RefusedError: _handle_refused,
 }
+"""Functions that return the site's errors as problem details."""
 
 
 Ref = Annotated[str, Field(min_length=1, max_length=80, pattern=r"^[^/\x00-\x1f]+$")]

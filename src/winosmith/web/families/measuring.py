@@ -125,11 +125,6 @@ SEED = 0
 """The random seed of bootstraps and null models: the default of `winosmith score`."""
 
 
-def get_last_measurement(depth: str) -> Measured | None:
-    """Return the last measurement for a kind of depth, or None."""
-    return Measured.objects.filter(depth=depth).first()
-
-
 def compute_inputs_digest() -> str:
     """Return a digest of the measured versions, answers and models, and of winosmith's version."""
     with connection.cursor() as cursor:

@@ -266,16 +266,15 @@ _NO_ANSWER = {"stand": "", "right": None, "tie": False}
 
 
 def _make_verdict(name: str, stand: Any, right: bool | None, tie: bool, **_rest: int) -> Verdict:
-    if stand == Status.DONE and tie:
-        return Verdict(name, "stuck", "=", _("undecided"))
-    if stand == Status.DONE and right:
-        return Verdict(name, "right", "✓", _("right"))
-    if stand == Status.DONE and right is not None:
-        return Verdict(name, "wrong", "✗", _("wrong"))
-    return Verdict(name, *_UNDECIDED.get(stand, _UNDECIDED[""]))
+    if stand == Status.DONE:
+        stand = "tie" if tie else {True: "right", False: "wrong", None: stand}[right]
+    return Verdict(name, *_RESULTS[stand])
 
 
-_UNDECIDED: Mapping[Any, tuple[str, str, Text]] = {
+_RESULTS: Mapping[Any, tuple[str, str, Text]] = {
+    "right": ("right", "✓", _("right")),
+    "wrong": ("wrong", "✗", _("wrong")),
+    "tie": ("stuck", "=", _("undecided")),
     Status.WAITING: ("waiting", "…", _("waits for the model")),
     Status.LATE: ("stuck", "!", _("the model timed out")),
     Status.FAILED: ("stuck", "!", _("the model failed")),

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_safe
 
 from winosmith.web.families import figures, measuring, page as pages, trees
 from winosmith.web.families.lists import BOARD_SORTS, SORTS, get_board_page, get_families_page
+from winosmith.web.families.models import Measured
 from winosmith.web.families.trees import DEPTHS, Tree, VisibleNode, is_public, load_tree
 from winosmith.web.judge.models import note_twins_read
 from winosmith.web.people.gates import get_current_writer, rate_limit_reading
@@ -198,7 +199,7 @@ def show_models(request: HttpRequest) -> HttpResponse:
     depth = request.GET.get("depth", "lineage")
     if depth not in DEPTHS:
         raise Http404
-    found = measuring.get_last_measurement(depth)
+    found = Measured.objects.filter(depth=depth).first()
     answers = found.answers if found else []
     context = {
         "found": found,

@@ -441,12 +441,6 @@ SIZE = 20
 """Number of answers on a page."""
 
 
-def list_answers(person: Person) -> QuerySet[Slot]:
-    """Return a person's answers with their problems, newest first."""
-    rows = Slot.objects.filter(holder=person, answered_at__isnull=False, open=False)
-    return rows.select_related("problem").order_by("-answered_at", "-pk")
-
-
 def make_answer_context(slot: Slot) -> dict[str, Any]:
     """Return the template context of an answer, without the text of withdrawn problems."""
     problem = slot.problem

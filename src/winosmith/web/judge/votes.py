@@ -40,19 +40,6 @@ WIDTH = 1000
 """Number of queue positions reserved for each problem; must exceed the number of its judges."""
 
 
-def count_awaited_and_cast(problem: Problem) -> tuple[int, int]:
-    """Return the numbers of awaited votes and of cast votes on a problem.
-
-    A vote is awaited if its slot is open, or if it waits for a moderator or a market.
-    """
-    slots = Slot.objects.filter(problem=problem, gold=False, excluded=False)
-    rows = list(slots.values_list("open", "provisional", "answered_at"))
-    return (
-        sum(is_open or provisional for is_open, provisional, _ in rows),
-        sum(at is not None and not provisional for _, provisional, at in rows),
-    )
-
-
 def get_queue_position(problem: Problem) -> int:
     """Return the queue position of a problem's first slot."""
     return problem.pk * WIDTH
@@ -139,12 +126,14 @@ def return_slot(slot: Slot) -> None:
 def settle_votes(problem: Problem) -> None:
     """Decide a problem if no votes are awaited; the caller has locked the problem.
 
-    If votes are missing, for example after an exclusion, slots are added instead.
+    A vote is awaited if its slot is open, or if it waits for a moderator or a market. If votes are
+    missing, for example after an exclusion, slots are added instead.
     """
-    awaited, voted = count_awaited_and_cast(problem)
-    if awaited:
+    slots = Slot.objects.filter(problem=problem, gold=False, excluded=False)
+    rows = list(slots.values_list("open", "provisional", "answered_at"))
+    if any(is_open or provisional for is_open, provisional, _at in rows):
         return
-    missing = settings.RULES.judges - voted
+    missing = settings.RULES.judges - sum(at is not None for *_flags, at in rows)
     if missing > 0:
         add_slots(problem, missing)
     else:

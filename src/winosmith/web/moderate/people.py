@@ -154,11 +154,6 @@ def _format_fraction(found: Proportion | None) -> str:
     return f"{to_percent(found.value, 0)} ({low}–{high}), {int(found.right)} / {found.n}"
 
 
-def get_judging_record(person: Person) -> JudgingRecord:
-    """Return the number and quality of a person's votes."""
-    return get_judging_records([person])[person.pk]
-
-
 def get_judging_records(people: Sequence[Person]) -> dict[int, JudgingRecord]:
     """Map each person's key to the number and quality of their votes."""
     counted = Slot.objects.votes().filter(holder__in=people).values("holder").order_by()
@@ -253,7 +248,7 @@ def get_possible_changes(person: Person, other: Person) -> list[Any]:
     if not may_appoint(person, other):
         return []
     kinds: list[Any] = [Kind.NO_JUDGE if other.is_judge else Kind.JUDGE]
-    judged = get_judging_record(other)
+    judged = get_judging_records([other])[other.pk]
     kinds.append(Kind.PAUSE if judged.held is None else Kind.RESUME)
     kinds += [Kind.DISCARD] * (judged.held is not None and judged.waiting > 0)
     kinds += [Kind.EXCLUDE] * (judged.answers > judged.excluded)

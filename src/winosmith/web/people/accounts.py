@@ -102,14 +102,6 @@ def find_invitation(token: str) -> Invitation | None:
     return _get_active_links().filter(digest=digest_token(token)).select_related("person").first()
 
 
-def find_past_invitation(token: str) -> Invitation | None:
-    """Return the link with a token, even if it was used or has expired; None if it is unknown.
-
-    Expired links are deleted after `SiteRules.retention_days`.
-    """
-    return Invitation.objects.filter(digest=digest_token(token)).first()
-
-
 def get_recovery_links(person: Person) -> QuerySet[Invitation]:
     """Return the active links that set a new password for a person."""
     return _get_active_links().filter(person=person)

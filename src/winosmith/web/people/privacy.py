@@ -105,12 +105,8 @@ def create_first_documents() -> None:
             licence = "" if kind == "consent" else settings.RULES.licence
             newest = Document.objects.filter(kind=kind).order_by("-version").first()
             if newest is None or newest.licence != licence:
-                publish_document(kind, render_default_text(kind, licence), licence=licence)
-
-
-def render_default_text(kind: str, licence: str = "") -> str:
-    """Return the default text of a document; headings are lines without a full stop."""
-    return render_to_string(f"people/documents/{kind}.txt", {"licence": licence})
+                text = render_to_string(f"people/documents/{kind}.txt", {"licence": licence})
+                publish_document(kind, text, licence=licence)
 
 
 exporters: dict[str, tuple[Callable[[Person], Any], str]] = {}

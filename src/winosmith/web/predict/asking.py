@@ -17,7 +17,6 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_noop
 
-from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.jobs import is_worker_gone
 from winosmith.web.people.models import Person
@@ -101,17 +100,6 @@ def erase_predictions(person: Person, texts: bool) -> None:
     if texts:
         rows = Prediction.objects.filter(problem__twin__contributor=person)
         rows.filter(problem__released=False).delete()
-
-
-def retry_as_moderator(person: Person, model: Model) -> int:
-    """Retry a model's failed predictions on behalf of a moderator; return their number.
-
-    Raises:
-        InputError: The person is not a moderator.
-    """
-    if not person.moderates:
-        raise InputError(_("Only moderators can retry predictions."))
-    return retry_failed_predictions(model)
 
 
 def retry_failed_predictions(model: Model) -> int:

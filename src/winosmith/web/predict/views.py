@@ -42,7 +42,7 @@ def retry_predictions(request: HttpRequest, name: str) -> HttpResponse:
     found = get_object_or_404(Model, name=name, current=True)
     try:
         result = process_form(
-            request, request.user, lambda: {"count": asking.retry_as_moderator(request.user, found)}
+            request, request.user, lambda: {"count": asking.retry_failed_predictions(found)}
         )
     except InputError as refused:
         messages.error(request, str(refused))

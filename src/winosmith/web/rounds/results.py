@@ -274,12 +274,6 @@ def render_report(round_: Round) -> str:
     return make_round_page(record, changes, following, subtitle="")
 
 
-def get_build_report_path(round_: Round) -> Path | None:
-    """Return the path of the build report for moderators, or None if it no longer exists."""
-    path = round_.folder / "results" / "build" / "report.html"
-    return path if path.exists() else None
-
-
 def iter_problems(round_: Round, *, kept: bool) -> Iterator[bytes]:
     """Yield a round's problems that are still public as JSON Lines.
 

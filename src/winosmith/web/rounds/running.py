@@ -391,9 +391,10 @@ def _estimate_seconds(round_: Round, step: StepProgress, fraction: float | None)
     The estimate uses the times of the last round's steps, scaled by how much longer the current
     step takes.
     """
-    took = _load_last_step_times(round_)
-    if took is None:
+    before = Round.objects.filter(state=Round.State.DONE, pk__lt=round_.pk).order_by("-pk").first()
+    if before is None:
         return None
+    took = {(number, title): seconds for number, title, seconds in before.timings}
     steps = list_step_titles([table["name"] for table in round_.recipe["solvers"]])
     passed = time.time() - step.since
     usual = took.get((step.number, step.step), 0.0)
@@ -401,13 +402,6 @@ def _estimate_seconds(round_: Round, step: StepProgress, fraction: float | None)
     pace = max(1.0, whole / usual) if usual > 1 else 1.0
     later = sum(took.get((n, steps[n - 1]), 0.0) for n in range(step.number + 1, len(steps) + 1))
     return max(0.0, whole - passed) + pace * later
-
-
-def _load_last_step_times(round_: Round) -> dict[tuple[int, str], float] | None:
-    before = Round.objects.filter(state=Round.State.DONE, pk__lt=round_.pk).order_by("-pk").first()
-    if before is None:
-        return None
-    return {(number, title): seconds for number, title, seconds in before.timings}
 
 
 _STEP_LABELS = {
