@@ -64,7 +64,7 @@ def lease_next_problem(person: Person, judge: Judge | None = None) -> Slot | Non
         judge = judge or lock_judge(person)
         if trust.is_stopped(judge) or is_taking_test(person):
             return None
-        if _get_leased_slots(person).exists() and (held := get_current_slot(person)) is not None:
+        if (held := get_current_slot(person)) is not None:
             Slot.objects.filter(pk=held.pk).update(lease_until=timezone.now() + get_lease_length())
             return held
         if is_paid_work_done(judge):
@@ -127,11 +127,8 @@ def get_current_slot(person: Person) -> Slot | None:
 
     After its lease expires, the slot remains theirs until another judge takes it.
     """
-    return _get_leased_slots(person).select_related("problem").order_by("taken_at").first()
-
-
-def _get_leased_slots(person: Person) -> QuerySet[Slot]:
-    return Slot.objects.filter(holder=person, answered_at=None, open=True)
+    rows = Slot.objects.filter(holder=person, answered_at=None, open=True)
+    return rows.select_related("problem").order_by("taken_at").first()
 
 
 def get_lease_length() -> timedelta:
@@ -186,9 +183,8 @@ def make_slot_context(slot: Slot, typed: Mapping[str, Any]) -> dict[str, Any]:
     problem, first = slot.problem, needs_local_answer(slot)
     sentence = get_local_context(problem) if first else problem.sentence
     before, _, after = sentence.partition(BLANK)
-    earlier = typed.get("choice", "") if typed else "" if slot.choice is None else str(slot.choice)
-    if first and not typed:
-        earlier = ""
+    stored = "" if first or slot.choice is None else str(slot.choice)
+    earlier = typed.get("choice", "") if typed else stored
     return {
         "slot": slot,
         "problem": problem,

@@ -185,17 +185,9 @@ def count_done(part: Participation) -> int:
 
 
 def describe_missing_work(part: Participation, done: int) -> str:
-    """Return why work that was complete is no longer complete; "" if no work is missing.
-
-    Older studies may contain perturbed sentences, which used to count as twins.
-    """
+    """Return why work that was complete is no longer complete; "" if no work is missing."""
     if part.state != models.COMPLETE or done >= part.study.amount:
         return ""
-    if part.study.kind == models.WRITE and get_paid_twins(part).count() >= part.study.amount:
-        return _(
-            "all the work was done, but it includes perturbed sentences, "
-            "which do not count as twins"
-        )
     return _("all the work was done, but some of it was withdrawn")
 
 

@@ -66,10 +66,9 @@ def _start_test(request: HttpRequest, round_: Round) -> HttpResponseBase:
         gates.rate_limit(person, "assign_all", MAX_STARTS)
         agree(person, gates.read_shown_documents(request))
         prefix = "declared-"
-        declared = {k[len(prefix) :]: v for k, v in request.POST.items() if k.startswith(prefix)}
-        return {
-            "ref": sheets.assign_sheet(person, round_, {k: str(v) for k, v in declared.items()}).ref
-        }
+        sent = request.POST.items()
+        declared = {k.removeprefix(prefix): str(v) for k, v in sent if k.startswith(prefix)}
+        return {"ref": sheets.assign_sheet(person, round_, declared).ref}
 
     try:
         done = gates.process_form(request, person, assign_sheet)

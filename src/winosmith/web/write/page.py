@@ -48,46 +48,34 @@ class Piece(NamedTuple):
     kind: Literal["", "filled", "differs"]
 
 
-@dataclass(frozen=True, slots=True)
-class FilledHalf:
-    """A reading of a half, in which an option fills the blank.
+def make_readings(typed: TwinInput) -> list[list[dict[str, Any]]]:
+    """Fill each half's blank with each option; halves without exactly one blank have no reading.
 
-    Attributes:
-        right: Whether this is the reading that the contributor intends.
-        pieces: The pieces of the sentence, in order.
+    Each reading has its `option`, the `pieces` of its sentence, and whether it is the `right` one.
     """
-
-    option: str
-    right: bool
-    pieces: tuple[Piece, ...]
-
-
-def make_readings(typed: TwinInput) -> list[tuple[FilledHalf, ...]]:
-    """Fill each half's blank with each option; halves without exactly one blank have no reading."""
     first, second = typed.sentences
     return [
-        tuple(
-            FilledHalf(
-                option, answer == number, _fill_blank(mark_differences(half, other or half), option)
-            )
+        [
+            {
+                "option": option,
+                "right": answer == number,
+                "pieces": _fill_blank(mark_differences(half, other or half), option),
+            }
             for number, option in enumerate(typed.options)
             if option and half.count(BLANK) == 1
-        )
+        ]
         for half, other, answer in zip((first, second), (second, first), typed.answers, strict=True)
     ]
 
 
-def _fill_blank(half: Iterable[Change], option: str) -> tuple[Piece, ...]:
+def _fill_blank(half: Iterable[Change], option: str) -> list[Piece]:
     pieces: list[Piece] = []
     for text, kind in half:
         before, blank, after = text.partition(BLANK)
         plain: Literal["", "differs"] = "differs" if kind else ""
-        pieces += (
-            Piece(before, plain),
-            Piece(option if blank else "", "filled"),
-            Piece(after, plain),
-        )
-    return tuple(piece for piece in pieces if piece.text)
+        filled = Piece(option if blank else "", "filled")
+        pieces += (Piece(before, plain), filled, Piece(after, plain))
+    return [piece for piece in pieces if piece.text]
 
 
 MOST_NEAR = 3
@@ -279,7 +267,7 @@ def twin_context(person: Person, twin: Twin, error: str = "", posted: Any = None
     problems = get_own_halves(person, twin)
     held = any(problem.state == State.HELD for problem in problems)
     posted = posted or {}
-    readings = make_readings(rules.to_input(twin)) if len(problems) == 2 else [()] * len(problems)
+    readings = make_readings(rules.to_input(twin)) if len(problems) == 2 else [[]] * len(problems)
     return {
         "twin": twin,
         "version": version_context(person, twin),
