@@ -284,7 +284,7 @@ def get_first_admin_path(minutes: int) -> str | None:
     with writing():
         earlier = Invitation.objects.filter(is_superuser=True, made_by=None, person=None, used=None)
         earlier.update(used=timezone.now())
-        return invite(["admin"], minutes)
+        return invite("admin", minutes)
 
 
 LOCK = "server.lock"

@@ -35,7 +35,8 @@ MAX_QUERY_LENGTH = 200
 def show_families(request: HttpRequest) -> HttpResponse:
     """Show a page of the families that match a search, in the chosen order."""
     words = request.GET.get("q", "")[:MAX_QUERY_LENGTH]
-    sort = request.GET.get("sort", "size")
+    sort = request.GET.get("sort", "")
+    sort = sort if sort in SORTS else "size"
     terms = parse_terms(words)
     shown = get_families_page(terms, sort, request.GET.get("page"))
     models = get_current_models()
@@ -45,8 +46,8 @@ def show_families(request: HttpRequest) -> HttpResponse:
         "shown": shown,
         "terms": terms,
         "words": words,
-        "sort": sort if sort in SORTS else "size",
-        "sorts": SORTS,
+        "sort": sort,
+        "sorts": {name: label for name, (label, _key) in SORTS.items()},
         "kept": urlencode({"q": words, "sort": sort}),
     }
     return render(request, "families/index.html", context)
@@ -128,7 +129,8 @@ def show_below(request: HttpRequest, ref: str, version: str) -> HttpResponseBase
 @require_safe
 def show_board(request: HttpRequest) -> HttpResponse:
     """Show the leaderboard of contributors, with their pseudonyms."""
-    sort = request.GET.get("sort", "fools")
+    sort = request.GET.get("sort", "")
+    sort = sort if sort in BOARD_SORTS else "fools"
     models = get_current_models()
     shown = get_board_page(sort, request.GET.get("page"))
     person = get_current_writer(request)
@@ -136,8 +138,8 @@ def show_board(request: HttpRequest) -> HttpResponse:
         "shown": shown,
         "rows": [(one, [one.fools.get(model.pk, 0) for model in models]) for one in shown],
         "models": models,
-        "sort": sort if sort in BOARD_SORTS else "fools",
-        "sorts": BOARD_SORTS,
+        "sort": sort,
+        "sorts": {name: label for name, (label, _value) in BOARD_SORTS.items()},
         "me": pseudonym(person) if person else "",
         "kept": urlencode({"sort": sort}),
     }

@@ -193,11 +193,15 @@ SIZE = 30
 """Number of people on a page."""
 
 ONLY = {
-    "judges": gettext_lazy("judges"),
-    "held": gettext_lazy("judges on hold"),
-    "moderators": gettext_lazy("moderators"),
-    "contributors": gettext_lazy("contributors"),
+    "judges": (gettext_lazy("judges"), Q(is_judge=True)),
+    "held": (gettext_lazy("judges on hold"), Q(pk__in=get_paused_people())),
+    "moderators": (gettext_lazy("moderators"), Q(is_moderator=True)),
+    "contributors": (
+        gettext_lazy("contributors"),
+        Q(Exists(Twin.objects.filter(contributor=OuterRef("pk")))),
+    ),
 }
+"""Filters of the list of people: the label, and the condition."""
 
 
 def get_member_record(person: Person) -> dict[str, Any]:
@@ -207,13 +211,9 @@ def get_member_record(person: Person) -> dict[str, Any]:
 
 def get_page(*, only: str = "", before: str = "") -> tuple[list[dict[str, Any]], str]:
     """Return a page of people who were not erased; see `winosmith.web.pages.get_newest_rows`."""
-    wanted = {
-        "judges": Q(is_judge=True),
-        "moderators": Q(is_moderator=True),
-        "held": Q(pk__in=get_paused_people()),
-        "contributors": Exists(Twin.objects.filter(contributor=OuterRef("pk"))),
-    }
-    rows = Person.objects.filter(wanted.get(only, Q()), erased=None).order_by("-pk")
+    rows = Person.objects.filter(erased=None).order_by("-pk")
+    if only in ONLY:
+        rows = rows.filter(ONLY[only][1])
     people, older = get_newest_rows(rows, before, SIZE)
     return _list_members(people), older
 

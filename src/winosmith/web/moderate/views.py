@@ -328,7 +328,7 @@ def list_people(request: HttpRequest) -> HttpResponse:
         "older": older,
         "text": text,
         "only": only,
-        "kinds": members.ONLY.items(),
+        "kinds": [(name, label) for name, (label, _condition) in members.ONLY.items()],
         "mistaken": _make_false_hold_note(),
     }
     return render(request, "moderate/people.html", context)

@@ -580,7 +580,7 @@ def _create_link(creator: Person, form: InviteForm) -> str:
         except Person.DoesNotExist:
             raise InputError(_("There is no account with this name.")) from None
         return accounts.create_reset_link(person, minutes, creator=creator)
-    return accounts.invite([typed["role"]], minutes, creator=creator, label=typed["label"])
+    return accounts.invite(typed["role"], minutes, creator=creator, label=typed["label"])
 
 
 @gates.moderators_only
