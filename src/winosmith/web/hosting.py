@@ -432,12 +432,6 @@ def run(site: Site, listener: socket.socket, *, workers: int, run_jobs: bool = T
 
     Django must already be set up.
 
-    Args:
-        site: The site.
-        listener: The listening socket, from `listen`.
-        workers: The number of processes that answer requests.
-        run_jobs: Whether to run the site's background jobs, too.
-
     Raises:
         Interrupted: After Ctrl-C; nothing is lost.
     """

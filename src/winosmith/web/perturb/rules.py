@@ -60,12 +60,7 @@ class SentenceInput:
 
     @classmethod
     def from_form(cls, form: Mapping[str, Any], option_count: int) -> SentenceInput:
-        """Read the input from a submitted form; invalid values are dropped.
-
-        Args:
-            form: The submitted form.
-            option_count: The number of options.
-        """
+        """Read the input from a submitted form; invalid values are dropped."""
         answer = str(form.get("answer", ""))
         entered = checks.read_field(form, "sentence")
         sentence = separate_blank(entered)

@@ -227,12 +227,7 @@ def card_context() -> dict[str, Any]:
 
 
 def render_card_markdown(card: dict[str, Any], site_url: str) -> str:
-    """Render the data card as Markdown, always in the site's default language.
-
-    Args:
-        card: The content, from `card_context`.
-        site_url: The URL of the site.
-    """
+    """Render the data card as Markdown, always in the site's default language."""
     context: dict[str, Any] = {"card": card, "address": site_url, "version": __version__}
     with translation.override(settings.LANGUAGE_CODE):
         return render_to_string("read/card.md", context)

@@ -455,12 +455,6 @@ def store_results(
     """Store the results of a round; return False if the round was no longer running.
 
     The call can be repeated after an interruption.
-
-    Args:
-        round_: The round's row.
-        result: The result of `winosmith.rounds.run_round`.
-        timings: The duration of each step.
-        on_progress: A function called with the number of stored problems.
     """
     done = 0
     places = _iter_place_fields(result)

@@ -36,9 +36,6 @@ def make_consent_text(question_counts: list[int]) -> str:
     """Return the default consent text for respondents.
 
     Headings are lines without a full stop.
-
-    Args:
-        question_counts: The number of questions on each sheet.
     """
     least, most = min(question_counts), max(question_counts)
     short, long = estimate_minutes(least), estimate_minutes(most)

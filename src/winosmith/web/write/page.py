@@ -93,13 +93,8 @@ def draft_context(
 ) -> dict[str, Any]:
     """Return the template context for a draft's page.
 
-    Args:
-        draft: The draft as last read by this window.
-        typed: The input in the form.
-        person: The contributor.
-        faults: The advice on a rejected form, by field.
-        stored: The draft with newer input from another window, if any.
-        error: The reason why the action failed.
+    `faults` is the advice on a rejected form, by field. `stored` is the draft if it has newer input
+    from another window.
     """
     form, faults = typed.as_form(), faults or {}
     halves = [
@@ -256,14 +251,7 @@ def list_own_twins(person: Person | None) -> QuerySet[Twin]:
 
 
 def twin_context(person: Person, twin: Twin, error: str = "", posted: Any = None) -> dict[str, Any]:
-    """Return the template context for the page of a person's own twin.
-
-    Args:
-        person: The contributor.
-        twin: The twin.
-        error: The reason why the action failed.
-        posted: The submitted form, to be shown again.
-    """
+    """Return the template context for the page of a person's own twin."""
     problems = get_own_halves(person, twin)
     held = any(problem.state == State.HELD for problem in problems)
     posted = posted or {}
