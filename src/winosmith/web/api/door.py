@@ -219,15 +219,17 @@ class Caller:
         return self.token.person if self.token else None
 
 
-@dataclass(frozen=True, slots=True)
-class _Gate:
-    """Authenticates a request by its token; if `public`, a request needs no token."""
+def auth(*, public: bool = False) -> dict[str, Any]:
+    """Return the decorator arguments that authenticate an operation's caller by a token.
 
-    public: bool
+    If `public`, a request needs no token.
 
-    def __call__(self, request: HttpRequest) -> Caller:
+    >>> # @router.get("/problems", response=Problems, **auth(public=True))
+    """
+
+    def authenticate(request: HttpRequest) -> Caller:
         header = request.headers.get("Authorization")
-        if header is None and self.public:
+        if header is None and public:
             return Caller()
         scheme, _space, text = (header or "").partition(" ")
         token = tokens.find_token(text.strip()) if scheme.lower() == "bearer" else None
@@ -235,15 +237,9 @@ class _Gate:
             raise InvalidTokenError('Bearer error="invalid_token"' if header else "Bearer")
         return Caller(token)
 
-
-def auth(*, public: bool = False) -> dict[str, Any]:
-    """Return the decorator arguments that authenticate an operation's caller.
-
-    >>> # @router.get("/problems", response=Problems, **auth(public=True))
-    """
     parameters: list[dict[str, list[str]]] = [{"token": []}]
     described = {"security": [*parameters, {}] if public else parameters}
-    return {"auth": _Gate(public), "openapi_extra": described}
+    return {"auth": authenticate, "openapi_extra": described}
 
 
 def get_caller(request: HttpRequest) -> Caller:

@@ -20,7 +20,6 @@ from django.db import connection
 from winosmith.metrics import DepthKind
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Problem, State, Version
-from winosmith.web.problems.states import is_visible_to
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
@@ -196,16 +195,11 @@ def _load_family(root: Problem) -> list[Row]:
     return found
 
 
-def is_public(problem: Problem) -> bool:
-    """Return whether everybody can see a problem."""
-    return is_visible_to(None, problem)
-
-
 @lru_cache(MAX_CACHED)
 def _build_tree(root: Problem, _as_stamped: tuple[Any, ...], own: tuple[int, ...]) -> Tree:
     """Build the tree of public and own versions; children of hidden versions move up."""
     family = _load_family(root)
-    root_row: Row = (root.pk, None, 0, 0, 0, 0, int(is_public(root)), len(root.options))
+    root_row: Row = (root.pk, None, 0, 0, 0, 0, int(root.public), len(root.options))
     shown: list[Row] = [next((row for row in family if row[0] == root.pk), root_row)]
     parents = [UNKNOWN]
     number = {root.pk: 0}

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_safe
 from winosmith.web.families import figures, measuring, page as pages, trees
 from winosmith.web.families.lists import BOARD_SORTS, SORTS, get_board_page, get_families_page
 from winosmith.web.families.models import Measured
-from winosmith.web.families.trees import DEPTHS, Tree, VisibleNode, is_public, load_tree
+from winosmith.web.families.trees import DEPTHS, Tree, VisibleNode, load_tree
 from winosmith.web.judge.models import note_twins_read
 from winosmith.web.people.gates import get_current_writer, rate_limit_reading
 from winosmith.web.people.models import Person, pseudonym
@@ -80,7 +80,7 @@ def show_family(request: HttpRequest, ref: str) -> HttpResponseBase:
     context = {
         "root": root,
         "hidden": hidden,
-        "public": is_public(root),
+        "public": root.public,
         "tree": tree,
         "seen": seen,
         "deepest": int(tree.depths["edit"].max()),

@@ -359,10 +359,10 @@ def words_to_compare(sentence: str, options: Sequence[str] = ()) -> list[str]:
 def compute_word_overlap(first: Sequence[str], second: Sequence[str]) -> float:
     """Return the fraction of words that two sentences share, 0–1: `winosmith.text.overlap`.
 
-    The words are those of `words_to_compare`.
-    The fraction is 0 if they share less than `LEAST_CONTENT` of the content words. Without this
-    condition, 1,572 other sentences share 70 % of their words with one of 250 sentences of
-    WinoGrande, most of them little more than function words.
+    The words are those of `words_to_compare`. The fraction is 0 if they share less than
+    `LEAST_CONTENT` of the content words. Without this condition, 1,572 other sentences share 70 %
+    of their words with one of 250 sentences of WinoGrande, most of them little more than function
+    words.
     """
     if overlap(_select_content_words(first), _select_content_words(second)) < LEAST_CONTENT:
         return 0.0

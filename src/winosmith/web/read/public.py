@@ -94,7 +94,7 @@ def _compute_site_numbers() -> tuple[int, SiteNumbers]:
         since=Min("twin__created"),
         until=Max("twin__created"),
     )
-    twins = totals["problems"] - totals["groups"]
+    twins = totals["problems"] - totals.pop("groups")
     perturbed = public.filter(version__parent__isnull=False).aggregate(
         problems=Count("id"),
         groups=Count("twin", distinct=True),
@@ -109,15 +109,11 @@ def _compute_site_numbers() -> tuple[int, SiteNumbers]:
     )
     domains = public.values_list("twin__domain").annotate(n=Count("id")).order_by("-n")
     return totals["problems"], SiteNumbers(
-        problems=totals["problems"],
+        **totals,
         twins=twins,
         singles=totals["problems"] - 2 * twins - single,
-        contributors=totals["contributors"],
         judged=totals["valid"] + rejected.count(),
-        valid=totals["valid"],
         domains=dict(domains),
-        since=totals["since"],
-        until=totals["until"],
         perturbed=perturbed["problems"],
         families=perturbed["families"],
     )
