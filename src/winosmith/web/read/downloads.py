@@ -207,14 +207,14 @@ def _find_unfit_problems(
 ) -> tuple[dict[str, str], list[str]]:
     if file_format.name == "winosmith":
         return {}, []
+    bad: dict[str, str] = {}
     try:
         written = _write_part(data, file_format)
     except InputError:
         reasons = formats.find_unwritable(data, file_format.name)
         bad = {data[at].id: reason for at, reason in reasons.items()}
         written = _write_part([datum for datum in data if datum.id not in bad], file_format)
-        return bad, parse_header(written) if file_format.name == TABLE else []
-    return {}, parse_header(written) if file_format.name == TABLE else []
+    return bad, parse_header(written) if file_format.name == TABLE else []
 
 
 def _write_part(data: Sequence[Datum], file_format: Format, *, silent: bool = False) -> str:
