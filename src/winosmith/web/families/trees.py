@@ -187,18 +187,13 @@ def _find_own_hidden_keys(root: Problem, person: Person | None) -> tuple[int, ..
     return tuple(hidden.order_by("pk").values_list("pk", flat=True))
 
 
-def _load_family(root: Problem) -> list[Row]:
-    length = "jsonb_array_length" if connection.vendor == "postgresql" else "json_array_length"
-    with connection.cursor() as cursor:
-        cursor.execute(_FAMILY.replace("OPTIONS", length), [root.pk])
-        found: list[Row] = cursor.fetchall()
-    return found
-
-
 @lru_cache(MAX_CACHED)
 def _build_tree(root: Problem, _as_stamped: tuple[Any, ...], own: tuple[int, ...]) -> Tree:
     """Build the tree of public and own versions; children of hidden versions move up."""
-    family = _load_family(root)
+    length = "jsonb_array_length" if connection.vendor == "postgresql" else "json_array_length"
+    with connection.cursor() as cursor:
+        cursor.execute(_FAMILY.replace("OPTIONS", length), [root.pk])
+        family: list[Row] = cursor.fetchall()
     root_row: Row = (root.pk, None, 0, 0, 0, 0, int(root.public), len(root.options))
     shown: list[Row] = [next((row for row in family if row[0] == root.pk), root_row)]
     parents = [UNKNOWN]

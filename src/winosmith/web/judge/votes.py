@@ -438,8 +438,23 @@ def compare_with_others(judges: Iterable[int]) -> dict[int, Proportion]:
         )
         for problem, holder, choice in rows.values_list("problem", "holder", "choice"):
             chosen[problem][holder] = choice
-    found = {judge: _compare_judge(judge, votes, chosen) for judge, votes in mine.items()}
-    return {judge: agreed for judge, agreed in found.items() if agreed is not None}
+    found = {}
+    for judge, votes in mine.items():
+        pairs: Counter[tuple[int | None, int | None]] = Counter()
+        ties = 0
+        for problem, choice in votes.items():
+            others = Counter(other for who, other in chosen[problem].items() if who != judge)
+            if others.total() < 2:
+                continue
+            most, n = others.most_common(1)[0]
+            if 2 * n > others.total():
+                pairs[choice, most] += 1
+            else:
+                ties += 1
+        if pairs:
+            agrees = [choice == most for choice, most in pairs.elements()]
+            found[judge] = proportion(agrees, chance=compute_chance_agreement(pairs), ties=ties)
+    return found
 
 
 def compute_chance_agreement(counts: Mapping[tuple[Any, Any], int]) -> float:
@@ -454,26 +469,6 @@ def compute_chance_agreement(counts: Mapping[tuple[Any, Any], int]) -> float:
         ours[a] += count
         theirs[b] += count
     return sum(ours[answer] * theirs[answer] for answer in ours) / ours.total() ** 2
-
-
-def _compare_judge(
-    judge: int, own: dict[int, int | None], chosen: dict[int, dict[int, int | None]]
-) -> Proportion | None:
-    pairs: Counter[tuple[int | None, int | None]] = Counter()
-    ties = 0
-    for problem, choice in own.items():
-        others = Counter(other for who, other in chosen[problem].items() if who != judge)
-        if others.total() < 2:
-            continue
-        most, n = others.most_common(1)[0]
-        if 2 * n > others.total():
-            pairs[choice, most] += 1
-        else:
-            ties += 1
-    if not pairs:
-        return None
-    agrees = [choice == most for choice, most in pairs.elements()]
-    return proportion(agrees, chance=compute_chance_agreement(pairs), ties=ties)
 
 
 def _get_included_votes() -> QuerySet[Slot]:

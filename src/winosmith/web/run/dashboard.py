@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
 from typing import Any
 
 from django.db.models import Count, F, QuerySet
@@ -152,38 +153,39 @@ def draw_plots(statistics: Statistics) -> list[dict[str, Any]]:
     has a row per period, newest first: its day, and its formatted numbers.
     """
     shares = [None if one is None else 100 * one for one in statistics.agreed]
-    figures: list[tuple[str, str, str, dict[str, Sequence[float | None]]]] = [
-        (
+    draw = partial(_draw_plot, statistics.first)
+    return [
+        draw(
             "came",
             _("Submitted"),
             _("Problems that were written, perturbed or imported."),
             {_("submitted"): statistics.came},
         ),
-        (
+        draw(
             "decided",
             _("Outcome of problems"),
             _("Decided problems: valid (solid) and rejected (pale)."),
             {_("valid"): statistics.valid, _("not valid"): statistics.rejected},
         ),
-        (
+        draw(
             "backlog",
             _("Backlog"),
             _("Problems that waited for a judge or a moderator at the end of each day or week."),
             {_("waiting"): statistics.backlog},
         ),
-        (
+        draw(
             "votes",
             _("Votes"),
             _("All votes on problems, except answers to gold questions."),
             {_("votes"): statistics.votes},
         ),
-        (
+        draw(
             "agreement",
             _("Agreement"),
             _("Fraction of the votes on decided problems that agree with the majority."),
             {_("agreement"): shares},
         ),
-        (
+        draw(
             "people",
             _("Active people"),
             _(
@@ -193,7 +195,6 @@ def draw_plots(statistics: Statistics) -> list[dict[str, Any]]:
             {_("voted"): statistics.judged, _("only wrote"): statistics.wrote},
         ),
     ]
-    return [_draw_plot(statistics.first, *figure) for figure in figures]
 
 
 def _draw_plot(
