@@ -205,7 +205,7 @@ bob = Person.objects.get(name="bob")
 Client().force_login(bob)
 queue_job(MAIL, email="bob@example.org", there="http://localhost", language="en")
 with writing():
-    result = [invite(["judge"], 60), create_reset_link(bob, 60), create_token(bob, "nightly")[1]]
+    result = [invite("judge", 60), create_reset_link(bob, 60), create_token(bob, "nightly")[1]]
 """
 
 OPEN = """

@@ -243,7 +243,7 @@ def test_all_that_opens_an_account_ends_together(
 
 def test_a_used_link_is_told_as_used(db: Any, visit: Any) -> None:
     """Who opens the link again with which they made their account reads that it was used."""
-    browser, path = visit(), invite(["judge"], 30)
+    browser, path = visit(), invite("judge", 30)
     typed = {"name": "ann", "password": "twins-and-cups", "again": "twins-and-cups"}
     assert browser.post(path, typed).status_code == 302
     for somebody in (browser, visit()):
@@ -261,7 +261,7 @@ def test_each_link_that_opens_nothing_says_why(db: Any, visit: Any, person: Any)
     used, replaced, newest = create_reset_link(ann, 30), "", ""
     assert visit().post(used, NEW).status_code == 302
     replaced, newest = create_reset_link(ann, 30), create_reset_link(ann, 30)
-    back, late = invite(["judge"], 30), invite(["judge"], 30)
+    back, late = invite("judge", 30), invite(["judge"], 30)
     found = find_invitation(back.split("/")[-2])
     assert found is not None
     revoke_invitation(found)
@@ -286,7 +286,7 @@ def test_each_link_that_opens_nothing_says_why(db: Any, visit: Any, person: Any)
 def test_who_is_logged_in_reads_what_a_link_is_for(db: Any, visit: Any, person: Any) -> None:
     """A link that works says to who has an account what it does, and until when."""
     ann = person("ann")
-    page = visit(ann).get(invite(["judge"], 30)).content.decode()
+    page = visit(ann).get(invite("judge", 30)).content.decode()
     assert "creates a new account" in page
     assert "The link works once, until" in page
     page = visit(ann).get(create_reset_link(person("bob"), 30)).content.decode()

@@ -153,7 +153,7 @@ def test_no_secret_link_stands_in_the_log(
     db: Any, visit: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A fault on a page that a link opens is logged by its route: the link may still work."""
-    client, link = visit(), invite(["contributor"], 30)
+    client, link = visit(), invite("contributor", 30)
     client.raise_request_exception = False
     with taken_back(), connection.cursor() as cursor:
         cursor.execute("ALTER TABLE people_invitation RENAME TO gone")

@@ -117,7 +117,7 @@ def make() -> World:
         "votes": votes.mark,
         "owner": pseudonym(owner),
         "number": owner.pk,
-        "token": invite(["contributor"], 30).split("/")[-2],
+        "token": invite("contributor", 30).split("/")[-2],
         "invitation": Invitation.objects.latest("pk").pk,
     }
     world.refs["version"] = _perturbed(world)

@@ -173,7 +173,7 @@ def invite(site: Site, role: str | None, name: str | None, minutes: int, address
 
     try:
         path = (
-            invite([role], minutes)  # type: ignore[list-item]
+            invite(role, minutes)
             if role
             else create_reset_link(Person.objects.get_by_natural_key(str(name)), minutes)
         )

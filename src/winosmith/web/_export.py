@@ -155,10 +155,6 @@ def _iter_problem_records() -> Records:
         yield {**problem_record(datum), "twin_id": datum.twin_id}  # null marks a single
 
 
-def _iter_response_records() -> Records:
-    return map(asdict, iter_responses(_iter_rows(Problem.objects.all())))
-
-
 def _iter_person_records() -> Records:
     roles = {"judge": "is_judge", "moderator": "is_moderator", "admin": "is_superuser"}
     for person in _iter_rows(Person.objects.prefetch_related("agreements__document")):
@@ -185,7 +181,7 @@ _PRIVATE: dict[str, Callable[[], Records]] = {
         "state", "hints", "reasons", "gold", "released", "created", "decided",
         id="ref", topic="twin.topic", revises="twin.revises.ref",
     ),
-    "responses": _iter_response_records,
+    "responses": lambda: map(asdict, iter_responses(_iter_rows(Problem.objects.all()))),
     "events": _make_table_reader(
         Event.objects.select_related("problem", "actor"),
         "kind", "before", "after", "reason", "at", "actor",

@@ -26,7 +26,12 @@ from winosmith.web.judge.trust import add_gold
 from winosmith.web.judge.votes import open_all_slots
 from winosmith.web.problems import models
 from winosmith.web.problems.checks import LONGEST_SENTENCE
-from winosmith.web.problems.family import COVERING_KINDS, covered_event, hash_version, widen_embargo
+from winosmith.web.problems.family import (
+    COVERING_KINDS,
+    hash_version,
+    make_embargo_event,
+    spread_embargo,
+)
 from winosmith.web.problems.lookalikes import index_problems
 from winosmith.web.problems.models import Event, Problem, State, Twin, Version
 from winosmith.web.problems.records import as_problem, problem_fields, select_columns, twin_fields
@@ -296,16 +301,12 @@ def _has_same_text(row: Problem, datum: Datum) -> bool:
 def _add_chunk(data: Sequence[Datum], purpose: Purpose, covered: Collection[str] = ()) -> int:
     """Add the new problems of a chunk in one transaction, and return their number."""
     with writing():
-        known = set(
-            Problem.objects.filter(ref__in=[datum.id for datum in data]).values_list(
-                "ref", flat=True
-            )
-        )
+        found = Problem.objects.filter(ref__in=[datum.id for datum in data])
+        known = set(found.values_list("ref", flat=True))
         new = [datum for datum in data if datum.id not in known]
         if new:
-            Event.objects.bulk_create(
-                covered_event(row) for row in _add_rows(new, purpose) if row.ref in covered
-            )
+            rows = [row for row in _add_rows(new, purpose) if row.ref in covered]
+            Event.objects.bulk_create(map(make_embargo_event, rows))
     return len(new)
 
 
@@ -392,7 +393,7 @@ def add_versions(data: Iterable[Datum]) -> tuple[int, int]:
             Version.objects.bulk_create(chunk, ignore_conflicts=True)
     for chunk in chunked([rows[name].pk for name in steps if rows[name].embargo], ROWS):
         with writing():
-            widen_embargo(chunk)
+            spread_embargo(chunk)
     linked = sum(name in steps for name in perturbed)
     return linked, len(perturbed) - linked
 

@@ -6,8 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 from django.core.cache import cache
 
@@ -19,28 +18,10 @@ MAX_AGE = 600
 """Maximum age of statistics in seconds."""
 
 
-class HasProblemCount(Protocol):
-    """Protocol of statistics with a number of problems, on which the caching time depends."""
-
-    @property
-    def problems(self) -> int:
-        """Number of problems."""
-        ...
-
-
-Figures = TypeVar("Figures", bound=HasProblemCount)
 Value = TypeVar("Value")
 
 
-@dataclass(frozen=True, slots=True)
-class Entry(Generic[Value]):
-    """A cache entry: a value, and the number of problems from which it was computed."""
-
-    problems: int
-    value: Value
-
-
-def cached(name: str, compute: Callable[[], Figures]) -> Figures:
+def cached(name: str, compute: Callable[[], tuple[int, Value]]) -> Value:
     """Return cached statistics, recomputing them after some seconds.
 
     Statistics are cached for one second per `PROBLEMS_PER_SECOND` problems, up to `MAX_AGE`. On a
@@ -48,30 +29,29 @@ def cached(name: str, compute: Callable[[], Figures]) -> Figures:
 
     Args:
         name: The name of the statistics, which is the cache key.
-        compute: A function that computes the statistics.
+        compute: A function that returns the number of problems, and the statistics.
     """
     return cached_each(name, [0], lambda _: {0: compute()})[0]
 
 
 def cached_each(
-    name: str, keys: Sequence[int], compute: Callable[[list[int]], dict[int, Figures]]
-) -> dict[int, Figures]:
+    name: str, keys: Sequence[int], compute: Callable[[list[int]], dict[int, tuple[int, Value]]]
+) -> dict[int, Value]:
     """Return cached statistics for each key; the number of problems sets the caching time.
 
     Args:
         name: The name of the statistics, which is the start of the cache keys.
         keys: The keys.
-        compute: A function that computes the statistics for several keys.
+        compute: A function that returns, for several keys, the number of problems and the
+            statistics.
     """
     names = {f"{name}.{key}": key for key in keys}
-    found: dict[int, Figures] = {
-        names[known]: figures for known, figures in cache.get_many(names).items()
-    }
+    found = {names[known]: value for known, value in cache.get_many(names).items()}
     if missing := [key for key in keys if key not in found]:
-        for key, figures in compute(missing).items():
-            found[key] = figures
-            if seconds := min(MAX_AGE, figures.problems // PROBLEMS_PER_SECOND):
-                cache.set(f"{name}.{key}", figures, seconds)
+        for key, (problems, value) in compute(missing).items():
+            found[key] = value
+            if seconds := min(MAX_AGE, problems // PROBLEMS_PER_SECOND):
+                cache.set(f"{name}.{key}", value, seconds)
     return found
 
 

@@ -284,7 +284,7 @@ def get_first_admin_path(minutes: int) -> str | None:
     with writing():
         earlier = Invitation.objects.filter(is_superuser=True, made_by=None, person=None, used=None)
         earlier.update(used=timezone.now())
-        return invite(["admin"], minutes)
+        return invite("admin", minutes)
 
 
 LOCK = "server.lock"
@@ -301,12 +301,8 @@ CONNECTIONS = 20
 requests, and a few for background work."""
 
 
-def lock_site(folder: Path, timeout: float = CLAIM_PATIENCE) -> FileLock:
+def lock_site(folder: Path) -> FileLock:
     """Lock the site's folder for this process and its children, until all of them have ended.
-
-    Args:
-        folder: The site's folder.
-        timeout: The maximum seconds to wait for a server that is about to end.
 
     Returns:
         The lock, which need not be closed.
@@ -314,7 +310,7 @@ def lock_site(folder: Path, timeout: float = CLAIM_PATIENCE) -> FileLock:
     Raises:
         InputError: Another server uses the folder; the message contains the server's process id.
     """
-    until = time.monotonic() + timeout
+    until = time.monotonic() + CLAIM_PATIENCE
     while (lock := FileLock.acquire(folder / LOCK)) is None:
         holder = _read_server_process(folder).get("process")
         # The processes of a killed server end soon; a running server keeps the lock.
@@ -435,12 +431,6 @@ def run(site: Site, listener: socket.socket, *, workers: int, run_jobs: bool = T
     """Serve the site until SIGTERM or Ctrl-C, after which current requests are finished.
 
     Django must already be set up.
-
-    Args:
-        site: The site.
-        listener: The listening socket, from `listen`.
-        workers: The number of processes that answer requests.
-        run_jobs: Whether to run the site's background jobs, too.
 
     Raises:
         Interrupted: After Ctrl-C; nothing is lost.

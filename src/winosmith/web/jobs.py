@@ -320,13 +320,7 @@ def queue_job(kind: str, **asked: Any) -> None:
 
 
 def register_periodic_task(kind: str, seconds: float, work: Callable[[], object]) -> None:
-    """Register a function that the worker calls when it starts, and then periodically.
-
-    Args:
-        kind: The kind of the job.
-        seconds: The seconds between calls.
-        work: The function.
-    """
+    """Register a function that the worker calls when it starts, and then periodically."""
 
     def run(_job: Job, _progress: Progress) -> None:
         work()

@@ -21,7 +21,7 @@ from winosmith.web.market.studies import Requirement, read_ids
 from winosmith.web.market.workers import finish_participation, start_participation
 from winosmith.web.people.models import pseudonym
 from winosmith.web.people.privacy import erase
-from winosmith.web.problems.models import Problem, State, Twin, Version
+from winosmith.web.problems.models import Problem, State, Twin
 
 
 def _run(*arguments: str) -> str:
@@ -174,24 +174,6 @@ def test_work_that_is_withdrawn_once_the_code_is_given_is_noted(
     assert told["notes"] == [[2, "all the work was done, but some of it was withdrawn"]]
     assert compute_ledger(made).entries[0].notes == (
         "all the work was done, but some of it was withdrawn",
-    )
-
-
-def test_sentences_that_count_as_no_twins_are_not_told_as_withdrawn(db: Any, rules: Any) -> None:
-    """Where a study ended when perturbed sentences counted, the ledger says that these are less."""
-    made, _ = m.study(1, kind="write")
-    part = m.working(made)
-    (root,) = m.twin(halves=1)
-    row = Twin.objects.create(ref="bent", contributor=part.person)
-    bent = Problem.objects.create(ref="bent-a", twin=row, sentence="The _ fell.", answer=0,
-                                  options=["cup", "jug"], state=State.HELD)  # fmt: skip
-    for problem, parent in ((root, None), (bent, root)):
-        Version.objects.create(problem=problem, root=root, parent=parent, digest=problem.ref)
-    type(part).objects.filter(pk=part.pk).update(state="complete")
-    (note,) = compute_ledger(made).entries[0].notes
-    assert (
-        note == "all the work was done, but it includes perturbed sentences, which do not count as "
-        "twins"
     )
 
 

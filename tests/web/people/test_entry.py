@@ -206,7 +206,7 @@ def test_logging_out_everywhere_ends_every_session(db: Any, visit: Any, person: 
 
 def test_a_link_makes_one_account_with_its_roles(db: Any, visit: Any) -> None:
     """A link works once; to look at it uses it up for nobody."""
-    path = invite(["admin"], 30)
+    path = invite("admin", 30)
     assert visit().get(path).status_code == 200
     assert visit().get(path).status_code == 200
     assert visit().post(path, TYPED).status_code == 302
@@ -232,7 +232,7 @@ def test_a_link_says_for_whom_it_is(db: Any, visit: Any, person: Any) -> None:
 
 def test_a_link_is_stored_as_a_digest_alone(db: Any) -> None:
     """No column of the database holds what the link holds."""
-    token = invite(["judge"], 30).split("/")[-2]
+    token = invite("judge", 30).split("/")[-2]
     row = Invitation.objects.values().get()
     assert token not in str(row)
     assert len(token) == 32
@@ -240,7 +240,7 @@ def test_a_link_is_stored_as_a_digest_alone(db: Any) -> None:
 
 def test_a_link_that_ran_out_or_was_taken_back_works_no_more(db: Any, visit: Any) -> None:
     """After its minutes, or taken back, a link is over."""
-    path, other = invite(["judge"], 30), invite(["judge"], 30)
+    path, other = invite("judge", 30), invite(["judge"], 30)
     found = find_invitation(other.split("/")[-2])
     assert found is not None
     revoke_invitation(found)
@@ -253,7 +253,7 @@ def test_a_link_that_ran_out_or_was_taken_back_works_no_more(db: Any, visit: Any
 
 def test_a_link_used_by_sixteen_at_once_makes_one_admin(database: Any) -> None:
     """Of sixteen people who use one link in the same moment one becomes an admin, no more."""
-    invitation = find_invitation(invite(["admin"], 30).split("/")[-2])
+    invitation = find_invitation(invite("admin", 30).split("/")[-2])
 
     def join(number: int) -> Any:
         return sign_up(f"somebody-{number}", PASSWORD, invitation=invitation)

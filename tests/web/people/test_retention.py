@@ -26,7 +26,7 @@ def test_what_is_old_goes_and_what_is_not_stays(
     twin(ann)
     rate_limit(ann, "write", 5)
     process_once(ann, new_key(), "/x/", dict)
-    invite(["judge"], 30)
+    invite("judge", 30)
     Draft.objects.create(person=ann, topic="x")
     visit(ann)
     Person.objects.create_anonymous()

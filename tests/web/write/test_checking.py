@@ -132,12 +132,12 @@ def test_the_preview_marks_what_differs_and_what_is_right(site: Any) -> None:
     for half, (sentence, readings) in enumerate(
         zip(typed.sentences, make_readings(typed), strict=True)
     ):
-        assert [reading.right for reading in readings] == [half == 0, half == 1]
+        assert [reading["right"] for reading in readings] == [half == 0, half == 1]
         for reading in readings:
-            whole = "".join(piece.text for piece in reading.pieces)
-            assert whole == sentence.replace("_", reading.option)
+            whole = "".join(piece.text for piece in reading["pieces"])
+            assert whole == sentence.replace("_", reading["option"])
     marked = [
-        [piece.text for piece in readings[0].pieces if piece.kind == "differs"]
+        [piece.text for piece in readings[0]["pieces"] if piece.kind == "differs"]
         for readings in make_readings(typed)
     ]
     assert marked == [["much too small"], ["just large enough"]]

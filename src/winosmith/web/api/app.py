@@ -18,7 +18,7 @@ from ninja.params.models import QueryModel
 
 from winosmith import __version__
 from winosmith.web.api import families, own, reading
-from winosmith.web.api.door import TYPE, Error, MalformedRequestError, register_handlers
+from winosmith.web.api.door import HANDLERS, TYPE, Error, MalformedRequestError
 
 
 def _reject_unknown_parameters(operation: Any) -> None:
@@ -59,7 +59,8 @@ for _area in (reading, families, own):
         for _operation in _path.operations:
             _reject_unknown_parameters(_operation)
     api.add_router("", _area.router)
-register_handlers(api)
+for _error, _handler in HANDLERS.items():
+    api.add_exception_handler(_error, _handler)
 
 resolver = URLResolver(RegexPattern(r"^"), api.urls[0])
 """Resolver that finds the operation for a path below the version's prefix."""

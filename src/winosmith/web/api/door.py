@@ -80,12 +80,6 @@ def make_error_response(
     return JsonResponse(body, status=status, content_type=TYPE, headers=dict(headers or {}))
 
 
-def register_handlers(api: Any) -> None:
-    """Make an API return the site's errors as problem details."""
-    for error, handler in _HANDLERS.items():
-        api.add_exception_handler(error, handler)
-
-
 MAX_ERRORS = 100
 """Maximum number of errors that are reported for a request; 900 kB can contain 60,000 errors."""
 
@@ -133,7 +127,7 @@ def _handle_failure(request: HttpRequest, error: Exception) -> HttpResponse:
     return response
 
 
-_HANDLERS: dict[type[Exception], Any] = {
+HANDLERS: dict[type[Exception], Any] = {
     Exception: _handle_failure,
     OperationalError: _handle_unavailable,
     InterfaceError: _handle_unavailable,
@@ -147,6 +141,7 @@ _HANDLERS: dict[type[Exception], Any] = {
     InputError: lambda _request, error: make_error_response(422, str(error)),
     RefusedError: _handle_refused,
 }
+"""Functions that return the site's errors as problem details."""
 
 
 Ref = Annotated[str, Field(min_length=1, max_length=80, pattern=r"^[^/\x00-\x1f]+$")]
@@ -224,15 +219,17 @@ class Caller:
         return self.token.person if self.token else None
 
 
-@dataclass(frozen=True, slots=True)
-class _Gate:
-    """Authenticates a request by its token; if `public`, a request needs no token."""
+def auth(*, public: bool = False) -> dict[str, Any]:
+    """Return the decorator arguments that authenticate an operation's caller by a token.
 
-    public: bool
+    If `public`, a request needs no token.
 
-    def __call__(self, request: HttpRequest) -> Caller:
+    >>> # @router.get("/problems", response=Problems, **auth(public=True))
+    """
+
+    def authenticate(request: HttpRequest) -> Caller:
         header = request.headers.get("Authorization")
-        if header is None and self.public:
+        if header is None and public:
             return Caller()
         scheme, _space, text = (header or "").partition(" ")
         token = tokens.find_token(text.strip()) if scheme.lower() == "bearer" else None
@@ -240,15 +237,9 @@ class _Gate:
             raise InvalidTokenError('Bearer error="invalid_token"' if header else "Bearer")
         return Caller(token)
 
-
-def auth(*, public: bool = False) -> dict[str, Any]:
-    """Return the decorator arguments that authenticate an operation's caller.
-
-    >>> # @router.get("/problems", response=Problems, **auth(public=True))
-    """
     parameters: list[dict[str, list[str]]] = [{"token": []}]
     described = {"security": [*parameters, {}] if public else parameters}
-    return {"auth": _Gate(public), "openapi_extra": described}
+    return {"auth": authenticate, "openapi_extra": described}
 
 
 def get_caller(request: HttpRequest) -> Caller:

@@ -150,8 +150,7 @@ def list_versions(request: HttpRequest, ref: Ref, query: Query[VersionsQuery]) -
                 "parent": above[int(tree.parents[at])].ref if at else None,
                 **{kind: _get_known_depth(tree, kind, at) for kind in DEPTHS},
                 "predictions": [
-                    predictions.get((rows[at].pk, model.pk))
-                    or {"model": model.name, "choice": None, "right": None, "tie": False}
+                    {"model": model.name, **predictions.get((rows[at].pk, model.pk), _NO_CHOICE)}
                     for model in models
                 ],
             }
@@ -180,16 +179,12 @@ def _get_known_depth(tree: Tree, kind: Any, number: int) -> int | None:
 
 
 def _load_predictions(keys: list[int]) -> dict[tuple[int, int], dict[str, Any]]:
-    rows = Prediction.objects.filter(problem__in=keys, model__current=True).select_related("model")
-    return {
-        (row.problem_id, row.model_id): {
-            "model": row.model.name,
-            "choice": row.choice,
-            "right": row.right,
-            "tie": row.tie,
-        }
-        for row in rows
-    }
+    rows = Prediction.objects.filter(problem__in=keys, model__current=True)
+    found = rows.values("problem_id", "model_id", *_NO_CHOICE)
+    return {(row.pop("problem_id"), row.pop("model_id")): row for row in found}
+
+
+_NO_CHOICE = {"choice": None, "right": None, "tie": False}
 
 
 Name = Annotated[str, Field(pattern=r"^[-A-Za-z0-9_]{1,30}$")]
@@ -258,7 +253,9 @@ def read_model(request: HttpRequest, name: Name) -> dict[str, Any]:
         "about": row.about,
         "revisions": [
             {
-                **{field: getattr(one, field) for field in ("revision", "digest", "since")},
+                "revision": one.revision,
+                "digest": one.digest,
+                "since": one.since,
                 "predictions": count,
             }
             for one, count in asking.list_previous_revisions(row)

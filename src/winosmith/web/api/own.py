@@ -174,9 +174,7 @@ def _make_twin_record(person: Person, twin: TwinRow) -> dict[str, Any]:
         "ref": twin.ref,
         "created": twin.created,
         "halves": [_make_own_half_record(half) for half in context["halves"]],
-        "hints": context["hints"],
-        "may_withdraw": context["may_withdraw"],
-        "may_revise": context["may_revise"],
+        **{name: context[name] for name in ("hints", "may_withdraw", "may_revise")},
         "revised_by": context["later"].ref if context["later"] else None,
     }
 

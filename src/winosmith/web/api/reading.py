@@ -25,7 +25,6 @@ from winosmith.web.api.door import (
 from winosmith.web.judge.models import note_twins_read
 from winosmith.web.problems.family import may_perturb
 from winosmith.web.problems.models import Problem as Row
-from winosmith.web.problems.search import Page
 from winosmith.web.problems.states import is_visible_to, latest_public_time
 from winosmith.web.read.downloads import FILES, VOTES
 from winosmith.web.read.public import Agreement, Filters, agreement, count_rows, get_page, get_stats
@@ -140,14 +139,6 @@ def make_filters(parameters: ProblemFilters) -> Filters:
     return filters
 
 
-def get_page_cursors(shown: Page) -> dict[str, str | None]:
-    """Return the positions at which the next and the previous page start."""
-    return {
-        "next": QueryDict(shown.older).get("after") or None,
-        "previous": QueryDict(shown.newer).get("before") or None,
-    }
-
-
 @router.get("/problems", response=Problems, summary="List problems", **auth(public=True))
 def list_problems(request: HttpRequest, parameters: Query[ProblemsQuery]) -> dict[str, Any]:
     """List the public problems that match a search and filters, one page at a time."""
@@ -159,7 +150,8 @@ def list_problems(request: HttpRequest, parameters: Query[ProblemsQuery]) -> dic
         "items": to_records(shown.problems),
         "count": count,
         "more": more,
-        **get_page_cursors(shown),
+        "next": QueryDict(shown.older).get("after") or None,
+        "previous": QueryDict(shown.newer).get("before") or None,
     }
 
 

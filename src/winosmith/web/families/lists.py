@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -25,11 +26,15 @@ FAMILIES = 20
 MAX_FOUND = 5_000
 """Maximum number of versions that a search considers, newest first."""
 
-SORTS = {
-    "size": _("largest first"),
-    "newest": _("newest first"),
-    "fooling": _("most model errors first"),
+SORTS: dict[str, tuple[Any, Callable[[Family], Any]]] = {
+    "size": (_("largest first"), lambda family: (-family.versions, family.root)),
+    "newest": (_("newest first"), lambda family: -family.newest),
+    "fooling": (
+        _("most model errors first"),
+        lambda family: (-family.fooling, -family.versions, family.root),
+    ),
 }
+"""The orders of the list: the label, and the sort key."""
 
 
 @dataclass(slots=True)
@@ -109,12 +114,12 @@ def get_families_page(terms: list[Term], sort: str, page: object) -> Page:
 
     Args:
         terms: The search terms that the root or a public version of the family must contain.
-        sort: One of `SORTS`; any other value means "size".
+        sort: One of `SORTS`.
         page: The page number, from 1; larger numbers give the last page.
     """
     roots = set(_find_public_roots(terms))
     found = [family for family in _FAMILIES.latest() if family.root in roots]
-    found.sort(key=_ORDERS.get(sort, _ORDERS["size"]))
+    found.sort(key=SORTS[sort][1])
     shown = Paginator(found, FAMILIES).get_page(page)
     problems = public_problems().in_bulk([family.root for family in shown])
     shown.object_list = [
@@ -123,13 +128,6 @@ def get_families_page(terms: list[Term], sort: str, page: object) -> Page:
         if family.root in problems
     ]
     return shown
-
-
-_ORDERS: dict[str, Any] = {
-    "size": lambda family: (-family.versions, family.root),
-    "newest": lambda family: -family.newest,
-    "fooling": lambda family: (-family.fooling, -family.versions, family.root),
-}
 
 
 def _find_public_roots(terms: list[Term]) -> list[int]:
@@ -145,12 +143,13 @@ def _find_public_roots(terms: list[Term]) -> list[int]:
 PEOPLE = 50
 """Number of people on a page."""
 
-BOARD_SORTS = {
-    "fools": _("models fooled"),
-    "versions": _("versions"),
-    "families": _("families begun"),
-    "deepest": _("the deepest version that fooled a model"),
+BOARD_SORTS: dict[str, tuple[Any, Callable[[BoardEntry], int]]] = {
+    "fools": (_("models fooled"), lambda entry: entry.fooled),
+    "versions": (_("versions"), lambda entry: entry.versions),
+    "families": (_("families begun"), lambda entry: entry.families),
+    "deepest": (_("the deepest version that fooled a model"), lambda entry: entry.deepest or 0),
 }
+"""The orders of the leaderboard: the label, and the value, which decreases."""
 
 
 @dataclass(slots=True)
@@ -208,21 +207,13 @@ def get_board_page(sort: str, page: object) -> Page:
     """Return a page of leaderboard entries, each with its rank.
 
     Args:
-        sort: One of `BOARD_SORTS`; any other value means "fools".
+        sort: One of `BOARD_SORTS`.
         page: The page number, from 1; larger numbers give the last page.
     """
-    value = _VALUES.get(sort, _VALUES["fools"])
+    value = BOARD_SORTS[sort][1]
     found = sorted(_ENTRIES.latest(), key=lambda entry: (-value(entry), entry.name))
     values = [value(entry) for entry in found]
     ranks = {value: place for place, value in reversed(list(enumerate(values, 1)))}
     shown = Paginator(found, PEOPLE).get_page(page)
     shown.object_list = [replace(entry, rank=ranks[value(entry)]) for entry in shown]
     return shown
-
-
-_VALUES: dict[str, Any] = {
-    "fools": lambda entry: entry.fooled,
-    "versions": lambda entry: entry.versions,
-    "families": lambda entry: entry.families,
-    "deepest": lambda entry: entry.deepest or 0,
-}

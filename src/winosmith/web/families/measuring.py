@@ -22,7 +22,7 @@ from winosmith import Dataset, Prediction, __version__, answers, metrics
 from winosmith.errors import DataError, MissingExtraError
 from winosmith.metrics import Graded, Stability
 from winosmith.prediction import find_best_options
-from winosmith.records import dump_json, problem_record
+from winosmith.records import dump_json
 from winosmith.web._lock import writing
 from winosmith.web.families.models import Measured
 from winosmith.web.families.trees import DEPTHS
@@ -31,7 +31,7 @@ from winosmith.web.predict.models import Model, Prediction as Row, Status
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.records import as_public, iter_rows, load_keys, select_columns
 from winosmith.web.problems.states import public_problems
-from winosmith.web.read.downloads import HeadedFile
+from winosmith.web.read.downloads import HeadedFile, encode_for_digest
 
 
 def get_family_problems() -> QuerySet[Problem]:
@@ -96,7 +96,7 @@ def write_predictions_file(model: Model, *, families: bool = True) -> tuple[str,
     """
     query = get_answered_problems(model, families=families)
     file = tempfile.TemporaryFile()  # noqa: SIM115 - closed after sending
-    compute_data_digest, file_digest, count = hashlib.sha256(), hashlib.sha256(), 0
+    data_digest, file_digest, count = hashlib.sha256(), hashlib.sha256(), 0
     for chunk in iter_rows(load_keys(query.order_by("place")), select_columns(public_problems())):
         blind = Dataset(as_public(chunk)).blind()
         known = {row.pk: row.ref for row in chunk}
@@ -105,14 +105,12 @@ def write_predictions_file(model: Model, *, families: bool = True) -> tuple[str,
             file_digest.update(line)
             file.write(line)
         for problem in blind:
-            compute_data_digest.update(
-                (dump_json(problem_record(problem)) + "\n").encode("utf-8", "surrogatepass")
-            )
+            data_digest.update(encode_for_digest(problem))
         count += len(blind)
     header = {
         "predictions": model.name,
         "parameters": get_header_parameters(model),
-        "data": compute_data_digest.hexdigest(),
+        "data": data_digest.hexdigest(),
         "n": count,
         "version": __version__,
     }
@@ -123,11 +121,6 @@ def write_predictions_file(model: Model, *, families: bool = True) -> tuple[str,
 
 SEED = 0
 """The random seed of bootstraps and null models: the default of `winosmith score`."""
-
-
-def get_last_measurement(depth: str) -> Measured | None:
-    """Return the last measurement for a kind of depth, or None."""
-    return Measured.objects.filter(depth=depth).first()
 
 
 def compute_inputs_digest() -> str:

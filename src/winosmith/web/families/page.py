@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -19,7 +19,7 @@ from winosmith.report import MIN_P_VALUE
 from winosmith.text import diff_text
 from winosmith.web.families.figures import Answers
 from winosmith.web.families.trees import DEPTHS, Tree, VisibleNode
-from winosmith.web.pages import to_fixed, to_percent
+from winosmith.web.pages import is_number, to_fixed, to_percent
 from winosmith.web.people.models import Person
 from winosmith.web.predict.asking import get_current_models
 from winosmith.web.predict.models import Model, Prediction, Status
@@ -71,7 +71,8 @@ def read_options(request: HttpRequest, tree: Tree) -> ViewOptions:
     kind = next((k for k in DEPTHS if k == request.GET.get("depth", tree.kind)), None)
     if kind is None or (name and not chosen):
         raise Http404
-    return ViewOptions(models, chosen, name, kind, _parse_number(request.GET.get("after", "")))
+    after = request.GET.get("after", "")
+    return ViewOptions(models, chosen, name, kind, int(after) if is_number(after, 8) else 0)
 
 
 def get_root(ref: str, person: Person | None) -> Problem:
@@ -101,10 +102,6 @@ def get_version_number(tree: Tree, ref: str) -> int:
     if row not in tree.numbers:
         raise Http404
     return tree.numbers[row]
-
-
-def _parse_number(text: str) -> int:
-    return int(text) if text.isdecimal() and len(text) < 9 else 0
 
 
 class Links:
@@ -168,7 +165,7 @@ NOT_JUDGED = _("yours, not judged yet")
 
 def load_problems(tree: Tree, top: VisibleNode) -> dict[int, Problem]:
     """Load the problems of a page's nodes and their parents, by key."""
-    numbers = {shown.number for shown in _iter_nodes(top)}
+    numbers = {shown.number for shown in top.walk()}
     numbers |= {int(tree.parents[number]) for number in numbers if number}
     fields = "ref", "sentence", "options", "answer", "state", "embargo", "twin"
     return Problem.objects.only(*fields).in_bulk([int(tree.rows[number]) for number in numbers])
@@ -238,12 +235,6 @@ def build_nodes(
     return build_node(top)
 
 
-def _iter_nodes(top: VisibleNode) -> Iterator[VisibleNode]:
-    yield top
-    for child in top.children:
-        yield from _iter_nodes(child)
-
-
 def _list_version_depths(tree: Tree, number: int) -> list[tuple[Text, int | None]]:
     if not number:
         return []
@@ -275,18 +266,15 @@ _NO_ANSWER = {"stand": "", "right": None, "tie": False}
 
 
 def _make_verdict(name: str, stand: Any, right: bool | None, tie: bool, **_rest: int) -> Verdict:
-    if stand == Status.DONE and tie:
-        return Verdict(name, "stuck", "=", _("undecided"))
-    if stand == Status.DONE and right is not None:
-        return (
-            Verdict(name, "right", "✓", _("right"))
-            if right
-            else Verdict(name, "wrong", "✗", _("wrong"))
-        )
-    return Verdict(name, *_UNDECIDED.get(stand, _UNDECIDED[""]))
+    if stand == Status.DONE:
+        stand = "tie" if tie else {True: "right", False: "wrong", None: stand}[right]
+    return Verdict(name, *_RESULTS[stand])
 
 
-_UNDECIDED: Mapping[Any, tuple[str, str, Text]] = {
+_RESULTS: Mapping[Any, tuple[str, str, Text]] = {
+    "right": ("right", "✓", _("right")),
+    "wrong": ("wrong", "✗", _("wrong")),
+    "tie": ("stuck", "=", _("undecided")),
     Status.WAITING: ("waiting", "…", _("waits for the model")),
     Status.LATE: ("stuck", "!", _("the model timed out")),
     Status.FAILED: ("stuck", "!", _("the model failed")),

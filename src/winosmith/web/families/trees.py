@@ -8,7 +8,7 @@ versions.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any
@@ -20,7 +20,6 @@ from django.db import connection
 from winosmith.metrics import DepthKind
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Problem, State, Version
-from winosmith.web.problems.states import is_visible_to
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
@@ -188,24 +187,14 @@ def _find_own_hidden_keys(root: Problem, person: Person | None) -> tuple[int, ..
     return tuple(hidden.order_by("pk").values_list("pk", flat=True))
 
 
-def _load_family(root: Problem) -> list[Row]:
-    length = "jsonb_array_length" if connection.vendor == "postgresql" else "json_array_length"
-    with connection.cursor() as cursor:
-        cursor.execute(_FAMILY.replace("OPTIONS", length), [root.pk])
-        found: list[Row] = cursor.fetchall()
-    return found
-
-
-def is_public(problem: Problem) -> bool:
-    """Return whether everybody can see a problem."""
-    return is_visible_to(None, problem)
-
-
 @lru_cache(MAX_CACHED)
 def _build_tree(root: Problem, _as_stamped: tuple[Any, ...], own: tuple[int, ...]) -> Tree:
     """Build the tree of public and own versions; children of hidden versions move up."""
-    family = _load_family(root)
-    root_row: Row = (root.pk, None, 0, 0, 0, 0, int(is_public(root)), len(root.options))
+    length = "jsonb_array_length" if connection.vendor == "postgresql" else "json_array_length"
+    with connection.cursor() as cursor:
+        cursor.execute(_FAMILY.replace("OPTIONS", length), [root.pk])
+        family: list[Row] = cursor.fetchall()
+    root_row: Row = (root.pk, None, 0, 0, 0, 0, int(root.public), len(root.options))
     shown: list[Row] = [next((row for row in family if row[0] == root.pk), root_row)]
     parents = [UNKNOWN]
     number = {root.pk: 0}
@@ -270,6 +259,12 @@ class VisibleNode:
     left: int = 0
     others: int = 0
     skipped: int = 0
+
+    def walk(self) -> Iterator[VisibleNode]:
+        """Yield this node and all nodes below it, each before its children."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
 
 
 def build_tree_around(tree: Tree, number: int, after: int = 0) -> VisibleNode:

@@ -15,7 +15,8 @@ from django.views.decorators.http import require_safe
 
 from winosmith.web.families import figures, measuring, page as pages, trees
 from winosmith.web.families.lists import BOARD_SORTS, SORTS, get_board_page, get_families_page
-from winosmith.web.families.trees import DEPTHS, Tree, VisibleNode, is_public, load_tree
+from winosmith.web.families.models import Measured
+from winosmith.web.families.trees import DEPTHS, Tree, VisibleNode, load_tree
 from winosmith.web.judge.models import note_twins_read
 from winosmith.web.people.gates import get_current_writer, rate_limit_reading
 from winosmith.web.people.models import Person, pseudonym
@@ -34,7 +35,8 @@ MAX_QUERY_LENGTH = 200
 def show_families(request: HttpRequest) -> HttpResponse:
     """Show a page of the families that match a search, in the chosen order."""
     words = request.GET.get("q", "")[:MAX_QUERY_LENGTH]
-    sort = request.GET.get("sort", "size")
+    sort = request.GET.get("sort", "")
+    sort = sort if sort in SORTS else "size"
     terms = parse_terms(words)
     shown = get_families_page(terms, sort, request.GET.get("page"))
     models = get_current_models()
@@ -44,8 +46,8 @@ def show_families(request: HttpRequest) -> HttpResponse:
         "shown": shown,
         "terms": terms,
         "words": words,
-        "sort": sort if sort in SORTS else "size",
-        "sorts": SORTS,
+        "sort": sort,
+        "sorts": {name: label for name, (label, _key) in SORTS.items()},
         "kept": urlencode({"q": words, "sort": sort}),
     }
     return render(request, "families/index.html", context)
@@ -78,7 +80,7 @@ def show_family(request: HttpRequest, ref: str) -> HttpResponseBase:
     context = {
         "root": root,
         "hidden": hidden,
-        "public": is_public(root),
+        "public": root.public,
         "tree": tree,
         "seen": seen,
         "deepest": int(tree.depths["edit"].max()),
@@ -127,7 +129,8 @@ def show_below(request: HttpRequest, ref: str, version: str) -> HttpResponseBase
 @require_safe
 def show_board(request: HttpRequest) -> HttpResponse:
     """Show the leaderboard of contributors, with their pseudonyms."""
-    sort = request.GET.get("sort", "fools")
+    sort = request.GET.get("sort", "")
+    sort = sort if sort in BOARD_SORTS else "fools"
     models = get_current_models()
     shown = get_board_page(sort, request.GET.get("page"))
     person = get_current_writer(request)
@@ -135,8 +138,8 @@ def show_board(request: HttpRequest) -> HttpResponse:
         "shown": shown,
         "rows": [(one, [one.fools.get(model.pk, 0) for model in models]) for one in shown],
         "models": models,
-        "sort": sort if sort in BOARD_SORTS else "fools",
-        "sorts": BOARD_SORTS,
+        "sort": sort,
+        "sorts": {name: label for name, (label, _value) in BOARD_SORTS.items()},
         "me": pseudonym(person) if person else "",
         "kept": urlencode({"sort": sort}),
     }
@@ -157,19 +160,15 @@ def _list_displayed_problems(
     tree: Tree, top: VisibleNode, problems: Mapping[int, Problem], hidden_root: bool
 ) -> list[Problem]:
     return [
-        problems[int(tree.rows[number])]
-        for number in _list_node_numbers(top)
-        if tree.public[number] or (number == 0 and not hidden_root)
+        problems[int(tree.rows[shown.number])]
+        for shown in top.walk()
+        if tree.public[shown.number] or (shown.number == 0 and not hidden_root)
     ]
 
 
 def _compute_chance_accuracy(tree: Tree) -> float:
     of = tree.chance[tree.public]
     return float((of if len(of) else tree.chance).mean())
-
-
-def _list_node_numbers(top: VisibleNode) -> list[int]:
-    return [top.number, *(number for child in top.children for number in _list_node_numbers(child))]
 
 
 def _make_model_tabs(options: pages.ViewOptions, version: str) -> list[tuple[str, str, bool]]:
@@ -202,7 +201,7 @@ def show_models(request: HttpRequest) -> HttpResponse:
     depth = request.GET.get("depth", "lineage")
     if depth not in DEPTHS:
         raise Http404
-    found = measuring.get_last_measurement(depth)
+    found = Measured.objects.filter(depth=depth).first()
     answers = found.answers if found else []
     context = {
         "found": found,

@@ -13,7 +13,14 @@ from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.jobs import Progress
 from winosmith.web.judge.models import Judge, Slot, Slots
-from winosmith.web.judge.trust import ADDRESS, MODERATOR, end_hold, get_pending_votes, put_on_hold
+from winosmith.web.judge.trust import (
+    ADDRESS,
+    MODERATOR,
+    end_hold,
+    get_judge_on_hold,
+    get_pending_votes,
+    put_on_hold,
+)
 from winosmith.web.judge.votes import add_slots, count_votes, decide_by_votes, settle_votes
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Problem, State
@@ -132,7 +139,7 @@ def _update_votes(
 
 def exclude_pending_votes(person: Person) -> None:
     """Exclude the pending votes of a judge who is being erased."""
-    judge = Judge.objects.filter(person=person, held__isnull=False).first()
+    judge = get_judge_on_hold(person)
     if judge is not None:
         reason = "the judge was erased before a moderator checked the votes"
         _update_votes(get_pending_votes(judge), None, reason, "exclude", excluded=True)

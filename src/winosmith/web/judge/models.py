@@ -275,7 +275,7 @@ class Contest(models.Model):
 
     Attributes:
         upheld: Whether the judge was right; None until a moderator has decided.
-        settled_at: The time of the moderator's decision; None before, and for the oldest contests.
+        settled_at: The time of the moderator's decision, or None.
     """
 
     slot = models.OneToOneField(Slot, models.PROTECT, related_name="contest")

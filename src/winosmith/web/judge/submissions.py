@@ -281,10 +281,8 @@ def _blank_texts(person: Person) -> None:
     """Withdraw and blank a person's unreleased problems; the rows remain for counts and the log."""
     unreleased = Problem.objects.filter(twin__contributor=person, released=False)
     for problem in unreleased.select_related("twin"):
-        if problem.state not in (State.WITHDRAWN, State.REVISED):
-            event = move(problem, State(State.WITHDRAWN), by=person, kind="erase")
-            if event.before == State.JUDGING:
-                close_slots(problem)
+        if problem.state not in REMOVED_STATES:
+            retire_problem(person, problem, State("withdrawn"), "erase", "")
         unindex_problem(problem)
     _blank_families(unreleased)
     unreleased.update(

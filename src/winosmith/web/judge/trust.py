@@ -447,11 +447,6 @@ _chance = secrets.SystemRandom()
 def add_gold(problem: Problem, explanation: str, *, attention: bool = False) -> Gold:
     """Turn a problem into a gold question, which is excluded from the data.
 
-    Args:
-        problem: A problem with an answer and without votes.
-        explanation: The reason for the answer, shown to judges.
-        attention: Whether the sentence names the option to choose.
-
     Raises:
         InputError: The problem has no answer, has votes, or lacks an explanation, or its other half
             is public.

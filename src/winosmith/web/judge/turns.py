@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -65,7 +64,7 @@ def lease_next_problem(person: Person, judge: Judge | None = None) -> Slot | Non
         judge = judge or lock_judge(person)
         if trust.is_stopped(judge) or is_taking_test(person):
             return None
-        if _get_leased_slots(person).exists() and (held := get_current_slot(person)) is not None:
+        if (held := get_current_slot(person)) is not None:
             Slot.objects.filter(pk=held.pk).update(lease_until=timezone.now() + get_lease_length())
             return held
         if is_paid_work_done(judge):
@@ -95,9 +94,9 @@ def _lease_slot(slot: Slot, person: Person) -> None:
     slot.holder, slot.taken_at, slot.lease_until = person, now, now + get_lease_length()
     slot.local_choice = slot.local_at = slot.local_seconds = None
     slot.ref = new_ref()
-    note_seen(
-        person, slot, spent=not (needs_local_answer(slot) and _has_partial_context(slot.problem))
-    )
+    local, whole = get_local_context(slot.problem), slot.problem.sentence
+    is_partial = len(text.words(local)) < len(text.words(whole))
+    note_seen(person, slot, spent=not (is_partial and needs_local_answer(slot)))
     slot.shown = list(range(len(slot.problem.options)))
     secrets.SystemRandom().shuffle(slot.shown)
     slot.save()  # a gold question's slot is created on demand
@@ -128,11 +127,8 @@ def get_current_slot(person: Person) -> Slot | None:
 
     After its lease expires, the slot remains theirs until another judge takes it.
     """
-    return _get_leased_slots(person).select_related("problem").order_by("taken_at").first()
-
-
-def _get_leased_slots(person: Person) -> QuerySet[Slot]:
-    return Slot.objects.filter(holder=person, answered_at=None, open=True)
+    rows = Slot.objects.filter(holder=person, answered_at=None, open=True)
+    return rows.select_related("problem").order_by("taken_at").first()
 
 
 def get_lease_length() -> timedelta:
@@ -187,9 +183,8 @@ def make_slot_context(slot: Slot, typed: Mapping[str, Any]) -> dict[str, Any]:
     problem, first = slot.problem, needs_local_answer(slot)
     sentence = get_local_context(problem) if first else problem.sentence
     before, _, after = sentence.partition(BLANK)
-    earlier = typed.get("choice", "") if typed else "" if slot.choice is None else str(slot.choice)
-    if first and not typed:
-        earlier = ""
+    stored = "" if first or slot.choice is None else str(slot.choice)
+    earlier = typed.get("choice", "") if typed else stored
     return {
         "slot": slot,
         "problem": problem,
@@ -218,10 +213,6 @@ def get_local_context(problem: Problem) -> str:
     return text.local_context(problem.sentence, settings.RULES.local_before)
 
 
-def _has_partial_context(problem: Problem) -> bool:
-    return len(text.words(get_local_context(problem))) < len(text.words(problem.sentence))
-
-
 def get_judging_status(person: Person, judge: Judge | None) -> dict[str, Any]:
     """Return the template context for a judge who has no problem at the moment.
 
@@ -239,35 +230,22 @@ def get_judging_status(person: Person, judge: Judge | None) -> dict[str, Any]:
     return {"paused": paused, "testing": testing, "left": left, "none_left": why}
 
 
-@dataclass(frozen=True, slots=True)
-class NoWorkReason:
-    """The reason that a judge gets none of the problems that still need votes.
+def explain_no_work(person: Person) -> dict[str, Any]:
+    """Return why a person gets none of the problems that still need votes.
 
-    Attributes:
-        own: The number of open slots on problems of the judge's own twins.
-        seen: The number of open slots on problems whose twin the judge has read, at least in part.
-        held: The number of slots leased to other judges that the judge could otherwise take.
-        until: The time when the first of these leases ends; None if there are no leases.
+    The numbers of slots, at most `MAX_COUNTED`: `own`, on problems of the person's own twins;
+    `seen`, on problems whose twin the person has read, at least in part; and `held`, leased to
+    other judges, but otherwise available. `until` is the end of the first of these leases, or None.
     """
-
-    own: int
-    seen: int
-    held: int
-    until: datetime | None
-
-
-def explain_no_work(person: Person) -> NoWorkReason:
-    """Return why no problem is available to a person; counts are capped at `MAX_COUNTED`."""
     rows = Slot.objects.filter(open=True, gold=False).exclude(holder=person)
     held = rows.filter(unseen_by(person), lease_until__gt=timezone.now())
-    own = rows.filter(contributor=person)
     seen = rows.exclude(contributor=person).exclude(unseen_by(person))
-    return NoWorkReason(
-        own[:MAX_COUNTED].count(),
-        seen[:MAX_COUNTED].count(),
-        held[:MAX_COUNTED].count(),
-        held.aggregate(until=Min("lease_until"))["until"],
-    )
+    return {
+        "own": rows.filter(contributor=person)[:MAX_COUNTED].count(),
+        "seen": seen[:MAX_COUNTED].count(),
+        "held": held[:MAX_COUNTED].count(),
+        **held.aggregate(until=Min("lease_until")),
+    }
 
 
 def store_local_answer(person: Person, ref: str, choice: int) -> Slot:
@@ -457,12 +435,6 @@ def _measure_seconds(start: datetime | None, end: datetime) -> float | None:
 
 SIZE = 20
 """Number of answers on a page."""
-
-
-def list_answers(person: Person) -> QuerySet[Slot]:
-    """Return a person's answers with their problems, newest first."""
-    rows = Slot.objects.filter(holder=person, answered_at__isnull=False, open=False)
-    return rows.select_related("problem").order_by("-answered_at", "-pk")
 
 
 def make_answer_context(slot: Slot) -> dict[str, Any]:

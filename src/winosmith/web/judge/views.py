@@ -260,7 +260,9 @@ def _parse_choice(text: str | None) -> int | None:
 def show_history(request: HttpRequest) -> HttpResponse:
     """Show the judge's answers, newest first."""
     person: Person = request.user
-    page = Paginator(turns.list_answers(person), turns.SIZE).get_page(request.GET.get("page"))
+    rows = Slot.objects.filter(holder=person, answered_at__isnull=False, open=False)
+    rows = rows.select_related("problem").order_by("-answered_at", "-pk")
+    page = Paginator(rows, turns.SIZE).get_page(request.GET.get("page"))
     context = {
         "rows": list(map(turns.make_answer_context, page.object_list)),
         "judged": turns.count_judged(person)[0],

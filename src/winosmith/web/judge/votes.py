@@ -16,7 +16,13 @@ from django.utils.translation import gettext as _, gettext_noop
 
 from winosmith import Dataset, Response
 from winosmith.lineage import UNVALIDATED
-from winosmith.metrics import Reliability, count_answers, krippendorff_alpha, wilson_interval
+from winosmith.metrics import (
+    Proportion,
+    Reliability,
+    count_answers,
+    krippendorff_alpha,
+    proportion,
+)
 from winosmith.validate import VoteRules, filter_by_votes
 from winosmith.web._kept import cached
 from winosmith.web._lock import chunked, writing
@@ -32,19 +38,6 @@ CHUNK = 500
 
 WIDTH = 1000
 """Number of queue positions reserved for each problem; must exceed the number of its judges."""
-
-
-def count_awaited_and_cast(problem: Problem) -> tuple[int, int]:
-    """Return the numbers of awaited votes and of cast votes on a problem.
-
-    A vote is awaited if its slot is open, or if it waits for a moderator or a market.
-    """
-    slots = Slot.objects.filter(problem=problem, gold=False, excluded=False)
-    rows = list(slots.values_list("open", "provisional", "answered_at"))
-    return (
-        sum(is_open or provisional for is_open, provisional, _ in rows),
-        sum(at is not None and not provisional for _, provisional, at in rows),
-    )
 
 
 def get_queue_position(problem: Problem) -> int:
@@ -133,12 +126,14 @@ def return_slot(slot: Slot) -> None:
 def settle_votes(problem: Problem) -> None:
     """Decide a problem if no votes are awaited; the caller has locked the problem.
 
-    If votes are missing, for example after an exclusion, slots are added instead.
+    A vote is awaited if its slot is open, or if it waits for a moderator or a market. If votes are
+    missing, for example after an exclusion, slots are added instead.
     """
-    awaited, voted = count_awaited_and_cast(problem)
-    if awaited:
+    slots = Slot.objects.filter(problem=problem, gold=False, excluded=False)
+    rows = list(slots.values_list("open", "provisional", "answered_at"))
+    if any(is_open or provisional for is_open, provisional, _at in rows):
         return
-    missing = settings.RULES.judges - voted
+    missing = settings.RULES.judges - sum(at is not None for *_flags, at in rows)
     if missing > 0:
         add_slots(problem, missing)
     else:
@@ -382,7 +377,7 @@ def measure_agreement() -> Agreement:
     return cached("judge.agreement", _compute_agreement)
 
 
-def _compute_agreement() -> Agreement:
+def _compute_agreement() -> tuple[int, Agreement]:
     verdicts = _get_final_verdicts()
     groups = verdicts.values("counts").annotate(n=Count("pk")).order_by("counts")
     total = unanimous = same = pairs = 0
@@ -396,7 +391,7 @@ def _compute_agreement() -> Agreement:
     alpha, of = _compute_alpha()
     asked = Gold.objects.filter(retired=False).values("pk")
     gold = Slot.objects.filter(problem__in=asked, gold=True, open=False, provisional=False)
-    return Agreement(
+    return total, Agreement(
         total,
         verdicts.filter(valid=True).count(),
         unanimous,
@@ -423,38 +418,13 @@ def _compute_alpha() -> tuple[Reliability | None, int]:
     return krippendorff_alpha(count_answers(chosen.values())), len(last)
 
 
-@dataclass(frozen=True, slots=True)
-class AgreementWithOthers:
-    """A judge's agreement with the majority of the other judges of each problem.
+def compare_with_others(judges: Iterable[int]) -> dict[int, Proportion]:
+    """Map each judge to their agreement with the majority of the other judges of each problem.
 
-    Attributes:
-        same, of: The number of votes that agree with a majority of the other judges, and of all
-            votes on problems with such a majority.
-        ties: The number of votes on problems without such a majority, which are not counted.
-        chance: The fraction of agreeing votes expected by chance.
-    """
-
-    same: int
-    of: int
-    ties: int
-    chance: float
-
-    @property
-    def share(self) -> float:
-        """Fraction of votes that agree, 0–1."""
-        return self.same / self.of
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """Wilson's 95 % interval of `share`."""
-        return wilson_interval(self.same, self.of)
-
-
-def compare_with_others(judges: Iterable[int]) -> dict[int, AgreementWithOthers]:
-    """Map each judge to their agreement with other judges on their last `LAST_OF_ONE` votes.
-
-    Only problems with votes of at least two other judges are compared. Votes on hold are compared
-    with other votes, but never the reverse. Judges without such a problem are omitted.
+    Only the last `LAST_OF_ONE` votes, and only problems with votes of at least two other judges,
+    are compared. Votes on hold are compared with other votes, but never the reverse. `ties` are the
+    votes on problems without a majority of the other judges; `n` does not include them. Judges
+    without a problem that has a majority are omitted.
     """
     mine: dict[int, dict[int, int | None]] = {}
     for judge in judges:
@@ -468,8 +438,23 @@ def compare_with_others(judges: Iterable[int]) -> dict[int, AgreementWithOthers]
         )
         for problem, holder, choice in rows.values_list("problem", "holder", "choice"):
             chosen[problem][holder] = choice
-    found = {judge: _compare_judge(judge, votes, chosen) for judge, votes in mine.items()}
-    return {judge: agreed for judge, agreed in found.items() if agreed is not None}
+    found = {}
+    for judge, votes in mine.items():
+        pairs: Counter[tuple[int | None, int | None]] = Counter()
+        ties = 0
+        for problem, choice in votes.items():
+            others = Counter(other for who, other in chosen[problem].items() if who != judge)
+            if others.total() < 2:
+                continue
+            most, n = others.most_common(1)[0]
+            if 2 * n > others.total():
+                pairs[choice, most] += 1
+            else:
+                ties += 1
+        if pairs:
+            agrees = [choice == most for choice, most in pairs.elements()]
+            found[judge] = proportion(agrees, chance=compute_chance_agreement(pairs), ties=ties)
+    return found
 
 
 def compute_chance_agreement(counts: Mapping[tuple[Any, Any], int]) -> float:
@@ -484,26 +469,6 @@ def compute_chance_agreement(counts: Mapping[tuple[Any, Any], int]) -> float:
         ours[a] += count
         theirs[b] += count
     return sum(ours[answer] * theirs[answer] for answer in ours) / ours.total() ** 2
-
-
-def _compare_judge(
-    judge: int, own: dict[int, int | None], chosen: dict[int, dict[int, int | None]]
-) -> AgreementWithOthers | None:
-    pairs: Counter[tuple[int | None, int | None]] = Counter()
-    ties = 0
-    for problem, choice in own.items():
-        others = Counter(other for who, other in chosen[problem].items() if who != judge)
-        if others.total() < 2:
-            continue
-        most, n = others.most_common(1)[0]
-        if 2 * n > others.total():
-            pairs[choice, most] += 1
-        else:
-            ties += 1
-    if not pairs:
-        return None
-    same = sum(n for (choice, most), n in pairs.items() if choice == most)
-    return AgreementWithOthers(same, pairs.total(), ties, compute_chance_agreement(pairs))
 
 
 def _get_included_votes() -> QuerySet[Slot]:

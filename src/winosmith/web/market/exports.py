@@ -7,8 +7,8 @@ included.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
@@ -326,7 +326,9 @@ def plan_changes(
         final: Whether the export has all submissions; if so, missing participations are rejected.
         sent: The time of the export, or None for now; people who started later are not missing.
     """
-    plan = Plan([], 0, [], [], [], [], Decimal(0))
+    unknown: list[int] = []
+    doubts: list[tuple[int, str]] = []
+    notes: list[tuple[int, str]] = []
     unmatched = Decimal(0)
     changes: dict[int, Change] = {}
     ids = Identity.objects.filter(study=study)
@@ -342,7 +344,7 @@ def plan_changes(
             )
         )
         if worker is None and submission is None:
-            plan.unknown.append(row.line)
+            unknown.append(row.line)
             unmatched += _find_paid_amount(row, study)
             continue
         matched |= {part.pk for part in (worker, submission) if part is not None}
@@ -354,27 +356,21 @@ def plan_changes(
                 "not cents"
             ) % values  # fmt: skip
         if doubt:
-            plan.doubts.append((row.line, doubt))
+            doubts.append((row.line, doubt))
         if part is not None:
-            plan.notes.extend(_collect_notes(row, part))
+            notes.extend((row.line, note) for note in _iter_notes(row, part))
             paid, waiting = _find_paid_amount(row, study), _count_pending_votes(part)
             changes[part.pk] = Change(part, row.verdict, row.status, paid, row.seconds, waiting)
     others = study.participations.select_related("person", "study").exclude(pk__in=matched)
-    for part in others.filter(began__lte=sent) if sent else others:
-        plan.missing.append(part)
+    missing = list(others.filter(began__lte=sent) if sent else others)
+    for part in missing:
         if final and part.verdict == models.WAITING:
-            changes[part.pk] = Change(
-                part,
-                models.REJECTED,
-                "not in the export",
-                Decimal(0),
-                None,
-                _count_pending_votes(part),
-            )
-    plan.changes.extend(filter(_has_effect, changes.values()))
+            said, waiting = "not in the export", _count_pending_votes(part)
+            changes[part.pk] = Change(part, models.REJECTED, said, Decimal(0), None, waiting)
+    made = list(filter(_has_effect, changes.values()))
     erased = study.participations.filter(identities=None).aggregate(paid=Sum("paid"))["paid"]
-    unchanged = len(changes) - len(plan.changes)
-    return replace(plan, unchanged=unchanged, unmatched=max(Decimal(0), unmatched - (erased or 0)))
+    unmatched = max(Decimal(0), unmatched - (erased or 0))
+    return Plan(made, len(changes) - len(made), unknown, missing, doubts, notes, unmatched)
 
 
 def _match_participation(
@@ -401,25 +397,23 @@ def _find_paid_amount(row: Row, study: Study) -> Decimal:
     return study.reward if not in_part else study.short_reward or Decimal(0)
 
 
-def _collect_notes(row: Row, part: Participation) -> list[tuple[int, str]]:
-    notes = []
+def _iter_notes(row: Row, part: Participation) -> Iterator[str]:
+    if row.verdict in models.UNUSED_VERDICTS:
+        return
     expected = workers.get_completion_code(part)
-    if row.code and row.code != "NOCODE" and row.verdict not in models.UNUSED_VERDICTS:
+    if row.code and row.code != "NOCODE":
         if part.state not in (models.COMPLETE, models.SHORT):
-            notes.append((row.line, _("a code was entered, although the site did not issue one")))
+            yield _("a code was entered, although the site did not issue one")
         elif expected and row.code != expected:
-            notes.append((row.line, _("the code differs from the code that the site issued")))
-    if workers.is_on_hold(part) and row.verdict not in models.UNUSED_VERDICTS:
-        notes.append((row.line, _("the votes are on hold: a moderator must check them first")))
-    if row.verdict not in models.UNUSED_VERDICTS and (note := workers.describe_training(part)):
-        notes.append((row.line, note))
+            yield _("the code differs from the code that the site issued")
+    if workers.is_on_hold(part):
+        yield _("the votes are on hold: a moderator must check them first")
+    if note := workers.describe_training(part):
+        yield note
     if row.verdict == models.APPROVED and part.state != models.COMPLETE and not row.is_partial:
-        notes.append((row.line, _("approved, although the stored work is incomplete")))
-    if row.verdict not in models.UNUSED_VERDICTS and (
-        note := workers.describe_missing_work(part, workers.count_done(part))
-    ):
-        notes.append((row.line, note))
-    return notes
+        yield _("approved, although the stored work is incomplete")
+    if note := workers.describe_missing_work(part, workers.count_done(part)):
+        yield note
 
 
 def _count_pending_votes(part: Participation) -> int:

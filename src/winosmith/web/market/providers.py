@@ -184,11 +184,6 @@ PROVIDERS = {
 def make_study_link(provider: str, token: str, address: str) -> str:
     """Return the study link that the market gets.
 
-    Args:
-        provider: The market.
-        token: The secret part of the link.
-        address: The URL of the site.
-
     >>> make_study_link("generic", "s3cret", "https://twins.example.org/")
     'https://twins.example.org/study/s3cret/?worker=WORKER&submission=SUBMISSION'
     """

@@ -153,36 +153,25 @@ def create_study(
     kind: str,
     amount: int,
     *,
-    reward: Decimal,
-    currency: str,
-    minutes: int,
-    places: int,
-    least_wage: Decimal | None = None,
-    code: str = "",
-    short_code: str = "",
-    short_reward: Decimal | None = None,
-    market_study: str = "",
-    trust: bool = False,
     screens: Iterable[tuple[Sequence[str], bool]] = (),
+    **values: Any,
 ) -> tuple[Study, str]:
     """Create a study; return the study and the secret part of its link, which is not stored.
 
-    Each item of `screens` is a list of workers' ids and whether to admit them; see also `Study`.
+    Each item of `screens` is a list of workers' ids and whether to admit them. The other arguments
+    are fields of `Study`; required are `reward`, `currency`, `minutes` and `places`.
 
     Raises:
         InputError: The name is taken, or a value is not valid.
     """
-    values: dict[str, Any] = {
-        "provider": provider, "kind": kind, "amount": amount, "reward": reward,
-        "currency": currency.upper(), "minutes": minutes, "places": places,
-        "least_wage": least_wage, "code": code, "short_code": short_code,
-        "short_reward": short_reward, "market_study": market_study, "trust": trust,
-    }  # fmt: skip
-    _check_values(name, values)
+    study = Study(name=name, provider=provider, kind=kind, amount=amount, **values)
+    study.currency = study.currency.upper()
+    _check_study(study)
     token = secrets.token_urlsafe(TOKEN_BYTES)
+    study.digest = digest_token(token)
     try:
         with writing():
-            study = Study.objects.create(name=name, digest=digest_token(token), **values)
+            study.save(force_insert=True)
             for ids, allowed in screens:
                 if ids:
                     add_screens(study, ids, allowed=allowed)
@@ -191,15 +180,17 @@ def create_study(
     return study, token
 
 
-def _check_values(name: str, values: dict[str, Any]) -> None:
-    if not re.fullmatch(r"[A-Za-z0-9_-]{1,40}", name):
-        raise InputError(_("%r is not a study name; use 1 to 40 letters, digits, - and _") % name)
-    if values["provider"] not in PROVIDERS:
-        raise InputError(f"unknown provider {values['provider']!r}; use {', '.join(PROVIDERS)}")
-    if values["kind"] not in Study.Kind.values:
-        raise InputError(f"unknown kind {values['kind']!r}; use {', '.join(Study.Kind.values)}")
-    _check_places(values["places"])
-    if values["amount"] < 1 or values["minutes"] < 1:
+def _check_study(study: Study) -> None:
+    if not re.fullmatch(r"[A-Za-z0-9_-]{1,40}", study.name):
+        raise InputError(
+            _("%r is not a study name; use 1 to 40 letters, digits, - and _") % study.name
+        )
+    if study.provider not in PROVIDERS:
+        raise InputError(f"unknown provider {study.provider!r}; use {', '.join(PROVIDERS)}")
+    if study.kind not in Study.Kind.values:
+        raise InputError(f"unknown kind {study.kind!r}; use {', '.join(Study.Kind.values)}")
+    _check_places(study.places)
+    if study.amount < 1 or study.minutes < 1:
         raise InputError(_("a study needs at least 1 problem or twin, and at least 1 minute"))
     sums = {
         "reward": _("reward"),
@@ -207,21 +198,20 @@ def _check_values(name: str, values: dict[str, Any]) -> None:
         "short_reward": _("short reward"),
     }
     for what, word in sums.items():
-        value, details = values[what], {"what": word, "value": values[what]}
+        value = getattr(study, what)
+        details = {"what": word, "value": value}
         if value is not None and not (value.is_finite() and 0 <= value < 1_000_000):
             raise InputError(_("%(what)s %(value)s is not an amount of money") % details)
         if value is not None and value != round(value, 2):
             raise InputError(_("%(what)s %(value)s has more than two decimals") % details)
-    if not re.fullmatch("[A-Z]{3}", values["currency"]):
-        raise InputError(
-            _("%r is not a currency; write it like GBP, USD, EUR") % values["currency"]
-        )
-    for what in ("code", "short_code"):
-        if values[what] and not CODE.fullmatch(values[what]):
-            raise InputError(_("the code %r may contain only letters, digits and -") % values[what])
-    if not values["code"] and not PROVIDERS[values["provider"]].individual_codes:
+    if not re.fullmatch("[A-Z]{3}", study.currency):
+        raise InputError(_("%r is not a currency; write it like GBP, USD, EUR") % study.currency)
+    for code in filter(None, (study.code, study.short_code)):
+        if not CODE.fullmatch(code):
+            raise InputError(_("the code %r may contain only letters, digits and -") % code)
+    if not study.code and not PROVIDERS[study.provider].individual_codes:
         raise InputError(_("this market requires a completion code; set it"))
-    if values["code"] and values["code"] == values["short_code"]:
+    if study.code and study.code == study.short_code:
         raise InputError(_("the codes for all and for part of the work must differ"))
 
 

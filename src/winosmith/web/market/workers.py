@@ -185,17 +185,9 @@ def count_done(part: Participation) -> int:
 
 
 def describe_missing_work(part: Participation, done: int) -> str:
-    """Return why work that was complete is no longer complete; "" if no work is missing.
-
-    Older studies may contain perturbed sentences, which used to count as twins.
-    """
+    """Return why work that was complete is no longer complete; "" if no work is missing."""
     if part.state != models.COMPLETE or done >= part.study.amount:
         return ""
-    if part.study.kind == models.WRITE and get_paid_twins(part).count() >= part.study.amount:
-        return _(
-            "all the work was done, but it includes perturbed sentences, "
-            "which do not count as twins"
-        )
     return _("all the work was done, but some of it was withdrawn")
 
 
@@ -228,11 +220,10 @@ def describe_training(part: Participation) -> str:
     asked, n = settings.RULES.training_questions, rows.count()
     if not asked or n <= asked or rows.filter(gold=False).exists():  # voters have no training
         return ""
+    text = _("the training was not passed: none of the %(n)d answers is a vote")
     if passed:
-        return _("%(n)d of the answers were training, which was passed late or not at all") % {
-            "n": n
-        }
-    return _("the training was not passed: none of the %(n)d answers is a vote") % {"n": n}
+        text = _("%(n)d of the answers were training, which was passed late or not at all")
+    return text % {"n": n}
 
 
 def measure_workload(part: Participation) -> Workload:
@@ -245,7 +236,7 @@ def measure_workload(part: Participation) -> Workload:
     if has_problem or done >= amount:
         return Workload(done, amount, has_problem, False, is_stopped(judge), None)
     status = get_judging_status(part.person, judge)
-    until = status["none_left"].until if status["none_left"] else None
+    until = (status["none_left"] or {}).get("until")
     return Workload(done, amount, False, status["left"], status["paused"], until)
 
 
@@ -375,11 +366,8 @@ def start_participation(study: Study, arrival: Arrival) -> Participation:
                 made.person, list(others), excluded=_find_training_twins(made.person, others)
             )
             return made
-    except (
-        IntegrityError,
-        StartedElsewhereError,
-    ) as error:  # a concurrent request may have started with the same id
-        found = find_started(study, arrival)
+    except (IntegrityError, StartedElsewhereError) as error:
+        found = find_started(study, arrival)  # a concurrent request may have the same id
         if found is not None:
             return found
         if isinstance(error, StartedElsewhereError):
@@ -474,12 +462,7 @@ def _mark_as_read(
     if not others:
         return
     rows = [
-        Seen(
-            person=person,
-            block=row.block,
-            twin_id=row.twin_id,
-            problem_id=row.problem_id,
-        )
+        Seen(person=person, block=row.block, twin_id=row.twin_id, problem_id=row.problem_id)
         for row in Seen.objects.filter(person__in=others).exclude(twin__in=excluded)
     ]
     wrote: QuerySet[Problem] = Problem.objects.filter(twin__contributor__in=others)

@@ -181,10 +181,8 @@ def _process_chunk(batch: Batch) -> bool:
                 act(batch, row)
             batch.done += 1
         except InputError as error:
-            ref, is_late = (
-                getattr(row, "problem", row).ref,
-                isinstance(error, decisions.ConflictError),
-            )
+            ref = getattr(row, "problem", row).ref
+            is_late = isinstance(error, decisions.ConflictError)
             if len(batch.picked) == 1:
                 raise error if is_late else InputError(f"{ref}: {error}") from None
             _skip(batch, ref, _("it has changed since") if is_late else str(error))

@@ -256,17 +256,11 @@ def translate_reason(reason: str) -> str:
         return verdict
     if translation.get_language() == settings.LANGUAGE_CODE:
         return reason
-    for known in _list_offered_reasons():
+    offered = (reason for action in ACTIONS.values() for reason in action.list_reasons())
+    for known in (*map(to_site_language, offered), HIDDEN):
         if reason == known or reason.startswith(f"{known} "):
             return gettext(known) + reason[len(known) :]
     return reason
-
-
-def _list_offered_reasons() -> tuple[str, ...]:
-    offered = tuple(
-        to_site_language(reason) for action in ACTIONS.values() for reason in action.list_reasons()
-    )
-    return (*offered, HIDDEN)
 
 
 MAX_REASON = 2000

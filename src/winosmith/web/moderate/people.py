@@ -22,7 +22,7 @@ from winosmith.web.jobs import VOTES, Job, Progress, create_job
 from winosmith.web.judge import exclusion
 from winosmith.web.judge.models import Judge, Slot, Slots
 from winosmith.web.judge.trust import ADDRESS, GOLD, PACE, Pace, count_gold_answers, measure_pace
-from winosmith.web.judge.votes import AgreementWithOthers, compare_with_others
+from winosmith.web.judge.votes import compare_with_others
 from winosmith.web.moderate.decisions import clean_reason
 from winosmith.web.moderate.models import Appointment
 from winosmith.web.pages import get_newest_rows, to_fixed, to_percent
@@ -68,7 +68,7 @@ def count_problems_of_people(people: Sequence[Person]) -> dict[int, ProblemCount
     return cached_each("moderate.written", [person.pk for person in people], _count_problems)
 
 
-def _count_problems(people: list[int]) -> dict[int, ProblemCounts]:
+def _count_problems(people: list[int]) -> dict[int, tuple[int, ProblemCounts]]:
     theirs = Problem.objects.filter(twin__contributor__in=people, gold=False)
     states = theirs.values("twin__contributor", "state").annotate(n=Count("pk")).order_by()
     versions = Version.objects.filter(problem__twin__contributor__in=people, parent__isnull=False)
@@ -78,7 +78,8 @@ def _count_problems(people: list[int]) -> dict[int, ProblemCounts]:
         found[person][state] = n
     for person, n in perturbed.values_list("problem__twin__contributor", "n"):
         found[person]["perturbed"] = n
-    return {person: ProblemCounts(**counts) for person, counts in found.items()}
+    counted = {person: ProblemCounts(**counts) for person, counts in found.items()}
+    return {person: (counts.problems, counts) for person, counts in counted.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,7 @@ class JudgingRecord:
     excluded: int = 0
     waiting: int = 0
     pace: Pace = field(default_factory=Pace)
-    agreement: AgreementWithOthers | None = None
+    agreement: Proportion | None = None
     gold: Proportion | None = None
     held: Judge | None = None
 
@@ -114,27 +115,17 @@ class JudgingRecord:
     @property
     def agreement_text(self) -> str:
         """Return the agreement as text."""
-        found = self.agreement
-        return (
-            "–"
-            if found is None
-            else _format_fraction(found.share, found.interval, found.same, found.of)
-        )
+        return _format_fraction(self.agreement)
 
     @property
     def gold_text(self) -> str:
         """Return the result of gold questions as text."""
-        gold = self.gold
-        return (
-            "–"
-            if gold is None
-            else _format_fraction(gold.value, gold.interval, int(gold.right), gold.n)
-        )
+        return _format_fraction(self.gold)
 
     @property
     def chance_text(self) -> str:
         """Return the chance agreement and the ties as text."""
-        if self.agreement is None:
+        if self.agreement is None or self.agreement.chance is None:
             return ""
         values = {"chance": to_percent(self.agreement.chance, 0), "ties": self.agreement.ties}
         return _("Chance: %(chance)s. Excluded because the other judges tied: %(ties)d.") % values
@@ -156,14 +147,11 @@ class JudgingRecord:
         return f"{cause}: {numbers % values}" if values else cause
 
 
-def _format_fraction(fraction: float, interval: tuple[float, float], n: int, total: int) -> str:
-    low, high = (to_fixed(100 * end, 0) for end in interval)
-    return f"{to_percent(fraction, 0)} ({low}–{high}), {n} / {total}"
-
-
-def get_judging_record(person: Person) -> JudgingRecord:
-    """Return the number and quality of a person's votes."""
-    return get_judging_records([person])[person.pk]
+def _format_fraction(found: Proportion | None) -> str:
+    if found is None:
+        return "–"
+    low, high = (to_fixed(100 * end, 0) for end in found.interval)
+    return f"{to_percent(found.value, 0)} ({low}–{high}), {int(found.right)} / {found.n}"
 
 
 def get_judging_records(people: Sequence[Person]) -> dict[int, JudgingRecord]:
@@ -205,11 +193,15 @@ SIZE = 30
 """Number of people on a page."""
 
 ONLY = {
-    "judges": gettext_lazy("judges"),
-    "held": gettext_lazy("judges on hold"),
-    "moderators": gettext_lazy("moderators"),
-    "contributors": gettext_lazy("contributors"),
+    "judges": (gettext_lazy("judges"), Q(is_judge=True)),
+    "held": (gettext_lazy("judges on hold"), Q(pk__in=get_paused_people())),
+    "moderators": (gettext_lazy("moderators"), Q(is_moderator=True)),
+    "contributors": (
+        gettext_lazy("contributors"),
+        Q(Exists(Twin.objects.filter(contributor=OuterRef("pk")))),
+    ),
 }
+"""Filters of the list of people: the label, and the condition."""
 
 
 def get_member_record(person: Person) -> dict[str, Any]:
@@ -219,8 +211,10 @@ def get_member_record(person: Person) -> dict[str, Any]:
 
 def get_page(*, only: str = "", before: str = "") -> tuple[list[dict[str, Any]], str]:
     """Return a page of people who were not erased; see `winosmith.web.pages.get_newest_rows`."""
-    query = _filter_people(Person.objects.filter(erased=None).order_by("-pk"), only)
-    people, older = get_newest_rows(query, before, SIZE)
+    rows = Person.objects.filter(erased=None).order_by("-pk")
+    if only in ONLY:
+        rows = rows.filter(ONLY[only][1])
+    people, older = get_newest_rows(rows, before, SIZE)
     return _list_members(people), older
 
 
@@ -235,16 +229,6 @@ def _list_members(people: Sequence[Person]) -> list[dict[str, Any]]:
         }
         for one in people
     ]
-
-
-def _filter_people(query: QuerySet[Person], only: str) -> QuerySet[Person]:
-    wanted = {
-        "judges": Q(is_judge=True),
-        "moderators": Q(is_moderator=True),
-        "held": Q(pk__in=get_paused_people()),
-        "contributors": Exists(Twin.objects.filter(contributor=OuterRef("pk"))),
-    }
-    return query.filter(wanted.get(only, Q()))
 
 
 Kind = Appointment.Kind
@@ -264,7 +248,7 @@ def get_possible_changes(person: Person, other: Person) -> list[Any]:
     if not may_appoint(person, other):
         return []
     kinds: list[Any] = [Kind.NO_JUDGE if other.is_judge else Kind.JUDGE]
-    judged = get_judging_record(other)
+    judged = get_judging_records([other])[other.pk]
     kinds.append(Kind.PAUSE if judged.held is None else Kind.RESUME)
     kinds += [Kind.DISCARD] * (judged.held is not None and judged.waiting > 0)
     kinds += [Kind.EXCLUDE] * (judged.answers > judged.excluded)

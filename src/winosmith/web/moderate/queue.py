@@ -276,14 +276,13 @@ def _make_page_query(filters: QueueFilters, sign: str, row: Problem) -> str:
 
 def count_pending() -> dict[str, int]:
     """Return the number of pending items of each kind, at most 1000."""
-    held: QuerySet[Any] = Problem.objects.filter(state=State.HELD)
-    appeals: QuerySet[Any] = Appeal.objects.filter(answer=None)
-    return {
-        "held": held[:1000].count(),
-        "appeals": appeals[:1000].count(),
-        "contests": Contest.objects.filter(upheld=None)[:1000].count(),
-        "paused": get_paused_people()[:1000].count(),
+    pending: dict[str, QuerySet[Any]] = {
+        "held": Problem.objects.filter(state=State.HELD),
+        "appeals": Appeal.objects.filter(answer=None),
+        "contests": Contest.objects.filter(upheld=None),
+        "paused": get_paused_people(),
     }
+    return {kind: rows[:1000].count() for kind, rows in pending.items()}
 
 
 def record_answers_read(person: Person, problems: Sequence[Problem]) -> None:

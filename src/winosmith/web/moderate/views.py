@@ -34,28 +34,23 @@ def show_queue(request: HttpRequest) -> HttpResponse:
     where = lists.QueueFilters.read(asked.urlencode() if is_filtered else lists.TABS[0][0])
     shown, states = lists.get_page(where, asked.get("after", "")), where.get_states()
     lists.record_answers_read(request.user, shown.problems)
-    return render(
-        request,
-        "moderate/queue.html",
-        {
-            "where": where,
-            "query": where.query(),
-            "here": request.get_full_path(),
-            "page": shown,
-            "rows": dossier.list_rows(request.user, shown.problems),
-            "actions": [action for action in ACTIONS.values() if action.states & states],
-            "tabs": [
-                (tab, name, lists.QueueFilters.read(tab) == where) for tab, name in lists.TABS
-            ],
-            "waiting": lists.count_pending(),
-            "untrained": bool(settings.RULES.training_questions) and not trust.has_enough_gold(),
-            "states": State.choices,
-            "only": lists.ONLY.items(),
-            "kinds": lists.KINDS.items(),
-            "ages": lists.AGES.items(),
-            "done": _get_finished_batch(request),
-        },
-    )
+    context = {
+        "where": where,
+        "query": where.query(),
+        "here": request.get_full_path(),
+        "page": shown,
+        "rows": dossier.list_rows(request.user, shown.problems),
+        "actions": [action for action in ACTIONS.values() if action.states & states],
+        "tabs": [(tab, name, lists.QueueFilters.read(tab) == where) for tab, name in lists.TABS],
+        "waiting": lists.count_pending(),
+        "untrained": bool(settings.RULES.training_questions) and not trust.has_enough_gold(),
+        "states": State.choices,
+        "only": lists.ONLY.items(),
+        "kinds": lists.KINDS.items(),
+        "ages": lists.AGES.items(),
+        "done": _get_finished_batch(request),
+    }
+    return render(request, "moderate/queue.html", context)
 
 
 @require_safe
@@ -94,12 +89,9 @@ def apply_action(request: HttpRequest) -> HttpResponse:
     action = asked.action
     if action is None:
         raise Http404
+    person = request.user
     try:
-        result = process_form(
-            request,
-            request.user,
-            lambda: {"mark": asked.apply(request.user, action).mark},
-        )
+        result = process_form(request, person, lambda: {"mark": asked.apply(person, action).mark})
     except ConflictError as conflict:
         return _render_conflict(request, asked, action, conflict)
     except InputError as error:
@@ -137,18 +129,15 @@ def show_batch(request: HttpRequest, mark: str) -> HttpResponse:
     """Show a batch with its progress, and the skipped problems."""
     made = get_object_or_404(Batch.objects.select_related("actor", "undoes", "job"), mark=mark)
     events = Event.objects.filter(batch=mark).select_related("problem").order_by("pk")
-    return render(
-        request,
-        "moderate/batch.html",
-        {
-            "batch": made,
-            "what": dossier.get_kind_label(made.action),
-            "events": events[:50],
-            "undone_by": Batch.objects.filter(undoes=made).first(),
-            "can_undo": not made.busy and made.done and made.action != UNDO,
-            "back": reverse("moderate:batch", args=[mark]),
-        },
-    )
+    context = {
+        "batch": made,
+        "what": dossier.get_kind_label(made.action),
+        "events": events[:50],
+        "undone_by": Batch.objects.filter(undoes=made).first(),
+        "can_undo": not made.busy and made.done and made.action != UNDO,
+        "back": reverse("moderate:batch", args=[mark]),
+    }
+    return render(request, "moderate/batch.html", context)
 
 
 @moderators_only
@@ -159,12 +148,10 @@ def handle_job(request: HttpRequest, mark: str) -> HttpResponse:
         part = "moderate/parts/progress.html"
         return pages.render_waiting_page(request, part, {"job": found}, found.busy)
     act = found.retry if request.POST.get("do") == "retry" else found.stop
-    judge = found.asked.get("name")
-    page = (
-        redirect("moderate:person", judge)
-        if judge
-        else redirect("moderate:batch", found.batch.mark)
-    )
+    if judge := found.asked.get("name"):
+        page = redirect("moderate:person", judge)
+    else:
+        page = redirect("moderate:batch", found.batch.mark)
     try:
         process_form(request, request.user, lambda: act(request.user))
     except InputError as error:
@@ -182,19 +169,15 @@ def _render_confirmation(
     at = batches.get_newest_keys()
     rows = dossier.list_rows(request.user, asked.get_selected_problems())
     appealed = all(row["appeal"] for row in rows) if rows else asked.where.only == "appeal"
-    return render(
-        request,
-        "moderate/ask.html",
-        {
-            "asked": asked,
-            "error": error,
-            "at": at,
-            "count": asked.count_problems(at),
-            "rows": rows,
-            "reasons": action.list_reasons(has_appeal=appealed),
-        },
-        status=200 if error is None else 422,
-    )
+    context = {
+        "asked": asked,
+        "error": error,
+        "at": at,
+        "count": asked.count_problems(at),
+        "rows": rows,
+        "reasons": action.list_reasons(has_appeal=appealed),
+    }
+    return render(request, "moderate/ask.html", context, status=422 if error else 200)
 
 
 def _render_conflict(
@@ -249,11 +232,10 @@ def settle_contest(request: HttpRequest, number: int) -> HttpResponse:
     one = get_object_or_404(Contest, pk=number)
     upheld, words = request.POST.get("upheld") == "1", request.POST.get("answer", "")
 
-    def settle() -> dict[str, Any]:
+    def settle() -> None:
         if not 1 <= len(words.strip()) <= MAX_REASON:
             raise InputError(_("Answer the judge in 1 to %d characters.") % MAX_REASON)
         trust.settle_contest(one, request.user, upheld=upheld, answer=words)
-        return {"contest": one.pk}
 
     try:
         process_form(request, request.user, settle)
@@ -304,21 +286,17 @@ def show_log(request: HttpRequest) -> HttpResponse:
     parameters = request.GET.copy()
     parameters.pop("before", None)
     query = parameters.urlencode()
-    return render(
-        request,
-        "moderate/log.html",
-        {
-            "asked": asked,
-            "kinds": [(kind, dossier.get_kind_label(kind)) for kind in FILTER_KINDS],
-            "entries": [dossier.make_history_entry(event) for event in events],
-            "older": f"before={older}&{query}" if older else "",
-            "newest": query if before else None,
-            "query": query,
-            "appointments": Appointment.objects.select_related("person", "actor").order_by("-pk")[
-                :20
-            ],
-        },
-    )
+    appointments = Appointment.objects.select_related("person", "actor").order_by("-pk")
+    context = {
+        "asked": asked,
+        "kinds": [(kind, dossier.get_kind_label(kind)) for kind in FILTER_KINDS],
+        "entries": [dossier.make_history_entry(event) for event in events],
+        "older": f"before={older}&{query}" if older else "",
+        "newest": query if before else None,
+        "query": query,
+        "appointments": appointments[:20],
+    }
+    return render(request, "moderate/log.html", context)
 
 
 @require_safe
@@ -350,7 +328,7 @@ def list_people(request: HttpRequest) -> HttpResponse:
         "older": older,
         "text": text,
         "only": only,
-        "kinds": members.ONLY.items(),
+        "kinds": [(name, label) for name, (label, _condition) in members.ONLY.items()],
         "mistaken": _make_false_hold_note(),
     }
     return render(request, "moderate/people.html", context)

@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 import secrets
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Literal, cast
+from typing import cast
 
 from django.conf import settings
 from django.contrib.auth import authenticate
@@ -38,8 +38,6 @@ from winosmith.web.people.models import (
     new_salt,
 )
 
-Role = Literal["contributor", "judge", "moderator", "admin"]
-
 ROLES: dict[str, tuple[str, ...]] = {
     "contributor": (),
     "judge": ("is_judge",),
@@ -49,24 +47,20 @@ ROLES: dict[str, tuple[str, ...]] = {
 """The model fields that each role sets."""
 
 
-def invite(
-    roles: Iterable[Role], minutes: int, *, creator: Person | None = None, label: str = ""
-) -> str:
-    """Return the path of a new link that creates one account with these roles.
+def invite(role: str, minutes: int, *, creator: Person | None = None, label: str = "") -> str:
+    """Return the path of a new link that creates one account with a role, one of `ROLES`.
 
     `label` describes it in the list of active links. Only a digest is stored, so that readers of
     the database or of a backup can't use the link.
 
     Raises:
-        InputError: `creator` may not give one of the roles, or a role is unknown.
+        InputError: `creator` may not give the role, or the role is unknown.
     """
-    given: dict[str, bool] = {}
-    for role in roles:
-        if role not in ROLES:
-            raise InputError(f"unknown role {role!r}; use one of {', '.join(ROLES)}")
-        if creator is not None and not may_invite(creator, role):
-            raise InputError(_("You may not give this role; ask an admin."))
-        given |= dict.fromkeys(ROLES[role], True)
+    if role not in ROLES:
+        raise InputError(f"unknown role {role!r}; use one of {', '.join(ROLES)}")
+    if creator is not None and not may_invite(creator, role):
+        raise InputError(_("You may not give this role; ask an admin."))
+    given = dict.fromkeys(ROLES[role], True)
     return _create_link(minutes, made_by=creator, label=label, **given)
 
 
@@ -100,14 +94,6 @@ def may_invite(creator: Person, role: str) -> bool:
 def find_invitation(token: str) -> Invitation | None:
     """Return the active link with a token, or None."""
     return _get_active_links().filter(digest=digest_token(token)).select_related("person").first()
-
-
-def find_past_invitation(token: str) -> Invitation | None:
-    """Return the link with a token, even if it was used or has expired; None if it is unknown.
-
-    Expired links are deleted after `SiteRules.retention_days`.
-    """
-    return Invitation.objects.filter(digest=digest_token(token)).first()
 
 
 def get_recovery_links(person: Person) -> QuerySet[Invitation]:

@@ -167,12 +167,7 @@ class ResetForm(PasswordResetForm):
         network = get_network(get_client_address(request))
         rate_limit(f"network {network}", "reset", MAX_MAILS_NETWORK)
         rate_limit(f"mail {self.cleaned_data['email'].lower()}", "reset", MAX_MAILS_ADDRESS)
-        queue_job(
-            MAIL,
-            email=self.cleaned_data["email"],
-            there=get_site_url(request),
-            language=get_language(),
-        )
+        _queue_mail(request, email=self.cleaned_data["email"])
 
 
 def send_address_link(person: Person, email: str, news: bool, request: HttpRequest) -> None:
@@ -188,14 +183,11 @@ def send_address_link(person: Person, email: str, news: bool, request: HttpReque
         raise InputError(_("This is not an e-mail address.")) from None
     rate_limit(person, "mail", MAX_MAILS_PERSON)
     rate_limit(f"mail {email.lower()}", "mail", MAX_MAILS_ADDRESS)
-    queue_job(
-        MAIL,
-        person=person.pk,
-        email=email,
-        news=news,
-        there=get_site_url(request),
-        language=get_language(),
-    )
+    _queue_mail(request, person=person.pk, email=email, news=news)
+
+
+def _queue_mail(request: HttpRequest, **asked: Any) -> None:
+    queue_job(MAIL, there=get_site_url(request), language=get_language(), **asked)
 
 
 STALE = timedelta(hours=1)

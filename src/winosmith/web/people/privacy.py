@@ -105,12 +105,8 @@ def create_first_documents() -> None:
             licence = "" if kind == "consent" else settings.RULES.licence
             newest = Document.objects.filter(kind=kind).order_by("-version").first()
             if newest is None or newest.licence != licence:
-                publish_document(kind, render_default_text(kind, licence), licence=licence)
-
-
-def render_default_text(kind: str, licence: str = "") -> str:
-    """Return the default text of a document; headings are lines without a full stop."""
-    return render_to_string(f"people/documents/{kind}.txt", {"licence": licence})
+                text = render_to_string(f"people/documents/{kind}.txt", {"licence": licence})
+                publish_document(kind, text, licence=licence)
 
 
 exporters: dict[str, tuple[Callable[[Person], Any], str]] = {}
@@ -191,9 +187,8 @@ def _export_rows(model: type[Model], column: str, person: Person) -> list[dict[s
     about = [field.name for field in model._meta.concrete_fields if field.name in reference_names]
     if about:
         rows = rows.select_related(*(reference_names[name][0] for name in about))
-    return sorted(
-        (_export_row(row, about, person) for row in rows), key=str
-    )  # the stored order could reveal more
+    # The stored order could reveal more.
+    return sorted((_export_row(row, about, person) for row in rows), key=str)
 
 
 def _export_row(row: Model, about: Iterable[str], person: Person) -> dict[str, Any]:
@@ -335,16 +330,16 @@ def delete_old_rows(now: datetime | None = None) -> dict[str, int]:
     """
     now = now or timezone.now()
     before = now - timedelta(days=settings.RULES.retention_days)
-    mails = Job.objects.filter(kind=MAIL)
+    mails = Job.objects.filter(kind=MAIL, state=Job.State.FAILED, ended__lt=now - MAIL_RETENTION)
+    visitors = Person.objects.filter(anonymous=True, erased=None, joined__lt=before)
+    idle = visitors.filter(twins=None, event=None, sessions=None, drafts=None)
     deleted_counts = {
         "hits": _delete_in_chunks(models.Hits.objects.filter(hour__lt=now - HIT_RETENTION)),
         "sessions": _delete_in_chunks(Session.objects.filter(expire_date__lt=now)),
         "forms": _delete_in_chunks(models.Done.objects.filter(at__lt=before)),
         "invitations": _delete_in_chunks(Invitation.objects.filter(expires__lt=before)),
-        "people": _delete_in_chunks(_get_idle_visitors(before)),
-        "mails": _delete_in_chunks(
-            mails.filter(state=Job.State.FAILED, ended__lt=now - MAIL_RETENTION)
-        ),
+        "people": _delete_in_chunks(idle),
+        "mails": _delete_in_chunks(mails),
     }
     for name, area in cleaners.items():
         deleted_counts[name] = area(now, before)
@@ -358,15 +353,3 @@ def _delete_in_chunks(query: QuerySet) -> int:
             query.model.objects.filter(pk__in=keys).delete()
         deleted += len(keys)
     return deleted
-
-
-def _get_idle_visitors(before: datetime) -> QuerySet[Person]:
-    return Person.objects.filter(
-        twins=None,
-        event=None,
-        sessions=None,
-        drafts=None,
-        anonymous=True,
-        erased=None,
-        joined__lt=before,
-    )

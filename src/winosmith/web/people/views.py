@@ -24,7 +24,14 @@ from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.pages import mark_as_download
 from winosmith.web.people import accounts, gates, news as mails, privacy
-from winosmith.web.people.models import Agreement, Document, Invitation, Person, pseudonym
+from winosmith.web.people.models import (
+    Agreement,
+    Document,
+    Invitation,
+    Person,
+    digest_token,
+    pseudonym,
+)
 from winosmith.web.people.news import NEWS_SPAN, get_last_visit, list_news, mark_read, work_sources
 
 MAX_CONSENTS = 240
@@ -190,7 +197,7 @@ def join(request: HttpRequest, token: str = "") -> HttpResponseBase:
     """Create an account, with the roles of an invitation if there is a token."""
     invitation = accounts.find_invitation(token) if token else None
     if token and invitation is None:
-        past = accounts.find_past_invitation(token)
+        past = Invitation.objects.filter(digest=digest_token(token)).first()
         page = {"invitation": past, "now": timezone.now()}
         return render(request, "people/link_over.html", page, status=410 if past else 404)
     if request.user.is_authenticated:
@@ -573,7 +580,7 @@ def _create_link(creator: Person, form: InviteForm) -> str:
         except Person.DoesNotExist:
             raise InputError(_("There is no account with this name.")) from None
         return accounts.create_reset_link(person, minutes, creator=creator)
-    return accounts.invite([typed["role"]], minutes, creator=creator, label=typed["label"])
+    return accounts.invite(typed["role"], minutes, creator=creator, label=typed["label"])
 
 
 @gates.moderators_only

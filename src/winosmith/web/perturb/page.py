@@ -184,15 +184,7 @@ def get_context(
     faults: dict[str, list[str]] | None = None,
     error: str = "",
 ) -> dict[str, Any]:
-    """Return the template context for the page with the perturbation form.
-
-    Args:
-        position: The position of the sentence in its family.
-        typed: The input of the form.
-        key: The key of the form.
-        faults: The advice on a rejected form, by field.
-        error: The reason why the action failed.
-    """
+    """Return the template context for the page with the perturbation form."""
     faults = faults or {}
     steps = get_visible_steps(position.path, position.person)
     return {

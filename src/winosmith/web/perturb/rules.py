@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.conf import settings
@@ -60,12 +60,7 @@ class SentenceInput:
 
     @classmethod
     def from_form(cls, form: Mapping[str, Any], option_count: int) -> SentenceInput:
-        """Read the input from a submitted form; invalid values are dropped.
-
-        Args:
-            form: The submitted form.
-            option_count: The number of options.
-        """
+        """Read the input from a submitted form; invalid values are dropped."""
         answer = str(form.get("answer", ""))
         entered = checks.read_field(form, "sentence")
         sentence = separate_blank(entered)
@@ -98,12 +93,8 @@ class SentenceInput:
     def without_long_texts(self) -> SentenceInput:
         """Return a copy without texts that are too long to check."""
         sentence = checks.empty_if_long(self.sentence, checks.LONGEST_SENTENCE)
-        options = tuple(
-            checks.empty_if_long(option, checks.LONGEST_OPTION) for option in self.options
-        )
-        return SentenceInput(
-            sentence, options, self.answer, self.declared, self.against, self.was_separated
-        )
+        options = (checks.empty_if_long(option, checks.LONGEST_OPTION) for option in self.options)
+        return replace(self, sentence=sentence, options=tuple(options))
 
     @property
     def depth(self) -> int | None:
@@ -217,11 +208,9 @@ def _check_differs_from_parent(typed: SentenceInput, position: Position) -> Chec
     )
     edits = edit_distance(tokens(parent.sentence), tokens(typed.sentence))
     figure = ngettext("%d edit", "%d edits", edits) % edits if edits else ""
-    label, advice = (
-        _("A change is made"),
-        _("Change a word: the sentence still equals its parent."),
-    )
-    return Check("changed", "todo" if same else "pass", label, figure, advice, "sentence")
+    advice = _("Change a word: the sentence still equals its parent.")
+    verdict: Verdict = "todo" if same else "pass"
+    return Check("changed", verdict, _("A change is made"), figure, advice, "sentence")
 
 
 def _check_new_in_family(typed: SentenceInput, position: Position) -> Check:
@@ -360,7 +349,11 @@ def create_version(
         if not has_agreed(person):
             raise InputError(_("First agree to the site’s texts; your text is kept."))
         current = _lock_position(position)
-        _reject_invalid_input(typed, current)
+        faults = group_advice_by_field(
+            one for one in run_checks(typed, current) if one.verdict in ("fail", "todo")
+        )
+        if faults:
+            raise checks.RefusedError(faults)
         if precheck:
             precheck()
         return {"problem": _store_version(person, typed, current).ref}
@@ -392,14 +385,6 @@ def _lock_position(position: Position) -> Position:
 def find_submitted(person: Person | None, key: str) -> str:
     """Return the `ref` of the problem that a form created; "" if it was not submitted."""
     return str(get_stored_result(person, key).get("problem", ""))
-
-
-def _reject_invalid_input(typed: SentenceInput, position: Position) -> None:
-    faults = group_advice_by_field(
-        one for one in run_checks(typed, position) if one.verdict in ("fail", "todo")
-    )
-    if faults:
-        raise checks.RefusedError(faults)
 
 
 def _store_version(person: Person, typed: SentenceInput, position: Position) -> Problem:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial, wraps
-from typing import Concatenate, ParamSpec
+from typing import Any, Concatenate, ParamSpec
 from urllib.parse import urlencode
 
 from django.conf import settings
@@ -25,7 +25,7 @@ from winosmith.web.perturb import page as pages, rules
 from winosmith.web.perturb.rules import Position, SentenceInput
 from winosmith.web.problems.checks import RefusedError
 from winosmith.web.problems.family import fold_steps, get_visible_steps, may_perturb, path_from_root
-from winosmith.web.problems.models import Problem, State, Version
+from winosmith.web.problems.models import State, Version
 from winosmith.web.problems.search import parse_terms
 from winosmith.web.problems.states import is_visible_to
 from winosmith.web.read.public import count_rows, get_page as page_of
@@ -101,13 +101,10 @@ def revise_version(request: HttpRequest, ref: str) -> HttpResponse:
     old = pages.get_own_version(person, ref)
     if not rules.is_revisable(person, old):
         done = rules.find_submitted(person, request.POST.get("key", ""))
-        if done:
-            return redirect("perturb:made", done)
-        messages.warning(
-            request,
-            _("This sentence was decided, replaced or withdrawn; it can’t be revised."),
-        )
-        return redirect("perturb:made", ref)
+        if not done:
+            text = _("This sentence was decided, replaced or withdrawn; it can’t be revised.")
+            messages.warning(request, text)
+        return redirect("perturb:made", done or ref)
     position = Position.for_revision(person, old)
     if request.method != "POST":
         version = Version.objects.select_related("against").get(problem=old)
@@ -171,14 +168,9 @@ def _rate_limit_check(request: HttpRequest) -> None:
     gates.rate_limit_typing(request, "check", settings.RULES.perturbs_per_hour)
 
 
-def _render_form(
-    request: HttpRequest, context: dict[str, object], status: int = 200
-) -> HttpResponse:
-    revises = context["revises"]
-    if isinstance(revises, Problem):
-        where = reverse("perturb:revise", args=[revises.ref])
-    else:
-        where = reverse("perturb:build", args=[context["parent"].ref])  # type: ignore[attr-defined]
+def _render_form(request: HttpRequest, context: dict[str, Any], status: int = 200) -> HttpResponse:
+    name = "perturb:revise" if context["revises"] else "perturb:build"
+    where = reverse(name, args=[(context["revises"] or context["parent"]).ref])
     return render(request, "perturb/build.html", {**context, "where": where}, status=status)
 
 

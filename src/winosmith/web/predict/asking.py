@@ -17,7 +17,6 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_noop
 
-from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.jobs import is_worker_gone
 from winosmith.web.people.models import Person
@@ -80,20 +79,17 @@ def get_current_predictions(problem: Problem) -> list[Prediction]:
     The `model` of each prediction is loaded. Models without a request are omitted.
     """
     found = Prediction.objects.filter(problem=problem, model__current=True)
-    order = {rule.name: at for at, rule in enumerate(settings.RULES.models)}
-    return sorted(
-        found.select_related("model"),
-        key=lambda prediction: (order.get(prediction.model.name, len(order)), prediction.model_id),
-    )
+    return sorted(found.select_related("model"), key=lambda row: _get_place(row.model))
 
 
 def get_current_models() -> list[Model]:
     """Return the configured models, in the order of `site.toml`."""
-    order = {rule.name: at for at, rule in enumerate(settings.RULES.models)}
-    return sorted(
-        Model.objects.filter(current=True),
-        key=lambda model: (order.get(model.name, len(order)), model.pk),
-    )
+    return sorted(Model.objects.filter(current=True), key=_get_place)
+
+
+def _get_place(model: Model) -> tuple[int, int]:
+    names = [rule.name for rule in settings.RULES.models]
+    return names.index(model.name) if model.name in names else len(names), model.pk
 
 
 def erase_predictions(person: Person, texts: bool) -> None:
@@ -101,17 +97,6 @@ def erase_predictions(person: Person, texts: bool) -> None:
     if texts:
         rows = Prediction.objects.filter(problem__twin__contributor=person)
         rows.filter(problem__released=False).delete()
-
-
-def retry_as_moderator(person: Person, model: Model) -> int:
-    """Retry a model's failed predictions on behalf of a moderator; return their number.
-
-    Raises:
-        InputError: The person is not a moderator.
-    """
-    if not person.moderates:
-        raise InputError(_("Only moderators can retry predictions."))
-    return retry_failed_predictions(model)
 
 
 def retry_failed_predictions(model: Model) -> int:

@@ -140,7 +140,9 @@ def claim_tasks(model: Model, max_tasks: int, lease_seconds: float) -> list[Task
     if not _filter_claimable(model).exists():
         return []
     with writing():
-        rows = list(_lock_rows(_filter_claimable(model).select_related("problem"))[:max_tasks])
+        waiting = _filter_claimable(model).select_related("problem")
+        waiting = waiting.order_by("-urgent", "tries", "pk")
+        rows = list(waiting.select_for_update(skip_locked=True, of=("self",))[:max_tasks])
         exhausted = [row.pk for row in rows if row.tries >= MAX_TRIES]
         if exhausted:
             get_waiting_predictions(exhausted).update(
@@ -172,13 +174,6 @@ def _filter_claimable(model: Model) -> QuerySet[Prediction]:
         problem__embargo=False,
         problem__gold=False,
     ).exclude(problem__state=State.WITHDRAWN)
-
-
-def _lock_rows(rows: QuerySet[Prediction]) -> QuerySet[Prediction]:
-    ordered = rows.order_by("-urgent", "tries", "pk")
-    if connection.features.has_select_for_update_skip_locked:
-        return ordered.select_for_update(skip_locked=True, of=("self",))
-    return ordered
 
 
 def _make_task(row: Prediction) -> Task:
@@ -260,7 +255,8 @@ def _predict_one(made_solver: MadeSolver, task: Task, limit: float) -> Outcome:
     except Exception as error:  # noqa: BLE001 - the others continue
         seconds = time.monotonic() - start
         _LOG.warning("a prediction failed: %s: %s", type(error).__name__, error)
-        return Outcome(task, (), seconds, _get_user_message(error), late=seconds >= limit * 0.95)
+        reason = next(text for kind, text in _REASONS if isinstance(error, kind))
+        return Outcome(task, (), seconds, reason, late=seconds >= limit * 0.95)
 
 
 def _predict_batch(made_solver: MadeSolver, tasks: Sequence[Task]) -> list[Outcome]:
@@ -279,10 +275,6 @@ def _check_scores(task: Task, scores: Sequence[float]) -> tuple[float, ...]:
     if len(scores) != len(task.datum.options) or not all(map(math.isfinite, scores)):
         raise DataError("the solver must give a finite score for each option")
     return tuple(map(float, scores))
-
-
-def _get_user_message(error: Exception) -> str:
-    return next(text for kind, text in _REASONS if isinstance(error, kind))
 
 
 GRACE = 1.0

@@ -25,17 +25,14 @@ def show_model(request: HttpRequest, name: str) -> HttpResponse:
     """Show a model's properties and revisions; moderators also see its failures."""
     found = get_object_or_404(Model, name=name, current=True)
     moderates = request.user.is_authenticated and request.user.moderates
-    return render(
-        request,
-        "predict/model.html",
-        {
-            "stand": asking.get_model_status(found),
-            "about": [(key, value) for key, value in found.about.items() if key != "solver"],
-            "revisions": asking.list_previous_revisions(found),
-            "failures": asking.list_failed_predictions(found) if moderates else (),
-            "moderates": moderates,
-        },
-    )
+    context = {
+        "stand": asking.get_model_status(found),
+        "about": [(key, value) for key, value in found.about.items() if key != "solver"],
+        "revisions": asking.list_previous_revisions(found),
+        "failures": asking.list_failed_predictions(found) if moderates else (),
+        "moderates": moderates,
+    }
+    return render(request, "predict/model.html", context)
 
 
 @require_POST
@@ -45,7 +42,7 @@ def retry_predictions(request: HttpRequest, name: str) -> HttpResponse:
     found = get_object_or_404(Model, name=name, current=True)
     try:
         result = process_form(
-            request, request.user, lambda: {"count": asking.retry_as_moderator(request.user, found)}
+            request, request.user, lambda: {"count": asking.retry_failed_predictions(found)}
         )
     except InputError as refused:
         messages.error(request, str(refused))

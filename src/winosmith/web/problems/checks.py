@@ -385,7 +385,8 @@ def contributor_hints(
         include_hidden=include_hidden,
         limit=MAX_FINDINGS,
     )
-    return [*text_hints(halves, settings.RULES.words_to_flag), *lookalike_hints(near)]
+    similar = dict.fromkeys(map(_describe_lookalike, near))
+    return [*text_hints(halves, settings.RULES.words_to_flag), *similar]
 
 
 def text_hints(halves: Sequence[AnyHalf], words_to_flag: Sequence[str] = ()) -> list[str]:
@@ -425,12 +426,8 @@ def _find_issues(
     )
 
 
-def lookalike_hints(lookalikes: Sequence[Lookalike]) -> list[str]:
-    """Return a hint for each near-duplicate; hidden texts are not quoted."""
-    return list(dict.fromkeys(map(_describe_lookalike, lookalikes)))
-
-
 def _describe_lookalike(hit: Lookalike) -> str:
+    """Return the hint for a near-duplicate; a hidden text is not quoted."""
     share = percent(hit.share, 0)
     if hit.where:
         return _("shares {share} of its words with {ref} of {source}").format(

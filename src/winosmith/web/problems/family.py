@@ -240,7 +240,7 @@ def set_embargo(problem: Problem, *, by: Person | None = None) -> int:
     Problem.objects.filter(pk=problem.pk).update(embargo=True)
     Version.objects.filter(problem=problem).update(covered=False)
     problem.sync_fields(embargo=True)
-    return len(_spread_embargo([problem.pk], by, embargo=True))
+    return len(spread_embargo([problem.pk], by))
 
 
 def lift_embargo(problem: Problem, *, by: Person | None = None) -> int:
@@ -253,12 +253,12 @@ def lift_embargo(problem: Problem, *, by: Person | None = None) -> int:
         The number of versions whose embargo was also lifted.
     """
     _lock_family(problem)
-    if has_embargoed_parent(problem):
+    if Version.objects.filter(problem=problem, parent__embargo=True).exists():
         Version.objects.filter(problem=problem).update(covered=True)
         return 0
     lifted = Problem.objects.filter(pk=problem.pk, embargo=True).update(embargo=False)
     Version.objects.filter(problem=problem).update(covered=False)
-    freed = _spread_embargo([problem.pk], by, embargo=False)
+    freed = spread_embargo([problem.pk], by, embargo=False)
     # Problems that had no embargo are already public, or wait for another reason.
     for chunk in chunked([problem.pk, *freed] if lifted else freed, CHUNK):
         twins = Problem.objects.filter(pk__in=chunk).values_list("twin", flat=True)
@@ -267,31 +267,15 @@ def lift_embargo(problem: Problem, *, by: Person | None = None) -> int:
     return len(freed)
 
 
-def widen_embargo(problem_ids: Sequence[int]) -> int:
-    """Extend embargoes to versions not yet covered by them; return the number of versions.
-
-    Bulk imports of versions (`winosmith.web._import`) call this.
-    """
-    return len(_spread_embargo(problem_ids, None, embargo=True))
-
-
-def covered_event(problem: Problem) -> Event:
-    """Return an unsaved event for a problem that is created under its parent's embargo."""
-    return _make_embargo_event(problem, None, embargo=True)
-
-
-def has_embargoed_parent(problem: Problem) -> bool:
-    """Return whether a problem's parent is under embargo."""
-    rows = Version.objects.filter(problem=problem, parent__embargo=True)
-    return bool(rows.exists())
-
-
 def _lock_family(problem: Problem) -> None:
     if Version.objects.filter(problem=problem).exists():
         lock_family_root(problem)
 
 
-def _spread_embargo(problem_ids: Sequence[int], by: Person | None, *, embargo: bool) -> list[int]:
+def spread_embargo(
+    problem_ids: Sequence[int], by: Person | None = None, *, embargo: bool = True
+) -> list[int]:
+    """Begin or end the embargo of the versions below problems; return the keys of the versions."""
     changed: list[int] = []
     parent_ids = list(problem_ids)
     while parent_ids:
@@ -304,7 +288,7 @@ def _spread_embargo(problem_ids: Sequence[int], by: Person | None, *, embargo: b
             problem_ids = [row.pk for row in rows]
             Problem.objects.filter(pk__in=problem_ids).update(embargo=embargo)
             type(rows[0]).objects.filter(pk__in=problem_ids).update(covered=embargo)
-            Event.objects.bulk_create(_make_embargo_event(row.problem, by, embargo) for row in rows)
+            Event.objects.bulk_create(make_embargo_event(row.problem, by, embargo) for row in rows)
         parent_ids = [row.pk for row in versions]
         changed += parent_ids
     return changed
@@ -315,7 +299,8 @@ def _load_children(parent_ids: Sequence[int], *, covered: bool) -> Sequence[Vers
     return list(rows.select_related("problem").order_by("pk"))
 
 
-def _make_embargo_event(problem: Problem, by: Person | None, embargo: bool) -> Event:
+def make_embargo_event(problem: Problem, by: Person | None = None, embargo: bool = True) -> Event:
+    """Return an unsaved event for a version whose embargo begins or ends with its parent's."""
     reason = (
         _("its parent is under embargo") if embargo else _("its parent is no longer under embargo")
     )

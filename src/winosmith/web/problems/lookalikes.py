@@ -115,7 +115,6 @@ def find_lookalikes(
     family: Problem | None = None,
     reader: Person | None = None,
     include_hidden: bool = False,
-    minimum: float = MIN_SHARE,
     limit: int = 5,
 ) -> list[Lookalike]:
     """Return the near-duplicates of halves, nearest first, at most one per twin on the site.
@@ -133,7 +132,6 @@ def find_lookalikes(
             are similar only because the root is similar, such as a published copy of the root.
         reader: The reader; None for a person without an account.
         include_hidden: Whether to report problems under embargo, without text or share.
-        minimum: The minimum fraction of shared words, 0–1.
         limit: The maximum number of results.
     """
     asked = [words_to_compare(half.sentence, half.options) for half in halves]
@@ -152,15 +150,11 @@ def find_lookalikes(
     for words, keys in zip(asked, likeliest, strict=True):
         for row in filter(None, map(rows.get, keys)):
             share = _shared_fraction(row, words, root)
-            shown = (
-                _make_visible_lookalike(row, share, reader, include_hidden, minimum)
-                if share >= minimum
-                else None
-            )
-            if shown is None:
+            if share < MIN_SHARE:
                 continue
-            key = _get_group_key(row, shown)
-            if key not in near or shown.share > near[key].share:
+            shown = _make_visible_lookalike(row, share, reader, include_hidden)
+            key = _get_group_key(row, shown) if shown else None
+            if shown and (key not in near or shown.share > near[key].share):
                 near[key] = shown
     return sorted(near.values(), key=lambda one: (-one.share, one.where, one.ref))[:limit]
 
@@ -340,14 +334,14 @@ def _get_revision_chain(twin_id: int | None) -> set[int]:
 
 
 def _make_visible_lookalike(
-    row: Remembered, fraction: float, reader: Person | None, include_hidden: bool, minimum: float
+    row: Remembered, fraction: float, reader: Person | None, include_hidden: bool
 ) -> Lookalike | None:
     problem = row.problem
     if problem is None:
         return Lookalike(row.source, fraction, row.ref, row.sentence)
     if is_visible_to(reader, problem):
         return Lookalike("", fraction, problem.ref, problem.sentence)
-    return Lookalike("", minimum) if include_hidden or not problem.embargo else None
+    return Lookalike("", MIN_SHARE) if include_hidden or not problem.embargo else None
 
 
 def words_to_compare(sentence: str, options: Sequence[str] = ()) -> list[str]:
@@ -365,13 +359,10 @@ def words_to_compare(sentence: str, options: Sequence[str] = ()) -> list[str]:
 def compute_word_overlap(first: Sequence[str], second: Sequence[str]) -> float:
     """Return the fraction of words that two sentences share, 0–1: `winosmith.text.overlap`.
 
-    The fraction is 0 if they share less than `LEAST_CONTENT` of the content words. Without this
-    condition, 1,572 other sentences share 70 % of their words with one of 250 sentences of
-    WinoGrande, most of them little more than function words.
-
-    Args:
-        first: The words from `words_to_compare`.
-        second: The words from `words_to_compare`.
+    The words are those of `words_to_compare`. The fraction is 0 if they share less than
+    `LEAST_CONTENT` of the content words. Without this condition, 1,572 other sentences share 70 %
+    of their words with one of 250 sentences of WinoGrande, most of them little more than function
+    words.
     """
     if overlap(_select_content_words(first), _select_content_words(second)) < LEAST_CONTENT:
         return 0.0

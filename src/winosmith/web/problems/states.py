@@ -212,10 +212,8 @@ def latest_public_time(problem: Problem) -> datetime | None:
     return _compute_wait_end(Problem.objects.filter(twin=problem.twin_id))
 
 
-def _must_wait(halves: Iterable[Problem]) -> bool:
-    halves, over = list(halves), None
-    if any(map(_is_undecided, halves)):
-        over = _compute_wait_end(halves)
+def _must_wait(halves: list[Problem]) -> bool:
+    over = _compute_wait_end(halves) if any(map(_is_undecided, halves)) else None
     return over is not None and timezone.now() < over
 
 

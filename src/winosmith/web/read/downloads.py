@@ -190,14 +190,15 @@ def survey(query: QuerySet[Problem], file_format: Format, *, skip_unfit: bool = 
         for row, datum in zip(chunk, data, strict=True):
             if not (skip_unfit and datum.id in bad):
                 kept.append(row.pk)
-                state.update(_encode_for_digest(datum))
+                state.update(encode_for_digest(datum))
                 silent &= not (datum.twin_id or datum.lineage)
     if silent and file_format.name == TABLE and kept:
         header = merge_columns(["answer", "twin_id"], header)
     return Content(file_format, kept, state.hexdigest(), tuple(header), unfit, silent)
 
 
-def _encode_for_digest(datum: Datum) -> bytes:
+def encode_for_digest(datum: Datum) -> bytes:
+    """Return the part of a problem in the input of `winosmith.Dataset.digest`."""
     return (dump_json(problem_record(datum)) + "\n").encode("utf-8", "surrogatepass")
 
 
@@ -206,14 +207,14 @@ def _find_unfit_problems(
 ) -> tuple[dict[str, str], list[str]]:
     if file_format.name == "winosmith":
         return {}, []
+    bad: dict[str, str] = {}
     try:
         written = _write_part(data, file_format)
     except InputError:
         reasons = formats.find_unwritable(data, file_format.name)
         bad = {data[at].id: reason for at, reason in reasons.items()}
         written = _write_part([datum for datum in data if datum.id not in bad], file_format)
-        return bad, parse_header(written) if file_format.name == TABLE else []
-    return {}, parse_header(written) if file_format.name == TABLE else []
+    return bad, parse_header(written) if file_format.name == TABLE else []
 
 
 def _write_part(data: Sequence[Datum], file_format: Format, *, silent: bool = False) -> str:
@@ -247,7 +248,7 @@ def _iter_verified_chunks(content: Content) -> Iterator[list[Datum]]:
     for chunk in iter_rows(content.rows, select_columns(public_problems())):
         data = as_public(chunk)
         for datum in data:
-            state.update(_encode_for_digest(datum))
+            state.update(encode_for_digest(datum))
         count += len(data)
         yield data
     if (count, state.hexdigest()) != (len(content.rows), content.digest):

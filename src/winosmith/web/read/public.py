@@ -24,7 +24,7 @@ from django.utils.translation import gettext_lazy as _
 
 from winosmith import __version__
 from winosmith.validate import DOMAINS
-from winosmith.web._kept import Entry, cached
+from winosmith.web._kept import cached
 from winosmith.web.judge.models import Slot, Verdict
 from winosmith.web.people.models import find_person, keyed_digest
 from winosmith.web.people.privacy import get_current_documents
@@ -84,7 +84,7 @@ def get_stats() -> SiteNumbers:
     return cached("read.figures", _compute_site_numbers)
 
 
-def _compute_site_numbers() -> SiteNumbers:
+def _compute_site_numbers() -> tuple[int, SiteNumbers]:
     public = public_problems().select_related(None).order_by()
     totals = public.aggregate(
         problems=Count("id"),
@@ -94,7 +94,7 @@ def _compute_site_numbers() -> SiteNumbers:
         since=Min("twin__created"),
         until=Max("twin__created"),
     )
-    twins = totals["problems"] - totals["groups"]
+    twins = totals["problems"] - totals.pop("groups")
     perturbed = public.filter(version__parent__isnull=False).aggregate(
         problems=Count("id"),
         groups=Count("twin", distinct=True),
@@ -108,16 +108,12 @@ def _compute_site_numbers() -> SiteNumbers:
         problem__waits=False,
     )
     domains = public.values_list("twin__domain").annotate(n=Count("id")).order_by("-n")
-    return SiteNumbers(
-        problems=totals["problems"],
+    return totals["problems"], SiteNumbers(
+        **totals,
         twins=twins,
         singles=totals["problems"] - 2 * twins - single,
-        contributors=totals["contributors"],
         judged=totals["valid"] + rejected.count(),
-        valid=totals["valid"],
         domains=dict(domains),
-        since=totals["since"],
-        until=totals["until"],
         perturbed=perturbed["problems"],
         families=perturbed["families"],
     )
@@ -132,10 +128,7 @@ def get_example() -> list[Problem]:
     """
     twin = _find_chosen_twin()
     if twin is None:
-        entry = cached(
-            "read.showpiece", lambda: Entry(get_stats().problems, _find_most_agreed_twin())
-        )
-        twin = entry.value
+        twin = cached("read.showpiece", lambda: (get_stats().problems, _find_most_agreed_twin()))
     halves = list(public_problems().filter(twin=twin).order_by("id")) if twin else []
     return halves if len(halves) == 2 else []
 
@@ -191,7 +184,7 @@ def agreement() -> Agreement | None:
 
     Large sites cache the agreement.
     """
-    return cached("read.agreement", lambda: Entry(get_stats().problems, _compute_agreement())).value
+    return cached("read.agreement", lambda: (get_stats().problems, _compute_agreement()))
 
 
 def _compute_agreement() -> Agreement | None:
@@ -230,12 +223,7 @@ def card_context() -> dict[str, Any]:
 
 
 def render_card_markdown(card: dict[str, Any], site_url: str) -> str:
-    """Render the data card as Markdown, always in the site's default language.
-
-    Args:
-        card: The content, from `card_context`.
-        site_url: The URL of the site.
-    """
+    """Render the data card as Markdown, always in the site's default language."""
     context: dict[str, Any] = {"card": card, "address": site_url, "version": __version__}
     with translation.override(settings.LANGUAGE_CODE):
         return render_to_string("read/card.md", context)
@@ -365,12 +353,7 @@ def count_rows(query: QuerySet[Problem]) -> tuple[int, bool]:
 
 
 def _filter_by_completeness(query: QuerySet[Problem], complete: bool) -> QuerySet[Problem]:
-    other = (
-        public_problems()
-        .select_related(None)
-        .filter(twin=OuterRef("twin"))
-        .exclude(pk=OuterRef("pk"))
-    )
+    other = public_problems().filter(twin=OuterRef("twin")).exclude(pk=OuterRef("pk"))
     return query.filter(Exists(other) if complete else ~Exists(other))
 
 

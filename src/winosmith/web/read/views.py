@@ -30,7 +30,7 @@ from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.problems.family import fold_steps, get_visible_steps, may_perturb, path_from_root
 from winosmith.web.problems.models import Problem, State, Twin
 from winosmith.web.problems.search import Term, parse_terms
-from winosmith.web.problems.states import is_visible_to, latest_public_time, public_problems
+from winosmith.web.problems.states import is_visible_to, latest_public_time
 from winosmith.web.read.public import (
     Filters,
     card_context,
@@ -79,14 +79,13 @@ def show_problem(request: HttpRequest, ref: str) -> HttpResponse:
     halves = [half for half in found.twin.problems.order_by("id") if is_visible_to(person, half)]
     family = family_context(person, found)
     note_twins_read(person, [*halves[:1], *(family["seen"] if family else ())])
-    public = public_problems().filter(pk__in=[half.pk for half in halves])
     context = {
         "problem": found,
         "halves": [(half, count_votes(half), latest_public_time(half)) for half in halves],
         "others": len(halves) - 1,
         "family": family,
         "may_perturb": may_perturb(person, found),
-        "public": found.pk in set(public.values_list("pk", flat=True)),
+        "public": found.public,
         "credit": _get_credited_name(found.twin),
         "address": request.build_absolute_uri(request.path),
     }

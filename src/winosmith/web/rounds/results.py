@@ -169,10 +169,10 @@ def _make_people_context(people: Mapping[str, Any] | None) -> dict[str, Any] | N
 def _format_interval(estimate: Mapping[str, Any] | None) -> tuple[str, str] | None:
     if estimate is None:
         return None
-    low, high = estimate["interval"]
-    return format_value(
-        estimate["value"], ".1%"
-    ), f"{format_value(low, '.1%')} – {format_value(high, '.1%')}"
+    value, low, high = (
+        format_value(each, ".1%") for each in (estimate["value"], *estimate["interval"])
+    )
+    return value, f"{low} – {high}"
 
 
 def get_public_roots(round_: Round) -> list[Problem]:
@@ -274,12 +274,6 @@ def render_report(round_: Round) -> str:
     return make_round_page(record, changes, following, subtitle="")
 
 
-def get_build_report_path(round_: Round) -> Path | None:
-    """Return the path of the build report for moderators, or None if it no longer exists."""
-    path = round_.folder / "results" / "build" / "report.html"
-    return path if path.exists() else None
-
-
 def iter_problems(round_: Round, *, kept: bool) -> Iterator[bytes]:
     """Yield a round's problems that are still public as JSON Lines.
 
@@ -288,24 +282,16 @@ def iter_problems(round_: Round, *, kept: bool) -> Iterator[bytes]:
         kept: Whether to yield the kept problems; otherwise yield the omitted ones, with `stage`,
             `reason` and, if AFLite predicted them, `score`, `guessed`, `asked` and `phase`.
     """
-    for chunk in iter_rows(
-        load_keys(_query_problems(round_, kept)), select_columns(public_problems())
-    ):
-        places = {
-            place.problem_id: place
-            for place in Place.objects.filter(round=round_, problem__in=chunk)
-        }
+    found = Place.objects.filter(round=round_)
+    found = found.filter(stage="") if kept else found.exclude(stage="")
+    query = public_problems().filter(pk__in=found.values("problem")).order_by("pk")
+    for chunk in iter_rows(load_keys(query), select_columns(public_problems())):
+        places = {place.problem_id: place for place in found.filter(problem__in=chunk)}
         written = formats.to_lines(as_public(chunk), marked=True)
         for row, line in zip(chunk, written, strict=True):
             if not kept:
                 line = dump_json(parse_json(line) | _make_omission_record(places[row.pk])) + "\n"
             yield line.encode("utf-8", "surrogatepass")
-
-
-def _query_problems(round_: Round, kept: bool) -> QuerySet[Problem]:
-    found = Place.objects.filter(round=round_)
-    found = found.filter(stage="") if kept else found.exclude(stage="")
-    return public_problems().filter(pk__in=found.values("problem")).order_by("pk")
 
 
 def _make_omission_record(place: Place) -> dict[str, object]:

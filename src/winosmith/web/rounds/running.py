@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
@@ -391,9 +391,10 @@ def _estimate_seconds(round_: Round, step: StepProgress, fraction: float | None)
     The estimate uses the times of the last round's steps, scaled by how much longer the current
     step takes.
     """
-    took = _load_last_step_times(round_)
-    if took is None:
+    before = Round.objects.filter(state=Round.State.DONE, pk__lt=round_.pk).order_by("-pk").first()
+    if before is None:
         return None
+    took = {(number, title): seconds for number, title, seconds in before.timings}
     steps = list_step_titles([table["name"] for table in round_.recipe["solvers"]])
     passed = time.time() - step.since
     usual = took.get((step.number, step.step), 0.0)
@@ -401,13 +402,6 @@ def _estimate_seconds(round_: Round, step: StepProgress, fraction: float | None)
     pace = max(1.0, whole / usual) if usual > 1 else 1.0
     later = sum(took.get((n, steps[n - 1]), 0.0) for n in range(step.number + 1, len(steps) + 1))
     return max(0.0, whole - passed) + pace * later
-
-
-def _load_last_step_times(round_: Round) -> dict[tuple[int, str], float] | None:
-    before = Round.objects.filter(state=Round.State.DONE, pk__lt=round_.pk).order_by("-pk").first()
-    if before is None:
-        return None
-    return {(number, title): seconds for number, title, seconds in before.timings}
 
 
 _STEP_LABELS = {
@@ -461,17 +455,12 @@ def store_results(
     """Store the results of a round; return False if the round was no longer running.
 
     The call can be repeated after an interruption.
-
-    Args:
-        round_: The round's row.
-        result: The result of `winosmith.rounds.run_round`.
-        timings: The duration of each step.
-        on_progress: A function called with the number of stored problems.
     """
     done = 0
     places = _iter_place_fields(result)
     for chunk in chunked(places, CHUNK):
-        numbers = _load_problem_keys(old for old, _ in chunk)
+        known = Problem.objects.filter(ref__in=[old for old, _ in chunk])
+        numbers = dict(known.values_list("ref", "pk"))
         rows = [
             Place(round=round_, problem_id=numbers[old], **fields)
             for old, fields in chunk
@@ -503,41 +492,22 @@ def _iter_place_fields(result: Found) -> Iterator[tuple[str, dict[str, Any]]]:
         line["id"]: {"stage": line["stage"], "reason": line["reason"]}
         for line in (*build.read_dropped(), *build.read_withheld())
     }
-    scores = {line["id"]: _make_score_fields(line) for line in build.read_scores()}
-    roots = {
-        problem.id: at for at, problem in enumerate(_read_records(result.folder / "roots.jsonl"))
+    scores = {
+        line["id"]: {
+            "score": line["score"],
+            "guessed": round(line["score"] * line["votes"]),
+            "asked": line["votes"],
+            "phase": line["phase"],
+        }
+        for line in build.read_scores()
+        if line["score"] is not None
     }
+    path = result.folder / "roots.jsonl"
+    drawn = formats.read(path, as_written=True) if path.stat().st_size else ()
+    roots = {problem.id: at for at, problem in enumerate(drawn)}
     for new, old in build.read_old_ids().items():
-        yield (
-            old,
-            {
-                **verdicts.get(new, {}),
-                **scores.get(new, {}),
-                "root": roots.get(old),
-                "fools": result.record["fooling"].get(old, []),
-            },
-        )
-
-
-def _make_score_fields(record: dict[str, Any]) -> dict[str, Any]:
-    if record["score"] is None:
-        return {}
-    guessed = round(record["score"] * record["votes"])
-    return {
-        "score": record["score"],
-        "guessed": guessed,
-        "asked": record["votes"],
-        "phase": record["phase"],
-    }
-
-
-def _load_problem_keys(ids: Iterable[str]) -> dict[str, int]:
-    rows = Problem.objects.filter(ref__in=list(ids))
-    return dict(rows.values_list("ref", "pk"))
-
-
-def _read_records(path: Path) -> Iterable[Any]:
-    return formats.read(path, as_written=True) if path.stat().st_size else ()
+        fields = {"root": roots.get(old), "fools": result.record["fooling"].get(old, [])}
+        yield old, {**verdicts.get(new, {}), **scores.get(new, {}), **fields}
 
 
 _LOG = logging.getLogger("winosmith.web.rounds")

@@ -158,8 +158,8 @@ def show_report(request: HttpRequest, name: str) -> HttpResponseBase:
 @gates.moderators_only
 def show_build_report(request: HttpRequest, name: str) -> HttpResponseBase:
     """Show a round's build report to moderators."""
-    path = results.get_build_report_path(_get_finished_round(request, name))
-    if path is None:
+    path = _get_finished_round(request, name).folder / "results" / "build" / "report.html"
+    if not path.exists():
         raise Http404
     return _set_report_headers(
         FileResponse(path.open("rb"), content_type="text/html; charset=utf-8")

@@ -163,10 +163,6 @@ def change_settings(person: Person, changed: dict[str, Any]) -> Job:
     Settings equal to their default are omitted from the file. If the file can't be written, nothing
     is logged. The caller must hold `lock_settings`.
 
-    Args:
-        person: The admin.
-        changed: The changes from `SettingsForm.changed`.
-
     Raises:
         RecipeError: The values contradict a change that another admin made in the meantime.
         OutputError: The file can't be written.

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
 from typing import Any
 
 from django.db.models import Count, F, QuerySet
@@ -18,7 +19,7 @@ from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
-from winosmith.web._kept import Entry, cached
+from winosmith.web._kept import cached
 from winosmith.web.judge.models import Slot, Verdict
 from winosmith.web.pages import make_bar_chart, to_fixed
 from winosmith.web.problems.models import Event, Problem, State, Twin
@@ -42,7 +43,6 @@ class Statistics:
             None if there are no verdicts.
         judged: The number of people who voted.
         wrote: The number of people who wrote and did not vote.
-        problems: The site's number of problems, which determines how long statistics are cached.
     """
 
     first: list[date]
@@ -54,16 +54,6 @@ class Statistics:
     agreed: list[float | None]
     judged: list[int]
     wrote: list[int]
-    problems: int
-
-
-def load_statistics(view: str) -> Statistics:
-    """Return the statistics for a view ("day" or "week"), which are cached on large sites.
-
-    Args:
-        view: One of `SPANS`.
-    """
-    return cached(f"run.dashboard.{view}", lambda: compute_statistics(view, timezone.now()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +116,6 @@ def compute_statistics(view: str, now: datetime) -> Statistics:
         periods.sum(periods.count(Slot.objects.votes(), "answered_at")),
         _compute_agreed_fractions(periods),
         *_count_people(periods),
-        problems.count(),
     )
 
 
@@ -164,38 +153,39 @@ def draw_plots(statistics: Statistics) -> list[dict[str, Any]]:
     has a row per period, newest first: its day, and its formatted numbers.
     """
     shares = [None if one is None else 100 * one for one in statistics.agreed]
-    figures: list[tuple[str, str, str, dict[str, Sequence[float | None]]]] = [
-        (
+    draw = partial(_draw_plot, statistics.first)
+    return [
+        draw(
             "came",
             _("Submitted"),
             _("Problems that were written, perturbed or imported."),
             {_("submitted"): statistics.came},
         ),
-        (
+        draw(
             "decided",
             _("Outcome of problems"),
             _("Decided problems: valid (solid) and rejected (pale)."),
             {_("valid"): statistics.valid, _("not valid"): statistics.rejected},
         ),
-        (
+        draw(
             "backlog",
             _("Backlog"),
             _("Problems that waited for a judge or a moderator at the end of each day or week."),
             {_("waiting"): statistics.backlog},
         ),
-        (
+        draw(
             "votes",
             _("Votes"),
             _("All votes on problems, except answers to gold questions."),
             {_("votes"): statistics.votes},
         ),
-        (
+        draw(
             "agreement",
             _("Agreement"),
             _("Fraction of the votes on decided problems that agree with the majority."),
             {_("agreement"): shares},
         ),
-        (
+        draw(
             "people",
             _("Active people"),
             _(
@@ -205,7 +195,6 @@ def draw_plots(statistics: Statistics) -> list[dict[str, Any]]:
             {_("voted"): statistics.judged, _("only wrote"): statistics.wrote},
         ),
     ]
-    return [_draw_plot(statistics.first, *figure) for figure in figures]
 
 
 def _draw_plot(
@@ -276,11 +265,11 @@ def make_funnel_rows(statistics: Statistics) -> list[tuple[str, int, float | Non
     return [(_("submitted"), came, None), *shares]
 
 
-def _count_waiting() -> Entry[dict[str, int]]:
-    """Count the problems by state, and the pending votes."""
+def _count_waiting() -> tuple[int, dict[str, int]]:
+    """Count all problems; also count the problems by state, and the pending votes."""
     problems = Problem.objects.filter(gold=False)
     states = Counter(dict(problems.values_list("state").annotate(n=Count("pk")).order_by()))
-    by_kind = {
+    return states.total(), {
         "held": states[State.HELD],
         "judging": states[State.JUDGING],
         "votes": Slot.objects.filter(open=True, gold=False).count(),
@@ -288,18 +277,22 @@ def _count_waiting() -> Entry[dict[str, int]]:
         "provisional": Slot.objects.pending().count(),
         "decided": sum(states[state] for state in DECIDED),
     }
-    return Entry(states.total(), by_kind)
 
 
 def dashboard_context(requested_view: str) -> dict[str, Any]:
     """Return the template context for a view of the dashboard; unknown views become the default."""
     view = requested_view if requested_view in SPANS else next(iter(SPANS))
-    found = load_statistics(view)
+
+    def compute() -> tuple[int, Statistics]:
+        statistics = compute_statistics(view, timezone.now())
+        return Problem.objects.filter(gold=False).count(), statistics
+
+    found = cached(f"run.dashboard.{view}", compute)
     return {
         "view": view,
         "plots": draw_plots(found),
         "funnel": make_funnel_rows(found),
-        "now": cached("run.dashboard.now", _count_waiting).value,
+        "now": cached("run.dashboard.now", _count_waiting),
         "since": found.first[0],
         "week": view == "weeks",
     }

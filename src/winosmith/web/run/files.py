@@ -112,10 +112,6 @@ class FileForm(forms.Form):
 
         This may take seconds, so it must be called outside of a transaction.
 
-        Args:
-            person: An admin.
-            values: Additional values for the job, such as the study's name.
-
         Raises:
             InputError: The file can't be read, or has no usable content.
         """

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _, ngettext
 
 from winosmith.web._rules import GROUPS, SiteRules, get_editable, get_settings
 from winosmith.web.jobs import BACKUP, SETTINGS, Job
-from winosmith.web.judge.trust import count_address_judges, get_askable_questions, has_enough_gold
+from winosmith.web.judge.trust import count_address_judges, get_askable_questions
 from winosmith.web.market.models import Study
 from winosmith.web.people import addresses
 from winosmith.web.people.models import Invitation, Person, pseudonym
@@ -151,17 +151,15 @@ def _make_gold_step() -> Step:
     wanted = settings.RULES.training_questions
     count = get_askable_questions().values("twin").distinct().count()
     if count < wanted:
-        state = _("%(count)d of the %(wanted)d needed for training") % {
-            "count": count,
-            "wanted": wanted,
-        }
+        values = {"count": count, "wanted": wanted}
+        state = _("%(count)d of the %(wanted)d needed for training") % values
     else:
         state = ngettext("%d for each judge", "%d for each judge", count) % count
     return Step(
         _("Add questions with a known answer"),
         _("Gold questions train judges and show who reads carefully. They are never in the data."),
         state,
-        bool(count) if not wanted else has_enough_gold(),
+        count >= max(1, wanted),
         True,
         f"{reverse('run:import')}?as=gold",
         _("Import gold questions"),

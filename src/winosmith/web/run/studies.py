@@ -99,15 +99,11 @@ def create_study_for(person: Person, values: dict[str, Any]) -> tuple[Study, str
     Raises:
         InputError: The name is taken, or a value is not valid.
     """
-    rest = {key: value for key, value in values.items() if key not in _FIRST}
-    study, token = create_study(*(values[key] for key in _FIRST), **rest)
+    study, token = create_study(**values)
     asked = {**values, "currency": study.currency}
     texts = {key: str(value) for key, value in asked.items() if value not in (None, "")}
     create_job(person, jobs.STUDY, {k: v for k, v in texts.items() if not k.endswith("code")})
     return study, token
-
-
-_FIRST = ("name", "provider", "kind", "amount")
 
 
 def replace_study_link(person: Person, name: str) -> tuple[Study, str]:

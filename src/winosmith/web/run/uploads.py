@@ -56,7 +56,10 @@ def store_chunk(upload_id: str, offset: int, data: bytes) -> None:
     if Job.objects.filter(mark=upload_id).exists():
         raise InputError(_("This file has already been sent; open the page again."))
     if offset + len(data) > get_max_bytes():
-        raise InputError(make_too_large_message(offset + len(data)))
+        raise InputError(
+            _("The file has %(size).1f MB; the limit in the browser is %(most)d MB.")
+            % {"size": (offset + len(data)) / 1e6, "most": settings.RULES.upload_mb}
+        )
     room = MAX_FILES * get_max_bytes() - offset - len(data)
     if _sum_other_sizes(path) > room:
         _delete_orphaned_files(timezone.now() - ABANDONED_AFTER)
@@ -85,14 +88,6 @@ def _sum_other_sizes(excluded: Path) -> int:
         with suppress(FileNotFoundError):  # deleted in the meantime
             size += path.stat().st_size if path != excluded else 0
     return size
-
-
-def make_too_large_message(size: int) -> str:
-    """Make the error message for a file that is too large."""
-    return _("The file has %(size).1f MB; the limit in the browser is %(most)d MB.") % {
-        "size": size / 1e6,
-        "most": settings.RULES.upload_mb,
-    }
 
 
 def store_file(job: Job, values: dict[str, Any]) -> Job:

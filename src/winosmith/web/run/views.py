@@ -23,6 +23,7 @@ from winosmith.web.market.studies import measure_progress
 from winosmith.web.pages import get_newest_rows, render_waiting_page
 from winosmith.web.people.gates import admins_only, process_form
 from winosmith.web.people.models import Person
+from winosmith.web.people.news import get_site_url
 from winosmith.web.run import backups, files, human_tests, studies
 from winosmith.web.run.choices import SettingsForm, change_settings, lock_settings
 from winosmith.web.run.dashboard import dashboard_context
@@ -324,7 +325,7 @@ def _render_studies(
     context = {
         "rows": [measure_progress(one) for one in Study.objects.order_by("-pk")],
         "made": study,
-        "link": make_study_link(study.provider, token, _get_site_url(request)) if study else "",
+        "link": make_study_link(study.provider, token, get_site_url(request)) if study else "",
         "error": error,
     }
     return _render_form(request, "run/studies.html", form, status=status, **context)
@@ -381,8 +382,7 @@ def decide_job(request: HttpRequest, mark: str) -> HttpResponseBase:
 def _render_job(
     request: HttpRequest, job: Job, error: InputError | None = None, status: int = 200
 ) -> HttpResponse:
-    address = _get_site_url(request).rstrip("/")
-    context = {"job": job, "error": error, "address": address}
+    context = {"job": job, "error": error, "address": get_site_url(request)}
     return render(request, "run/job.html", context, status=status)
 
 
@@ -397,10 +397,6 @@ def _get_admin_jobs() -> QuerySet[Job]:
 def _get_visible_jobs() -> QuerySet[Job]:
     rows = Job.objects.exclude(kind=MAIL, state__in=BUSY).order_by("-pk")
     return rows.select_related("actor", "decided")
-
-
-def _get_site_url(request: HttpRequest) -> str:
-    return site_settings.SITE.public_url or request.build_absolute_uri("/")
 
 
 def _process_once(
@@ -418,6 +414,11 @@ def _process_once(
 def _render_form(
     request: HttpRequest, page: str, form: Form, *, status: int = 200, **context: Any
 ) -> HttpResponse:
-    address = _get_site_url(request).rstrip("/")
-    defaults = {"form": form, "piece": CHUNK_BYTES, "most": get_max_bytes(), "address": address}
-    return render(request, page, {**defaults, **context}, status=422 if form.errors else status)
+    context = {
+        "form": form,
+        "piece": CHUNK_BYTES,
+        "most": get_max_bytes(),
+        "address": get_site_url(request),
+        **context,
+    }
+    return render(request, page, context, status=422 if form.errors else status)

@@ -99,13 +99,13 @@ def _format_time(moment: datetime | None) -> str | None:
     return moment.astimezone(UTC).isoformat(timespec="milliseconds") if moment else None
 
 
-def gather_input(dataset: Dataset, sittings: Sequence[humans.Sitting]) -> ResultsInput:
+def gather_input(round_: Round, sittings: Sequence[humans.Sitting]) -> ResultsInput:
     """Gather the input for `humans.compute_results`, omitting questions with erased texts."""
+    dataset = load_dataset(round_)
     asked = set(dataset.ids)
-    responses = humans.make_responses(sittings)
     return (
         dataset,
-        tuple(response for response in responses if response.problem_id in asked),
+        tuple(one for one in humans.make_responses(sittings) if one.problem_id in asked),
         tuple(_drop_erased(subject, asked) for subject in humans.make_subjects(sittings)),
     )
 
@@ -120,7 +120,7 @@ def _drop_erased(subject: humans.Subject, known_ids: Collection[str]) -> humans.
 
 def compute_results(round_: Round, sittings: Sequence[humans.Sitting]) -> dict[str, Any] | None:
     """Compute the results of a round for JSON; None if there are no answers."""
-    dataset, responses, subjects = gather_input(load_dataset(round_), sittings)
+    dataset, responses, subjects = gather_input(round_, sittings)
     if not responses:
         return None
     try:
@@ -168,7 +168,7 @@ def write_round(out: OutputFolder, round_: Round, prefix: str = "") -> dict[str,
         prefix: The prefix of the files' names, such as "private/tests/NAME/".
     """
     sittings = load_sittings(round_)
-    dataset, responses, subjects = gather_input(load_dataset(round_), sittings)
+    dataset, responses, subjects = gather_input(round_, sittings)
     for sheet in map(read_sheet, round_.sheets.order_by("pk")):
         _write_records(out, f"{prefix}sheets/{sheet.name}.json", [humans.make_sheet_record(sheet)])
     for record in map(humans.make_answers_record, sittings):

@@ -36,9 +36,6 @@ def make_consent_text(question_counts: list[int]) -> str:
     """Return the default consent text for respondents.
 
     Headings are lines without a full stop.
-
-    Args:
-        question_counts: The number of questions on each sheet.
     """
     least, most = min(question_counts), max(question_counts)
     short, long = estimate_minutes(least), estimate_minutes(most)
@@ -135,7 +132,11 @@ def plan_round(
     the order of its options may differ in the round.
     """
     _check_name(name)
-    _check_has_answers(dataset)
+    for problem in dataset:
+        if problem.answer is None:
+            raise InputError(
+                _("the problem %r has no answer to compare people’s answers with") % problem.id
+            )
     for row in _find_site_problems(dataset).values():
         _check_site_problem(row, dataset, public)
     return humans.make_sheets(dataset, **options)
@@ -152,14 +153,6 @@ def _check_name(name: str) -> None:
         raise InputError(_("a round named %r exists already; choose another name") % name)
 
 
-def _check_has_answers(dataset: Dataset) -> None:
-    for problem in dataset:
-        if problem.answer is None:
-            raise InputError(
-                _("the problem %r has no answer to compare people’s answers with") % problem.id
-            )
-
-
 def _find_site_problems(dataset: Dataset) -> dict[str, Problem]:
     rows = Problem.objects.select_related("twin__contributor")
     queries = (rows.filter(ref__in=refs) for refs in chunked(dataset.ids, CHUNK))
@@ -168,12 +161,10 @@ def _find_site_problems(dataset: Dataset) -> dict[str, Problem]:
 
 def _check_site_problem(row: Problem, dataset: Dataset, allow_public: bool) -> None:
     if row.gold or row.state not in (State.VALID, State.JUDGING):
-        values = {
-            "ref": row.ref,
-            "what": _("a gold question") if row.gold else row.get_state_display(),
-        }
+        what = _("a gold question") if row.gold else row.get_state_display()
         raise InputError(
-            _("the problem %(ref)r can’t be in a test: on this site, it is %(what)s") % values
+            _("the problem %(ref)r can’t be in a test: on this site, it is %(what)s")
+            % {"ref": row.ref, "what": what}
         )
     if row.answer != dataset[dataset.row(row.ref)].answer:
         raise InputError(_("the problem %r has a different answer on this site") % row.ref)
@@ -331,7 +322,7 @@ def publish_round(name: str, *, by: Person | None = None) -> Publication:
     """
     with writing():
         locked = Round.objects.select_for_update(no_key=True).get(pk=get_round(name).pk)
-        used, after = _plan_publication(locked)
+        publication, after = _plan_publication(locked)
         for row in _lock_problems(after.withheld.ids):
             _add_canary(row, after.canary)
         for row in _lock_problems(after.released.ids):
@@ -341,7 +332,7 @@ def publish_round(name: str, *, by: Person | None = None) -> Publication:
             row.log_event("publish", by=by, reason=_("the human test %r has ended") % name)
         locked.published = timezone.now()
         locked.save(update_fields=["published"])
-    return Publication(used, after.alternates, len(after.withheld), after.canary)
+    return publication
 
 
 def plan_publication(name: str) -> Publication:
@@ -352,11 +343,10 @@ def plan_publication(name: str) -> Publication:
     Raises:
         InputError, DataError: As in `publish_round`.
     """
-    used, after = _plan_publication(get_round(name))
-    return Publication(used, after.alternates, len(after.withheld), after.canary)
+    return _plan_publication(get_round(name))[0]
 
 
-def _plan_publication(round_: Round) -> tuple[int, humans.Published]:
+def _plan_publication(round_: Round) -> tuple[Publication, humans.Published]:
     name = round_.name
     if round_.state != Round.State.CLOSED:
         raise InputError(_("the round %r is open; close it first") % name)
@@ -367,8 +357,14 @@ def _plan_publication(round_: Round) -> tuple[int, humans.Published]:
     given = Sheet.objects.filter(round=round_, sittings__isnull=False).distinct()
     used = get_problem_ids(given) & set(dataset.ids)
     after = humans.publish(dataset, used)
-    _check_not_in_use(round_, after.released.ids)
-    return len(used), after
+    others = Round.objects.filter(
+        state=Round.State.OPEN, materials__problem__ref__in=list(after.released.ids)
+    )
+    if other := others.first():
+        raise InputError(
+            _("the round %r is open and has some of these problems; close it first") % other.name
+        )
+    return Publication(len(used), after.alternates, len(after.withheld), after.canary), after
 
 
 def _lock_problems(ids: Iterable[str]) -> list[Problem]:
@@ -379,16 +375,6 @@ def _add_canary(row: Problem, canary: str) -> None:
     extra = {**(row.record.get("extra") or {}), humans.CANARY: canary}
     row.record = {**row.record, "extra": extra}
     row.save(update_fields=["released", "record"])
-
-
-def _check_not_in_use(closed_round: Round, ids: Iterable[str]) -> None:
-    others = Round.objects.filter(
-        state=Round.State.OPEN, materials__problem__ref__in=list(ids)
-    ).exclude(pk=closed_round.pk)
-    if other := others.first():
-        raise InputError(
-            _("the round %r is open and has some of these problems; close it first") % other.name
-        )
 
 
 _COUNTS = {

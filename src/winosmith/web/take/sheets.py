@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import secrets
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from itertools import pairwise
 from statistics import median
@@ -482,43 +482,30 @@ def erase_subject(person: Person, texts: bool) -> None:
         subject.declared = {k: v for k, v in subject.declared.items() if k in chosen}
         subject.person = None
         subject.save(update_fields=["declared", "person"])
-        _remove_from_results(subject)
+        if figures := subject.round.figures:
+            for part in ("recognised", "words", "pace"):
+                figures[part] = [e for e in figures.get(part, ()) if e["subject"] != subject.code]
+            subject.round.save(update_fields=["figures"])
     if texts:
         _blank_erased_items(person)
 
 
-def _remove_from_results(subject: Subject) -> None:
-    figures = subject.round.figures
-    if figures:
-        for part in ("recognised", "words", "pace"):
-            figures[part] = [e for e in figures.get(part, ()) if e["subject"] != subject.code]
-        subject.round.save(update_fields=["figures"])
-
-
 def _blank_erased_items(person: Person) -> None:
-    gone = set(
-        Problem.objects.filter(twin__contributor=person, released=False).values_list(
-            "ref", flat=True
-        )
-    )
+    erased = Problem.objects.filter(twin__contributor=person, released=False)
+    gone = set(erased.values_list("ref", flat=True))
     rounds = Round.objects.filter(materials__problem__ref__in=gone).distinct()
     for sheet in Sheet.objects.filter(round__in=rounds):
-        _blank_items(sheet, gone)
+        for item in sheet.record["items"]:
+            if item["problem"] in gone:
+                item["text"] = item["snippet"] = ["", BLANK, ""]
+                for at, option in enumerate(item["options"], start=1):
+                    option["text"] = str(at)
+        sheet.save(update_fields=["record"])  # its code stays the same, because it ignores texts
     for round_ in rounds.filter(figures__isnull=False):
         for item in (item for test in round_.figures.get("tests", ()) for item in test["items"]):
             if item["problem"] in gone:
                 item["reading"] = ""
         round_.save(update_fields=["figures"])
-
-
-def _blank_items(sheet: Sheet, erased_ids: Collection[str]) -> None:
-    """Blank the erased items of a sheet; its code doesn't change, because it ignores texts."""
-    for item in sheet.record["items"]:
-        if item["problem"] in erased_ids:
-            item["text"] = item["snippet"] = ["", BLANK, ""]
-            for at, option in enumerate(item["options"], start=1):
-                option["text"] = str(at)
-    sheet.save(update_fields=["record"])
 
 
 def delete_old_times(_now: datetime, cutoff: datetime) -> int:

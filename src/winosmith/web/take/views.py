@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, cast
 
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
@@ -65,10 +66,9 @@ def _start_test(request: HttpRequest, round_: Round) -> HttpResponseBase:
         gates.rate_limit(person, "assign_all", MAX_STARTS)
         agree(person, gates.read_shown_documents(request))
         prefix = "declared-"
-        declared = {k[len(prefix) :]: v for k, v in request.POST.items() if k.startswith(prefix)}
-        return {
-            "ref": sheets.assign_sheet(person, round_, {k: str(v) for k, v in declared.items()}).ref
-        }
+        sent = request.POST.items()
+        declared = {k.removeprefix(prefix): str(v) for k, v in sent if k.startswith(prefix)}
+        return {"ref": sheets.assign_sheet(person, round_, declared).ref}
 
     try:
         done = gates.process_form(request, person, assign_sheet)
@@ -102,11 +102,9 @@ def _render_test(request: HttpRequest, round_: Round, *, error: str = "") -> Htt
 
 
 def _explain_unavailability(person: Person, round_: Round) -> str:
-    out = sheets.get_unfinished_sitting(person)
-    if out is not None:
-        return ""  # the page links to it
     try:
-        sheets.choose_sheet(person, round_)
+        if sheets.get_unfinished_sitting(person) is None:  # otherwise, the page links to it
+            sheets.choose_sheet(person, round_)
     except InputError as error:
         return str(error)
     return ""
@@ -173,7 +171,7 @@ def _process_answer(request: HttpRequest, sitting: Sitting, item: humans.Item) -
     person, sent = cast(Person, request.user), request.POST
     to = {"next": item.number + 1, "back": item.number - 1}.get(sent.get("do", "next"))
 
-    def store_answer() -> dict[str, Any]:
+    def store_answer() -> None:
         gates.rate_limit(person, "test", MAX_FORMS)
         seconds = sheets.measure_time_shown(
             sent.get("shown", ""), sent.get("seconds", ""), sitting, item.number
@@ -183,7 +181,6 @@ def _process_answer(request: HttpRequest, sitting: Sitting, item: humans.Item) -
                 sheets.store_question_note(person, sitting.ref, item.number, kind, sent[name])
         letter = sent.get("letter", "")
         sheets.store_answer(person, sitting.ref, item.number, letter, seconds, goto=to)
-        return {}
 
     def render_again(error: str) -> HttpResponse:
         return _render_question(
@@ -204,7 +201,7 @@ def _get_question_url(sitting: Sitting, number: int) -> str:
 def _process_form(
     request: HttpRequest,
     sitting: Sitting,
-    action: Callable[[], dict[str, Any]],
+    action: Callable[[], object],
     next_url: str,
     render_again: Callable[[str], HttpResponse],
 ) -> HttpResponseBase:
@@ -262,7 +259,7 @@ def show_end(request: HttpRequest, ref: str) -> HttpResponseBase:
     person, sent = cast(Person, request.user), request.POST
     what, _, which = sent.get("do", "").partition(" ")
 
-    def store_form() -> dict[str, Any]:
+    def store_form() -> None:
         gates.rate_limit(person, "test", MAX_FORMS)
         if what == "note":
             sheets.add_note(person, ref, which, sent.get("number", ""), sent.get("text", ""))
@@ -270,7 +267,6 @@ def show_end(request: HttpRequest, ref: str) -> HttpResponseBase:
             sheets.remove_note(person, ref, which)
         elif what == "finish":
             sheets.submit_sheet(person, ref)
-        return {}
 
     to = reverse("take:sheet" if what == "finish" else "take:end", args=[ref])
     return _process_form(
@@ -307,20 +303,15 @@ def _render_end(request: HttpRequest, sitting: Sitting, *, error: str = "") -> H
 def give_up_test(request: HttpRequest, ref: str) -> HttpResponseBase:
     """Ask for confirmation; on POST, give up a sheet."""
     sitting = _get_sitting(request, ref)
-    person = cast(Person, request.user)
 
     def render_confirmation(error: str = "") -> HttpResponse:
         page = {"sitting": sitting, "error": error}
         return render(request, "take/give_up.html", page, status=422 if error else 200)
 
-    def give_up() -> dict[str, Any]:
-        sheets.give_up_sheet(person, ref)
-        return {}
-
     if request.method == "POST":
-        return _process_form(
-            request, sitting, give_up, reverse("take:sheet", args=[ref]), render_confirmation
-        )
+        to = reverse("take:sheet", args=[ref])
+        give_up = partial(sheets.give_up_sheet, cast(Person, request.user), ref)
+        return _process_form(request, sitting, give_up, to, render_confirmation)
     if sitting.state != Sitting.State.GIVEN:
         return redirect("take:sheet", ref=ref)
     return render_confirmation()

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _, ngettext
 from winosmith.problem import BLANK
 from winosmith.text import Change, diff_text, mark_differences
 from winosmith.validate import DOMAINS
-from winosmith.web._kept import Entry, cached
+from winosmith.web._kept import cached
 from winosmith.web.judge.submissions import (
     get_contributor_reason,
     get_own_halves,
@@ -48,46 +48,34 @@ class Piece(NamedTuple):
     kind: Literal["", "filled", "differs"]
 
 
-@dataclass(frozen=True, slots=True)
-class FilledHalf:
-    """A reading of a half, in which an option fills the blank.
+def make_readings(typed: TwinInput) -> list[list[dict[str, Any]]]:
+    """Fill each half's blank with each option; halves without exactly one blank have no reading.
 
-    Attributes:
-        right: Whether this is the reading that the contributor intends.
-        pieces: The pieces of the sentence, in order.
+    Each reading has its `option`, the `pieces` of its sentence, and whether it is the `right` one.
     """
-
-    option: str
-    right: bool
-    pieces: tuple[Piece, ...]
-
-
-def make_readings(typed: TwinInput) -> list[tuple[FilledHalf, ...]]:
-    """Fill each half's blank with each option; halves without exactly one blank have no reading."""
     first, second = typed.sentences
     return [
-        tuple(
-            FilledHalf(
-                option, answer == number, _fill_blank(mark_differences(half, other or half), option)
-            )
+        [
+            {
+                "option": option,
+                "right": answer == number,
+                "pieces": _fill_blank(mark_differences(half, other or half), option),
+            }
             for number, option in enumerate(typed.options)
             if option and half.count(BLANK) == 1
-        )
+        ]
         for half, other, answer in zip((first, second), (second, first), typed.answers, strict=True)
     ]
 
 
-def _fill_blank(half: Iterable[Change], option: str) -> tuple[Piece, ...]:
+def _fill_blank(half: Iterable[Change], option: str) -> list[Piece]:
     pieces: list[Piece] = []
     for text, kind in half:
         before, blank, after = text.partition(BLANK)
         plain: Literal["", "differs"] = "differs" if kind else ""
-        pieces += (
-            Piece(before, plain),
-            Piece(option if blank else "", "filled"),
-            Piece(after, plain),
-        )
-    return tuple(piece for piece in pieces if piece.text)
+        filled = Piece(option if blank else "", "filled")
+        pieces += (Piece(before, plain), filled, Piece(after, plain))
+    return [piece for piece in pieces if piece.text]
 
 
 MOST_NEAR = 3
@@ -105,13 +93,8 @@ def draft_context(
 ) -> dict[str, Any]:
     """Return the template context for a draft's page.
 
-    Args:
-        draft: The draft as last read by this window.
-        typed: The input in the form.
-        person: The contributor.
-        faults: The advice on a rejected form, by field.
-        stored: The draft with newer input from another window, if any.
-        error: The reason why the action failed.
+    `faults` is the advice on a rejected form, by field. `stored` is the draft if it has newer input
+    from another window.
     """
     form, faults = typed.as_form(), faults or {}
     halves = [
@@ -216,7 +199,7 @@ def count_problems(person: Person | None) -> ProblemCounts:
 
     The count of the site's problems may be cached.
     """
-    site, goal = cached("write.public", _count_public_problems).value, settings.RULES.goal
+    site, goal = cached("write.public", _count_public_problems), settings.RULES.goal
     if person is None:
         return ProblemCounts(0, 0, 0, 0, site, goal)
     found = count_problems_by_state(person)
@@ -225,9 +208,9 @@ def count_problems(person: Person | None) -> ProblemCounts:
     return ProblemCounts(today.count(), found.held, found.judging, found.valid, site, goal)
 
 
-def _count_public_problems() -> Entry[int]:
+def _count_public_problems() -> tuple[int, int]:
     count = public_problems().count()
-    return Entry(count, count)
+    return count, count
 
 
 def version_context(person: Person | None, twin: Twin) -> dict[str, Any] | None:
@@ -268,18 +251,11 @@ def list_own_twins(person: Person | None) -> QuerySet[Twin]:
 
 
 def twin_context(person: Person, twin: Twin, error: str = "", posted: Any = None) -> dict[str, Any]:
-    """Return the template context for the page of a person's own twin.
-
-    Args:
-        person: The contributor.
-        twin: The twin.
-        error: The reason why the action failed.
-        posted: The submitted form, to be shown again.
-    """
+    """Return the template context for the page of a person's own twin."""
     problems = get_own_halves(person, twin)
     held = any(problem.state == State.HELD for problem in problems)
     posted = posted or {}
-    readings = make_readings(rules.to_input(twin)) if len(problems) == 2 else [()] * len(problems)
+    readings = make_readings(rules.to_input(twin)) if len(problems) == 2 else [[]] * len(problems)
     return {
         "twin": twin,
         "version": version_context(person, twin),
@@ -298,7 +274,11 @@ def twin_context(person: Person, twin: Twin, error: str = "", posted: Any = None
             for problem, reading in zip(problems, readings, strict=True)
         ],
         "held": held,
-        "hints": _get_current_hints(person, twin, problems) if held else [],
+        "hints": checks.contributor_hints(
+            problems, person, skip_twin=twin.pk, family=find_root(problems[0])
+        )
+        if held
+        else [],
         "anonymous": person.anonymous,
         "may_withdraw": may_withdraw(person, twin),
         "may_revise": may_revise(person, twin),
@@ -306,11 +286,6 @@ def twin_context(person: Person, twin: Twin, error: str = "", posted: Any = None
         "error": error,
         "longest_appeal": decisions.MAX_REASON,
     }
-
-
-def _get_current_hints(person: Person, twin: Twin, problems: list[Problem]) -> list[str]:
-    family = find_root(problems[0])
-    return checks.contributor_hints(problems, person, skip_twin=twin.pk, family=family)
 
 
 def _list_visible_votes(problem: Problem) -> list[Vote]:
@@ -350,13 +325,8 @@ def iter_submission_news(person: Person, after: datetime) -> Iterator[Item]:
     rows = rows.filter(is_news, at__gt=after).exclude(actor=person)
     for event in rows.select_related("problem__twin").order_by("-pk")[:MAX_ITEMS]:
         to = reverse("write:twin", args=[event.problem.twin.ref])
-        yield Item(
-            event.at,
-            _describe_effect(event),
-            to,
-            event.problem.sentence,
-            get_contributor_reason(event),
-        )
+        text, reason = _describe_effect(event), get_contributor_reason(event)
+        yield Item(event.at, text, to, event.problem.sentence, reason)
 
 
 def _describe_effect(event: Event) -> str:

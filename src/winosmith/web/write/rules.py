@@ -139,21 +139,6 @@ def discard_draft(draft: Draft) -> None:
         Draft.objects.filter(pk=draft.pk).delete()
 
 
-def get_or_create_revision(person: Person, twin: Twin, typed: TwinInput) -> Draft:
-    """Return the draft that revises a twin; if there is none, create it from the twin's text."""
-    with writing():
-        draft, _new = Draft.objects.get_or_create(
-            revises=twin,
-            defaults={
-                "person": person,
-                "topic": twin.topic,
-                "anchors": twin.anchor.split(),
-                "typed": typed.as_form(),
-            },
-        )
-        return draft
-
-
 def _lock_draft(draft: Draft) -> Draft:
     now = Draft.objects.select_for_update().filter(pk=draft.pk).first()
     if now is None:
@@ -254,7 +239,7 @@ def find_submitted(person: Person | None, key: str) -> str:
 
 
 def open_revision(person: Person, twin: Twin) -> Draft:
-    """Open a draft for revising a twin, filled with the twin's text.
+    """Return the draft that revises a twin; if there is none, create it from the twin's text.
 
     Raises:
         InputError: The person can't revise the twin.
@@ -265,7 +250,16 @@ def open_revision(person: Person, twin: Twin) -> Draft:
             raise InputError(
                 _("This twin can’t be revised: it was decided, replaced or withdrawn.")
             )
-        return get_or_create_revision(person, twin, to_input(twin))
+        draft, _new = Draft.objects.get_or_create(
+            revises=twin,
+            defaults={
+                "person": person,
+                "topic": twin.topic,
+                "anchors": twin.anchor.split(),
+                "typed": to_input(twin).as_form(),
+            },
+        )
+        return draft
 
 
 def to_input(twin: Twin) -> TwinInput:
@@ -349,18 +343,13 @@ class TwinInput:
 
     def as_form(self) -> dict[str, str]:
         """Return the input as a JSON object with the form's field names."""
-        (option_1, option_2), (sentence_1, sentence_2) = self.options, self.sentences
-        answers = ("" if answer is None else str(answer) for answer in self.answers)
-        answer_1, answer_2 = answers
-        return {
-            "domain": self.domain,
-            "option_1": option_1,
-            "option_2": option_2,
-            "sentence_1": sentence_1,
-            "answer_1": answer_1,
-            "sentence_2": sentence_2,
-            "answer_2": answer_2,
-        }
+        form = {"domain": self.domain}
+        for number in (1, 2):
+            answer = self.answers[number - 1]
+            form[f"option_{number}"] = self.options[number - 1]
+            form[f"sentence_{number}"] = self.sentences[number - 1]
+            form[f"answer_{number}"] = "" if answer is None else str(answer)
+        return form
 
     def halves(self) -> tuple[Half, Half]:
         """Return both halves, each with the options."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from urllib.parse import urlencode
 
 from django.conf import settings
@@ -70,14 +71,14 @@ def show_draft(request: HttpRequest, ref: str) -> HttpResponse:
     if found is None or person is None:
         return _redirect_to_twin(request, person, ref)
     if request.method != "POST":
-        return _render_draft(
-            request, pages.draft_context(found, rules.TwinInput.from_form(found.typed), person)
-        )
+        context = pages.draft_context(found, rules.TwinInput.from_form(found.typed), person)
+        return render(request, "write/draft.html", context)
     typed, do = rules.TwinInput.from_form(request.POST), request.POST.get("do", "check")
     if do != "submit":
         _rate_limit_typing(request, "save")
     if do == "copy":
-        typed = _copy_first_half(typed)
+        first, _second = typed.sentences
+        typed = replace(typed, sentences=(first, first), separated=(False, False))
     try:
         rules.check_length(typed)
         if (
@@ -91,21 +92,18 @@ def show_draft(request: HttpRequest, ref: str) -> HttpResponse:
         if do in ("topic", "words"):
             rules.redraw_topic(saved, "topic" if do == "topic" else "words")
     except rules.StaleDraftError as stale:
-        return _render_draft(
-            request, pages.draft_context(found, typed, person, stored=stale.draft), 409
-        )
+        context = pages.draft_context(found, typed, person, stored=stale.draft)
+        return render(request, "write/draft.html", context, status=409)
     except RefusedError as refused:
         kept = _save_if_current(request, found, typed)
-        return _render_draft(
-            request, pages.draft_context(kept, typed, person, faults=refused.faults), 422
-        )
+        context = pages.draft_context(kept, typed, person, faults=refused.faults)
+        return render(request, "write/draft.html", context, status=422)
     except gates.RateLimitError:
         _save_if_current(request, found, typed)
         raise
     except InputError as refused:
-        return _render_draft(
-            request, pages.draft_context(found, typed, person, error=str(refused)), 422
-        )
+        context = pages.draft_context(found, typed, person, error=str(refused))
+        return render(request, "write/draft.html", context, status=422)
     place = "topic" if do in ("topic", "words") else "checks"
     return redirect(f"{reverse('write:draft', args=[ref])}#{place}")
 
@@ -126,11 +124,8 @@ def check_draft(request: HttpRequest, ref: str) -> HttpResponse:
         _rate_limit_typing(request, "check")
     except gates.RateLimitError as many:
         return gates.render_paused_part(request, many)
-    return render(
-        request,
-        "write/checks.html",
-        pages.checks_context(found, rules.TwinInput.from_form(request.POST), person),
-    )
+    context = pages.checks_context(found, rules.TwinInput.from_form(request.POST), person)
+    return render(request, "write/checks.html", context)
 
 
 @require_POST
@@ -154,9 +149,8 @@ def save_draft(request: HttpRequest, ref: str) -> HttpResponse:
         return render(request, "write/conflict.html", context, status=409)
     except gates.RateLimitError as many:
         wait = _("Not saved: too many requests. Saving will be retried in %d minutes.")
-        answer = JsonResponse({"reason": wait % many.minutes}, status=429)
-        answer.headers["Retry-After"] = str(many.seconds)
-        return answer
+        headers = {"Retry-After": str(many.seconds)}
+        return JsonResponse({"reason": wait % many.minutes}, status=429, headers=headers)
     except InputError as refused:
         return JsonResponse({"reason": str(refused)}, status=422)
     message = format_html(_("Saved at {}."), format_clock(saved.saved))
@@ -212,17 +206,6 @@ def _parse_version(request: HttpRequest) -> int:
     return int(text) if is_number(text, 9) else -1
 
 
-def _copy_first_half(typed: rules.TwinInput) -> rules.TwinInput:
-    first, _second = typed.sentences
-    return rules.TwinInput(typed.domain, typed.options, (first, first), typed.answers)
-
-
-def _render_draft(
-    request: HttpRequest, context: dict[str, object], status: int = 200
-) -> HttpResponse:
-    return render(request, "write/draft.html", context, status=status)
-
-
 @require_safe
 def show_twins(request: HttpRequest) -> HttpResponse:
     """Show the person's twins, newest first."""
@@ -265,9 +248,8 @@ def revise_twin(request: HttpRequest, ref: str) -> HttpResponse:
     try:
         return redirect("write:draft", rules.open_revision(person, found).ref)
     except InputError as refused:
-        return render(
-            request, "write/twin.html", pages.twin_context(person, found, str(refused)), status=422
-        )
+        context = pages.twin_context(person, found, str(refused))
+        return render(request, "write/twin.html", context, status=422)
 
 
 @require_POST
