@@ -81,7 +81,14 @@ def test_a_table_with_a_column_a_model_is_several_solvers(cli: Cli) -> None:
     assert "m1 " in cli("compare dev.jsonl models.csv")
     Path("copy.csv").write_text(Path("models.csv").read_text())
     again = cli.told("score dev.jsonl models.csv copy.csv")["solvers"]
-    assert list(again) == ["models: m1", "models: m2", "copy: m1", "copy: m2"]
+    assert list(again) == ["m1", "m2", "copy.csv: m1", "copy.csv: m2"]
+    Path("again").mkdir()
+    Path("again/ours.jsonl").write_text(Path("ours.jsonl").read_text())
+    for others in ([], ["again/ours.jsonl"]):
+        names = [*cli.told("score", "dev.jsonl", "ours.jsonl", *others)["solvers"]]
+        assert names == ["ours", *(f"{other}: ours" for other in others)]
+    twice = cli.refused("compare dev.jsonl ours.jsonl ./ours.jsonl")
+    assert "ours.jsonl: the file is given twice" in twice
     Path("gap.csv").write_text(Path("models.csv").read_text()[:-1])
     assert (
         f"m2: compared by their ids, 1 of 64 problems have no prediction ({DATA[-1].id!r})"
@@ -183,8 +190,8 @@ def test_the_page_has_the_figures_and_a_diagram(cli: Cli) -> None:
     """The HTML report has the accuracy, a reliability diagram and the signature."""
     shown = cli("score dev.jsonl ours.jsonl --out scores.html")
     page = Path("scores.html").read_text("utf-8")
-    assert "toy: calibration" in page
-    assert shown.split("Signature of toy: ")[1].split("\n")[0] in page
+    assert "ours: calibration" in page
+    assert shown.split("Signature of ours: ")[1].split("\n")[0] in page
 
 
 def test_people_stand_beside(cli: Cli) -> None:
