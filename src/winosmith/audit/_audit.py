@@ -676,21 +676,23 @@ def has_enough_blocks(items: Items) -> bool:
 
 
 def _summarise(part: SplitAudit) -> str:
+    count = f"n = {len(part.items):,}"
+
+    def describe(one: CueScore | Probe) -> str:
+        return f"correct for {percent(one.right)} (expected: {percent(one.expected)}, {count})"
+
     found = [f"{leak.field} reveals the key" for leak in part.review.leaks or ()]
     if part.best_cue:
-        found.append(f"“{part.best_cue.cue}” is correct for {percent(part.best_cue.right)}")
+        found.append(f"“{part.best_cue.cue}” is {describe(part.best_cue)}")
     elif part.battery.borderline:
         first = part.battery.borderline[0]
-        found.append(f"“{first.cue}”, correct for {percent(first.right)}, is borderline")
+        found.append(f"“{first.cue}”, {describe(first)}, is borderline")
     else:
-        found.append("no cue is flagged")
+        found.append(f"no cue is flagged ({count})")
     if part.significant_probes:
         probe = max(part.significant_probes, key=lambda one: one.right)
-        found.append(f"a {probe.model} is correct for {percent(probe.right)}")
-    return (
-        f"{part.name}: {'; '.join(found)} (chance: {percent(part.items.chance)}, "
-        f"n = {len(part.items):,})"
-    )
+        found.append(f"a {probe.model} is {describe(probe)}")
+    return f"{part.name}: {'; '.join(found)}"
 
 
 def parse_rules(rules: str) -> list[tuple[str, float]]:

@@ -323,11 +323,11 @@ CUES: tuple[Cue, ...] = (
     Cue("the rarest words, on average", lambda v: [_mean(rare) for rare in v.rarity]),
     Cue("the commonest words, on average", lambda v: _negate(_mean(rare) for rare in v.rarity)),
     Cue(
-        "an option that the set has often",
+        "an option that is frequent in the data set",
         lambda v: [float(v.corpus.wholes[words]) for words in v.words],
     ),
     Cue(
-        "an option that the set has seldom",
+        "an option that is rare in the data set",
         lambda v: [-float(v.corpus.wholes[words]) for words in v.words],
     ),
     Cue("a number", lambda v: [float(n is not None) for n in v.numbers], needs="any"),
@@ -363,12 +363,37 @@ CUES: tuple[Cue, ...] = (
         lambda v: [float(sum(map(str.isupper, o))) for o in v.options],
         needs="any",
     ),
-    Cue("fits a or an at the question's end", _score_article, needs="latin"),
-    Cue("the first by the alphabet", _make_alphabet_scorer(-1.0)),
-    Cue("the last by the alphabet", _make_alphabet_scorer(1.0)),
+    Cue("fits the question's final a or an", _score_article, needs="latin"),
+    Cue("the first in alphabetical order", _make_alphabet_scorer(-1.0)),
+    Cue("the last in alphabetical order", _make_alphabet_scorer(1.0)),
 )
 """The default cues: flaws that test-wise people exploit (Millman, Bishop and Ebel 1965; Haladyna,
 Downing and Rodriguez 2002), and artifacts since found in published data sets."""
+
+_ADVICE = {
+    r"the longest, ": "Lengthen the other options, or shorten the key",
+    r"the shortest, ": "Shorten the other options, or lengthen the key",
+    r" the mean length": "Write options of similar length",
+    r"est words$": "Write options with words of similar length",
+    r"the (rar|common)est word": "Use equally common words in all options",
+    r"the question$": "Repeat the question's words equally often in the key and in other options",
+    r"like the other|others share": "Make all options equally similar to each other",
+    r"in the data set": "Use the same options as keys and as incorrect options",
+    r"^a number$": "Write numbers in all options or in none",
+    r" number": "Choose the other numbers on both sides of the key, and vary how many on each",
+    r"negation|absolute|hedge": "Use such words equally often in the key and in other options",
+    r"of the above|of the others": "Avoid such options, or also use them as incorrect options",
+    r"full stop|comma|brackets|capital": "Use the same punctuation and capitals in all options",
+    r"final a or an": "End the question with “a(n)”, or write the article in each option",
+    r"alphabetical": "Begin the key and the other options with similar words",
+}
+"""How to write items without an artifact, by a regular expression for the names of its cues."""
+
+
+def get_advice(cue: str) -> str:
+    """Return advice for writing items without the artifact of a cue, named by `Cue.name`."""
+    advice = (text for pattern, text in _ADVICE.items() if re.search(pattern, cue))
+    return next(advice, "Make the other options similar to the key in this respect")
 
 
 _ORDINALS = (

@@ -182,6 +182,11 @@ class Items(Result):
         """Number of blocks."""
         return int(self.block.max()) + 1
 
+    def find_first_block(self) -> list[str]:
+        """Return the ids of the first block that has several items; empty if there is none."""
+        shared = np.flatnonzero(np.bincount(self.block) > 1)
+        return [self.problems[at].id for at in np.flatnonzero(np.isin(self.block, shared[:1]))]
+
     @cached_property
     def weights(self) -> Floats:
         """Training weight of each item, (n,): an item and its copies have a total weight of 1."""
