@@ -222,6 +222,8 @@ def grade_models(
         if own.data not in (None, asked.blind().digest) and not partial:
             notes.append("the answers are for data with another digest: the ids match, but "
                          "sentences may differ")  # fmt: skip
+        if own.parameters.get("train") == dataset.digest[:12]:
+            notes.append("the solver was trained on these problems")
         for note in notes:
             warnings.warn(f"{name}: {note}", formats.ReadingNote, stacklevel=3)
         found[name] = grade(asked, fitting.predictions, shared, own.parameters, missing)
