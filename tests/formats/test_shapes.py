@@ -530,7 +530,8 @@ REFUSED = {
         "the first row's choices are not a list"),
     "free answers": (jsonl([{"question": "Why?", "answer": "It is 42."}]), "name them with"),
     "letters and numbers": (jsonl([{**row, "answer": n} if n % 2 else row
-                                   for n, row in enumerate(ROWS)]), ":1: the answers may be"),
+                                   for n, row in enumerate(ROWS)]),
+                            r":1: \d answers are letters, such as .A., and \d are numbers"),
     "an answer in a sentence": (
         jsonl([{"question": "Why?", "choices": TEXTS[0], "answer": "The answer is A."}]),
         ":1: the answer 'The answer is A.' is neither a choice.* only letters in that column"),
@@ -592,7 +593,7 @@ def test_a_row_whose_lists_do_not_fit_hides_no_other(tmp_path: Path) -> None:
     [bad] = found.bad
     assert (bad.line, bad.reason) == (
         23,
-        "'answers' doesn't have a value for each of the 2 in 'questions'",
+        "'answers' doesn't have a value for each of the 2 questions in 'questions'",
     )
     assert [item.id for item in found.items[:3]] == ["t0/1", "t0/2", "t1/1"]
     assert len(found.items) == 48
