@@ -208,7 +208,7 @@ class Check:
         >>> Check("", lambda part: ()).list_examples([("0", "240"), ("3", "5")])
         '0 and 240; 3 and 5'
         """
-        if all(len(ids) == 1 for ids in groups):
+        if limit > 1 and all(len(ids) == 1 for ids in groups):
             return join_names([ids[0] for ids in groups], limit)
         more = [f"{len(groups) - limit:,} more"] * (len(groups) > limit)
         return "; ".join([*map(join_names, groups[:limit]), *more])
@@ -453,7 +453,7 @@ class Audit(Result):
                 single = (one.text,) if one.rule in _SINGLE else ()
                 found.setdefault((one.split, one.rule, *single), []).append(one)
         return [
-            f"{first.split}: {first.text}" + f" (and {len(more):,} more)" * bool(more)
+            f"{first.split}: {first.text}" + f" (and {len(more):,} more of this kind)" * bool(more)
             for first, *more in found.values()
         ]
 

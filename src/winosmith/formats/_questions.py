@@ -174,7 +174,7 @@ def _read_questions(
         _refuse_mixed_scripts(good)
     withheld = sum(draft.answer is None and draft.key is None for draft in good)
     if good and withheld == len(good):
-        why = f"the column {plan.answer!r} has none" if plan.answer else "no column was found"
+        why = f"{plan.answer!r} has none" if plan.answer else "no answer column was found"
         notes.append(
             f"no question has an answer, because {why}; name the answer column "
             f"with `answer=`{_suggest_answer_columns(good)}"
@@ -472,7 +472,7 @@ def _suggest_answer_columns(drafts: Sequence[_Draft]) -> str:
     first = islice(some[0].extra.items(), 1000)
     names = (name for name, value in first if not isinstance(value, list | dict))
     fit = [name for name in names if all(d.interpret(d.extra.get(name)) for d in some)]
-    return f"; each row has one in {' and in '.join(map(repr, fit))}" if fit else ""
+    return f", perhaps {' or '.join(map(repr, fit))}" if fit else ""
 
 
 def _remove_repeated_keys(
