@@ -205,6 +205,9 @@ def test_report_is_small_and_complete(small_build):
         assert heading in html
     assert "<script" not in html
     assert "default-src" in html
+    assert ("No removed twin is shown" in html) != ("Removed twins whose words" in html)
+    assert ("Words marked + " in html) == ("Problems whose words point to an option" in html)
+    assert "Problems whose answers are not published are not shown." in html
 
 
 def test_the_report_begins_with_its_verdict_and_ends_with_its_recipe(small_build):

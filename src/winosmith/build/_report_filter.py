@@ -548,25 +548,28 @@ def _make_examples_section(
         row: (run.reasons.get(row, "kept").replace("guessed: ", "removed: "), row in kept)
         for row in allowed
     }
+    removed = found.select_strongest(gone, EXAMPLES)
     groups = (
-        (
-            "Removed twins whose words reveal the answer most clearly",
-            found.select_strongest(gone, EXAMPLES),
-        ),
+        ("Removed twins whose words reveal the answer most clearly", removed),
         ("Kept twins, drawn at random", found.draw_sample(stayed, EXAMPLES)),
     )
+    legend = report.Passages.note if any(found.clues) else ""
     blocks: list[report.Block] = [
-        report.Passages(title, debias.make_passages(twins, status))
+        report.Passages(title, debias.make_passages(twins, status), legend)
         for title, twins in groups
         if twins
     ]
     parted = {subset.name: subset.parted for subset in assessment.subsets}
-    blocks.append(debias.make_clue_table(found, {n: s.tolist() for n, s in run.subsets.items()}))
-    lead = (
-        f"Of {parted[run.chosen_subset]:,} twins the filter kept only one half. Marked words occur "
-        "with the correct (or incorrect) option of other twins more often than expected by chance. "
-        "The filter may have used other information."
-    )
+    lead = f"Of {parted[run.chosen_subset]:,} twins the filter kept only one half."
+    if not removed:
+        lead += " No removed twin is shown, because the words of none point to its answers."
+    if legend:
+        clues = debias.make_clue_table(found, {n: s.tolist() for n, s in run.subsets.items()})
+        blocks.append(clues)
+        lead += (
+            " Marked words occur with the correct (or incorrect) option of other twins more often "
+            "than expected by chance. The filter may have used other information."
+        )
     return report.Section("Examples", blocks, lead=lead)
 
 

@@ -302,7 +302,7 @@ def _draw_histogram(panel: HistogramPanel, heights: np.ndarray, top: float, labe
 
     counts = np.asarray(panel.counts)
     description = (
-        f"Histogram of {label} for {panel.name}: {int(counts[0].sum()):,} problems with option 1 "
+        f"Histogram of {label} for {panel.name}: {int(counts[0].sum()):,} values with option 1 "
         f"correct, {int(counts[1].sum()):,} with option 2. {panel.note}"
     )
     return draw_chart(
