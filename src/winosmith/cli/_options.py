@@ -97,14 +97,15 @@ _COLUMNS = {
     ),
     "choices": (
         "COLUMN",
-        "Column of the choices; or one column per choice, such as A,B,C,D; or the column of the "
-        "answer, if its labels are the choices (yes and no).",
+        "Column of the choices, or one column per choice, such as A,B,C,D. If the labels of the "
+        "answers are the choices (yes and no), name the answer column.",
     ),
     "answer": ("COLUMN", "Column of the correct choice."),
     "answer_is": (
         "KIND",
-        "Content of the answer column: letter, 0 or 1 (number of the first choice), text or label; "
-        "by default detected from the whole file.",
+        "Content of the answer column: letter (A for the first choice), 0 or 1 (the number of the "
+        "first choice), text (of the choice) or label (name of the choice's column); by default "
+        "detected from the whole file.",
     ),
 }
 

@@ -165,7 +165,7 @@ def _make_accuracy_table(name: str, result: Comparison, log_notes: Sequence[str]
     blocks = count_noun(next(iter(result.accuracies.values())).clusters, "block")
     return report.Table(
         f"{name}: {problems} in {blocks}",
-        ["", "solver", *counted, "right", "accuracy", "95 %"],
+        ["", "solver", *counted, report.Column("right", form=",.7g"), "accuracy", "95 %"],
         accuracies,
         " ".join(f"{note}." for note in notes),
     )
