@@ -175,8 +175,9 @@ def _read_file(container: AnswerFile) -> list[Answers]:
         if source is None:
             if file.rows.first:
                 raise FormatError(f"these are not answers; {SOURCES}", file.path, 1)
-            reason = next((row.reason for row in file.rows), None)
-            raise file.error(f"this can't be read ({reason}); {SOURCES}" if reason else SOURCES)
+            if (row := next(iter(file.rows), None)) and row.reason:
+                raise file.error(f"no row can be read; in the first, {row.reason}", row.place)
+            raise file.error(SOURCES)
         for one in source.read(file):
             if one.data:  # a file of `winosmith solve` names a kind of solver, not this one
                 parameters = {"solver": one.solver, **one.parameters}

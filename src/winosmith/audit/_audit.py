@@ -223,13 +223,13 @@ CHECKS = (
         "groups of identical items",
         lambda part: part.review.copies.groups,
         "duplicates",
-        "{0} is identical to {1}",
+        "item {0} is identical to item {1}",
     ),
     Check(
         "groups of identical items with different keys",
         lambda part: part.review.copies.contradictions,
         "contradictions",
-        "{0} is identical to {1}, and items with this text have different keys",
+        "item {0} is identical to item {1}, and items with this text have different keys",
     ),
     Check(
         "fields that reveal the key",

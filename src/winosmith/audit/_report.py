@@ -531,18 +531,18 @@ def _make_bounds_table(part: SplitAudit, found: PlantedKeys) -> report.Table:
 
 def _make_detectable_table(audit: Audit) -> report.Table:
     return report.Table(
-        "Smallest difference between two models that is detected with a power of 80 %",
+        "Smallest difference between two models, in points, detected with a power of 80 %",
         ["split", *(f"differ on {report.percent(psi, 0)}" for psi, _ in audit.parts[0].detectable)],
         [
             [
                 part.name,
                 *(
-                    "none" if least is None else format_percent(least)
+                    "not detectable" if least is None else report.fixed(100 * least)
                     for _, least in part.detectable
                 ),
             ]
             for part in audit.parts
         ],
-        note="In points of accuracy, by the fraction of the items on which only one of the two "
-        "models is correct. Exact McNemar test at 0.05; copies are counted once.",
+        note="By the fraction of the items on which only one of the two models is correct. Exact "
+        "McNemar test at 0.05; copies are counted once.",
     )

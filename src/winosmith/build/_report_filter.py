@@ -47,8 +47,8 @@ def make_figures(run: FilterRun, measures: Measures) -> list[report.KeyFigure]:
             report.KeyFigure(
                 "problems reach the threshold in phase 1",
                 int(null.value),
-                f"{_format_count(null.mean)} by chance, when the answers of whole blocks are "
-                f"flipped ({_format_count(null.low)}–{_format_count(null.high)}, {null.interval})",
+                f"with the answers of whole blocks flipped at random, {_format_count(null.mean)} "
+                f"would ({_format_count(null.low)}–{_format_count(null.high)}, {null.interval})",
             )
         )
     if measures.found is not None:
@@ -155,7 +155,7 @@ def verdict(run: FilterRun, measures: Measures) -> str:
     if isinstance(found, str):
         removed = "" if len(run.kept) < len(run.pool) else ". Nothing was removed"
         return f"{found[0].upper()}{found[1:]}{removed if run.blind_reason else ''}."
-    left = "these problems" if run.method == "none" else "the kept problems"
+    left = f"the answers of {'these' if run.method == 'none' else 'the kept'} problems"
     many = run.options is not None
     surely = {
         name: _compute_excess(of.low, of.high, of.chance, many) for name, of in found.after.items()

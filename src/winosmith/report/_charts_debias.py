@@ -183,7 +183,7 @@ def draw_scores(
     above = borders[:-1] >= threshold - 1e-9
     description = (
         f"{int(number[above].sum()):,} of {int(number.sum()):,} problems are in bins at or above "
-        f"the threshold {threshold:g}; {int(gone.sum()):,} were removed."
+        f"the threshold {threshold:g}; number removed: {int(gone.sum()):,}."
     )
     return draw_chart(paint, title=title, description=description)
 
