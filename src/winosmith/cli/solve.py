@@ -102,7 +102,7 @@ def _check_training(dataset: Dataset, train: Dataset, solver: str) -> Iterator[s
             f"{seen:,} of {len(dataset):,} problems of {dataset.name} are also in --train; the "
             "accuracy of these does not show how well new problems are solved"
         )
-    most, learnt = (max(len(p.options) for p in of) for of in (dataset, train))
+    most, learnt = (max((len(p.options) for p in of), default=0) for of in (dataset, train))
     if solver == "majority" and learnt < most:
         yield (
             f"the problems of {dataset.name} have up to {most} options, and those of --train "
