@@ -206,7 +206,7 @@ class OutputFolder:
         if not force:
             differs = _list_differences(there, here) or _list_changed_inputs(held["secret"], secret)
             raise OutputError(
-                f"{path} contains the results of another recipe ({differs}); choose a new folder "
+                f"{path} contains the results of other settings ({differs}); choose a new folder "
                 "or add `force=True` to replace its files"
             )
         folder.clear()

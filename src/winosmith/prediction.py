@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, OtherDataError, ProblemError, first_ids
+from winosmith.text import count_noun
 
 __all__ = ["TIE", "Prediction", "align", "check_fit", "find_best_options"]
 
@@ -147,13 +148,14 @@ def align(
             f"{len(missing):,} of {n:,} problems have no prediction ({first_ids(missing)})"
         )
     if extra:
-        parts.append(f"{len(extra):,} predictions match no problem ({first_ids(extra)})")
+        counted = count_noun(len(extra), "prediction")
+        parts.append(f"{counted} with an unknown id ({first_ids(extra)})")
     if len(by_id) < len(predictions):
         parts.append(f"{len(predictions) - len(by_id):,} problems have several predictions")
     if parts:
         few = 2 * common < min(n, len(by_id))
-        what = f"compared by their ids, {'; '.join(parts)}{'; is it another data set?' * few}"
-        raise OtherDataError(source + what, common)
+        what = f"{source}{'; '.join(parts)}{'; is it another data set?' * few}"
+        raise OtherDataError(what, common)
     for problem in dataset:
         check_fit(by_id[problem.id], len(problem.options), source)
     return tuple(by_id[name] for name in dataset.ids)

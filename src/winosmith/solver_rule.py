@@ -172,7 +172,7 @@ class _Hunting(Kind):
     """Knowledge hunting: evidence found in texts."""
 
     collection: OrFalse[Text] = None
-    """A text, or a folder of texts; by default winosmith's articles."""
+    """A text, or a folder of texts; by default winosmith's how-to articles."""
     snippets: Annotated[int, Field(ge=1, le=1000)] = 20
     """Number of snippets to read per search."""
 

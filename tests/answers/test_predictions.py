@@ -163,7 +163,7 @@ def test_a_bad_line_is_told_with_its_place(tmp_path: Path, text: str, message: s
     ("ids", "message"),
     [
         (PROBLEMS.ids[4:], r"4 of 10 problems have no prediction \('0-0', '0-1', '1-0', …\)"),
-        ((*PROBLEMS.ids, "x", "y"), r"2 predictions match no problem \('x', 'y'\)$"),
+        ((*PROBLEMS.ids, "x", "y"), r"2 predictions with an unknown id \('x', 'y'\)$"),
     ],
 )
 def test_missing_and_extra_predictions_are_named(

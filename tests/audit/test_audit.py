@@ -204,8 +204,23 @@ def test_a_page_says_where_nothing_was_learnt_and_what_are_classes() -> None:
         "mine",
     )
     html = audit.render_page(audit.audit(data, cues=audit.CUES[:6], draws=39))
-    assert "No model was tried on mine" in html
+    assert "No model was tried on mine (40 blocks of 40 items)" in html
+    assert "form 40 blocks" not in html
     assert "The options are classes (no, yes)" in html
+
+
+def test_a_page_states_the_blocks_that_findings_do_not_list() -> None:
+    """Look-alikes with other words are no near-duplicates, but they share a block."""
+    pairs = [
+        _item(f"{at}{half}", f"w{at} x{at} y{at} z{at} v was {word}", (f"a{at}", f"b{at}"), half)
+        for at in range(20)
+        for half, word in enumerate(["small and red", "big"])
+    ]
+    html = audit.render_page(audit.audit(Dataset(pairs, "mine"), cues=audit.CUES[:6], draws=39))
+    assert "No model was tried on mine (20 blocks of 40 items)" in html
+    assert "The 40 items of mine form 20 blocks" in html
+    assert "Not found in mine: groups of identical items" in html
+    assert "; pairs of nearly identical items;" in html
 
 
 def test_probes_know_no_order_of_items_and_weigh_copies_once() -> None:
@@ -390,7 +405,7 @@ def test_the_page_tells_the_verdict_first_and_the_record_is_json() -> None:
     record = json.loads(json.dumps(found.record(), allow_nan=False))
     assert record["splits"]["mine"]["items"] == 120
     assert found.readme_line.startswith("Audited by winosmith")
-    assert ": mine: no cue is flagged; " in found.readme_line
+    assert ": mine: no cue is flagged (n = 120); " in found.readme_line
 
 
 def test_a_set_in_which_no_cue_could_be_flagged_gets_no_certificate() -> None:
@@ -449,7 +464,8 @@ def test_a_borderline_cue_is_a_verdict_of_its_own() -> None:
     assert audit.make_verdict(found).startswith(
         "It is borderline whether mine gives answers away: 20,000 random draws are too few"
     )
-    assert f"“{first.cue}”, correct for 70.0 %, is borderline (chance" in found.readme_line
+    assert f"“{first.cue}”, correct for 70.0 % (expected: " in found.readme_line
+    assert found.readme_line.endswith(", n = 80), is borderline")
     assert "Of 6 cues, none is flagged, and 1 is borderline." in audit.render_page(found)
     record = found.record()["splits"]["mine"]
     assert (record["named"], record["borderline"]) == ([], [first.cue])

@@ -11,6 +11,7 @@ from hypothesis import given, settings, strategies as st
 
 from winosmith import Dataset, Problem, audit
 from winosmith.audit import CUES, Cue, _items, _null
+from winosmith.audit._cues import get_advice
 from winosmith.errors import DataError
 from winosmith.testing import make_twins
 
@@ -108,7 +109,7 @@ def _picked(name: str, question: str, options: tuple[str, ...]) -> set[int]:
         ("all of the above", "", ("x", "y", "All of these"), {2}),
         ("all of the above", "", ("x", "y", "all people"), {0, 1, 2}),
         ("several of the others (both A and B)", "", ("x", "y", "A and B"), {2}),
-        ("fits a or an at the question's end", "She ate an", ("pear", "apple"), {1}),
+        ("fits the question's final a or an", "She ate an", ("pear", "apple"), {1}),
         ("the last", "", ("x", "y", "z"), {2}),
     ],
 )
@@ -117,6 +118,16 @@ def test_cues_pick_what_their_names_say(
 ) -> None:
     """Each of these options is what the cue's name says of them."""
     assert _picked(name, question, options) == picked
+
+
+def test_advice_fits_the_cue() -> None:
+    """Each content cue has its own kind of advice; a new cue has a general one."""
+    general = get_advice("mine")
+    assert general not in {get_advice(cue.name) for cue in audit.CUES if cue.about == "content"}
+    assert get_advice("the longest, in words").startswith("Lengthen the other options")
+    assert get_advice("the shortest, in words").startswith("Shorten the other options")
+    assert get_advice("the rarest word").startswith("Use equally common words")
+    assert get_advice("the largest number") != get_advice("a number")
 
 
 def _lengths(n: int, share: float, seed: int = 0) -> Dataset:

@@ -116,7 +116,7 @@ def test_keys_beside_their_questions_are_a_cue_and_options_at_large_are_none(
     assert named["clean"] == []
     (broken,) = found.failures("texts")
     assert broken.startswith("quiz: the question of q0 was found in the texts: “")
-    assert broken.endswith("” (and 199 more)")
+    assert broken.endswith("” (and 199 more of this kind)")
 
 
 def test_texts_that_are_not_json_are_told_by_line(tmp_path: Path) -> None:

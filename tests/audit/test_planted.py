@@ -231,8 +231,8 @@ def _below_chance(n: int) -> tuple[Dataset, Chosen]:
 @pytest.mark.parametrize(
     ("made", "why"),
     [
-        (_quiz(49), "there are 49 blocks (items that are not copies, twins or look-alikes)"),
-        (_blocks(80), "there is 1 block (items"),
+        (_quiz(49), "its items form 49 blocks (groups of copies, twins and look-alikes)"),
+        (_blocks(80), "its items form 1 block (groups"),
         (_first(60, 1), "there is 1 model with different answers, but 4 are needed"),
         (_first(60, 3), "there are 3 models with different answers, but 4 are needed"),
         (_all_agree(60), "all models give the same answers"),

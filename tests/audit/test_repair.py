@@ -318,7 +318,7 @@ def test_repairs_of_the_same_items_are_counted(tmp_path: Path) -> None:
     ]
     assert tried == [1, 1, 2, 3, 1]
     assert json.loads((two / "report.json").read_text("utf-8"))["tried"] == 3
-    with pytest.raises(OutputError, match="another recipe"):
+    with pytest.raises(OutputError, match="other settings"):
         audit.repair_to_folder(data, one, seed=5, **how)
 
 

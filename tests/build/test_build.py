@@ -134,7 +134,7 @@ def test_changed_answers_are_another_build(make_build, telling_twins, tmp_path):
     """A folder is not resumed when only the answers changed, though no digest of them is public."""
     made = make_build(telling_twins, filter={"method": "none"}, out=tmp_path / "out")
     flipped = Dataset(replace(p, answer=1 - p.answer) for p in telling_twins)
-    with pytest.raises(OutputError, match="results of another recipe"):
+    with pytest.raises(OutputError, match="results of other settings"):
         make_build(flipped, filter={"method": "none"}, out=made.folder)
 
 
@@ -205,6 +205,9 @@ def test_report_is_small_and_complete(small_build):
         assert heading in html
     assert "<script" not in html
     assert "default-src" in html
+    assert ("No removed twin is shown" in html) != ("Removed twins whose words" in html)
+    assert ("Words marked + " in html) == ("Problems whose words point to an option" in html)
+    assert "Problems whose answers are not published are not shown." in html
 
 
 def test_the_report_begins_with_its_verdict_and_ends_with_its_recipe(small_build):
@@ -230,7 +233,7 @@ CHANCE = Accuracy(0.5, 0.4, 0.6, 0.5)
          "a two-piece model"),
         # whose whole interval lies below one half tells the answer by its opposite
         (CHANCE, "linear", Accuracy(0.46, 0.44, 0.48, 0.5),
-         "A model can still predict the kept problems: a linear model is",
+         "A model can still predict the answers of the kept problems: a linear model is",
          "44.0–48.0 %; chance is 50.0 %); the opposite prediction is correct on the rest"),
         # of those that find nothing, not the one with the narrowest interval
         (Accuracy(0.501, 0.499, 0.503, 0.5), "stranger", Accuracy(0.52, 0.48, 0.56, 0.5),

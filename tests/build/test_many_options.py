@@ -108,8 +108,16 @@ def test_a_random_reduction_of_them_is_measured_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("low", "high", "told"),
     [
-        (0.20, 0.30, "No model predicts the kept problems better or worse than chance. The best"),
-        (0.26, 0.36, "A model can still predict the kept problems: a two-piece model is correct"),
+        (
+            0.20,
+            0.30,
+            "No model predicts the answers of the kept problems better or worse",
+        ),
+        (
+            0.26,
+            0.36,
+            "A model can still predict the answers of the kept problems: a two-piece",
+        ),
         (0.14, 0.24, "other options are correct more often than by chance; before the filter"),
     ],
 )
@@ -136,8 +144,8 @@ def test_the_verdict_knows_what_chance_is(
     ("embed", "chosen", "told"),
     [
         ({}, {"method": "aflite"}, r"of 240 problems have more than two options \(first: 'q000'\); "
-         "aflite filters only problems with two; use mirror"),
-        ({}, {"method": "random"}, "or random with `keep`"),
+         "aflite filters only problems with two; set method = 'mirror'"),
+        ({}, {"method": "random"}, "or 'random' with `keep`"),
         ({"reads": "sentence"}, {"method": "mirror"}, "the light embedder reads only sentences"),
         ({"array": "X.npz"}, {"method": "mirror"}, "only one vector per problem"),
         ({"encoder": "some", "finetune_train": 100, "finetune_dev": 20}, {"method": "mirror"},

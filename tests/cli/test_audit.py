@@ -364,7 +364,11 @@ def test_what_is_read_is_not_written_over(told: Path, cli: Cli) -> None:
     """Neither a page nor a sheet takes the place of the items; a page takes that of a page."""
     before = told.read_bytes()
     asked = ["audit", str(told), "--draws", "19", "--no-probes"]
-    assert "exists and is not a page" in cli.refused(*asked, "--out", told)
+    other = told.with_name("other.html")
+    other.write_bytes(before)
+    assert "exists and is not an HTML page" in cli.refused(*asked, "--out", other)
+    said = cli.refused(*asked, "--out", told)
+    assert f"The output is an HTML page; name it '{told.with_suffix('.html')}'." in said
     assert "; use another name" in cli.refused(*asked, "--answers", told, "--to-sheet", told)
     assert told.read_bytes() == before
     page = told.with_suffix(".html")

@@ -76,7 +76,7 @@ def test_only_new_findings_break_rules(cli: Cli, unit: Path) -> None:
     _change(moved, NEW, EQUAL | {"question": "Which of those is equal?"})
     broken = json.loads(cli(*AUDIT, *since, "--json", code=1))["broken"]
     assert [re.sub(r"json:\d+", "json", one) for one in broken] == [
-        "units: units/later.json is identical to units/later.json",
+        "units: item units/later.json is identical to item units/later.json",
         "units: units/later.json has options that differ at most in case or final punctuation",
     ]
 

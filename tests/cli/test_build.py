@@ -282,10 +282,18 @@ def test_practice_writes_the_handwritten_twins(tmp_path):
     assert not data.singles
 
 
-def test_an_unknown_artifact_lists_the_known(tmp_path, cli):
-    """A kind that can't be planted is refused with those that can."""
-    command = ["practice", "--out", str(tmp_path / "pool"), "--artifact", "colour"]
-    assert "association" in cli.refused(*command)
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        (("--artifact", "colour"), "'colour' is not one of 'association', 'length',"),
+        (("--twins", 0), "0 is not in the range x>=1"),
+        (("--strength", 2), "2.0 is not in the range 0<=x<=1"),
+    ],
+)
+def test_what_practice_refuses_is_named_by_its_option(tmp_path, cli, given, why):
+    """An unknown artifact, no twins, or a fraction above 1: the error names the option."""
+    said = cli.refused("practice", "--out", tmp_path / "pool", *given)
+    assert f"Invalid value for '{given[0]}': {why}" in said
 
 
 @pytest.mark.long

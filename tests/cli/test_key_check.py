@@ -94,7 +94,7 @@ def test_a_repair_gets_checked_items_back(quiz: list[str], tmp_path: Path, cli: 
     kept = {one.id: one.options[one.answer or 0] for one in formats.read(folder / "kept.jsonl")}
     assert (kept["k0"], kept["k10"]) == ("u0", "z70")
     assert "Items whose keys people checked: 2." in (folder / "report.html").read_text()
-    assert "another recipe" in cli.refused(*asked[:-2])
+    assert "other settings" in cli.refused(*asked[:-2])
     errata.write_text("id,old,new,evidence\nk0,A,B,an older version\n")
     assert "errata.csv:2: the key of 'k0' is 'v0' in the data" in cli.refused(*asked)
 
@@ -128,7 +128,7 @@ def test_what_judges_get_reveals_nothing(quiz: list[str], tmp_path: Path, cli: C
             assert b"suspect" not in content
     cli(*asked)
     assert {path: path.read_bytes() for path in files} == files
-    assert "contains the results of another recipe" in cli.refused(*asked, "--seed", "1")
+    assert "contains the results of other settings" in cli.refused(*asked, "--seed", "1")
     cli(*asked, "--seed", "1", "--force")
     assert (folder / "private/check.json").read_bytes() != files[folder / "private/check.json"]
 

@@ -81,11 +81,17 @@ def test_a_table_with_a_column_a_model_is_several_solvers(cli: Cli) -> None:
     assert "m1 " in cli("compare dev.jsonl models.csv")
     Path("copy.csv").write_text(Path("models.csv").read_text())
     again = cli.told("score dev.jsonl models.csv copy.csv")["solvers"]
-    assert list(again) == ["models: m1", "models: m2", "copy: m1", "copy: m2"]
+    assert list(again) == ["m1", "m2", "copy.csv: m1", "copy.csv: m2"]
+    Path("again").mkdir()
+    Path("again/ours.jsonl").write_text(Path("ours.jsonl").read_text())
+    for others in ([], ["again/ours.jsonl"]):
+        names = [*cli.told("score", "dev.jsonl", "ours.jsonl", *others)["solvers"]]
+        assert names == ["ours", *(f"{other}: ours" for other in others)]
+    twice = cli.refused("compare dev.jsonl ours.jsonl ./ours.jsonl")
+    assert "ours.jsonl: the file is given twice" in twice
     Path("gap.csv").write_text(Path("models.csv").read_text()[:-1])
-    assert (
-        f"m2: compared by their ids, 1 of 64 problems have no prediction ({DATA[-1].id!r})"
-        in cli.refused("score dev.jsonl gap.csv")
+    assert f"m2: 1 of 64 problems have no prediction ({DATA[-1].id!r})" in cli.refused(
+        "score dev.jsonl gap.csv"
     )
 
 
@@ -142,8 +148,8 @@ def test_a_way_past_bad_records_is_named(cli: Cli) -> None:
         assert (found["accuracy"]["right"], found["accuracy"]["n"]) == (sum(right[1:]), 63)
     Path("more.csv").write_text(Path("answers.csv").read_text() + "\nx,A")
     told = cli.refused(*command[:2], "more.csv", *command[3:])
-    assert "2 predictions match no problem" in told
-    assert "--partial scores the shared problems" in told
+    assert "2 predictions with an unknown id" in told
+    assert "; add --partial to score only " in told
 
 
 def test_labels_answer_a_test_set(cli: Cli) -> None:
@@ -183,8 +189,8 @@ def test_the_page_has_the_figures_and_a_diagram(cli: Cli) -> None:
     """The HTML report has the accuracy, a reliability diagram and the signature."""
     shown = cli("score dev.jsonl ours.jsonl --out scores.html")
     page = Path("scores.html").read_text("utf-8")
-    assert "toy: calibration" in page
-    assert shown.split("Signature of toy: ")[1].split("\n")[0] in page
+    assert "ours: calibration" in page
+    assert shown.split("Signature of ours: ")[1].split("\n")[0] in page
 
 
 def test_people_stand_beside(cli: Cli) -> None:

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -53,6 +54,31 @@ def test_predictions_and_accuracy_come_out(cli: Cli) -> None:
     assert f"{right / 24 * 100:.1f} % ({right} of 24)" in shown
     assert f"Signature: data:{PROBLEMS.blind().digest[:12]}|n:24|solver:association|" in shown
     assert "winosmith score dev.jsonl p.jsonl" in shown
+
+
+def test_training_on_the_measured_problems_is_reported(cli: Cli) -> None:
+    """Solving and scoring warn about problems that are also in the training data."""
+    copies = [replace(problem, id=f"x{problem.id}", twin_id=None) for problem in PROBLEMS[:5]]
+    formats.write(Dataset([*copies, *formats.read("train.jsonl")]), "part.jsonl")
+    said = {
+        name: cli.aside(f"solve dev.jsonl --solver association --train {name} --out {name}-p")
+        for name in ("train.jsonl", "part.jsonl", "dev.jsonl")
+    }
+    assert "Warning" not in said["train.jsonl"]
+    assert "Warning: 5 of 24 problems of dev are also in --train; " in said["part.jsonl"]
+    assert "Warning: 24 of 24 problems of dev are also in --train; " in said["dev.jsonl"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        said_by_score = cli.aside("score dev.jsonl dev.jsonl-p train.jsonl-p")
+    assert said_by_score.count("the solver was trained on these problems") == 1
+
+
+def test_positions_that_the_majority_never_chooses_are_reported(cli: Cli) -> None:
+    """Training data with two options can't show how often the third is correct."""
+    formats.write(Dataset([Problem("a", "Which?", ("x", "y", "z"), 2, blank=None)]), "three.jsonl")
+    said = cli.aside("solve three.jsonl --solver majority --train train.jsonl --out p.jsonl")
+    assert "three have up to 3 options, and those of --train 2; the solver never" in said
+    assert not cli.aside("solve dev.jsonl --solver majority --train three.jsonl --out q.jsonl")
 
 
 def test_the_report_is_json(cli: Cli) -> None:

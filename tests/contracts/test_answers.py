@@ -668,7 +668,7 @@ def test_the_status_of_an_incomplete_log_is_reported(
     samples = [_inspected(p, KEYS[at]) for at, p in enumerate(DATA[:5])]
     head = {"model": "m", "dataset": {"samples": 12}}
     path = _log(tmp_path / "log.json", samples, eval=head, status=status)
-    assert f"{said}; compared by their ids, 7 of 12" in _run("score", data, path)
+    assert f"{said}; 7 of 12" in _run("score", data, path)
     found = _score(data, path, "--partial")
     assert (found["log"]["status"], found["accuracy"]["n"]) == (said, 5)
     assert found["possible"] == [5 / 12, 1.0]

@@ -299,11 +299,11 @@ class TestEveryFormat:
             (b"caf\xe9 is\x81\n", ":1: the text is not UTF-8, and its encoding is unknown"),
             (
                 "a".encode("utf-16-le") * 2,
-                "the file is not UTF-8, but in UTF-16LE; convert it first",
+                "the file is not UTF-8, but in UTF-16LE; name its encoding with `encoding='utf-16le'`",
             ),
             (
                 "a".encode("utf-32-le") * 2,
-                "the file is not UTF-8, but in UTF-32LE; convert it first",
+                "the file is not UTF-8, but in UTF-32LE; name its encoding with `encoding='utf-32le'`",
             ),
         ],
     )

@@ -404,7 +404,7 @@ def test_labels_in_numbers_are_choices_where_their_column_is_named_as_that_of_ch
     """Without choices, a number may be anything; `--choices label` says that it is a class."""
     rows = [{"question": f"is it {n}", "passage": "A text.", "label": n % 2} for n in range(4)]
     path = put(tmp_path, jsonl(rows))
-    with pytest.raises(FormatError, match="or name the answer column there if its"):
+    with pytest.raises(FormatError, match="or the answer column if its labels"):
         formats.read(path)
     read = formats.read(path, columns=Columns(choices=("label",)))
     assert (read[1].sentence, read[1].options, read[1].answer) == (
@@ -528,9 +528,10 @@ REFUSED = {
     "signs that stand twice": (
         jsonl([{"question": "Why?", "options": "A) vitamin A) B) iron", "answer": "A"}]),
         "the first row's choices are not a list"),
-    "free answers": (jsonl([{"question": "Why?", "answer": "It is 42."}]), "name them with"),
+    "free answers": (jsonl([{"question": "Why?", "answer": "It is 42."}]), "name two or more"),
     "letters and numbers": (jsonl([{**row, "answer": n} if n % 2 else row
-                                   for n, row in enumerate(ROWS)]), ":1: the answers may be"),
+                                   for n, row in enumerate(ROWS)]),
+                            r":1: \d answers are letters, such as .A., and \d are numbers"),
     "an answer in a sentence": (
         jsonl([{"question": "Why?", "choices": TEXTS[0], "answer": "The answer is A."}]),
         ":1: the answer 'The answer is A.' is neither a choice.* only letters in that column"),
@@ -592,7 +593,7 @@ def test_a_row_whose_lists_do_not_fit_hides_no_other(tmp_path: Path) -> None:
     [bad] = found.bad
     assert (bad.line, bad.reason) == (
         23,
-        "'answers' doesn't have a value for each of the 2 in 'questions'",
+        "'answers' doesn't have a value for each of the 2 questions in 'questions'",
     )
     assert [item.id for item in found.items[:3]] == ["t0/1", "t0/2", "t1/1"]
     assert len(found.items) == 48
@@ -667,11 +668,11 @@ def test_a_file_without_answers_says_so(tmp_path: Path) -> None:
     rows = [{"question": "Why?", "choices": row["choices"], "schluessel": "A"} for row in ROWS]
     [note] = formats.scan(put(tmp_path, jsonl(rows))).notes
     assert note == (
-        "no question has an answer, because no column was found; name the answer column with "
-        "`answer=`; each row has one in 'schluessel'"
+        "no question has an answer, because no answer column was found; name the answer column "
+        "with `answer=`, perhaps 'schluessel'"
     )
     [note] = formats.scan(put(tmp_path, jsonl([{**row, "answer": ""} for row in ROWS]))).notes
-    assert note.startswith("no question has an answer, because the column 'answer' has none")
+    assert note.startswith("no question has an answer, because 'answer' has none")
 
 
 @pytest.mark.parametrize("name", ["label", "gold", "correct_answer"])

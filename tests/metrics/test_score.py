@@ -250,7 +250,7 @@ def test_a_changed_choice_or_score_changes_the_digest() -> None:
     ("data", "predictions", "told"),
     [
         (PAIRS, RIGHT[4:], r"4 of 12 problems have no prediction \('0-0', '0-1', '1-0', …\)"),
-        (PAIRS[:6], RIGHT, r"6 predictions match no problem \('3-0', '3-1', '4-0', …\)"),
+        (PAIRS[:6], RIGHT, r"6 predictions with an unknown id \('3-0', '3-1', '4-0', …\)"),
         (PAIRS, [*RIGHT, *RIGHT], "12 problems have several predictions"),
         (
             PAIRS.blind(),

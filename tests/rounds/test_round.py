@@ -230,7 +230,7 @@ def test_answers_of_test_stay_private(two):
 
 def test_a_recipe_of_another_pool_is_refused(two, pools):
     """The folder of a round keeps its recipe."""
-    with pytest.raises(OutputError, match="another recipe"):
+    with pytest.raises(OutputError, match="other settings"):
         rounds.run_round(rounds.read_round(pools / "round-2.toml"), two[0].folder)
 
 

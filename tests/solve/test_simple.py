@@ -179,7 +179,7 @@ def test_association_tells_what_it_can_not_do() -> None:
     with pytest.raises(InputError, match="smoothing is 0; choose a number above 0"):
         solve.WordAssociation.trained_on(planted(4, 0), smoothing=0)
     solver = solve.WordAssociation.trained_on(planted(4, 0))
-    with pytest.raises(DataError, match=r"1 of 1 .* \('p0'\); .* wrap the solver in solve.TwoWay"):
+    with pytest.raises(DataError, match=r"1 of 1 .* \('p0'\); .* choose `features=.pairs.`, or"):
         solver.score(with_answers([0], options=3))
 
 

@@ -66,8 +66,9 @@ def read(
             and a list may have labels for these records.
 
     Returns:
-        The answers by model name. An answer that matches no option becomes a prediction without a
-        choice; items that the model was not asked have no prediction.
+        The answers by model name; a solver of `winosmith solve` is named after its file. An answer
+        that matches no option becomes a prediction without a choice; items that the model was not
+        asked have no prediction.
 
     Raises:
         FormatError: the source is of an unknown kind or about a different data set, a model answers
@@ -175,9 +176,14 @@ def _read_file(container: AnswerFile) -> list[Answers]:
         if source is None:
             if file.rows.first:
                 raise FormatError(f"these are not answers; {SOURCES}", file.path, 1)
-            reason = next((row.reason for row in file.rows), None)
-            raise file.error(f"this can't be read ({reason}); {SOURCES}" if reason else SOURCES)
-        found += source.read(table if source is _tables else file)
+            if (row := next(iter(file.rows), None)) and row.reason:
+                raise file.error(f"no row can be read; in the first, {row.reason}", row.place)
+            raise file.error(SOURCES)
+        for one in source.read(table if source is _tables else file):
+            if one.data:  # a file of `winosmith solve` names a kind of solver, not this one
+                parameters = {"solver": one.solver, **one.parameters}
+                one = replace(one, solver=part.name, parameters=parameters)
+            found.append(one)
     return found
 
 

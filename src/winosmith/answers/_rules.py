@@ -138,7 +138,7 @@ def read_choices(
         if why:
             what = f"{name!r}: {given[name]} is not a label: {why}; write A for the first option"
             if {parse_whole(str(label).strip()) for label in given.values()} <= {"0", "1"}:
-                what += ", or write incorrect and correct if 0 and 1 mean that"
+                what += "; if 0 and 1 mean wrong and right, write incorrect and correct instead"
             raise file.error(what, places.get(name))
     return {name: read_option(given[name], fits, kind, _LABELS) for name, fits in readings.items()}
 

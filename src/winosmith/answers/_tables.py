@@ -271,8 +271,8 @@ def _map_ids_to_rows(
             continue
         if name in found:
             raise file.error(
-                f"the id {name!r} occurs twice; write one row per item, with a column for each "
-                "model, or name the column of model names 'model'",
+                f"the id {name!r} occurs twice, first at {found[name][0].inside}; remove one row, "
+                "or name the column of models 'model' if the rows are of several models",
                 place,
             )
         found[name] = place, row

@@ -208,7 +208,7 @@ class Check:
         >>> Check("", lambda part: ()).list_examples([("0", "240"), ("3", "5")])
         '0 and 240; 3 and 5'
         """
-        if all(len(ids) == 1 for ids in groups):
+        if limit > 1 and all(len(ids) == 1 for ids in groups):
             return join_names([ids[0] for ids in groups], limit)
         more = [f"{len(groups) - limit:,} more"] * (len(groups) > limit)
         return "; ".join([*map(join_names, groups[:limit]), *more])
@@ -223,13 +223,13 @@ CHECKS = (
         "groups of identical items",
         lambda part: part.review.copies.groups,
         "duplicates",
-        "{0} is identical to {1}",
+        "item {0} is identical to item {1}",
     ),
     Check(
         "groups of identical items with different keys",
         lambda part: part.review.copies.contradictions,
         "contradictions",
-        "{0} is identical to {1}, and items with this text have different keys",
+        "item {0} is identical to item {1}, and items with this text have different keys",
     ),
     Check(
         "fields that reveal the key",
@@ -453,7 +453,7 @@ class Audit(Result):
                 single = (one.text,) if one.rule in _SINGLE else ()
                 found.setdefault((one.split, one.rule, *single), []).append(one)
         return [
-            f"{first.split}: {first.text}" + f" (and {len(more):,} more)" * bool(more)
+            f"{first.split}: {first.text}" + f" (and {len(more):,} more of this kind)" * bool(more)
             for first, *more in found.values()
         ]
 
@@ -674,21 +674,23 @@ def has_enough_blocks(items: Items) -> bool:
 
 
 def _summarise(part: SplitAudit) -> str:
+    count = f"n = {len(part.items):,}"
+
+    def describe(one: CueScore | Probe) -> str:
+        return f"correct for {percent(one.right)} (expected: {percent(one.expected)}, {count})"
+
     found = [f"{leak.field} reveals the key" for leak in part.review.leaks or ()]
     if part.best_cue:
-        found.append(f"“{part.best_cue.cue}” is correct for {percent(part.best_cue.right)}")
+        found.append(f"“{part.best_cue.cue}” is {describe(part.best_cue)}")
     elif part.battery.borderline:
         first = part.battery.borderline[0]
-        found.append(f"“{first.cue}”, correct for {percent(first.right)}, is borderline")
+        found.append(f"“{first.cue}”, {describe(first)}, is borderline")
     else:
-        found.append("no cue is flagged")
+        found.append(f"no cue is flagged ({count})")
     if part.significant_probes:
         probe = max(part.significant_probes, key=lambda one: one.right)
-        found.append(f"a {probe.model} is correct for {percent(probe.right)}")
-    return (
-        f"{part.name}: {'; '.join(found)} (chance: {percent(part.items.chance)}, "
-        f"n = {len(part.items):,})"
-    )
+        found.append(f"a {probe.model} is {describe(probe)}")
+    return f"{part.name}: {'; '.join(found)}"
 
 
 def parse_rules(rules: str) -> list[tuple[str, float]]:

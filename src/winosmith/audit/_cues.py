@@ -317,8 +317,8 @@ CUES: tuple[Cue, ...] = (
     Cue("the rarest word", lambda v: [max(rare, default=0.0) for rare in v.rarity]),
     Cue("the rarest words, on average", lambda v: [_mean(rare) for rare in v.rarity]),
     Cue("the commonest words, on average", lambda v: _negate(_mean(rare) for rare in v.rarity)),
-    Cue("an option that the set has often", _count_wholes),
-    Cue("an option that the set has seldom", lambda v: _negate(_count_wholes(v))),
+    Cue("an option that is frequent in the data set", _count_wholes),
+    Cue("an option that is rare in the data set", lambda v: _negate(_count_wholes(v))),
     Cue("a number", lambda v: [float(n is not None) for n in v.numbers], needs="any"),
     Cue("the largest number", _rank_numbers, needs="any"),
     Cue("the smallest number", lambda v: _negate(_rank_numbers(v)), needs="any"),
@@ -344,12 +344,37 @@ CUES: tuple[Cue, ...] = (
         needs="any",
     ),
     Cue("the most capitals", _score_each(lambda o: sum(map(str.isupper, o))), needs="any"),
-    Cue("fits a or an at the question's end", _score_article, needs="latin"),
-    Cue("the first by the alphabet", lambda v: _negate(_rank_texts(v))),
-    Cue("the last by the alphabet", _rank_texts),
+    Cue("fits the question's final a or an", _score_article, needs="latin"),
+    Cue("the first in alphabetical order", lambda v: _negate(_rank_texts(v))),
+    Cue("the last in alphabetical order", _rank_texts),
 )
 """The default cues: flaws that test-wise people exploit (Millman, Bishop and Ebel 1965; Haladyna,
 Downing and Rodriguez 2002), and artifacts since found in published data sets."""
+
+_ADVICE = {
+    r"the longest, ": "Lengthen the other options, or shorten the key",
+    r"the shortest, ": "Shorten the other options, or lengthen the key",
+    r" the mean length": "Write options of similar length",
+    r"est words$": "Write options with words of similar length",
+    r"the (rar|common)est word": "Use equally common words in all options",
+    r"the question$": "Repeat the question's words equally often in the key and in other options",
+    r"like the other|others share": "Make all options equally similar to each other",
+    r"in the data set": "Use the same options as keys and as incorrect options",
+    r"^a number$": "Write numbers in all options or in none",
+    r" number": "Choose the other numbers on both sides of the key, and vary how many on each",
+    r"negation|absolute|hedge": "Use such words equally often in the key and in other options",
+    r"of the above|of the others": "Avoid such options, or also use them as incorrect options",
+    r"full stop|comma|brackets|capital": "Use the same punctuation and capitals in all options",
+    r"final a or an": "End the question with “a(n)”, or write the article in each option",
+    r"alphabetical": "Begin the key and the other options with similar words",
+}
+"""How to write items without an artifact, by a regular expression for the names of its cues."""
+
+
+def get_advice(cue: str) -> str:
+    """Return advice for writing items without the artifact of a cue, named by `Cue.name`."""
+    advice = (text for pattern, text in _ADVICE.items() if re.search(pattern, cue))
+    return next(advice, "Make the other options similar to the key in this respect")
 
 
 _ORDINALS = (

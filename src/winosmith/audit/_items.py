@@ -76,7 +76,7 @@ class Items(Result):
         """
         answered = [row for row, problem in enumerate(dataset) if problem.answer is not None]
         if not answered:
-            raise DataError("no item has a key; specify the answer column")
+            raise DataError("no item has a key (an answer); name the answer column with `answer=`")
         texts = {row: normalise_options(dataset[row]) for row in answered}
         block_of = {row: at for at, rows in enumerate(_find_blocks(dataset)) for row in rows}
 
@@ -175,6 +175,11 @@ class Items(Result):
     def block_count(self) -> int:
         """Number of blocks."""
         return int(self.block.max()) + 1
+
+    def find_first_block(self) -> list[str]:
+        """Return the ids of the first block that has several items; empty if there is none."""
+        shared = np.flatnonzero(np.bincount(self.block) > 1)
+        return [self.problems[at].id for at in np.flatnonzero(np.isin(self.block, shared[:1]))]
 
     @cached_property
     def weights(self) -> Floats:

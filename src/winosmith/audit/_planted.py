@@ -95,7 +95,7 @@ class PlantedKeys(Result):
     """A ranking of items and bounds on the number of wrong keys, learnt from planted keys.
 
     Attributes:
-        blocks: number of blocks: items that are not copies, twins or look-alikes.
+        blocks: number of blocks (groups of copies, twins and look-alikes).
         planted: number of blocks in which a wrong key of each kind was planted.
         bounds: bounds on the number of blocks with a wrong key; see `WrongKeysBound`.
         scores: (n,) suspicion of each item, higher for more suspect items: minus the mean logarithm
@@ -219,8 +219,8 @@ def find_training_obstacle(choices: Choices) -> str:
     blocks = int(choices.block.max()) + 1
     if blocks < MIN_BLOCKS:
         return (
-            f"there {'is 1 block' if blocks == 1 else f'are {blocks} blocks'} (items that are not "
-            f"copies, twins or look-alikes), but {MIN_BLOCKS} are needed"
+            f"its items form {blocks} block{'s' * (blocks > 1)} (groups of copies, twins and "
+            f"look-alikes), but {MIN_BLOCKS} are needed"
         )
     different = len(np.unique(choices.chosen, axis=0))
     if different == 1 < len(choices.chosen):

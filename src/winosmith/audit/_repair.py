@@ -85,8 +85,8 @@ class RepairSettings(AuditSettings):
     """Settings of a repair."""
 
     set_aside: Annotated[int, Field(ge=0, le=10_000)] | None = None
-    """Number of items to set aside in each file because models doubt their keys; 0 for none. By
-    default, the items for which models agree strongly on another option, at most 2 %."""
+    """Number of items to set aside in each file because models doubt their keys; 0 for none;
+    by default all for which models agree strongly on another option, but at most 2 %."""
     least_kept: Fraction = 0.2
     """Minimum fraction of items that a repair must keep; otherwise it is refused. The rate of wrong
     keys can rise by a factor of up to 1 / (the fraction kept)."""

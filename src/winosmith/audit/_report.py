@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from winosmith import report
 from winosmith.audit._audit import CHECKS, MIN_BLOCKS, Audit, SplitAudit, has_enough_blocks
 from winosmith.audit._battery import LEVEL, CueScore, format_p_value, format_percent
+from winosmith.audit._cues import get_advice
 from winosmith.audit._items import get_key_text
 from winosmith.audit._overlap import Overlap
 from winosmith.audit._planted import KINDS, VISIBILITIES, PlantedKeys
@@ -151,13 +152,13 @@ def _iter_advice(audit: Audit) -> Iterator[str]:
                     f"the items. {advice}"
                 )
             else:
-                advice = "Word the other options like the key."
+                advice = get_advice(found.cue)
                 if found.about == "class":
-                    advice = "Write such texts for the other labels as well."
+                    advice = "Write such texts for the other labels as well"
                 more = format_estimate((found.right - found.expected) * len(part.items))
                 yield (
                     f"{part.name}: “{found.cue}” is correct for about {more} more items than "
-                    f"expected. {advice}"
+                    f"expected. {advice}."
                 )
         yield from (f"{part.name}: {leak}." for leak in part.review.leaks or ())
     yield from (f"{one}." for one in audit.failures("contradictions,options,unfilled,refused"))
@@ -182,8 +183,9 @@ def _make_cue_section(part: SplitAudit) -> report.Section:
         note="Correct: the fraction of the items for which the cue selects the key. Expected: its "
         "mean with random keys. Chance limit: in 95 of 100 data sets without artifacts, no cue is "
         "above its limit. A cue is above it exactly if its p, corrected for all cues, is at most "
-        "0.05. Flagged cues have a number; each adds to those above it. Borderline: the draws "
-        "can't decide whether p is below 0.05.",
+        "0.05. Flagged cues have a number; each is significant given those above it. They explain "
+        "every other cue above its limit, unless it is borderline: the draws can't decide whether "
+        "its p is below 0.05.",
         most=8,
         beyond="More cues in the report (`out=`) and in the JSON: {:,}.",
     )  # fmt: skip
@@ -213,8 +215,8 @@ def _make_cue_section(part: SplitAudit) -> report.Section:
     ]
     if constant:
         notes.append(
-            "Not listed, because random keys don't change their accuracy (they distinguish the "
-            "options of hardly any item, or of all items in the same way): "
+            "Not listed, because these cues select an option in hardly any item, or have the same "
+            "accuracy with any keys: "
             f"{report.join_names(constant)}."
         )
     if scores.unchecked:
@@ -245,15 +247,15 @@ def _make_cue_row(score: CueScore, draws: int) -> list[report.Value]:
 
 
 def _make_probe_blocks(audit: Audit) -> Iterator[report.Block]:
-    few = [part.name for part in audit.parts if not has_enough_blocks(part.items)]
+    few = [
+        f"{part.name} ({part.items.block_count:,} blocks of {len(part.items):,} items)"
+        for part in audit.parts
+        if not has_enough_blocks(part.items)
+    ]
     if few:
-        yield report.Text(
-            [
-                f"No model was tried on {', '.join(few)}: a model needs {MIN_BLOCKS} blocks (items "
-                "that are not copies, twins or look-alikes) to learn from."
-            ],
-            "note",
-        )
+        why = f"a model needs {MIN_BLOCKS} blocks to learn from. A block is a group of copies, "
+        why += "twins and look-alikes, or a single item"
+        yield report.Text([f"No model was tried on {', '.join(few)}: {why}."], "note")
     every = [(part, probe) for part in audit.parts for probe in part.probes]
     if not every:
         return
@@ -348,6 +350,12 @@ def _make_check_blocks(audit: Audit) -> Iterator[report.Block]:
             for check, found in findings
             if found is None
         ]
+        if block := part.items.find_first_block():
+            absent.append(
+                f"The {len(part.items):,} items of {name} form {part.items.block_count:,} blocks: "
+                "copies, twins and look-alikes (the same options in a similar text) are in one "
+                f"block, such as {report.join_names(block)}."
+            )
         if review.withheld:
             rows.append([f"{name}: items without a key", review.withheld, None])
         if review.unlicensed:
@@ -506,7 +514,7 @@ def _make_bounds_table(part: SplitAudit, found: PlantedKeys) -> report.Table:
         ["planted key", *(report.Column(f"v = {v:g}", numeric=True) for v in VISIBILITIES)],
         [[KINDS[kind], *cells] for kind, cells in by_kind.items()],
         note=f"95 % bounds on the number of blocks with a wrong key, among {found.blocks:,} blocks "
-        "(items that are not copies, twins or look-alikes). They include only keys for which "
+        "(groups of copies, twins and look-alikes). They include only keys for which "
         "another listed option is correct. A wrong key was planted once in each of "
         f"{found.planted:,} blocks. The true v is not known without human judges; on MMLU-Redux, "
         "real wrong keys were detected about 0.8 times as often."
@@ -517,18 +525,18 @@ def _make_bounds_table(part: SplitAudit, found: PlantedKeys) -> report.Table:
 
 def _make_detectable_table(audit: Audit) -> report.Table:
     return report.Table(
-        "Smallest difference between two models that is detected with a power of 80 %",
+        "Smallest difference between two models, in points, detected with a power of 80 %",
         ["split", *(f"differ on {report.percent(psi, 0)}" for psi, _ in audit.parts[0].detectable)],
         [
             [
                 part.name,
                 *(
-                    "none" if least is None else format_percent(least)
+                    "not detectable" if least is None else report.fixed(100 * least)
                     for _, least in part.detectable
                 ),
             ]
             for part in audit.parts
         ],
-        note="In points of accuracy, by the fraction of the items on which only one of the two "
-        "models is correct. Exact McNemar test at 0.05; copies are counted once.",
+        note="By the fraction of the items on which only one of the two models is correct. Exact "
+        "McNemar test at 0.05; copies are counted once.",
     )

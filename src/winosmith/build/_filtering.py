@@ -61,8 +61,8 @@ def refuse_many_options(dataset: Dataset, embedding: EmbedRecipe, chosen: Filter
     drawn = chosen.method == "random" and chosen.keep is not None
     if chosen.method not in ("mirror", "none") and not drawn:
         raise DataError(
-            what + f"{chosen.method} filters only problems with two; use mirror, or random "
-            "with `keep`"
+            what + f"{chosen.method} filters only problems with two; set method = 'mirror', or "
+            "'random' with `keep`, under [filter]"
         )
     if embedding.array is not None:
         raise DataError(

@@ -79,7 +79,9 @@ def _make_funnel_lead(built: BuildResult) -> str:
     if built.funnel.share is None:
         return rules.strip()
     share = report.format_value(built.funnel.share, ".0%")
-    return f"{share} of the collected problems are left; the reasons for the others follow.{rules}"
+    return (
+        f"{share} of the collected problems were kept. The others were removed as follows.{rules}"
+    )
 
 
 def _make_funnel(built: BuildResult) -> list[report.Block]:

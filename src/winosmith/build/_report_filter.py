@@ -47,8 +47,8 @@ def make_figures(run: FilterRun, measures: Measures) -> list[report.KeyFigure]:
             report.KeyFigure(
                 "problems reach the threshold in phase 1",
                 int(null.value),
-                f"{_format_count(null.mean)} by chance, when the answers of whole blocks are "
-                f"flipped ({_format_count(null.low)}–{_format_count(null.high)}, {null.interval})",
+                f"with the answers of whole blocks flipped at random, {_format_count(null.mean)} "
+                f"would ({_format_count(null.low)}–{_format_count(null.high)}, {null.interval})",
             )
         )
     if measures.found is not None:
@@ -155,7 +155,7 @@ def verdict(run: FilterRun, measures: Measures) -> str:
     if isinstance(found, str):
         removed = "" if len(run.kept) < len(run.pool) else ". Nothing was removed"
         return f"{found[0].upper()}{found[1:]}{removed if run.blind_reason else ''}."
-    left = "these problems" if run.method == "none" else "the kept problems"
+    left = f"the answers of {'these' if run.method == 'none' else 'the kept'} problems"
     many = run.options is not None
     surely = {
         name: _compute_excess(of.low, of.high, of.chance, many) for name, of in found.after.items()
@@ -548,25 +548,28 @@ def _make_examples_section(
         row: (run.reasons.get(row, "kept").replace("guessed: ", "removed: "), row in kept)
         for row in allowed
     }
+    removed = found.select_strongest(gone, EXAMPLES)
     groups = (
-        (
-            "Removed twins whose words reveal the answer most clearly",
-            found.select_strongest(gone, EXAMPLES),
-        ),
+        ("Removed twins whose words reveal the answer most clearly", removed),
         ("Kept twins, drawn at random", found.draw_sample(stayed, EXAMPLES)),
     )
+    legend = report.Passages.note if any(found.clues) else ""
     blocks: list[report.Block] = [
-        report.Passages(title, debias.make_passages(twins, status))
+        report.Passages(title, debias.make_passages(twins, status), legend)
         for title, twins in groups
         if twins
     ]
     parted = {subset.name: subset.parted for subset in assessment.subsets}
-    blocks.append(debias.make_clue_table(found, {n: s.tolist() for n, s in run.subsets.items()}))
-    lead = (
-        f"Of {parted[run.chosen_subset]:,} twins the filter kept only one half. Marked words occur "
-        "with the correct (or incorrect) option of other twins more often than expected by chance. "
-        "The filter may have used other information."
-    )
+    lead = f"Of {parted[run.chosen_subset]:,} twins the filter kept only one half."
+    if not removed:
+        lead += " No removed twin is shown, because the words of none point to its answers."
+    if legend:
+        clues = debias.make_clue_table(found, {n: s.tolist() for n, s in run.subsets.items()})
+        blocks.append(clues)
+        lead += (
+            " Marked words occur with the correct (or incorrect) option of other twins more often "
+            "than expected by chance. The filter may have used other information."
+        )
     return report.Section("Examples", blocks, lead=lead)
 
 

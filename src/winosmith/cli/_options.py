@@ -29,17 +29,23 @@ FOLDER = click.Path(exists=True, file_okay=False)
 
 
 class OutputFile(click.Path):
-    """A click type: an output file, which may only replace a file of the same kind."""
+    """A click type: an output file, which may only replace a file of the same kind.
 
-    def __init__(self, starts: str, kind: str):
+    A file name may have no extension, or one of `extensions` if there are any.
+    """
+
+    def __init__(self, starts: str, kind: str, extensions: Sequence[str] = ()):
         super().__init__(dir_okay=False)
-        self.starts, self.kind = starts, kind
+        self.starts, self.kind, self.extensions = starts, kind, extensions
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> str | bytes | os.PathLike[str]:
         given = super().convert(value, param, ctx)
         path = Path(os.fsdecode(given))
+        if self.extensions and path.suffix.lower() not in ("", *self.extensions):
+            named = path.with_suffix(self.extensions[0])
+            self.fail(f"The output is {self.kind}; name it {str(named)!r}.", param, ctx)
         if path.is_file():
             with path.open("rb") as file:
                 start = file.read(64).lstrip().lower()
@@ -49,7 +55,7 @@ class OutputFile(click.Path):
         return given
 
 
-PAGE = OutputFile("<!doctype html", "a page")
+PAGE = OutputFile("<!doctype html", "an HTML page", (".html", ".htm"))
 
 
 page_option = click.option(
@@ -91,14 +97,15 @@ _COLUMNS = {
     ),
     "choices": (
         "COLUMN",
-        "Column of the choices; or one column per choice, such as A,B,C,D; or the column of the "
-        "answer, if its labels are the choices (yes and no).",
+        "Column of the choices, or one column per choice, such as A,B,C,D. If the labels of the "
+        "answers are the choices (yes and no), name the answer column.",
     ),
     "answer": ("COLUMN", "Column of the correct choice."),
     "answer_is": (
         "KIND",
-        "Content of the answer column: letter, 0 or 1 (number of the first choice), text or label; "
-        "by default detected from the whole file.",
+        "Content of the answer column: letter (A for the first choice), 0 or 1 (the number of the "
+        "first choice), text (of the choice) or label (name of the choice's column); by default "
+        "detected from the whole file.",
     ),
 }
 

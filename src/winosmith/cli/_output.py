@@ -182,7 +182,7 @@ class Output:
     def render_page(self) -> str:
         """Render the result as an HTML page."""
         signed = "\n".join(f"{title}: {one}" for title, one in self.signatures.items())
-        rest = report.Section("What determines the results", [report.Code(signed, "Signatures")])
+        rest = report.Section("Signatures", [report.Code(signed, "Data and settings")])
         return report.render_page(
             self.title,
             [*self.sections, *([rest] if signed else [])],

@@ -96,20 +96,21 @@ def read_answers(
 ) -> dict[str, answers.Answers]:
     """Return the answers of each solver, by its name.
 
-    Solvers that share a name are named after their files.
+    If a name is already taken, the path of the file precedes it.
 
     Raises:
-        FormatError: a file can't be read, or logs would be read with different filters.
+        FormatError: a file can't be read or is given twice, or logs would be read with different
+            filters.
     """
+    for at, path in enumerate(paths):
+        if Path(path).resolve() in map(Path.resolve, map(Path, paths[:at])):
+            raise FormatError("the file is given twice", path)
     how = get_answer_arguments() | {"filters": filters, "omitted": omitted}
     given = [(path, one) for path in paths for one in answers.read(path, dataset, **how).values()]
     answers.check_same_filters(own for _, own in given)
-    files, names = [path for path, _ in given], [own.solver for _, own in given]
     found: dict[str, answers.Answers] = {}
     for path, own in given:
-        model = "" if files.count(path) == 1 else f": {own.solver}"
-        name = own.solver if names.count(own.solver) == 1 else f"{Path(path).stem}{model}"
-        found[name if name not in found else f"{path}{model}"] = own
+        found[f"{path}: {own.solver}" if own.solver in found else own.solver] = own
     return found
 
 

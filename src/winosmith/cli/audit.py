@@ -122,10 +122,8 @@ _SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet")
 @click.option("--badge", type=OutputFile("<svg", "an SVG file"), metavar="FILE.svg",
               help="Write a badge with the number of findings.")  # fmt: skip
 @click.option("--answers", multiple=True, type=click.Path(exists=True), metavar="FILE",
-              help="Answers of models: a table with ids and a column of letters for each model, a "
-              "JSON object of labels by id, predictions of `winosmith solve`, samples of "
-              "lm-evaluation-harness, logs of inspect_ai, HELM or OpenAI evals, or a folder of "
-              "these logs; may be repeated.")  # fmt: skip
+              help="Answers of models, in any form that `winosmith score` reads; may be "
+              "repeated.")  # fmt: skip
 @filter_option
 @click.option("--texts", multiple=True, type=click.Path(exists=True, dir_okay=False),
               metavar="FILE", help="Texts that may contain the items, as JSON Lines or plain text, "
@@ -176,10 +174,10 @@ def command(
 ) -> None:
     """Find artifacts that give away the answers of multiple-choice items; each file is a split.
 
-    The audit tries about fifty cues that select an option without reading (the longest, the rarest
-    word, "all of the above", a position …) and compares each with chance. It trains word models
-    that see only the options, only the question, or both. It also checks fields, the order of
-    items, copies, near-duplicates and contradictions, within and across splits. With --pool, all
+    The audit tries about fifty cues, which select an option by a simple rule (the longest, the
+    rarest word, "all of the above", a position …), and compares each with chance. It trains word
+    models that see only the options, only the question, or both. It also checks fields, the order
+    of items, copies, near-duplicates and contradictions, within and across splits. With --pool, all
     files form one data set, such as the quizzes of a course; --fix shuffles their options in place.
 
     --repair removes copies, shuffles the options if their order has no meaning, and removes items

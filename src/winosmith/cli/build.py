@@ -133,7 +133,7 @@ def _print_other_figures(folder: Path, record: Mapping[str, Any]) -> None:
     for figure in record["figures"][1:]:
         _print_key_figure(figure)
     echo(f"The report is {(folder / 'report.html').resolve()}", bold=True)
-    say(f"signature {record['signature']}")
+    say(f"Signature: {record['signature']}")
 
 
 def _print_key_figure(figure: Mapping[str, Any]) -> None:

@@ -29,7 +29,8 @@ from winosmith.text import count_noun
 @click.option("--by", type=click.Choice([_predictions.LINEAGE]), help="With lineage, also compare "
               "the depths of families' first errors.")  # fmt: skip
 @_predictions.depth_option
-@click.option("--baseline", metavar="NAME", help="Compare others with this solver of the table.")
+@click.option("--baseline", metavar="NAME", help="Compare the others with this solver, named as "
+              "in the table: after its file, or as in its log.")  # fmt: skip
 @click.option("--fail-on", "rules", default="", metavar="RULES",
               help="Exit with code 1 if a rule is broken: worse (the 95 % interval of the "
               "difference from the baseline is below 0) or worse=2pt (2 points or more below the "
@@ -164,7 +165,7 @@ def _make_accuracy_table(name: str, result: Comparison, log_notes: Sequence[str]
     blocks = count_noun(next(iter(result.accuracies.values())).clusters, "block")
     return report.Table(
         f"{name}: {problems} in {blocks}",
-        ["", "solver", *counted, "right", "accuracy", "95 %"],
+        ["", "solver", *counted, report.Column("right", form=",.7g"), "accuracy", "95 %"],
         accuracies,
         " ".join(f"{note}." for note in notes),
     )

@@ -32,14 +32,14 @@ seed = {seed}
 
 
 @click.command()
-@click.option("--out", required=True, metavar="DIR", help="Output folder, which must be new.")
-@click.option("--twins", default=3000, show_default=True, help="Number of twins.")
-@click.option(
-    "--strength", default=0.5, show_default=True, help="Fraction of twins with an artifact."
-)
-@click.option("--artifact", "artifacts", multiple=True,
-              help="Kind of artifact to plant: association, length, polarity or position; may be "
-              "repeated; by default all.")  # fmt: skip
+@click.option("--out", required=True, metavar="DIR", help="Output folder, which must be new or "
+              "contain the same practice twins.")  # fmt: skip
+@click.option("--twins", type=click.IntRange(1), default=3000, show_default=True,
+              help="Number of twins.")  # fmt: skip
+@click.option("--strength", type=click.FloatRange(0, 1), default=0.5, show_default=True,
+              help="Fraction of twins with an artifact.")  # fmt: skip
+@click.option("--artifact", "artifacts", multiple=True, type=click.Choice(corpora.ARTIFACTS),
+              help="Kind of artifact to plant; may be repeated; by default all.")  # fmt: skip
 @click.option("--symmetric", is_flag=True, help="Swap the answers of sound twins at random, so "
               "that a model can learn nothing from them.")  # fmt: skip
 @click.option("--handwritten", is_flag=True, help="Write the hand-written twins instead.")

@@ -81,14 +81,15 @@ def command(**options: Any) -> None:
 
     For perturbed problems, --by lineage prints error depths compared with guessing, accuracy by
     depth, families without an error, errors by kind of edit, and the accuracy of annotators
-    (--people). Any other --by then compares problems with their roots. The report shows the
-    families as trees.
+    (--people). With --by lineage, any further --by FIELD compares problems with their roots. The
+    report shows the families as trees.
 
     PREDICTIONS are files from `winosmith solve`; lists of labels (2 or B) in the order of DATA; CSV
     tables with the columns id and choice, or with ids and a column of letters for each model; JSON
     objects of labels by ids; samples of lm-evaluation-harness; logs of inspect_ai, HELM and OpenAI
     evals; instance records of Every Eval Ever; or folders of such logs. An answer that matches none
-    of the options is incorrect. A `choice` in JSON counts from 0, any other label from 1.
+    of the options is incorrect. Numbers count options from 1; only `choice` in JSON Lines counts
+    from 0.
 
     \b
     Example:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,11 +11,13 @@ import click
 
 from winosmith import solve
 from winosmith.answers import Answers
+from winosmith.blocks import normalize_tokens
 from winosmith.cli import _options, _solvers
 from winosmith.cli._output import print_table
 from winosmith.cli._printing import echo, print_json, progress, say
 from winosmith.dataset import Dataset
 from winosmith.metrics import round_count
+from winosmith.problem import Problem
 from winosmith.report import Signature, format_value, percent
 from winosmith.solver_rule import KINDS
 
@@ -68,6 +70,8 @@ def command(**options: Any) -> None:
         raise click.UsageError(f"{options['solver']} runs only on this machine; omit --cluster")
     dataset = _options.read_data(options["data"], options["format_name"])
     train = _options.read_train(options)
+    for warning in _check_training(dataset, train, options["solver"]) if train else ():
+        say(f"Warning: {warning}")
     sees = _solvers.choose_input(options, dataset, train)
     if options["sees"] is None and sees == "pronoun":
         say("Problems differ only in the pronoun, so the solver sees the pronoun (--sees pronoun)")
@@ -88,6 +92,26 @@ def command(**options: Any) -> None:
             executor=executor,
         )
     _print_result(dataset, predictions, _solvers.summarise_replies(solver, dataset), options)
+
+
+def _check_training(dataset: Dataset, train: Dataset, solver: str) -> Iterator[str]:
+    """Yield warnings about training problems that are also solved, or have fewer options."""
+    known = {*map(_make_content_key, train)}
+    if seen := sum(_make_content_key(problem) in known for problem in dataset):
+        yield (
+            f"{seen:,} of {len(dataset):,} problems of {dataset.name} are also in --train; the "
+            "accuracy of these does not show how well new problems are solved"
+        )
+    most, learnt = (max((len(p.options) for p in of), default=0) for of in (dataset, train))
+    if solver == "majority" and learnt < most:
+        yield (
+            f"the problems of {dataset.name} have up to {most} options, and those of --train "
+            f"{learnt}; the solver never chooses option {learnt + 1} or later"
+        )
+
+
+def _make_content_key(problem: Problem) -> tuple[str, frozenset[str]]:
+    return normalize_tokens(problem.sentence), frozenset(map(normalize_tokens, problem.options))
 
 
 @dataclass

@@ -184,8 +184,8 @@ _BYTES_SHOWN = 20
 
 def _encoding_error(fault: str, codec: str, path: Path, line: int | None = None) -> FormatError:
     return FormatError(
-        f"the file is not UTF-8, but {fault}; convert it first, for example with: iconv -f {codec} "
-        f"-t utf-8, or name its encoding with `encoding={codec!r}`",
+        f"the file is not UTF-8, but {fault}; name its encoding with `encoding={codec!r}`, or "
+        f"convert it, for example with: iconv -f {codec} -t utf-8",
         path,
         line,
     )

@@ -123,8 +123,12 @@ class Assessment(Result):
 
     def panels(self) -> tuple[tuple[Svg, ...], ...]:
         """Return charts of the first two components, the first component and the answer axis."""
-        clouds = [ScatterPanel(s.name, s.points, s.point_answers, f"{s.rows:,} problems")
-                  for s in self.subsets]  # fmt: skip
+        clouds = [
+            ScatterPanel(
+                s.name, s.points, s.point_answers, f"{len(s.points):,} of {s.rows:,} problems"
+            )
+            for s in self.subsets
+        ]
 
         def make_panel(name: str, histograms: AnswerHistograms) -> HistogramPanel:
             null, title = histograms.null, "KL is undefined, because one answer is missing"

@@ -438,11 +438,13 @@ def make_assessment_blocks(
     bins = f"{settings.bins} bins" if width is None else f"bins {width:g} wide"
     orders = ", each problem in both orders of its options" if assessment.flips_sign else ""
     fitted = "once, on all problems" if settings.fit == "all" else "on each subset separately"
+    hidden = any(len(one.points) < min(one.rows, settings.points) for one in subsets)
+    hidden_note = " Problems whose answers are not published are not shown." * hidden
     clouds, first, axis = assessment.panels()
     return [
         report.Drawing(
             "The first two principal components of the embeddings, by answer. The PCA was fitted "
-            f"{fitted}; at most {settings.points:,} problems per subset are shown.",
+            f"{fitted}; at most {settings.points:,} problems per subset are shown.{hidden_note}",
             clouds,
             signature=signature,
         ),

@@ -267,8 +267,8 @@ def _parse_list(cell: str, name: str) -> Any:
         if isinstance(value, list | tuple | dict):
             return value
     raise ProblemError(
-        f"{name!r} must be a list of choices, not {cell[:60]!r}; write a JSON list, or a "
-        "column for each choice"
+        f"{name!r} must be a list of choices, not {cell[:60]!r}; write a JSON list, or "
+        "name a column for each choice"
     )
 
 

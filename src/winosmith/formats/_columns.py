@@ -210,8 +210,8 @@ def make_plan(names: Iterable[str], given: Columns, rows: Sequence[Row]) -> Plan
         raise FormatError(f"no column of questions was detected: name it with `question=`{shown}")
     if not (choices or classes or distractors):
         raise FormatError(
-            "no column of choices was detected: name them with `choices=`, or name the "
-            f"answer column there if its labels are the choices{shown}"
+            "no columns of choices were found: name two or more with `choices=`, or the answer "
+            f"column if its labels are the choices{shown}"
         )
     if given.choices and not given.question and len(names.families) > 1:
         _refuse_unmatched_question(names, given.choices, question)

@@ -123,14 +123,16 @@ def _detect_container(rows: Rows, known: Format | None) -> Detected:
             raise _make_detection_error("several formats fit its content", names, rows)
     if known or QUESTIONS.recognises(rows):
         return Detected(QUESTIONS, *get_question_rows(rows))
-    what = f"no known format fits its content{_explain_no_match(rows)}"
-    raise _make_detection_error(what, [one.name for one in FORMATS], rows)
+    why, asks = _explain_no_match(rows)
+    names = [] if asks else [one.name for one in FORMATS]
+    raise _make_detection_error(f"no known format fits its content{why}", names, rows)
 
 
 def _make_detection_error(reason: str, names: Sequence[str], rows: Rows) -> FormatError:
+    columns = "or the question columns with `question=`, `choices=` and `answer=`"
+    advice = f"name one with `format_name=` ({', '.join(names)}), {columns}"
     return FormatError(
-        f"{reason}; name one with `format_name=` ({', '.join(names)}), or the question columns "
-        "with `question=`, `choices=` and `answer=`",
+        f"{reason}; {advice if names else 'name another format with `format_name=`'}",
         rows.path,
         next(rows.source.lines())[0] if rows.source else None,
     )
@@ -147,13 +149,14 @@ def _find_matching_formats(rows: Rows, formats: Sequence[Format]) -> list[Detect
     return some[0] if some and (len(in_lists) < 2 or some[0] is not in_lists[0]) else []
 
 
-def _explain_no_match(rows: Rows) -> str:
+def _explain_no_match(rows: Rows) -> tuple[str, bool]:
+    """Return why no format fits, and whether the rows have a column of questions."""
     if advice := _advise_on_values(rows):
-        return advice
+        return advice, False
     why, asks = explain_mismatch(rows)
     near = "" if asks else _describe_nearest_format(rows)
     advice = near + (f"; as questions, {why}" if why else "")
-    return advice or f"; it begins with {rows.start.partition(chr(10))[0][:60]!r}"
+    return advice or f"; it begins with {rows.start.partition(chr(10))[0][:60]!r}", asks
 
 
 _ROWS = "; write one record per line, for example with: jq -c {} FILE > rows.jsonl"

@@ -174,7 +174,7 @@ def _read_questions(
         _refuse_mixed_scripts(good)
     withheld = sum(draft.answer is None and draft.key is None for draft in good)
     if good and withheld == len(good):
-        why = f"the column {plan.answer!r} has none" if plan.answer else "no column was found"
+        why = f"{plan.answer!r} has none" if plan.answer else "no answer column was found"
         notes.append(
             f"no question has an answer, because {why}; name the answer column "
             f"with `answer=`{_suggest_answer_columns(good)}"
@@ -414,8 +414,12 @@ def _detect_kind(drafts: Sequence[_Draft]) -> str | None:
     if not read:
         return None
     fits = Counter(kind for _, readings in read for kind in readings)
-    if fits["label"] == len(read):
-        return "label"
+    label = "label"
+    if all(readings.get("label") == readings.get("letter") for _, readings in read):
+        label = "letter"  # of columns A, B, …
+        fits.pop("label", None)
+    if fits[label] == len(read):
+        return label
     if not fits:
         draft = read[0][0]
         raise FormatError(
@@ -427,14 +431,23 @@ def _detect_kind(drafts: Sequence[_Draft]) -> str | None:
     for other, count in others:
         if len(read) - count >= max(1, _FAILURE_RATIO * (len(read) - most)):
             continue
-        unequal = [draft for draft, r in read if r.get(best) != r.get(other)]
-        if unequal:
+        unequal = [(draft, r) for draft, r in read if r.get(best) != r.get(other)]
+        if not unequal:
+            continue
+        place, first = unequal[0][0].place, unequal[0][0].answer
+        if not any(best in r and other in r for _, r in unequal):  # they never contradict
+            ours, theirs = ([d for d, r in unequal if kind in r] for kind in (best, other))
             raise FormatError(
-                f"the answers may be {KINDS[best]} or {KINDS[other]}, which differ for "
-                f"{unequal[0].answer!r} here and in {len(unequal) - 1:,} other rows; choose with "
-                f"`answer_is={best!r}` or `answer_is={other!r}`",
-                *unequal[0].place[:3],
+                f"{len(ours):,} answers are {KINDS[best]}, such as {ours[0].answer!r}, and "
+                f"{len(theirs):,} are {KINDS[other]}, such as {theirs[0].answer!r}; use one kind",
+                *place[:3],
             )
+        raise FormatError(
+            f"the answers may be {KINDS[best]} or {KINDS[other]}, which differ for {first!r} here "
+            f"and in {len(unequal) - 1:,} other rows; choose with `answer_is={best!r}` or "
+            f"`answer_is={other!r}`",
+            *place[:3],
+        )
     return best
 
 
@@ -459,7 +472,7 @@ def _suggest_answer_columns(drafts: Sequence[_Draft]) -> str:
     first = islice(some[0].extra.items(), 1000)
     names = (name for name, value in first if not isinstance(value, list | dict))
     fit = [name for name in names if all(d.interpret(d.extra.get(name)) for d in some)]
-    return f"; each row has one in {' and in '.join(map(repr, fit))}" if fit else ""
+    return f", perhaps {' or '.join(map(repr, fit))}" if fit else ""
 
 
 def _remove_repeated_keys(

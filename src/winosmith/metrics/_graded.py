@@ -25,6 +25,7 @@ from winosmith.problem import Origin, Problem, Scalar
 from winosmith.records import dump_json
 from winosmith.results import HIDDEN, Result
 from winosmith.seen import Input, Sees, build_inputs
+from winosmith.text import count_noun
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
@@ -218,16 +219,19 @@ def grade_models(
         except OtherDataError as error:
             if partial is None or not error.common:
                 raise
-            raise DataError(f"{error} (`partial=True` scores the shared problems)") from None
+            scored = count_noun(error.common, "problem")
+            raise DataError(f"{error}; add `partial=True` to score only {scored}") from None
         missing = len(dataset) - len(asked)
         unknown = sum(one not in known for one in own.by_id)
         notes = [
-            f"{missing:,} of {len(dataset):,} problems have no prediction and are omitted; "
-            f"{unknown:,} predictions match no problem"
-        ] * bool(missing or unknown)
+            f"{missing:,} of {len(dataset):,} problems have no prediction and are omitted"
+        ] * bool(missing)
+        notes += [f"{count_noun(unknown, 'prediction')} with an unknown id omitted"] * bool(unknown)
         if own.data not in (None, asked.blind().digest) and not partial:
             notes.append("the answers are for data with another digest: the ids match, but "
                          "sentences may differ")  # fmt: skip
+        if own.parameters.get("train") == dataset.digest[:12]:
+            notes.append("the solver was trained on these problems")
         for note in notes:
             warnings.warn(f"{name}: {note}", formats.ReadingNote, stacklevel=3)
         found[name] = grade(asked, fitting.predictions, shared, own.parameters, missing)

@@ -95,7 +95,7 @@ class Score(Result):
             report.ConfidenceBin(b.confidence, b.accuracy.value, *b.accuracy.interval, b.accuracy.n)
             for b in own.bins
         ]
-        note = f"calibration error {own.ece:.3f}; expected if calibrated: {own.ece_null[0]:.3f}"
+        note = f"calibration error {own.ece:.3f}; mean if calibrated: {own.ece_null[0]:.3f}"
         return [report.draw_reliability(rows, name=name, note=note)]
 
 

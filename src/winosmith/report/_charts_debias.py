@@ -183,7 +183,7 @@ def draw_scores(
     above = borders[:-1] >= threshold - 1e-9
     description = (
         f"{int(number[above].sum()):,} of {int(number.sum()):,} problems are in bins at or above "
-        f"the threshold {threshold:g}; {int(gone.sum()):,} were removed."
+        f"the threshold {threshold:g}; number removed: {int(gone.sum()):,}."
     )
     return draw_chart(paint, title=title, description=description)
 
@@ -303,7 +303,7 @@ def _draw_histogram(panel: HistogramPanel, heights: np.ndarray, top: float, labe
 
     counts = np.asarray(panel.counts)
     description = (
-        f"Histogram of {label} for {panel.name}: {int(counts[0].sum()):,} problems with option 1 "
+        f"Histogram of {label} for {panel.name}: {int(counts[0].sum()):,} values with option 1 "
         f"correct, {int(counts[1].sum()):,} with option 2. {panel.note}"
     )
     return draw_chart(

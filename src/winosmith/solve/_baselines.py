@@ -151,8 +151,8 @@ if a text has no spaces between words; see `text.units`):
 
 
 ADVICE = (
-    "word association with features='words' supports only two options; wrap the solver in "
-    "solve.TwoWay"
+    "word association with features='words' supports only two options; choose "
+    "`features='pairs'`, or wrap the solver in solve.TwoWay in Python"
 )
 
 

@@ -147,7 +147,7 @@ class AppliedRules:
         if self.rules == "winogrande" and not self.exempt:
             return f"{were} applied to all {self.n:,} problems, as configured"
         if not self.exempt:
-            return f"{were} applied; no problem is exempt"
+            return f"{were} applied to all problems"
         why = Counter(self.exempt.values()).most_common()
         reasons = ", ".join(f"{count:,} ({reason})" for reason, count in why)
         left = self.n - len(self.exempt)

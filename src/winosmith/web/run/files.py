@@ -258,7 +258,7 @@ def read_file(
 
 
 def _remove_option_advice(reason: str) -> str:
-    for advice in ("; convert it first", "; name it with `encoding="):
+    for advice in ("; name its encoding with", "; name it with `encoding="):
         if advice in reason:
             return f"{reason.partition(advice)[0]}; save it as CSV UTF-8"
     return reason.partition("; name one with")[0].partition("; as questions")[0]
