@@ -279,9 +279,9 @@ def _make_verdict(name: str, stand: Any, right: bool | None, tie: bool, **_rest:
         return Verdict(name, "stuck", "=", _("undecided"))
     if stand == Status.DONE and right is not None:
         return (
-            Verdict(name, "right", "✓", _("right"))
+            Verdict(name, "right", "✓", _("correct"))
             if right
-            else Verdict(name, "wrong", "✗", _("wrong"))
+            else Verdict(name, "wrong", "✗", _("incorrect"))
         )
     return Verdict(name, *_UNDECIDED.get(stand, _UNDECIDED[""]))
 

@@ -351,7 +351,6 @@ def list_people(request: HttpRequest) -> HttpResponse:
         "text": text,
         "only": only,
         "kinds": members.ONLY.items(),
-        "mistaken": _make_false_hold_note(),
     }
     return render(request, "moderate/people.html", context)
 
@@ -479,7 +478,7 @@ def _get_change_label(kind: Appointment.Kind) -> str:
         "no-moderator": _("Remove the moderator role"),
         "exclude": _("Exclude their votes"),
         "include": _("Count their votes again"),
-        "pause": _("Put on hold as a judge"),
+        "pause": _("Put their votes on hold and stop their judging"),
         "resume": _("Approve their votes"),
         "discard": _("Discard their votes"),
     }[kind.value]

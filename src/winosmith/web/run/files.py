@@ -104,7 +104,7 @@ class FileForm(forms.Form):
         if typed.get("file"):
             typed["sent"] = ""  # the file was selected after the upload
         elif not self.errors and not typed["sent"]:
-            self.add_error("file", forms.Field.default_error_messages["required"])
+            self.add_error("file", _("Choose a file."))
         return typed
 
     def propose_job(self, person: Person, **values: str) -> Job:
@@ -153,7 +153,7 @@ class ImportForm(DataForm):
     kind = IMPORT
     asks = ("as_", "format", "new_ids", "embargo", "source")
     as_ = forms.ChoiceField(
-        label=gettext_lazy("What to do with the problems"),
+        label=gettext_lazy("Purpose of the problems"),
         choices=PURPOSES,
         initial="judging",
         widget=forms.RadioSelect,
@@ -265,7 +265,10 @@ def _remove_option_advice(reason: str) -> str:
     for advice in ("; convert it first", "; name it with `encoding="):
         if advice in reason:
             return f"{reason.partition(advice)[0]}; save it as CSV UTF-8"
-    return reason.partition("; name one with")[0].partition("; as questions")[0]
+    shown = reason.partition("; name one with")[0].partition("; as questions")[0]
+    if not shown.startswith("no known format fits"):
+        return shown
+    return f"{shown}; a table needs the columns sentence, option1, option2 and answer"
 
 
 def _is_parquet(path: Path) -> bool:
