@@ -52,8 +52,7 @@ def test_nothing_comes_in_before_it_is_confirmed(
     job = _proposed(send, file=BAD)
     assert (job.state, job.came["new"], job.came["refused"]) == ("shown", 2, 4)
     assert job.came["told"] == [
-        "cups.csv:4: the sentence has no blanks ('_'); 1 is needed; "
-        'mark a question with "blank": null',
+        "cups.csv:4: the sentence has no blanks ('_'); 1 is needed",
         "cups.csv:5: the sentence has 2 blanks ('_'); 1 is needed",
         "cups.csv:6: the sentence is empty",
         "cups.csv:7: the problem '5' has no answer, which judging requires",

@@ -28,8 +28,6 @@ Ints = npt.NDArray[np.int64]
 
 DEPTHS: tuple[DepthKind, ...] = ("declared", "lineage", "edit")
 
-PREFERRED: tuple[DepthKind, ...] = ("lineage", "edit", "declared")
-
 UNKNOWN = -1
 """Sentinel for an unknown depth, for the root's parent, and for a version outside the tree."""
 
@@ -78,11 +76,11 @@ class Tree:
 
     @cached_property
     def kind(self) -> DepthKind:
-        """Kind of depth that most public versions have; if tied, the first of `PREFERRED`."""
+        """Kind of depth that most public versions have; if tied, lineage, then edit."""
         counts = {
             kind: int((of[1:][self.public[1:]] >= 0).sum()) for kind, of in self.depths.items()
         }
-        return max(PREFERRED, key=lambda kind: counts[kind])
+        return max(("lineage", "edit", "declared"), key=lambda kind: counts[kind])
 
     @cached_property
     def children(self) -> list[list[int]]:

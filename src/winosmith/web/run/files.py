@@ -242,7 +242,8 @@ def read_file(
         location = name if error.line is None else f"{name}:{error.line}"
         raise InputError(f"{location}: {_remove_option_advice(error.reason)}") from None
     found = [(n, e) for n, e in zip(contents.lines, contents.items, strict=True)]
-    bad = [(entry.line, entry.reason or "") for entry in contents.bad]
+    # A site has no questions without a blank, so advice on them is omitted.
+    bad = [(e.line, (e.reason or "").partition("; mark a question")[0]) for e in contents.bad]
     bad += [(line, CLAIM) for line, e in found if not isinstance(e, Problem)]
     problems = [(line, e) for line, e in found if isinstance(e, Problem)]
     bad += [(line, NUL) for line, e in problems if contains_nul(e)]
