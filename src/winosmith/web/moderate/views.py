@@ -249,27 +249,21 @@ def settle_contest(request: HttpRequest, number: int) -> HttpResponse:
     one = get_object_or_404(Contest, pk=number)
     upheld, words = request.POST.get("upheld") == "1", request.POST.get("answer", "")
 
-    if not 1 <= len(words.strip()) <= MAX_REASON:
-        error = InputError(_("Answer the judge in 1 to %d characters.") % MAX_REASON)
-        return _render_contests(request, error, one.pk, words, status=422)
-
     def settle() -> dict[str, Any]:
+        if not 1 <= len(words.strip()) <= MAX_REASON:
+            raise InputError(_("Answer the judge in 1 to %d characters.") % MAX_REASON)
         trust.settle_contest(one, request.user, upheld=upheld, answer=words)
         return {"contest": one.pk}
 
     try:
         process_form(request, request.user, settle)
     except InputError as error:
-        return _render_contests(request, error, one.pk, words, status=409)
+        return _render_contests(request, error, one.pk, words)
     return redirect("moderate:contests")
 
 
 def _render_contests(
-    request: HttpRequest,
-    error: InputError | None = None,
-    number: int = 0,
-    words: str = "",
-    status: int = 200,
+    request: HttpRequest, error: InputError | None = None, number: int = 0, words: str = ""
 ) -> HttpResponse:
     query = Contest.objects.select_related(
         "slot__problem__twin__contributor", "slot__problem__as_gold"
@@ -290,7 +284,8 @@ def _render_contests(
         "number": number,
         "words": words,
     }
-    return render(request, "moderate/contests.html", context, status=status)
+    refused = 409 if 1 <= len(words.strip()) <= MAX_REASON else 422
+    return render(request, "moderate/contests.html", context, status=refused if error else 200)
 
 
 SIZE = 50
