@@ -160,8 +160,10 @@ REFUSED = {
     "the sentence must be text, not None": {"sentence": None},
     "the sentence has no blank": {"sentence": "The trophy fits."},
     "the sentence has 2 blanks ('_'); 1 is needed": {"sentence": "The _ fits the _."},
-    "there are 1 options; 2 to 26 are needed": {"options": ("trophy",)},
-    "there are 27 options; 2 to 26 are needed": {"options": tuple("abcdefghijklmnopqrstuvwxyz0")},
+    "the number of options is 1; it must be 2 to 26": {"options": ("trophy",)},
+    "the number of options is 27; it must be 2 to 26": {
+        "options": tuple("abcdefghijklmnopqrstuvwxyz0")
+    },
     "the blank must be an offset in the sentence, or None, not '4'": {"blank": "4"},
     "the sentence has no blank ('_') at the offset 3": {"sentence": "A _ b _ c.", "blank": 3},
     "the sentence has no blank ('_') at the offset -9": {"sentence": "A _ b _ c.", "blank": -9},

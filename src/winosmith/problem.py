@@ -426,7 +426,7 @@ def _check_options(options: tuple[str, ...], *, has_offset: bool) -> None:
             _check_text("an option", option)
     if not MIN_OPTIONS <= len(options) <= MAX_OPTIONS:
         raise ProblemError(
-            f"there are {len(options)} options; {MIN_OPTIONS} to {MAX_OPTIONS} are needed"
+            f"the number of options is {len(options)}; it must be {MIN_OPTIONS} to {MAX_OPTIONS}"
         )
     if not all(map(str.strip, options)):
         raise ProblemError("an option is empty")

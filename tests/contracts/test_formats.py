@@ -185,7 +185,7 @@ BROKEN = {
     "perturbed-wsc": ("and it bounced", "and she bounced", 3, "the pronoun 'it' is not in the"),
     "perturbed-wsc-jsonl": ('"q11"', '"wsc11"', 2, "the qID 'wsc11' must be 'q', a digit"),
     "evograd": ("the jug,1,1", "the jug,1,far", 3, "the distance is 'far'; it must be a whole"),
-    "questions": (', "the jug"], "answer": 0', '], "answer": 0', 2, "there are 1 options; 2 to 26"),
+    "questions": (', "the jug"], "answer": 0', '], "answer": 0', 2, "the number of options is 1; it must be 2 to 26"),
 }  # fmt: skip
 """How to break the second record: what is replaced, by what, its line, and what is told of it."""
 

@@ -88,7 +88,7 @@ def test_evograd_with_more_columns_is_a_plain_table(tmp_path: Path) -> None:
     [
         ("A _ b.,x,y", "the row has 3 cells; the header has 4"),
         ("A _ b.,x,y,B", "the answer is 'B'; with 2 options it must be a number from 1 to 2"),
-        ("A _ b.,x,,1", "there are 1 options"),
+        ("A _ b.,x,,1", "the number of options is 1"),
         ('A _ b.,"x,y,1', "is a quotation mark left open?"),
     ],
 )

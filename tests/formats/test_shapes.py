@@ -369,7 +369,7 @@ def test_columns_of_too_many_choices_are_refused(tmp_path: Path) -> None:
     """No choice beyond the 26th is left out in silence."""
     named = {f"option{at}": f"w{at}" for at in range(1, 28)}
     found = formats.scan(put(tmp_path, jsonl([{"question": "Why?", **named, "answer": "w2"}])))
-    assert [bad.reason for bad in found.bad] == ["there are 27 options; 2 to 26 are needed"]
+    assert [bad.reason for bad in found.bad] == ["the number of options is 27; it must be 2 to 26"]
 
 
 def test_a_choice_that_is_missing_between_others_is_told_by_its_column(tmp_path: Path) -> None:

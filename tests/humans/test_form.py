@@ -41,7 +41,11 @@ def test_what_to_do_stands_out(materials: Materials) -> None:
     """Bold are how to answer, the letter X, and what to do about a word that is not known."""
     page = render_form(make_sheets(materials(2)).sheets[0])
     told, _ = page.split("<h2>An example")
-    assert re.findall("<strong>(.*?)</strong>", told) == ["Choose it.", "X", "ask what it means"]
+    assert re.findall("<strong>(.*?)</strong>", told) == [
+        "Choose one answer.",
+        "X",
+        "ask what it means",
+    ]
 
 
 def test_paper_has_lines_for_what_is_asked_afterwards() -> None:

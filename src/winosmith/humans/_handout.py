@@ -70,28 +70,27 @@ def make_instructions(
         on_paper: whether subjects write on paper instead of choosing in a browser.
         alone: whether subjects work without a supervisor.
     """
-    what, stands_for = (
-        ("the blank", "belongs in the blank")
+    what, asks = (
+        ("the blank", "Which option fills the blank?")
         if blanks
-        else ("the bold word", "does the bold word stand for")
+        else ("the bold word", "What does the bold word stand for?")
     )
     start = "a word is missing from it" if blanks else "one word of it is in bold"
     answer, write, leave = (
         ("Write its letter in the box.", "write", "leave no box empty")
         if on_paper
-        else ("Choose it.", "choose", "leave no question out")
+        else ("Choose one answer.", "choose", "answer every question")
     )
     unknown = "look it up in a dictionary*, and note it" if alone else "ask what it means*"
     paragraphs = (
-        f"Each question shows a short text; {start}. The phrase around it is repeated below the "
-        "text, so that you can see which one is meant. Below are two or more answers. Which of "
-        f"them {stands_for}? *{answer}*",
+        f"Each question shows a short text; {start}. The words around it are repeated below the "
+        f"text, so that you can see which place is meant. {asks} *{answer}*",
         "Give the answer that is most plausible. If two or more readings seem equally plausible "
         f"to you, so that the question is genuinely ambiguous, {write} *X*. Please do "
         f"not {write} X only because you are in doubt, and {leave}.",
-        f"Several questions may be about {what} in different places in the same text; then “SAME "
-        "TEXT AS PREVIOUS QUESTION” is shown above. If a text only looks like the previous one, "
-        "“TEXT IS DIFFERENT FROM PREVIOUS QUESTION” is shown.",
+        f"Several questions may show the same text, with {what} in different places; they are "
+        "marked “SAME TEXT AS PREVIOUS QUESTION”. If a text only looks like the previous one, it "
+        "is marked “TEXT IS DIFFERENT FROM PREVIOUS QUESTION”.",
         f"If you do not know a word, *{unknown}. Nobody may explain the questions themselves. "
         "Work at your own pace, in the order of the questions; this tests the texts, not you.",
     )
@@ -108,7 +107,7 @@ def make_instructions(
             [(part, at % 2 == 1) for at, part in enumerate(paragraph.split("*"))]
             for paragraph in paragraphs
         ],
-        "question": f"Which of them {stands_for}?",
+        "question": asks,
         "example_title": "An example",
         "example": example,
         "example_letter": "A",

@@ -109,9 +109,9 @@ def _setting(group: str, **options: Any) -> Any:
 
 _SIGNUP = {"open": _("everyone"), "invited": _("only people with an invitation")}
 _REVIEW = {
-    "none": _("nothing"),
+    "none": _("none"),
     "flagged": _("anonymous or unusual sentences"),
-    "all": _("everything"),
+    "all": _("all"),
 }
 
 LONGEST = 1000
@@ -260,7 +260,8 @@ class SiteRules:
     """Number of correct answers that judges need to pass the training. At most the number of
     questions."""
     gold_every: Annotated[int, _setting("trust", ge=0, le=1000)] = 10
-    """One in this many problems is a gold question. Judges don't see which one; 0 for none."""
+    """Problems per gold question. One in this many problems is a gold question, and judges don't
+    see which one. With 1, judges get all gold questions first; 0 for none."""
     hold_pace_seconds: Annotated[int, _setting("trust", more=True, ge=0, le=60)] = 3
     """Minimum number of seconds per problem. If half of a judge's last answers took less time, the
     judge's votes wait for a moderator; 0 for no minimum."""
@@ -268,9 +269,9 @@ class SiteRules:
     """Minimum percentage of correct gold questions. If a judge's last gold questions are below it,
     the judge's votes wait for a moderator; 0 for no minimum."""
     hold_accounts: Annotated[int, _setting("trust", more=True, ge=0, le=1000), _MUST_NOT_BE_ONE] = 3
-    """Number of accounts at one address whose votes on the same problem are put on hold. Counted
-    within an hour; fewer accounts with one address never get a majority of a problem's votes. 2 or
-    more; 0 for never, for example for a class in one building."""
+    """Hold votes if this many accounts at one address judge the same problem. Counted within an
+    hour; fewer accounts with one address never get a majority of a problem's votes. 2 or more; 0
+    for never, for example for a class in one building."""
 
     writes_per_hour: Annotated[int, _setting("limits", more=True, ge=1, le=1_000_000)] = 60
     """Number of twins that one person may write in an hour. For people without an account, the

@@ -218,7 +218,7 @@ ROW_FAULTS = (
         "the sentence has %(n)s blanks ('_'); 1 is needed: write one '_' in place of %(text)s"
     ),
     gettext_noop("the sentence has %(n)s blanks ('_'); 1 is needed"),
-    gettext_noop("there are %(n)s options; %(least)s to %(most)s are needed"),
+    gettext_noop("the number of options is %(n)s; it must be %(least)s to %(most)s"),
     gettext_noop("an option is empty"),
     gettext_noop("an option contains the blank ('_')"),
     gettext_noop("two options are equal: %(options)s"),

@@ -129,7 +129,7 @@ def test_a_double_click_answers_one_problem(judging: Any) -> None:
     page.get_by_role("button", name="Start judging").click()
     page.locator(".choice").first.click()
     page.get_by_role("button", name="Send").dblclick()
-    page.get_by_text("Your answer is stored").wait_for()
+    page.get_by_text("Your last answer is stored").wait_for()
     assert len(site.do(ANSWERS)) == 1
     expect(page.locator(".choice :checked")).to_have_count(0)
 
@@ -141,7 +141,7 @@ def test_the_back_button_does_nothing_twice(judging: Any) -> None:
     page.get_by_role("button", name="Start judging").click()
     page.locator(".choice").first.click()
     page.get_by_role("button", name="Send").click()
-    page.get_by_text("Your answer is stored").wait_for()
+    page.get_by_text("Your last answer is stored").wait_for()
     before = site.do(ANSWERS)
     page.go_back()
     sentence = page.locator("main .sentence")
@@ -160,7 +160,7 @@ def test_the_second_of_two_tabs_is_told(judging: Any) -> None:
     other.goto("/judge/")
     page.locator(".choice").first.click()
     page.get_by_role("button", name="Send").click()
-    page.get_by_text("Your answer is stored").wait_for()
+    page.get_by_text("Your last answer is stored").wait_for()
     other.locator(".choice").nth(1).click()
     other.locator("summary", has_text="Add a comment").click()
     other.get_by_label("Comment for").fill("typed in the other tab")

@@ -63,11 +63,11 @@ def test_the_tree_shows_edits_depths_and_verdicts(
     assert "<del>broke</del> <ins>fell down</ins>" in marked
     assert "Depth: declared 3 · lineage 2 · edit 2" in text
     assert "Depth: declared – · lineage 2 · edit 2" in text
-    assert text.count("✗ wrong") == 1
-    assert text.count("✓ right") == 3
+    assert text.count("✗ incorrect") == 1
+    assert text.count("✓ correct") == 3
     assert f'href="/perturb/{found["pot"].ref}/"' in body
     both = _text(visit().get(f"/families/{found['root'].ref}/?model=all"))
-    assert "alpha: ✓ right beta: ✗ wrong" in both
+    assert "alpha: ✓ correct beta: ✗ incorrect" in both
     assert "nosuch" not in both
     assert visit().get(f"/families/{found['root'].ref}/?model=nosuch").status_code == 404
     assert visit().get(f"/families/{found['root'].ref}/?depth=nosuch").status_code == 404
@@ -170,7 +170,7 @@ def test_own_versions_are_marked(
     hers = _text(visit(ann).get(path))
     assert [_text(who.get(path)) for who in others] == before
     assert "yours, not judged yet" in hers
-    assert hers.count("✗ wrong") == before[0].count("✗ wrong") + 1
+    assert hers.count("✗ incorrect") == before[0].count("✗ incorrect") + 1
     assert "1 of your own unjudged sentences is included" in hers
     counts = [
         [tuple(map(int, found)) for found in re.findall(r"(\d+) / (\d+)", page)]

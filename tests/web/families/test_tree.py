@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from winosmith.web.families import trees
 from winosmith.web.families.trees import Tree, load_tree
+from winosmith.web.problems.models import Problem, Version
 
 
 def _names(tree: Any, found: dict[str, Any]) -> dict[str, str | None]:
@@ -64,6 +65,22 @@ def test_own_versions_are_seen_by_their_contributor_alone(
     assert seen[""] == seen["bob"] == seen["eva"] == public
     assert seen["ann"] == public | {"held", "judging", "rejected", "embargoed"}
     assert load_tree(found["root"], ann).versions == 3
+
+
+def test_a_tree_opens_on_lineage_unless_another_depth_is_known_for_more(
+    db: Any, family: Callable[..., Any]
+) -> None:
+    """Declared depths are optional; before a version is public, no depth is known for more."""
+    found = family()
+    assert load_tree(found["root"], None).kind == "lineage"
+    Version.objects.exclude(pk=found["root"].pk).update(declared=1)
+    trees._build_tree.cache_clear()
+    assert load_tree(found["root"], None).kind == "lineage"
+    Version.objects.filter(pk=found["pot"].pk).update(lineage=None, edit=None)
+    trees._build_tree.cache_clear()
+    assert load_tree(found["root"], None).kind == "declared"
+    Problem.objects.filter(twin__problems__version__root=found["root"]).update(state="judging")
+    assert load_tree(found["root"], None).kind == "lineage"
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow])

@@ -246,7 +246,7 @@ def test_a_contested_gold_question_is_settled_once(
     assert "The shelf is meant." in client.get("/moderate/contests/").content.decode()
 
     Judge.objects.create(person=slot.holder)
-    assert client.post(path, {"key": KEY, "upheld": "1", "answer": ""}).status_code == 409
+    assert client.post(path, {"key": KEY, "upheld": "1", "answer": ""}).status_code == 422
     assert client.post(path, {"key": KEY, "upheld": "1", "answer": "True."}).status_code == 302
     question.refresh_from_db()
     assert question.retired

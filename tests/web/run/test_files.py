@@ -52,12 +52,13 @@ def test_nothing_comes_in_before_it_is_confirmed(
     job = _proposed(send, file=BAD)
     assert (job.state, job.came["new"], job.came["refused"]) == ("shown", 2, 4)
     assert job.came["told"] == [
-        "cups.csv:4: the sentence has no blanks ('_'); 1 is needed; "
-        'mark a question with "blank": null',
+        "cups.csv:4: the sentence has no blanks ('_'); 1 is needed",
         "cups.csv:5: the sentence has 2 blanks ('_'); 1 is needed",
         "cups.csv:6: the sentence is empty",
         "cups.csv:7: the problem '5' has no answer, which judging requires",
     ]
+    page = send(f"/admin/jobs/{job.mark}/", method="get").content.decode()
+    assert "The file was read as a spreadsheet, saved as CSV UTF-8." in page
     assert not Problem.objects.exists()
     assert job.file.stat().st_mode & 0o077 == 0
     job = done(job)
@@ -121,7 +122,10 @@ def test_the_same_file_comes_in_once(
     ("file", "told"),
     [
         ("", "empty"),
-        ("one,two\n1,2\n", "cups.csv:1: no known format fits its content<"),
+        (
+            "one,two\n1,2\n",
+            "cups.csv:1: no known format fits its content; a table needs the columns sentence",
+        ),
         ("PAR1\nand the rest", "Only the command line can read Parquet"),
         ("BZh91AY&SY", "the file is compressed; unpack it first"),
         (
@@ -263,7 +267,9 @@ def test_a_problem_with_nul_is_left_out(db: Any, send: Callable[..., Any], as_: 
 def test_a_dropped_file_is_gone(db: Any, send: Callable[..., Any]) -> None:
     """Whoever drops it is told so; confirmed afterwards, it is refused."""
     job = _proposed(send, file=CUPS)
-    assert "to be confirmed" in send("/admin/jobs/", method="get").content.decode()
+    jobs = send("/admin/jobs/", method="get").content.decode()
+    assert "to be confirmed" in jobs
+    assert 'Finished jobs of admins are in the <a href="/admin/log/">' in jobs
     path = f"/admin/jobs/{job.mark}/confirm/"
     with TestCase.captureOnCommitCallbacks(execute=True):
         assert send(path, do="drop").status_code == 302

@@ -141,7 +141,7 @@ def test_others_write_while_results_are_found(
     work_off()
     found = Round.objects.get().figures
     assert (within, found["answers"] > 0) == ([False], True)
-    assert "answers requested" in send(path, method="get").content.decode()
+    assert "questions shown" in send(path, method="get").content.decode()
     Job.objects.filter(kind="test-close").update(state="running")
     assert "are being computed" in send(path, method="get").content.decode()
     work_off()

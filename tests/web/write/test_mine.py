@@ -95,6 +95,14 @@ def test_held_twins_say_why(opened: Any) -> None:
     assert "words on this site&#x27;s list: garden" in page
 
 
+def test_a_half_that_waits_for_the_other_is_marked(opened: Any) -> None:
+    """It is valid but not public, which the list of one's own sentences says."""
+    send(opened)
+    assert "waiting for the other half" not in _page(opened[0])
+    Problem.objects.filter(sentence=FORM["sentence_1"]).update(state=State.VALID, waits=True)
+    assert _page(opened[0]).count("waiting for the other half") == 1
+
+
 def test_my_twins_come_in_pages(opened: Any) -> None:
     """Twenty twins stand on a page; the rest follow, and no attention question is among them."""
     client, one, _address = opened

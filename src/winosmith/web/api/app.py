@@ -68,7 +68,8 @@ resolver = URLResolver(RegexPattern(r"^"), api.urls[0])
 
 ROOT = "/api/v1"
 
-ABOUT = """Read the site's data from a program. To write, perturb, judge or moderate, use the pages.
+ABOUT = """Read the data of [this site](/) from a program. To write, perturb, judge or moderate, use
+the pages.
 
 Public data needs no token. To read data that only you can see, create a [token](/tokens/) on the
 site and send it with each request: `Authorization: Bearer ws_…`. Errors are problem details

@@ -272,8 +272,8 @@ def _make_verdict(name: str, stand: Any, right: bool | None, tie: bool, **_rest:
 
 
 _RESULTS: Mapping[Any, tuple[str, str, Text]] = {
-    "right": ("right", "✓", _("right")),
-    "wrong": ("wrong", "✗", _("wrong")),
+    "right": ("right", "✓", _("correct")),
+    "wrong": ("wrong", "✗", _("incorrect")),
     "tie": ("stuck", "=", _("undecided")),
     Status.WAITING: ("waiting", "…", _("waits for the model")),
     Status.LATE: ("stuck", "!", _("the model timed out")),

@@ -75,11 +75,11 @@ class Tree:
 
     @cached_property
     def kind(self) -> DepthKind:
-        """Kind of depth that most public versions have; if tied, the first of `DEPTHS`."""
+        """Kind of depth that most public versions have; if tied, lineage, then edit."""
         counts = {
             kind: int((of[1:][self.public[1:]] >= 0).sum()) for kind, of in self.depths.items()
         }
-        return max(DEPTHS, key=lambda kind: counts[kind])
+        return max(("lineage", "edit", "declared"), key=lambda kind: counts[kind])
 
     @cached_property
     def children(self) -> list[list[int]]:

@@ -34,6 +34,9 @@ SECRET_COLUMNS = frozenset({"password", "salt", "entry", "digest", "key", "who",
 LONG_TYPES = ("TextField", "JSONField")
 """Field types that lists omit."""
 
+TITLES = {"gold": _("gold questions"), "seen": _("problems seen")}
+"""Titles of tables whose name has no regular plural, by the name of the model."""
+
 UNSHOWN_MODELS = (Group, Session)
 """Models without pages: groups are not used, and the URL of a session would contain its key."""
 
@@ -129,12 +132,15 @@ def _redirect_to_login(request: HttpRequest, extra_context: Any = None) -> HttpR
 def _register_models() -> None:
     admin.site.login = _redirect_to_login
     admin.site.enable_nav_sidebar = False
+    admin.site.index_title = _("Tables")
     if admin.site.is_registered(Group):
         admin.site.unregister(Group)
     for app in SHOWN_APPS:
         for model in apps.get_app_config(app).get_models():
             # Django's admin has no pages for models with composite keys.
             hidden = len(model._meta.pk_fields) > 1 or model in UNSHOWN_MODELS
+            if model._meta.model_name in TITLES:
+                model._meta.verbose_name_plural = TITLES[model._meta.model_name]
             if not hidden and not admin.site.is_registered(model):
                 admin.site.register(model, DocumentAdmin if model is Document else ReadOnlyAdmin)
 

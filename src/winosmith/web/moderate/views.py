@@ -266,7 +266,8 @@ def _render_contests(
         "number": number,
         "words": words,
     }
-    return render(request, "moderate/contests.html", context, status=409 if error else 200)
+    refused = 409 if 1 <= len(words.strip()) <= MAX_REASON else 422
+    return render(request, "moderate/contests.html", context, status=refused if error else 200)
 
 
 SIZE = 50
@@ -329,7 +330,6 @@ def list_people(request: HttpRequest) -> HttpResponse:
         "text": text,
         "only": only,
         "kinds": [(name, label) for name, (label, _condition) in members.ONLY.items()],
-        "mistaken": _make_false_hold_note(),
     }
     return render(request, "moderate/people.html", context)
 
@@ -457,7 +457,7 @@ def _get_change_label(kind: Appointment.Kind) -> str:
         "no-moderator": _("Remove the moderator role"),
         "exclude": _("Exclude their votes"),
         "include": _("Count their votes again"),
-        "pause": _("Put on hold as a judge"),
+        "pause": _("Put their votes on hold and stop their judging"),
         "resume": _("Approve their votes"),
         "discard": _("Discard their votes"),
     }[kind.value]

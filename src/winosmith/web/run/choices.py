@@ -57,7 +57,10 @@ def _build_field(name: str, schema: Mapping[str, Any]) -> forms.Field:
     if schema["type"] == "boolean":
         return forms.BooleanField(required=False, **words)
     if schema["type"] == "integer":
-        return forms.IntegerField(min_value=schema["minimum"], max_value=schema["maximum"], **words)
+        least, most = schema["minimum"], schema["maximum"]
+        error = _("Enter a number from %(least)d to %(most)d.") % {"least": least, "most": most}
+        words["error_messages"] = {"min_value": error, "max_value": error}
+        return forms.IntegerField(min_value=least, max_value=most, **words)
     if schema["type"] == "array":
         words["help_text"] = words["help_text"] or _("One per line.")
         return LinesField(required=False, widget=forms.Textarea(attrs={"rows": 4}), **words)

@@ -165,7 +165,7 @@ def draw_plots(statistics: Statistics) -> list[dict[str, Any]]:
             "decided",
             _("Outcome of problems"),
             _("Decided problems: valid (solid) and rejected (pale)."),
-            {_("valid"): statistics.valid, _("not valid"): statistics.rejected},
+            {_("valid"): statistics.valid, _("rejected"): statistics.rejected},
         ),
         draw(
             "backlog",

@@ -104,7 +104,7 @@ class FileForm(forms.Form):
         if typed.get("file"):
             typed["sent"] = ""  # the file was selected after the upload
         elif not self.errors and not typed["sent"]:
-            self.add_error("file", forms.Field.default_error_messages["required"])
+            self.add_error("file", _("Choose a file."))
         return typed
 
     def propose_job(self, person: Person, **values: str) -> Job:
@@ -149,7 +149,7 @@ class ImportForm(DataForm):
     kind = IMPORT
     asks = ("as_", "format", "new_ids", "embargo", "source")
     as_ = forms.ChoiceField(
-        label=gettext_lazy("What to do with the problems"),
+        label=gettext_lazy("Purpose of the problems"),
         choices=PURPOSES,
         initial="judging",
         widget=forms.RadioSelect,
@@ -238,7 +238,8 @@ def read_file(
         location = name if error.line is None else f"{name}:{error.line}"
         raise InputError(f"{location}: {_remove_option_advice(error.reason)}") from None
     found = [(n, e) for n, e in zip(contents.lines, contents.items, strict=True)]
-    bad = [(entry.line, entry.reason or "") for entry in contents.bad]
+    # A site has no questions without a blank, so advice on them is omitted.
+    bad = [(e.line, (e.reason or "").partition("; mark a question")[0]) for e in contents.bad]
     bad += [(line, CLAIM) for line, e in found if not isinstance(e, Problem)]
     problems = [(line, e) for line, e in found if isinstance(e, Problem)]
     bad += [(line, NUL) for line, e in problems if contains_nul(e)]
@@ -261,7 +262,10 @@ def _remove_option_advice(reason: str) -> str:
     for advice in ("; name its encoding with", "; name it with `encoding="):
         if advice in reason:
             return f"{reason.partition(advice)[0]}; save it as CSV UTF-8"
-    return reason.partition("; name one with")[0].partition("; as questions")[0]
+    shown = reason.partition("; name one with")[0].partition("; as questions")[0]
+    if not shown.startswith("no known format fits"):
+        return shown
+    return f"{shown}; a table needs the columns sentence, option1, option2 and answer"
 
 
 def _is_parquet(path: Path) -> bool:

@@ -63,8 +63,8 @@ class StudyForm(forms.ModelForm):
             "currency": gettext_lazy("Currency"),
             "least_wage": gettext_lazy("Minimum hourly pay"),
             "code": gettext_lazy("Completion code"),
-            "short_code": gettext_lazy("Code if no work is left"),
-            "short_reward": gettext_lazy("Pay for that code"),
+            "short_code": gettext_lazy("Code for incomplete work"),
+            "short_reward": gettext_lazy("Pay for incomplete work"),
             "market_study": gettext_lazy("The market’s study id"),
             "trust": gettext_lazy("Votes count immediately"),
         }
@@ -78,7 +78,7 @@ class StudyForm(forms.ModelForm):
             "code": gettext_lazy(
                 "The market’s code. If there is none, each worker gets an individual code."
             ),
-            "short_code": gettext_lazy("For people who could not do all of the work."),
+            "short_code": gettext_lazy("For people who found too little work left."),
             "market_study": gettext_lazy("If you enter it, links must contain it."),
             "trust": gettext_lazy(
                 "If off, votes count once the market has approved the submission."

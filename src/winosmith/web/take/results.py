@@ -243,7 +243,7 @@ def _list_test_facts(test: Mapping[str, Any]) -> list[tuple[str, str]]:
         (_("intended answers"), f"{to_percent(share['value'])} ({share['right']} / {share['n']})"),
         (_("95 % interval"), _format_interval(share["interval"], 100, 1)),
         (_("chance"), to_percent(chance["share"])),
-        (_("the item’s most frequent answer"), to_percent(test["same"])),
+        (_("the question’s most frequent answer"), to_percent(test["same"])),
         (_("answers “X”"), str(test["ambiguous"])),
         (_("Fleiss’ kappa"), _format_agreement(test["kappa"])),
         (_("Krippendorff’s alpha"), _format_agreement(test["alpha"])),

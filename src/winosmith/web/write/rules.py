@@ -488,8 +488,10 @@ def _check_options(typed: TwinInput, usable: bool) -> Check:
     verdict: Verdict = "pass" if usable and not long else "fail" if all(typed.options) else "todo"
     if long:
         advice = _("An option has at most %d characters.") % checks.LONGEST_OPTION
+    elif any(BLANK in option for option in typed.options):
+        advice = _("An option can’t contain a blank.")
     elif all(typed.options):
-        advice = _("The options must differ, and neither may contain a blank.")
+        advice = _("The options must differ.")
     else:
         advice = _("Enter both options: the two people or things that could fill the blank.")
     field = "option_1" if not typed.options[0] else "option_2"
@@ -621,7 +623,7 @@ def _check_edit(data: _CheckedInput) -> Check:
     distance = text.edit_distance(first, second)
     longer = max(len(first), len(second))
     if first and second and not data.is_unreadable("edit distance"):
-        figure = _("%(distance)d of %(longer)d") % {"distance": distance, "longer": longer}
+        figure = _("%(distance)d of %(longer)d tokens") % {"distance": distance, "longer": longer}
     advice = _("The halves are the same; change the words that decide the answer.")
     verdict = _joint_verdict(data, "edit distance")
     return Check("edit distance", verdict, _("The halves differ"), figure, advice, "sentence_2")
