@@ -253,6 +253,7 @@ VISITS: tuple[Visit, ...] = (
     V("owner", "perturb:build", ("public-a",), form={"key": _key(19), "do": "check", **BENT}),
     V("owner", "perturb:made", ("{version}",)),
     V("moderator", "perturb:made", ("{version}",)),
+    V("moderator", "moderate:problem", ("{version}",)),
     V("owner", "perturb:revise", ("{version}",)),
     V("visitor", "/nothing/is/here", status=404),
     V("visitor", "/problems/", query="&".join(f"a{n}=" for n in range(501)), status=400),
@@ -314,8 +315,10 @@ UNUSED = {"409.html": "for areas that have no page of their own for it"}
 def staged() -> dict[str, str]:
     """Make the small site of `world`, and what pages need beside it; return what is named."""
     from django.conf import settings
+    from django.utils import timezone
 
     from winosmith.web.jobs import BATCH, create_job
+    from winosmith.web.judge.models import Slot
     from winosmith.web.moderate import batches, people
     from winosmith.web.moderate.models import Batch
     from winosmith.web.people.accounts import create_reset_link
@@ -327,6 +330,10 @@ def staged() -> dict[str, str]:
     twin = world.problems["rejected"].twin
     twin.topic = twin.anchor = LONG[:60]
     twin.save()
+    Slot.objects.create(
+        problem=world.problems["rejected"], twin=twin, n=1, place=0, open=False, holder=judge,
+        choice=1, local_choice=0, ambiguous=True, comment=LONG, answered_at=timezone.now(),
+    )  # fmt: skip
     Problem.objects.filter(ref="held-a").update(hints=[f"looks like {LONG}"])
     for state in ("waiting", "stopped", "failed"):
         job = create_job(
