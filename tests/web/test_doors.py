@@ -237,6 +237,11 @@ def test_all_that_opens_an_account_ends_together(
     assert "2 API tokens" in after
     assert [caller.get("me").status_code for caller in (one, two, other)] == [401, 401, 200]
     assert there.get("/people/").status_code == 302
+    assert browser.get("/people/").status_code == (302 if way == "everywhere" else 200)
+    login = {"name": "ann", "password": "twins-and-cups"}
+    assert visit().post("/people/login/", login).status_code == (
+        302 if way == "everywhere" else 422
+    )
     assert visit().get(link).status_code == 410
     assert visit().get(bobs).status_code == 200
 
@@ -280,6 +285,7 @@ def test_each_link_that_opens_nothing_says_why(db: Any, visit: Any, person: Any)
             answer = browser.get(path)
             assert answer.status_code in (404, 410)
             assert words in answer.content.decode(), path
+        assert visit().post(path, {**NEW, "name": "bob"}).status_code in (404, 410), path
     assert visit().get(newest).status_code == 200
 
 
