@@ -8,20 +8,19 @@ import re
 import shutil
 from collections.abc import Callable
 from html import unescape
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 
 from tests.web.rounds.making import fill
 from tests.web.working import work_off
-from winosmith.options import Method
 from winosmith.web.jobs import Job
 from winosmith.web.people.models import Person
 from winosmith.web.people.privacy import erase
 from winosmith.web.problems.models import Event, Problem, Twin
 from winosmith.web.rounds import running
 from winosmith.web.rounds.models import Place, Round
-from winosmith.web.rounds.results import erase_remaining_texts, get_stage_label
+from winosmith.web.rounds.results import erase_remaining_texts
 from winosmith.web.rounds.running import publish_round
 
 
@@ -138,11 +137,6 @@ def test_a_round_whose_vectors_see_nothing_says_so(db: Any, stored: Any, visit: 
     assert f"{start} {verdict}" in page
     assert page.index(start) < page.index("problems kept of")
     assert "of the kept problems are predicted by a linear model" not in page
-
-
-def test_each_filter_of_a_recipe_has_words(db: Any) -> None:
-    """The funnel names whatever filter a recipe can choose in the reader's language."""
-    assert all(get_stage_label(method).startswith("filter (") for method in get_args(Method))
 
 
 def test_no_accuracy_is_told_of_what_a_solver_was_taught(db: Any, visit: Any) -> None:
