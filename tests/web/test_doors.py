@@ -142,6 +142,7 @@ def test_digests_are_of_what_their_owners_hold(world: Any) -> None:
         *Study.objects.values_list("digest", flat=True),
     }
     assert {sha256(text.encode()).hexdigest() for text in _live(world).values()} <= kept
+    assert len(world.refs["token"]) == 32
 
 
 def _tried(**how: Any) -> dict[str, tuple[int, int]]:
