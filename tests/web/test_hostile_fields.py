@@ -388,7 +388,7 @@ def _texts(answer: Any) -> list[str]:
     assert answer["X-Content-Type-Options"] == "nosniff"
     assert not any("evil" in value or "ran=1" in value for value in answer.headers.values())
     if answer["Content-Type"].startswith("text/csv"):
-        return _cells(b"".join(answer.streaming_content).decode())
+        return _cells(answer.getvalue().decode())
     if answer["Content-Type"] == "application/json":
         return list(_strings(json.loads(answer.content)))
     page = Page(answer.content.decode())
@@ -439,7 +439,7 @@ def test_a_name_does_nothing(world: Any) -> None:
             page = Page(w.browser_of(world, "named").get(path).content.decode())
             assert page.faults == []
             assert person.name in page.text
-        lines = b"".join(w.browser_of(world, "named").get("/moderate/log.csv").streaming_content)
+        lines = w.browser_of(world, "named").get("/moderate/log.csv").getvalue()
         assert person.name in _cells(lines.decode())
 
 
@@ -528,7 +528,7 @@ def test_files_of_all_formats_hold_the_texts(world: Any, tmp_path: Path) -> None
         answer = w.browser_of(world, "visitor").get(
             f"/download/{name}", {"q": "teapot", "fitting": "1"}
         )
-        (tmp_path / name).write_bytes(b"".join(answer.streaming_content))
+        (tmp_path / name).write_bytes(answer.getvalue())
         found = formats.read(tmp_path / name)
         read = {(one.sentence, frozenset(one.options), one.options[one.answer]) for one in found}
         assert read == kept, name
@@ -539,7 +539,7 @@ def test_files_of_votes_hold_no_formula(world: Any) -> None:
     """The judges' answers leave as numbers, ids and pseudonyms: no text of theirs is in them."""
     comments(world)
     for path in ("/download/votes.csv", "/download/votes.jsonl"):
-        body = b"".join(w.browser_of(world, "visitor").get(path).streaming_content).decode()
+        body = w.browser_of(world, "visitor").get(path).getvalue().decode()
         assert len(body.splitlines()) >= len(TEXTS) // 2
         assert [text for text in TEXTS if len(text) > 8 and text in body] == []
         if path.endswith(".csv"):

@@ -281,8 +281,7 @@ def ask(
 
     def asked() -> Any:
         response = getattr(browser_of(world, role), method)(url, form)
-        if response.streaming:
-            b"".join(response.streaming_content)
+        response.getvalue()
         return response
 
     with taken_back():

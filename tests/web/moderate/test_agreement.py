@@ -154,7 +154,7 @@ def test_names_stay_off_the_page_and_the_file(
         assert page.faults == []
         assert not any(name in text for name in names)
         assert f"{pseudonym(judges[0])} {pseudonym(judges[1])}1.00 (" in page.text
-    body = b"".join(client.get("/moderate/agreement.csv").streaming_content).decode("utf-8-sig")
+    body = client.get("/moderate/agreement.csv").getvalue().decode("utf-8-sig")
     rows = list(csv.DictReader(io.StringIO(body)))
     assert len(rows) == 10
     first = rows[0]

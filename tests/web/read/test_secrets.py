@@ -55,7 +55,7 @@ def _answers(client: Any, author: str) -> dict[str, tuple[Any, ...]]:
 
 def _answer(client: Any, path: str) -> tuple[Any, ...]:
     answer = client.get(path)
-    body = b"".join(answer.streaming_content) if answer.streaming else answer.content
+    body = answer.getvalue()
     body = re.sub(rb'name="csrfmiddlewaretoken" value="\w+"', b"", body)
     return answer.status_code, body, answer.get("ETag"), answer.get("X-Data-Digest")
 

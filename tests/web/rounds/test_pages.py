@@ -25,8 +25,7 @@ from winosmith.web.rounds.running import publish_round
 
 
 def _text(answer: Any) -> str:
-    parts = answer.streaming_content if answer.streaming else [answer.content]
-    return b"".join(parts).decode()
+    return str(answer.getvalue().decode())
 
 
 def _files(browser: Any, name: str = "one") -> dict[str, list[dict[str, Any]]]:
