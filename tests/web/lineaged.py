@@ -5,23 +5,16 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+from tests.web.making import single
+
 _numbers = itertools.count(1)
 
 
 def root(by: Any = None, *, state: str = "valid", word: str = "cup", **fields: Any) -> Any:
     """Make an original: a half whose twin has no other half."""
-    from winosmith.web.problems.models import Problem, State, Twin
-
-    n = next(_numbers)
-    return Problem.objects.create(
-        ref=f"root{n:06}",
-        twin=Twin.objects.create(ref=f"of-root{n:06}", contributor=by),
-        sentence=f"The {word} did not fit on the shelf because the _ was too big.",
-        options=[word, "shelf"],
-        answer=0,
-        state=State(state),
-        **fields,
-    )
+    text = f"The {word} did not fit on the shelf because the _ was too big."
+    ref = f"root{next(_numbers):06}"
+    return single(ref, text, by=by, state=state, options=[word, "shelf"], **fields)
 
 
 def child(

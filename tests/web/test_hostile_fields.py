@@ -26,6 +26,7 @@ from django.utils import timezone
 
 from tests.web import world as w
 from tests.web.hostile import TEXTS, Page
+from tests.web.making import single
 from winosmith import formats
 from winosmith.outputs import unguard_cell
 from winosmith.topics import Topic
@@ -73,13 +74,10 @@ def world(stood: Any) -> Iterator[Any]:
 
 def _singles(world: Any, state: str) -> list[Any]:
     """Make a problem of the owner's for each text."""
-    made = []
+    made, owner = [], world.people["owner"]
     for n, _text in enumerate(TEXTS):
-        twin = Twin.objects.create(ref=f"single-{n}", contributor=world.people["owner"])
-        problem = Problem.objects.create(
-            ref=f"single-{n}-a", twin=twin, options=["cup", "jug"], answer=0, state=State(state),
-            sentence=f"The cup number {n} hit the jug, and the _ broke.",
-        )  # fmt: skip
+        sentence = f"The cup number {n} hit the jug, and the _ broke."
+        problem = single(f"single-{n}-a", sentence, by=owner, state=State(state))
         if state == "judging":
             open_slots(problem)
         made.append(problem)

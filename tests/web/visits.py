@@ -12,6 +12,7 @@ from typing import Any
 
 from tests.web import world as w
 from tests.web.api import visits as api
+from tests.web.making import single
 from tests.web.market import visits as market
 from tests.web.rounds import visits as rounds
 from tests.web.run import visits as run
@@ -360,18 +361,14 @@ def _agreeing(people: list[Any]) -> None:
     from django.utils import timezone
 
     from winosmith.web.judge.models import Slot
-    from winosmith.web.problems.models import Problem, State, Twin
 
     now = timezone.now()
     for at in range(40):
-        twin = Twin.objects.create(ref=f"alike-{at}")
-        problem = Problem.objects.create(
-            ref=f"alike-{at}", twin=twin, sentence=f"The cup {at} hit the jug and the _ broke.",
-            options=["cup", "jug"], answer=at % 2, state=State.REJECTED,
-        )  # fmt: skip
+        text = f"The cup {at} hit the jug and the _ broke."
+        problem = single(f"alike-{at}", text, answer=at % 2, state="rejected")
         Slot.objects.bulk_create(
             Slot(
-                problem=problem, twin=twin, n=n, place=0, holder=person, open=False,
+                problem=problem, twin=problem.twin, n=n, place=0, holder=person, open=False,
                 choice=int(at % 2 == (at % 5 < 3 if n < 2 else at % 9 == n)), answered_at=now,
                 provisional=n == 4 and at < 3,
             )

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.web.making import single
 from winosmith.web.families import views
 from winosmith.web.families.measuring import measure_if_changed
 from winosmith.web.judge.models import has_seen
@@ -171,9 +172,6 @@ def test_reading_a_half_here_is_noted(db: Any, visit: Any, person: Any, family: 
     """Who sees a half whose other half is still being judged won't be asked about that one."""
     bob, eve = person("bob"), person("eve")
     root = family()["root"]
-    waiting = Problem.objects.create(
-        ref="otherhalf", twin=root.twin, sentence="The _ is new .", options=["a", "b"], answer=0,
-        state="judging",
-    )  # fmt: skip
+    waiting = single("otherhalf", twin=root.twin, state="judging")
     visit(bob).get(f"/families/{root.ref}/")
     assert [has_seen(who, waiting) for who in (bob, eve)] == [True, False]

@@ -12,12 +12,13 @@ from typing import Any
 
 import pytest
 
+from tests.web.making import single
 from tests.web.rounds.making import fill
 from tests.web.working import work_off
 from winosmith.web.jobs import Job
 from winosmith.web.people.models import Person
 from winosmith.web.people.privacy import erase
-from winosmith.web.problems.models import Event, Problem, Twin
+from winosmith.web.problems.models import Event, Problem
 from winosmith.web.rounds import running
 from winosmith.web.rounds.models import Place, Round
 from winosmith.web.rounds.results import erase_remaining_texts
@@ -144,10 +145,7 @@ def test_no_accuracy_is_told_of_what_a_solver_was_taught(db: Any, visit: Any) ->
 
     admin = Person.objects.create_user("root")
     for half in "ba":
-        problem = Problem.objects.create(
-            ref=f"public-{half}", twin=Twin.objects.create(ref=half), state="valid",
-            sentence="The cup hit the jug, and the _ broke.", options=["cup", "jug"], answer=0,
-        )  # fmt: skip
+        problem = single(f"public-{half}")
     visits.staged({"admin": admin}, {"public": problem})
     page = _plain(_text(visit().get("/rounds/round/published/")))
     assert "may have seen 4 of these 6 problems in training." in page
