@@ -22,15 +22,14 @@ from django.conf import settings
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.http import QueryDict
 from django.test import override_settings
-from django.utils import timezone
 
 from tests.web import world as w
 from tests.web.hostile import TEXTS, Page
-from tests.web.making import single
+from tests.web.making import single, vote
 from winosmith import formats
 from winosmith.outputs import unguard_cell
 from winosmith.topics import Topic
-from winosmith.web.judge.models import Contest, Slot
+from winosmith.web.judge.models import Contest
 from winosmith.web.judge.trust import add_gold
 from winosmith.web.judge.turns import get_current_slot
 from winosmith.web.judge.votes import open_slots
@@ -212,11 +211,7 @@ def _golds(world: Any) -> list[Any]:
     made, judge = _singles(world, "held"), world.people["judge"]
     for problem, text in zip(made, TEXTS, strict=True):
         add_gold(problem, text)
-        Slot.objects.create(
-            problem=problem, twin=problem.twin, contributor=problem.twin.contributor, gold=True,
-            n=judge.pk, place=0, open=False, holder=judge, taken_at=timezone.now(), choice=1,
-            answered_at=timezone.now(), right=False, ref=f"asked-{problem.pk}",
-        )  # fmt: skip
+        vote(judge, problem, 1, judge.pk, gold=True, right=False, ref=f"asked-{problem.pk}")
     return made
 
 

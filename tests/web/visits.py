@@ -12,7 +12,7 @@ from typing import Any
 
 from tests.web import world as w
 from tests.web.api import visits as api
-from tests.web.making import single
+from tests.web.making import single, vote
 from tests.web.market import visits as market
 from tests.web.rounds import visits as rounds
 from tests.web.run import visits as run
@@ -316,10 +316,8 @@ UNUSED = {"409.html": "for areas that have no page of their own for it"}
 def staged() -> dict[str, str]:
     """Make the small site of `world`, and what pages need beside it; return what is named."""
     from django.conf import settings
-    from django.utils import timezone
 
     from winosmith.web.jobs import BATCH, create_job
-    from winosmith.web.judge.models import Slot
     from winosmith.web.moderate import batches, people
     from winosmith.web.moderate.models import Batch
     from winosmith.web.people.accounts import create_reset_link
@@ -331,10 +329,7 @@ def staged() -> dict[str, str]:
     twin = world.problems["rejected"].twin
     twin.topic = twin.anchor = LONG[:60]
     twin.save()
-    Slot.objects.create(
-        problem=world.problems["rejected"], twin=twin, n=1, place=0, open=False, holder=judge,
-        choice=1, local_choice=0, ambiguous=True, comment=LONG, answered_at=timezone.now(),
-    )  # fmt: skip
+    vote(judge, world.problems["rejected"], 1, local_choice=0, ambiguous=True, comment=LONG)
     Problem.objects.filter(ref="held-a").update(hints=[f"looks like {LONG}"])
     for state in ("waiting", "stopped", "failed"):
         job = create_job(

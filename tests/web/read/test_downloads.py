@@ -17,12 +17,12 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from tests.web.making import vote
 from winosmith import Dataset, formats
 from winosmith.errors import InputError
 from winosmith.practice import read_handwritten
 from winosmith.validate import read_votes
 from winosmith.web._export import export
-from winosmith.web.judge.models import Slot
 from winosmith.web.people.models import pseudonym
 from winosmith.web.problems import records
 from winosmith.web.problems.models import Problem, State, Twin
@@ -210,28 +210,14 @@ def test_votes_are_a_file_of_their_own(
     """The judges' answers to public problems come out as `winosmith.validate` reads them."""
     bob = person("bob", is_judge=True)
     public, hidden = twin(state=("valid", "judging"))
-    now = public.created
-    for n, problem in enumerate((public, hidden)):
-        Slot.objects.create(
-            problem=problem,
-            n=1,
-            place=n,
-            twin=problem.twin,
-            holder=bob,
-            open=False,
-            choice=0,
-            ambiguous=True,
-            answered_at=now,
-            local_choice=1,
-            shown=[1, 0],
-            seconds=2.5,
-        )
+    for problem in (public, hidden):
+        vote(bob, problem, ambiguous=True, local_choice=1, shown=[1, 0], seconds=2.5)
     for name in ("votes.csv", "votes.jsonl"):
         (tmp_path / name).write_bytes(visit().get(f"/download/{name}").getvalue())
         votes = read_votes(tmp_path / name)
-        assert {vote.problem_id for vote in votes} == {public.ref}
-        assert [(vote.purpose, vote.choice) for vote in votes] == [("local", 1), ("validate", 0)]
-        assert {vote.participant for vote in votes} == {pseudonym(bob)}
+        assert {one.problem_id for one in votes} == {public.ref}
+        assert [(one.purpose, one.choice) for one in votes] == [("local", 1), ("validate", 0)]
+        assert {one.participant for one in votes} == {pseudonym(bob)}
         assert votes[1].ambiguous
 
 

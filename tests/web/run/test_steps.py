@@ -11,13 +11,13 @@ import pytest
 from django.conf import settings
 from django.test import override_settings
 
-from tests.web.making import single
+from tests.web.making import single, vote
 from tests.web.run.visits import choices
 from winosmith.testing import make_twins
 from winosmith.web._import import import_problems
 from winosmith.web.hosting import get_first_admin_path
 from winosmith.web.jobs import Job, create_job
-from winosmith.web.judge.models import Slot, Verdict
+from winosmith.web.judge.models import Verdict
 from winosmith.web.judge.trust import add_gold
 from winosmith.web.problems.models import Event, Twin
 from winosmith.web.run.choices import SettingsForm, change_settings
@@ -148,12 +148,8 @@ def test_votes_agreement_and_people_are_counted(db: Any, person: Callable[..., A
     people = [person(name) for name in ("ann", "bob")]
     problem = _made(1, 20, (25, "valid"))
     for n, who in enumerate(people):
-        Slot.objects.create(
-            problem=problem, n=n, place=0, twin=problem.twin, open=False, holder=who, choice=0,
-            answered_at=datetime(2026, 3, 24, 9 + n, tzinfo=UTC),
-        )  # fmt: skip
-    Slot.objects.create(problem=problem, n=9, place=0, twin=problem.twin, open=False, gold=True,
-                        answered_at=datetime(2026, 3, 24, tzinfo=UTC))  # fmt: skip
+        vote(who, problem, n=n, answered_at=datetime(2026, 3, 24, 9 + n, tzinfo=UTC))
+    vote(None, problem, n=9, gold=True, answered_at=datetime(2026, 3, 24, tzinfo=UTC))
     Verdict.objects.create(problem=problem, counts="2,1", valid=True,
                            at=datetime(2026, 3, 25, tzinfo=UTC))  # fmt: skip
     Twin.objects.create(ref="w", contributor=people[0], created=datetime(2026, 3, 24, tzinfo=UTC))
