@@ -10,7 +10,7 @@ from tests.conftest import axe_faults
 CUT = "^(Failed to load resource|htmx:(afterRequest|sendError|sendAbort))"
 """How the browser and htmx tell of a request that did not come through."""
 
-DESK, PHONE = 1200, 320
+PHONE = 320
 """Pixels."""
 
 DARK = ("color-contrast",)
