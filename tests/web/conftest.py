@@ -258,6 +258,12 @@ def person() -> Callable[..., Any]:
 
 
 @pytest.fixture
+def adam(person: Callable[..., Any]) -> Any:
+    """Return an admin."""
+    return person("adam", is_superuser=True)
+
+
+@pytest.fixture
 def contributor(person: Callable[..., Any]) -> Callable[..., Any]:
     """Return a maker of people who have agreed to the texts that hold now."""
     from winosmith.web.people.privacy import agree

@@ -28,16 +28,19 @@ def made_version(
     options: Sequence[str] = ("cup", "jug"),
     answer: int = 0,
     declared: int | None = None,
+    extra: dict[str, Any] | None = None,
     **fields: Any,
 ) -> Any:
     """Make a version of a parent; without one, a root."""
     from winosmith.lineage import make_child
     from winosmith.records import problem_record
-    from winosmith.web.problems.models import Problem, Twin, Version
+    from winosmith.web._lock import writing
+    from winosmith.web.problems.family import add_to_family, lock_family_root
+    from winosmith.web.problems.models import Problem, Twin
     from winosmith.web.problems.records import as_problem
 
     ref = f"v{next(_NUMBERS):06}"
-    record: dict[str, Any] = {"single": True}
+    record: dict[str, Any] = {"single": True} | ({"extra": extra} if extra else {})
     if parent is not None:
         child = make_child(
             as_problem(parent), sentence, tuple(options), answer, source="person",
@@ -49,29 +52,9 @@ def made_version(
         ref=ref, twin=twin, sentence=sentence, options=list(options), answer=answer,
         state=state, record=record, **fields,
     )  # fmt: skip
-    root = parent.version.root if parent else made
-    lineage, edit = _depths(parent, made)
-    Version.objects.create(
-        problem=made, root=root, parent=parent, digest=ref, declared=declared,
-        step=parent.version.step + 1 if parent else 0, lineage=lineage, edit=edit,
-    )  # fmt: skip
+    with writing():
+        add_to_family(made, parent) if parent is not None else lock_family_root(made)
     return made
-
-
-def _depths(parent: Any, made: Any) -> tuple[int, int]:
-    """Return the lineage and edit depths, from `winosmith.lineage` over the whole path."""
-    from winosmith import Dataset
-    from winosmith.lineage import depths
-    from winosmith.web.problems.records import as_problem
-
-    path = [made]
-    while parent is not None:
-        path.append(parent)
-        parent = parent.version.parent
-    found = depths(Dataset(map(as_problem, path)))[0]
-    assert found.lineage is not None
-    assert found.edit is not None
-    return found.lineage, found.edit
 
 
 def said(model: Any, problem: Any, right: bool | None = True, **fields: Any) -> Any:

@@ -10,7 +10,7 @@ from tests.conftest import axe_faults
 CUT = "^(Failed to load resource|htmx:(afterRequest|sendError|sendAbort))"
 """How the browser and htmx tell of a request that did not come through."""
 
-DESK, PHONE = 1200, 320
+PHONE = 320
 """Pixels."""
 
 DARK = ("color-contrast",)
@@ -45,6 +45,12 @@ def heard(page: Any, said: list[str], but: str = "^$") -> list[str]:
     return said
 
 
+def enter(context: Any, session: tuple[str, str, str]) -> None:
+    """Log in: add the cookie of `Served.session` to a context of playwright."""
+    name, key, url = session
+    context.add_cookies([{"name": name, "value": key, "url": url}])
+
+
 class Windows:
     """Windows of a browser, and what their pages complain of (`heard`)."""
 
@@ -54,11 +60,10 @@ class Windows:
         self.contexts: list[Any] = []
 
     def open(self, session: tuple[str, str, str] | None = None, **settings: Any) -> Any:
-        """Open a window in a context of its own; `session` is a cookie, and its address."""
+        """Open a window in a context of its own, logged in if a session is given (`enter`)."""
         context = self.browser.new_context(**settings)
         if session:
-            name, key, url = session
-            context.add_cookies([{"name": name, "value": key, "url": url}])
+            enter(context, session)
         self.contexts.append(context)
         return self.another(context)
 

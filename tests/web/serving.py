@@ -74,6 +74,16 @@ with writing():
 """
 
 
+_SESSION = """
+from django.conf import settings
+from tests.web.world import session_of
+from winosmith.web._lock import writing
+from winosmith.web.people.models import Person
+with writing():
+    result = [settings.SESSION_COOKIE_NAME, session_of(Person.objects.get(name={name!r}))]
+"""
+
+
 @dataclass
 class Answer:
     """What the server answered."""
@@ -195,6 +205,10 @@ class Served:
         named = {**dict.fromkeys(contributors, "contributor"), **roles}
         fields = {name: ROLES[role] for name, role in named.items()}
         self.do(_PEOPLE.format(people=fields, password=PASSWORD))
+
+    def session(self, name: str) -> tuple[str, str, str]:
+        """Log a person in without the form; return the cookie's name and value, and its address."""
+        return (*self.do(_SESSION.format(name=name)), self.url)
 
     def admin(self, *arguments: str, ok: bool = True) -> subprocess.CompletedProcess[str]:
         """Run `winosmith admin …` with the site's database in the environment."""

@@ -115,19 +115,21 @@ def test_behind_a_proxy_forms_of_this_site_alone_count(behind: Any) -> None:
 
 
 def test_behind_a_proxy_only_the_sites_own_name_is_served(behind: Any) -> None:
-    """The public name and this machine's own are answered, no other; X-Forwarded-Host is air."""
+    """The public name and this machine's own are answered, no other; X-Forwarded-Host is air.
+
+    Links have the public name, and browsers are told to use nothing but https.
+    """
+    assert f"Address     {PUBLIC}/" in behind.printed
+    link = behind.admin("invite", behind.folder, "--role", "judge").stdout
+    assert link.startswith(f"{PUBLIC}/people/join/")
+    page = behind.ask("GET", "/", headers=PROXIED)
+    assert page.headers["Strict-Transport-Security"] == "max-age=31536000"
     for name in ("localhost", "127.0.0.1", "[::1]"):
         assert behind.ask("GET", "/", headers={**PROXIED, "Host": name}).status == 200
     assert behind.ask("GET", "/", headers={**PROXIED, "Host": "evil.example"}).status == 400
     forged = {**PROXIED, "X-Forwarded-Host": "evil.example"}
     page = behind.ask("GET", "/write/", headers=forged)
     assert "evil.example" not in page.headers["Location"] + page.text
-
-
-def test_behind_a_proxy_https_is_for_good(behind: Any) -> None:
-    """With a public https address browsers are told to use nothing else."""
-    page = behind.ask("GET", "/", headers=PROXIED)
-    assert page.headers["Strict-Transport-Security"] == "max-age=31536000"
 
 
 def test_pages_hold_nothing_that_the_policy_forbids(world: Any) -> None:

@@ -142,6 +142,7 @@ def test_digests_are_of_what_their_owners_hold(world: Any) -> None:
         *Study.objects.values_list("digest", flat=True),
     }
     assert {sha256(text.encode()).hexdigest() for text in _live(world).values()} <= kept
+    assert len(world.refs["token"]) == 32
 
 
 def _tried(**how: Any) -> dict[str, tuple[int, int]]:
@@ -237,6 +238,11 @@ def test_all_that_opens_an_account_ends_together(
     assert "2 API tokens" in after
     assert [caller.get("me").status_code for caller in (one, two, other)] == [401, 401, 200]
     assert there.get("/people/").status_code == 302
+    assert browser.get("/people/").status_code == (302 if way == "everywhere" else 200)
+    login = {"name": "ann", "password": "twins-and-cups"}
+    assert visit().post("/people/login/", login).status_code == (
+        302 if way == "everywhere" else 422
+    )
     assert visit().get(link).status_code == 410
     assert visit().get(bobs).status_code == 200
 
@@ -261,7 +267,7 @@ def test_each_link_that_opens_nothing_says_why(db: Any, visit: Any, person: Any)
     used, replaced, newest = create_reset_link(ann, 30), "", ""
     assert visit().post(used, NEW).status_code == 302
     replaced, newest = create_reset_link(ann, 30), create_reset_link(ann, 30)
-    back, late = invite("judge", 30), invite(["judge"], 30)
+    back, late = invite("judge", 30), invite("judge", 30)
     found = find_invitation(back.split("/")[-2])
     assert found is not None
     revoke_invitation(found)
@@ -280,6 +286,7 @@ def test_each_link_that_opens_nothing_says_why(db: Any, visit: Any, person: Any)
             answer = browser.get(path)
             assert answer.status_code in (404, 410)
             assert words in answer.content.decode(), path
+        assert visit().post(path, {**NEW, "name": "bob"}).status_code in (404, 410), path
     assert visit().get(newest).status_code == 200
 
 

@@ -22,14 +22,14 @@ from django.conf import settings
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.http import QueryDict
 from django.test import override_settings
-from django.utils import timezone
 
 from tests.web import world as w
 from tests.web.hostile import TEXTS, Page
+from tests.web.making import single, vote
 from winosmith import formats
 from winosmith.outputs import unguard_cell
 from winosmith.topics import Topic
-from winosmith.web.judge.models import Contest, Slot
+from winosmith.web.judge.models import Contest
 from winosmith.web.judge.trust import add_gold
 from winosmith.web.judge.turns import get_current_slot
 from winosmith.web.judge.votes import open_slots
@@ -73,13 +73,10 @@ def world(stood: Any) -> Iterator[Any]:
 
 def _singles(world: Any, state: str) -> list[Any]:
     """Make a problem of the owner's for each text."""
-    made = []
+    made, owner = [], world.people["owner"]
     for n, _text in enumerate(TEXTS):
-        twin = Twin.objects.create(ref=f"single-{n}", contributor=world.people["owner"])
-        problem = Problem.objects.create(
-            ref=f"single-{n}-a", twin=twin, options=["cup", "jug"], answer=0, state=State(state),
-            sentence=f"The cup number {n} hit the jug, and the _ broke.",
-        )  # fmt: skip
+        sentence = f"The cup number {n} hit the jug, and the _ broke."
+        problem = single(f"single-{n}-a", sentence, by=owner, state=State(state))
         if state == "judging":
             open_slots(problem)
         made.append(problem)
@@ -214,11 +211,7 @@ def _golds(world: Any) -> list[Any]:
     made, judge = _singles(world, "held"), world.people["judge"]
     for problem, text in zip(made, TEXTS, strict=True):
         add_gold(problem, text)
-        Slot.objects.create(
-            problem=problem, twin=problem.twin, contributor=problem.twin.contributor, gold=True,
-            n=judge.pk, place=0, open=False, holder=judge, taken_at=timezone.now(), choice=1,
-            answered_at=timezone.now(), right=False, ref=f"asked-{problem.pk}",
-        )  # fmt: skip
+        vote(judge, problem, 1, judge.pk, gold=True, right=False, ref=f"asked-{problem.pk}")
     return made
 
 
@@ -388,7 +381,7 @@ def _texts(answer: Any) -> list[str]:
     assert answer["X-Content-Type-Options"] == "nosniff"
     assert not any("evil" in value or "ran=1" in value for value in answer.headers.values())
     if answer["Content-Type"].startswith("text/csv"):
-        return _cells(b"".join(answer.streaming_content).decode())
+        return _cells(answer.getvalue().decode())
     if answer["Content-Type"] == "application/json":
         return list(_strings(json.loads(answer.content)))
     page = Page(answer.content.decode())
@@ -439,7 +432,7 @@ def test_a_name_does_nothing(world: Any) -> None:
             page = Page(w.browser_of(world, "named").get(path).content.decode())
             assert page.faults == []
             assert person.name in page.text
-        lines = b"".join(w.browser_of(world, "named").get("/moderate/log.csv").streaming_content)
+        lines = w.browser_of(world, "named").get("/moderate/log.csv").getvalue()
         assert person.name in _cells(lines.decode())
 
 
@@ -528,7 +521,7 @@ def test_files_of_all_formats_hold_the_texts(world: Any, tmp_path: Path) -> None
         answer = w.browser_of(world, "visitor").get(
             f"/download/{name}", {"q": "teapot", "fitting": "1"}
         )
-        (tmp_path / name).write_bytes(b"".join(answer.streaming_content))
+        (tmp_path / name).write_bytes(answer.getvalue())
         found = formats.read(tmp_path / name)
         read = {(one.sentence, frozenset(one.options), one.options[one.answer]) for one in found}
         assert read == kept, name
@@ -539,7 +532,7 @@ def test_files_of_votes_hold_no_formula(world: Any) -> None:
     """The judges' answers leave as numbers, ids and pseudonyms: no text of theirs is in them."""
     comments(world)
     for path in ("/download/votes.csv", "/download/votes.jsonl"):
-        body = b"".join(w.browser_of(world, "visitor").get(path).streaming_content).decode()
+        body = w.browser_of(world, "visitor").get(path).getvalue().decode()
         assert len(body.splitlines()) >= len(TEXTS) // 2
         assert [text for text in TEXTS if len(text) > 8 and text in body] == []
         if path.endswith(".csv"):

@@ -13,7 +13,6 @@ from winosmith.testing import make_twins
 from winosmith.web import _import as module
 from winosmith.web._import import import_problems, with_new_ids
 from winosmith.web.judge.models import Gold, Slot
-from winosmith.web.judge.turns import lease_next_problem
 from winosmith.web.judge.votes import open_slots
 from winosmith.web.problems.lookalikes import find_lookalikes
 from winosmith.web.problems.records import as_problem
@@ -77,14 +76,6 @@ def test_an_interrupt_loses_nothing(database: Any, monkeypatch: pytest.MonkeyPat
     made = _import(_twins(), "judging")
     assert (made.added, made.known) == (2, 6)
     assert all(problem.slots.count() == 3 for problem in Problem.objects.all())
-
-
-def test_imported_problems_are_judged(database: Any, person: Any) -> None:
-    """What is imported to be judged reaches a judge, through the same queue as what is written."""
-    _import(_twins(2), "judging")
-    slot = lease_next_problem(person("bob", is_judge=True))
-    assert slot is not None
-    assert slot.problem.sentence in {problem.sentence for problem in _twins(2)}
 
 
 def test_imported_slots_are_those_that_opening_makes(database: Any) -> None:

@@ -211,7 +211,7 @@ def test_an_evograd_table_is_imported_as_families(db: Any, tmp_path: Path, visit
     assert _import(data).versions == 3
     assert {name: place[3] for name, place in _places().items()}["0-2"] == (5, 2, 2)
     answer = visit().get("/download/problems.csv")
-    (tmp_path / "back.csv").write_bytes(b"".join(answer.streaming_content))
+    (tmp_path / "back.csv").write_bytes(answer.getvalue())
     back = formats.read(tmp_path / "back.csv")
     assert [problem.id for problem in back] == list(data.ids)
     assert [p.lineage for p in back] == [p.lineage for p in data]

@@ -138,7 +138,7 @@ def test_files_have_names_of_ours(filled: list[dict[str, str]], visit: Any) -> N
         assert answer["Content-Disposition"] == 'attachment; filename="problems.jsonl"'
         assert answer["Content-Type"] == "application/x-ndjson"
         assert answer["X-Content-Type-Options"] == "nosniff"
-        for line in b"".join(answer.streaming_content).splitlines():
+        for line in answer.getvalue().splitlines():
             json.loads(line)
 
 

@@ -40,7 +40,7 @@ from winosmith.web.jobs import (
     take_over_jobs,
     wait_for_job,
 )
-from winosmith.web.people.models import Hits, Person
+from winosmith.web.people.models import Hits
 
 WORKING = ("--work",)
 """Options of a server with a worker."""
@@ -358,7 +358,7 @@ def test_a_command_waits_for_a_locked_database_and_then_does_its_round(
     assert (tries, Job.objects.get(pk=job.pk).state) == ([1, 1, 1], "done")
 
 
-def test_a_file_stays_until_the_drop_of_its_job_is_committed(adam: Any) -> None:
+def test_a_file_stays_until_the_drop_of_its_job_is_committed(db: Any, adam: Any) -> None:
     """Undone by a fault, a drop leaves job and file as they were."""
     job = jobs.create_job(adam, BACKUP, {}, state="shown")
     job.file.parent.mkdir(exist_ok=True)
@@ -391,9 +391,3 @@ def test_an_admin_sees_stops_and_retries_jobs(
     assert states == ["stopped", "waiting"]
     mail = Job.objects.get(kind=MAIL)
     assert browser.get(f"/admin/jobs/{mail.mark}/").status_code == 404
-
-
-@pytest.fixture
-def adam(db: Any) -> Any:
-    """Return an admin."""
-    return Person.objects.create_user("adam", "x", is_superuser=True)

@@ -203,19 +203,6 @@ def test_beyond_loopback_a_public_address_is_needed(tmp_path: Path) -> None:
     assert "--public-url" in refused.stderr
 
 
-def test_only_the_sites_own_names_are_answered(served: Start) -> None:
-    """With a public address its name is answered, behind a proxy that says https, and no other."""
-    site = served(options=("--public-url", "https://twins.example.org"))
-    link = site.admin("invite", site.folder, "--role", "judge").stdout
-    assert link.startswith("https://twins.example.org/people/join/")
-    assert "Address     https://twins.example.org/" in site.printed
-    behind = {"Host": "twins.example.org", "X-Forwarded-Proto": "https"}
-    answer = site.ask("GET", "/", headers=behind)
-    assert answer.status == 200
-    assert "max-age=31536000" in answer.headers["Strict-Transport-Security"]
-    assert site.ask("GET", "/", headers={"Host": "evil.example.org"}).status == 400
-
-
 def test_nothing_is_too_large(still: Any) -> None:
     """A form beyond the limit is refused before it is read, a header beyond it as well."""
     with socket.create_connection(("127.0.0.1", _port(still)), timeout=LONGEST) as wire:
@@ -240,12 +227,6 @@ def test_the_log_knows_nobody(served: Start) -> None:
     (line,) = site.log().removeprefix(site.printed).splitlines()
     assert "WARNING winosmith.web.api.views: refused the Host header 'ann.example.org'" in line
     assert "secret-of-ann" not in line
-
-
-def test_a_head_has_no_body(still: Any) -> None:
-    """HEAD is answered with the headers of GET and nothing else."""
-    answer = still.ask("HEAD", "/")
-    assert (answer.status, answer.body) == (200, b"")
 
 
 def test_static_files_are_kept_by_browsers(still: Any) -> None:

@@ -19,8 +19,7 @@ from django.core.management import call_command
 from django.db import close_old_connections, connection
 
 from tests import forking
-from winosmith.errors import RecipeError
-from winosmith.web import Site, SiteRules
+from winosmith.web import SiteRules
 from winosmith.web._lock import writing
 from winosmith.web._rules import SiteRules as Rules, read_settings
 from winosmith.web.hosting import write_settings
@@ -233,15 +232,6 @@ def test_a_folder_without_a_site_is_told(tmp_path: Path) -> None:
     refused = _run("hosting.open_site(site)", tmp_path / "new")
     assert "contains no site yet" in refused.stderr
     assert "winosmith serve" in refused.stderr
-
-
-def test_a_wrong_setting_stops_before_anything_is_made(tmp_path: Path) -> None:
-    """With nonsense in site.toml no database comes to be."""
-    (tmp_path / "site.toml").write_text("judges = 2")
-
-    with pytest.raises(RecipeError):
-        Site.open(tmp_path)
-    assert not (tmp_path / "site.sqlite3").exists()
 
 
 def test_what_is_written_within_a_transaction_goes_with_it(database: Any, person: Any) -> None:

@@ -120,6 +120,7 @@ def test_settings_that_are_none_are_refused_by_file(tmp_path: Path, text: str, r
     with pytest.raises(RecipeError, match=reason) as refused:
         Site.open(tmp_path)
     assert str(refused.value).startswith(f"{tmp_path / 'site.toml'}: ")
+    assert not (tmp_path / "site.sqlite3").exists()
 
 
 def test_settings_are_read(tmp_path: Path) -> None:

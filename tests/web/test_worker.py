@@ -69,6 +69,21 @@ def _hello(environ: Environ, start_response: Any) -> Answer:
     return Answer([b"hello"])
 
 
+class Endless(Answer):
+    """A file without an end."""
+
+    def __iter__(self) -> Iterator[bytes]:
+        while True:
+            yield bytes(1 << 16)
+
+
+def _endless_files(environ: Environ, start_response: Any) -> Answer:
+    if "/download/" not in environ["PATH_INFO"]:
+        return _hello(environ, start_response)
+    start_response("200 OK", [])
+    return Endless()
+
+
 @pytest.fixture
 def answering(db: Any) -> Iterator[Callable[..., Answering]]:
     """Return a function that starts processes, which end with the test."""
@@ -126,18 +141,8 @@ def test_a_reader_that_takes_nothing_is_let_go(
     answering: Callable[..., Answering], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A long file that nobody reads any more makes room for another one."""
-
-    class Endless(Answer):
-        def __iter__(self) -> Iterator[bytes]:
-            while True:
-                yield bytes(1 << 16)
-
-    def pages(environ: Environ, start_response: Any) -> Answer:
-        start_response("200 OK", [])
-        return Endless()
-
     monkeypatch.setattr(_worker, "IDLE", 1)
-    worker = answering(pages)
+    worker = answering(_endless_files)
     stuck = [worker.connect(ASKED % b"download/a") for _ in range(wsgi.FILES)]
     for wire in stuck:
         assert wire.recv(100).startswith(OK)
@@ -152,19 +157,7 @@ def test_slow_readers_of_long_files_hold_a_few_threads(
     answering: Callable[..., Answering], path: bytes
 ) -> None:
     """Readers of endless files keep no page waiting; further files are refused until one ends."""
-
-    class Endless(Answer):
-        def __iter__(self) -> Iterator[bytes]:
-            while True:
-                yield bytes(1 << 16)
-
-    def pages(environ: Environ, start_response: Any) -> Answer:
-        if "/download/" not in environ["PATH_INFO"]:
-            return _hello(environ, start_response)
-        start_response("200 OK", [])
-        return Endless()
-
-    worker = answering(pages)
+    worker = answering(_endless_files)
     slow = [worker.connect(ASKED % path) for _ in range(wsgi.FILES)]
     for wire in slow:
         assert wire.recv(100).startswith(OK)

@@ -12,6 +12,7 @@ from typing import Any
 
 from tests.web import world as w
 from tests.web.api import visits as api
+from tests.web.making import single, vote
 from tests.web.market import visits as market
 from tests.web.rounds import visits as rounds
 from tests.web.run import visits as run
@@ -253,6 +254,7 @@ VISITS: tuple[Visit, ...] = (
     V("owner", "perturb:build", ("public-a",), form={"key": _key(19), "do": "check", **BENT}),
     V("owner", "perturb:made", ("{version}",)),
     V("moderator", "perturb:made", ("{version}",)),
+    V("moderator", "moderate:problem", ("{version}",)),
     V("owner", "perturb:revise", ("{version}",)),
     V("visitor", "/nothing/is/here", status=404),
     V("visitor", "/problems/", query="&".join(f"a{n}=" for n in range(501)), status=400),
@@ -327,6 +329,7 @@ def staged() -> dict[str, str]:
     twin = world.problems["rejected"].twin
     twin.topic = twin.anchor = LONG[:60]
     twin.save()
+    vote(judge, world.problems["rejected"], 1, local_choice=0, ambiguous=True, comment=LONG)
     Problem.objects.filter(ref="held-a").update(hints=[f"looks like {LONG}"])
     for state in ("waiting", "stopped", "failed"):
         job = create_job(
@@ -353,18 +356,14 @@ def _agreeing(people: list[Any]) -> None:
     from django.utils import timezone
 
     from winosmith.web.judge.models import Slot
-    from winosmith.web.problems.models import Problem, State, Twin
 
     now = timezone.now()
     for at in range(40):
-        twin = Twin.objects.create(ref=f"alike-{at}")
-        problem = Problem.objects.create(
-            ref=f"alike-{at}", twin=twin, sentence=f"The cup {at} hit the jug and the _ broke.",
-            options=["cup", "jug"], answer=at % 2, state=State.REJECTED,
-        )  # fmt: skip
+        text = f"The cup {at} hit the jug and the _ broke."
+        problem = single(f"alike-{at}", text, answer=at % 2, state="rejected")
         Slot.objects.bulk_create(
             Slot(
-                problem=problem, twin=twin, n=n, place=0, holder=person, open=False,
+                problem=problem, twin=problem.twin, n=n, place=0, holder=person, open=False,
                 choice=int(at % 2 == (at % 5 < 3 if n < 2 else at % 9 == n)), answered_at=now,
                 provisional=n == 4 and at < 3,
             )

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tests.web.api import visits as api
+from tests.web.making import vote
 from tests.web.market import visits as market
 from tests.web.rounds import visits as rounds
 from tests.web.run import visits as run
@@ -155,19 +156,15 @@ def _hold_something(world: World) -> None:
 
 def _judge_gold(world: World) -> None:
     """Let the judge have answered two gold questions wrongly, a moment ago."""
-    from django.utils import timezone
-
-    from winosmith.web.judge.models import Contest, Slot, note_seen
+    from winosmith.web.judge.models import Contest, note_seen
     from winosmith.web.judge.trust import digest_origin
     from winosmith.web.problems.models import Problem
 
     judge = world.people["judge"]
     for letter in "ab":
         problem = Problem.objects.get(ref=f"gold-{letter}")
-        made = Slot.objects.create(
-            problem=problem, twin=problem.twin, contributor=problem.twin.contributor, gold=True,
-            n=judge.pk, place=0, open=False, holder=judge, taken_at=timezone.now(),
-            choice=1 - problem.answer, answered_at=timezone.now(), right=False,
+        made = vote(
+            judge, problem, 1 - problem.answer, judge.pk, gold=True, right=False,
             ref=problem.ref, origin=digest_origin("192.0.2.7"),
         )  # fmt: skip
         note_seen(judge, problem)
@@ -281,8 +278,7 @@ def ask(
 
     def asked() -> Any:
         response = getattr(browser_of(world, role), method)(url, form)
-        if response.streaming:
-            b"".join(response.streaming_content)
+        response.getvalue()
         return response
 
     with taken_back():

@@ -3,27 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
 from tests.web import world as w
-
-
-@pytest.fixture
-def django_queries() -> Any:
-    """Return a context in which all queries are collected."""
-
-    @contextmanager
-    def collected() -> Iterator[Any]:
-        from django.db import connection
-        from django.test.utils import CaptureQueriesContext
-
-        with CaptureQueriesContext(connection) as queries:
-            yield queries
-
-    return collected
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ import pytest
 
 from tests.web import world as w
 from tests.web.api.calling import Program, program
+from tests.web.making import single
 from winosmith.web.api import families
 from winosmith.web.people.gates import new_key
 from winosmith.web.people.models import Person
@@ -30,11 +31,9 @@ def _many(count: int) -> None:
     for n in range(count):
         twin = Twin.objects.create(ref=f"many-{n}", contributor=bob, domain="social")
         for letter, word in (("a", "large"), ("b", "small"))[: 2 if n else 1]:
-            Problem.objects.create(
-                ref=f"many-{n}-{letter}", twin=twin, state="valid", answer=letter == "b",
-                sentence=f"The cup number {n} hit the jug since the _ was {word}.",
-                options=["cup", "jug"], record={} if n else {"single": True},
-            )  # fmt: skip
+            text = f"The cup number {n} hit the jug since the _ was {word}."
+            record = {} if n else {"single": True}
+            single(f"many-{n}-{letter}", text, twin=twin, answer=int(letter == "b"), record=record)
 
 
 def test_walking_all_pages_gives_what_the_pages_and_the_files_have(db: Any, visit: Any) -> None:
@@ -57,7 +56,7 @@ def test_walking_all_pages_gives_what_the_pages_and_the_files_have(db: Any, visi
         if here["previous"]:
             back = caller.get(f"problems?{asked}&before={here['previous']}").json()["items"]
             assert back == told[-len(here["items"]) - 20 : -len(here["items"])]
-        file = b"".join(browser.get(f"/download/problems.jsonl?{asked}").streaming_content)
+        file = browser.get(f"/download/problems.jsonl?{asked}").getvalue()
         lines = {line["id"]: _filled(line) for line in map(json.loads, file.splitlines())}
         assert {one["id"]: _filled(one) for one in told} == lines
         assert here["count"] == len(told)

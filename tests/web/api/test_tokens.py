@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 from django.apps import apps
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from tests.web.api.calling import Program, program
@@ -88,13 +90,13 @@ def test_tokens_die_with_their_owner_s_account(ann: Any) -> None:
     assert not ann.tokens.exists()
 
 
-def test_the_day_of_the_last_use_is_kept_and_no_more(ann: Any, django_queries: Any) -> None:
+def test_the_day_of_the_last_use_is_kept_and_no_more(ann: Any) -> None:
     """The first use of a day is written down, as a day; the next ones write nothing."""
     caller = program(ann)
     caller.get("me")
     token = ann.tokens.get()
     assert token.used == timezone.now().date()
-    with django_queries() as queries:
+    with CaptureQueriesContext(connection) as queries:
         caller.get("me")
     assert not [q for q in queries if q["sql"].startswith(("UPDATE", "INSERT"))]
 

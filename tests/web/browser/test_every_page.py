@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,9 +16,7 @@ from tests.web.serving import BUILT_IN
 
 pytestmark = pytest.mark.browser
 
-STAGED = f"""
-import sys
-sys.path.insert(0, {str(Path(__file__).parents[3])!r})
+STAGED = """
 from tests.web.visits import staged
 from winosmith.web._lock import writing
 with writing():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,9 +12,7 @@ from tests.web.looks import Windows, press
 
 pytestmark = pytest.mark.browser
 
-GROWN = f"""
-import sys
-sys.path.insert(0, {str(Path(__file__).parents[3])!r})
+GROWN = """
 from tests.web import growing as g
 from winosmith.web._lock import writing
 from winosmith.web.families.measuring import measure_if_changed
@@ -27,11 +24,11 @@ with writing():
         g.grown(alpha, beta, by=ann, word=word)
     root = g.made_version(None, "The cup hit the jug and the _ broke .", by=ann)
     for number in range(40):
-        now = g.made_version(root, f"The cup {{number}} hit the jug and the _ broke .", by=ann)
+        now = g.made_version(root, f"The cup {number} hit the jug and the _ broke .", by=ann)
         g.said(alpha, now, number % 3 > 0)
         g.said(beta, now, number % 2 > 0, tie=number % 5 == 0)
     for number in range(9):
-        now = g.made_version(now, f"{{now.sentence}} So {{number}} .", by=ann)
+        now = g.made_version(now, f"{now.sentence} So {number} .", by=ann)
         g.said(alpha, now, False)
 measure_if_changed()
 result = [root.ref, now.ref]
@@ -44,10 +41,8 @@ with writing():
     Model.objects.update(current=True)
 """
 
-HOSTILE = f"""
-import sys
+HOSTILE = """
 from itertools import count
-sys.path.insert(0, {str(Path(__file__).parents[3])!r})
 from tests.web import growing as g
 from winosmith.web._lock import writing
 from winosmith.web.families.measuring import measure_if_changed
@@ -56,7 +51,7 @@ g._NUMBERS = count(1000)
 with writing():
     root = g.made_version(None, "The cup hit the jug and the _ broke , again .")
     for text in TEXTS:
-        bad = g.made_version(root, f"{{text}} hit the jug and the _ broke {{text}}",
+        bad = g.made_version(root, f"{text} hit the jug and the _ broke {text}",
                              options=(text, "jug"))
         g.said(Model.objects.get(name="alpha"), bad, False)
 measure_if_changed()

@@ -135,22 +135,6 @@ def test_a_double_click_answers_one_problem(judging: Any) -> None:
 
 
 @pytest.mark.long
-def test_the_back_button_does_nothing_twice(judging: Any) -> None:
-    """Going back after an answer shows what is to be judged now, and the answer stays as it was."""
-    site, page = judging(local_first=False)
-    page.get_by_role("button", name="Start judging").click()
-    page.locator(".choice").first.click()
-    page.get_by_role("button", name="Send").click()
-    page.get_by_text("Your last answer is stored").wait_for()
-    before = site.do(ANSWERS)
-    page.go_back()
-    sentence = page.locator("main .sentence")
-    if sentence.count():
-        assert "cup" not in sentence.inner_text()
-    assert site.do(ANSWERS) == before
-
-
-@pytest.mark.long
 def test_the_second_of_two_tabs_is_told(judging: Any) -> None:
     """What one tab has answered, the other is told of; its comment is shown, its answer is none."""
     site, page = judging(local_first=False)

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.web.looks import PHONE, heard, press, wrong_with
-from tests.web.serving import PASSWORD
+from tests.web.looks import enter, heard, press
 
 pytestmark = pytest.mark.browser
 
@@ -65,10 +64,8 @@ def open_page(browser: Any) -> Iterator[Callable[..., Any]]:
         contexts.append(context)
         page = context.new_page()
         page.faults = heard(page, [], "409|422")
-        page.goto(f"{site.url}/people/login/?next=/moderate/")
-        page.fill("input[name=name]", name)
-        page.fill("input[name=password]", PASSWORD)
-        press(page, "main form:has(input[name=password]) button")
+        enter(context, site.session(name))
+        page.goto(f"{site.url}/moderate/")
         return page
 
     yield make
@@ -146,30 +143,6 @@ def test_bulk_asks_with_the_count_and_is_undone(
 
 
 @pytest.mark.long
-def test_two_tabs_and_the_back_button_do_nothing_twice(
-    moderated: Any, open_page: Callable[..., Any]
-) -> None:
-    """An old tab gets the first decision instead; a form sent again does nothing more."""
-    first, second = open_page(moderated), open_page(moderated, "max")
-    ask = "/moderate/ask/?action={}&pick=p00:0&back=/moderate/"
-    first.goto(moderated.url + ask.format("let-through"))
-    second.goto(moderated.url + ask.format("withdraw"))
-    second.fill("#why-text", "A copy of another one.")
-    first.click(".reason button")
-    first.wait_for_url("**done=**")
-    press(second, ".reason button")
-    assert "The problem has changed in the meantime" in second.inner_text("h1")
-    assert "approved for judging by eva" in second.inner_text("main")
-    assert second.input_value("#why-text") == "A copy of another one."
-    assert moderated.do(STATES)["p00"] == "judging"
-    first.go_back()
-    press(first, ".reason button")
-    assert moderated.do(STATES)["p00"] == "judging"
-    events = "from winosmith.web.problems.models import Event; result = Event.objects.count()"
-    assert moderated.do(events) == 1
-
-
-@pytest.mark.long
 def test_without_scripts_everything_works(moderated: Any, open_page: Callable[..., Any]) -> None:
     """Without JavaScript a moderator filters, picks, decides and undoes."""
     page = open_page(moderated, java_script_enabled=False)
@@ -182,54 +155,3 @@ def test_without_scripts_everything_works(moderated: Any, open_page: Callable[..
     assert "judging" in moderated.do(STATES).values()
     press(page, ".done button")
     assert set(moderated.do(STATES).values()) == {"held"}
-
-
-FAMILY = """
-from winosmith import Dataset, Problem
-from winosmith.lineage import make_child
-from winosmith.web._import import import_problems
-from winosmith.web._lock import writing
-from winosmith.web.people.models import Person
-from winosmith.web.problems.models import Twin
-root = Problem("root1", "The cup hit the _ and broke.", ("vase", "tray"), 0)
-mug = make_child(root, "The mug hit the _ and broke.", root.options, 0, source="person")
-jug = make_child(mug, "The jug hit the _ and broke.", root.options, 1, source="person")
-import_problems(Dataset([root]), "valid")
-import_problems(Dataset([mug, jug]), "judging")
-with writing():
-    Twin.objects.filter(problems__ref=jug.id).update(contributor=Person.objects.get(name="ann"))
-result = [mug.id, jug.id]
-"""
-
-
-@pytest.mark.long
-def test_the_queue_is_narrowed_to_a_family(
-    moderated: Any, open_page: Callable[..., Any], axe_source: str
-) -> None:
-    """By form: perturbed ones, those of a family, of one person in it; all of these are done."""
-    mug, jug = moderated.do(FAMILY)
-    page = open_page(moderated, viewport={"width": PHONE, "height": 700}, bypass_csp=True)
-    page.click("summary:has-text('Filter')")
-    page.select_option("#f-state", "")
-    page.select_option("#f-kind", "perturbed")
-    press(page, "form.filters button")
-    assert page.locator("[data-row]").count() == 2
-    press(page, f"#p-{jug.replace('.', chr(92) + '.')} a[data-open]")
-    line = page.locator("ol.line > li")
-    assert line.count() == 3
-    assert "jug" in line.nth(2).locator("ins").inner_text()
-    assert "edit 1" in line.nth(2).inner_text()
-    assert wrong_with(page, axe_source, PHONE) == []
-    press(page, "text=Show this contributor")
-    assert page.locator("[data-row]").count() == 1
-    assert page.input_value("#f-family") == "root1"
-    page.check("#everything")
-    press(page, "button[name=action][value=hold]")
-    page.check("#why-1")
-    press(page, "main form button:has-text('Hold')")
-    page.wait_for_selector(".done")
-    states = moderated.do(STATES)
-    assert (states[mug], states[jug], states["root1"]) == ("judging", "held", "valid")
-    press(page, ".done button")
-    assert moderated.do(STATES)[jug] == "judging"
-    assert page.faults == []

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.waiting import until
-from tests.web.looks import CUT, DESK, PHONE, Windows, press, wrong_with
+from tests.web.looks import CUT, Windows, press
 from tests.web.serving import BUILT_IN
 
 pytestmark = pytest.mark.browser
@@ -19,25 +19,14 @@ CHILD = ROOT.replace("feared", "advocated")
 GRANDCHILD = CHILD.replace("because", "although")
 
 _READY = """
-from django.conf import settings
-from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from winosmith.web._lock import writing
-from winosmith.web.people.models import Person
-from winosmith.web.people.gates import SessionStore
 from winosmith.web.problems.models import Problem, Twin
-ann = Person.objects.get(name="ann")
-session = SessionStore()
-session[SESSION_KEY] = str(ann.pk)
-session[BACKEND_SESSION_KEY] = settings.AUTHENTICATION_BACKENDS[0]
-session[HASH_SESSION_KEY] = ann.get_session_auth_hash()
-session.create()
 with writing():
     twin = Twin.objects.create(ref="wsc", source="wsc273", domain="social")
     Problem.objects.create(
         ref="root", twin=twin, sentence={root!r}, answer=0, state="valid",
         options=["The city councilmen", "The demonstrators"],
     )
-result = settings.SESSION_COOKIE_NAME, session.session_key
 """
 
 _MADE = """
@@ -52,12 +41,13 @@ class Desk:
     def __init__(self, site: Any, browser: Any):
         self.site, self.windows = site, Windows(browser, CUT)
         site.people("ann")
-        self.session = site.do(_READY.format(root=ROOT))
+        site.do(_READY.format(root=ROOT))
+        self.session = site.session("ann")
         self.address = f"{site.url}/perturb/root/"
 
     def page(self, **settings: Any) -> Any:
         """Open a window in a context of its own."""
-        return self.windows.open((*self.session, self.site.url), **settings)
+        return self.windows.open(self.session, **settings)
 
     def made(self) -> list[str]:
         """Return the sentences that were sent."""
@@ -151,27 +141,6 @@ def test_what_was_typed_survives_a_closed_tab_and_a_lost_connection(desk: Desk) 
 
 
 @pytest.mark.long
-def test_double_clicks_and_the_back_button_send_one_sentence(desk: Desk) -> None:
-    """A double click sends one; after going back the same words are told to be sent already."""
-    page = desk.page()
-    page.goto(desk.address)
-    _type(page)
-    page.dblclick("#submit", no_wait_after=True)
-    page.wait_for_selector("h1[data-sent]")
-    page.go_back()
-    page.wait_for_selector("#sentence")
-    _fill_again(page)
-    page.click("#submit")
-    page.wait_for_selector("#refused, h1[data-sent]")
-    assert desk.made() == [CHILD]
-
-
-def _fill_again(page: Any) -> None:
-    page.fill("#sentence", CHILD)
-    page.check("#answer_1")
-
-
-@pytest.mark.long
 def test_two_tabs_send_two_sentences(desk: Desk) -> None:
     """What one tab sends takes nothing from what is typed in the other."""
     page = desk.page()
@@ -218,31 +187,6 @@ def test_the_parents_words_come_back(desk: Desk) -> None:
     page.focus("#sentence")
     page.keyboard.press("Control+z")
     assert page.input_value("#sentence") == CHILD
-
-
-@pytest.mark.long
-def test_the_pages_are_accessible_and_fit_a_phone(desk: Desk, axe_source: str) -> None:
-    """At 320 pixels nothing is wider than the window, and axe finds nothing on any page."""
-    page = desk.page(bypass_csp=True)
-
-    def look() -> None:
-        page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
-        assert wrong_with(page, axe_source, DESK, PHONE) == []
-
-    page.goto(f"{desk.site.url}/perturb/")
-    look()
-    page.goto(desk.address)
-    look()
-    page.fill("#sentence", "x" * 60)
-    page.click("#submit")
-    page.wait_for_selector("#refused")
-    look()
-    _type(page)
-    look()
-    page.click("#submit")
-    page.wait_for_url("**/made/*/")
-    _answered(page)
-    look()
 
 
 @pytest.mark.long

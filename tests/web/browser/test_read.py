@@ -12,8 +12,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.web.hostile import TEXTS
-from tests.web.looks import Windows, press
-from tests.web.serving import PASSWORD
+from tests.web.looks import Windows, enter, press
 
 pytestmark = pytest.mark.browser
 
@@ -192,11 +191,8 @@ def test_the_navigation_is_one_row(served_anew: Callable[..., Any], browser: Any
         base_url=site.url, viewport={"width": 360, "height": 740}, java_script_enabled=False
     )
     page = context.new_page()
-    page.goto("/people/login/?next=/problems/")
-    page.fill("main [name=name]", "eva")
-    page.fill("main [name=password]", PASSWORD)
-    press(page, "main button")
-    expect(page).to_have_url(f"{site.url}/problems/")
+    enter(context, site.session("eva"))
+    page.goto("/problems/")
     top, links = page.locator("header.top"), page.locator("header nav a")
     assert top.bounding_box()["height"] < 60
     assert not links.first.is_visible()
@@ -211,10 +207,8 @@ def test_the_navigation_is_one_row(served_anew: Callable[..., Any], browser: Any
     context.close()
     context = browser.new_context(base_url=site.url)
     page = context.new_page()
-    page.goto("/people/login/?next=/admin/")
-    page.fill("main [name=name]", LONG_NAME)
-    page.fill("main [name=password]", PASSWORD)
-    press(page, "main button")
+    enter(context, site.session(LONG_NAME))
+    page.goto("/admin/")
     for width in (1280, 1600):
         page.set_viewport_size({"width": width, "height": 740})
         assert page.locator("header.top").bounding_box()["height"] < 60, width

@@ -24,7 +24,7 @@ from winosmith.web.problems.models import Version
 def _saved(client: Any, path: str, to: Path) -> Path:
     answer = client.get(path)
     assert answer.status_code == 200
-    to.write_bytes(b"".join(answer.streaming_content))
+    to.write_bytes(answer.getvalue())
     return to
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.web.making import single
 from winosmith.web.families import views
 from winosmith.web.families.measuring import measure_if_changed
 from winosmith.web.judge.models import has_seen
@@ -59,7 +60,7 @@ def _paths(root: Any) -> list[str]:
 
 def _answer(client: Any, path: str) -> tuple[Any, ...]:
     answer = client.get(path, **(HX if "/below/" in path else {}))
-    body = b"".join(answer.streaming_content) if answer.streaming else answer.content
+    body = answer.getvalue()
     body = re.sub(rb'name="csrfmiddlewaretoken" value="\w+"', b"", body)
     return answer.status_code, body, answer.get("ETag"), answer.get("X-Data-Digest")
 
@@ -171,9 +172,6 @@ def test_reading_a_half_here_is_noted(db: Any, visit: Any, person: Any, family: 
     """Who sees a half whose other half is still being judged won't be asked about that one."""
     bob, eve = person("bob"), person("eve")
     root = family()["root"]
-    waiting = Problem.objects.create(
-        ref="otherhalf", twin=root.twin, sentence="The _ is new .", options=["a", "b"], answer=0,
-        state="judging",
-    )  # fmt: skip
+    waiting = single("otherhalf", twin=root.twin, state="judging")
     visit(bob).get(f"/families/{root.ref}/")
     assert [has_seen(who, waiting) for who in (bob, eve)] == [True, False]

@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from tests.web.judge.making import give, gold, twin
 from winosmith.web.judge.exclusion import pause_judge
-from winosmith.web.judge.models import Judge, Seen
+from winosmith.web.judge.models import Judge
 from winosmith.web.judge.trust import add_gold
 from winosmith.web.people.privacy import agree
 
@@ -110,14 +110,6 @@ def test_a_problem_is_judged_in_two_steps(judge: Any) -> None:
     assert "There is nothing for you to judge" in done.content.decode()
 
 
-def test_looking_takes_nothing(judge: Any) -> None:
-    """Opening the page of judging writes nothing: no slot is taken until a form asks for one."""
-    twin()
-    judge("ann").get("/judge/")
-    assert not Seen.objects.exists()
-    assert not Judge.objects.exists()
-
-
 def test_options_stand_in_the_order_that_is_stored(judge: Any) -> None:
     """The first key is the first option shown, which is not always the problem's first."""
     orders = set()
@@ -132,19 +124,6 @@ def test_options_stand_in_the_order_that_is_stored(judge: Any) -> None:
         slot.delete()
         problem.slots.all().delete()
     assert orders == {(0, 1), (1, 0)}
-
-
-def test_a_form_sent_twice_answers_once(judge: Any, rules: Any) -> None:
-    """A double click leads both times to the next problem, and one answer is kept."""
-    rules(local_first=False)
-    twin(), twin()
-    ann = judge("ann")
-    page = _send(ann, ann.get("/judge/"), "/judge/next/")
-    fields = {**_fields(page, "/judge/answer/"), "choice": "0"}
-    pages = [ann.post("/judge/answer/", fields, follow=True) for _ in range(2)]
-    assert [page.status_code for page in pages] == [200, 200]
-    assert ann.person.slots.filter(open=False).count() == 1
-    assert ann.person.slots.filter(open=True).count() == 1
 
 
 def test_another_window_is_told_that_it_is_too_late(judge: Any, rules: Any) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from django.conf import settings
 
+from tests.web.making import single
 from tests.web.market import making as m
 from winosmith.errors import InputError
 from winosmith.web.judge.submissions import withdraw_twin
@@ -21,7 +22,6 @@ from winosmith.web.market.studies import Requirement, read_ids
 from winosmith.web.market.workers import finish_participation, start_participation
 from winosmith.web.people.models import pseudonym
 from winosmith.web.people.privacy import erase
-from winosmith.web.problems.models import Problem, State, Twin
 
 
 def _run(*arguments: str) -> str:
@@ -147,9 +147,7 @@ def test_a_return_withdraws_what_was_written_and_ends_the_work(
     """Who returns a study of writing takes their twins back, and gets no more to do."""
     made, _ = m.study(1, kind="write")
     part = m.working(made)
-    row = Twin.objects.create(ref="mine", contributor=part.person)
-    half = Problem.objects.create(ref="mine-a", twin=row, sentence="The _ fell.", answer=0,
-                                  options=["cup", "jug"], state=State.HELD)  # fmt: skip
+    half = single("mine-a", by=part.person, state="held")
     file = m.export(tmp_path / "x.csv", [(1, "TIMED-OUT")])
     _run("reconcile", made.name, str(file))
     part.refresh_from_db()
@@ -163,9 +161,7 @@ def test_work_that_is_withdrawn_once_the_code_is_given_is_noted(
     """Before anybody is paid the export's line and the ledger say that the twin is gone."""
     made, _ = m.study(1, kind="write")
     part = m.working(made)
-    row = Twin.objects.create(ref="mine", contributor=part.person)
-    Problem.objects.create(ref="mine-a", twin=row, sentence="The _ fell.", answer=0,
-                           options=["cup", "jug"], state=State.HELD)  # fmt: skip
+    row = single("mine-a", by=part.person, state="held").twin
     finish_participation(part)
     assert compute_ledger(made).entries[0].notes == ()
     withdraw_twin(part.person, row, "")

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.web.judge.making import gold
+from tests.web.making import single
 from tests.web.market import making as m
 from winosmith.web.judge.exclusion import change_votes, exclude_paid_votes, include_paid_votes
 from winosmith.web.judge.models import Judge, Slot
@@ -14,7 +15,6 @@ from winosmith.web.judge.turns import lease_next_problem, store_answer, undo_ans
 from winosmith.web.judge.votes import close_slots, iter_responses, list_votes, open_slots
 from winosmith.web.market.workers import count_done, finish_participation
 from winosmith.web.people.models import pseudonym
-from winosmith.web.problems.models import Problem, State, Twin
 
 
 def _state(problem: Any) -> str:
@@ -40,10 +40,8 @@ def test_two_ids_in_one_browser_are_one_reader(db: Any, rules: Any) -> None:
     """What was judged or written there under one id is judged under no other, there and back."""
     writing, _ = m.study(1, kind="write")
     judging, _ = m.study(9)
-    own = Twin.objects.create(ref="own", contributor=m.working(writing, 1, mark="b").person)
-    half = Problem.objects.create(ref="own-a", twin=own, sentence="The _ fell.", answer=0,
-                                  options=["cup", "jug"], state=State.JUDGING)  # fmt: skip
-    open_slots(half)
+    author = m.working(writing, 1, mark="b").person
+    open_slots(single("own-a", by=author, state="judging"))
     one = m.twin(halves=1)[0]
     assert m.give(m.working(judging, 2, mark="b").person).problem == one
     other = m.twin(halves=1)[0]

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from tests.web.making import single
 from tests.web.market import making as m
 from winosmith.web.judge.models import Judge
 from winosmith.web.judge.submissions import _choose_first_state, withdraw_twin
@@ -22,7 +23,7 @@ from winosmith.web.market.workers import (
 )
 from winosmith.web.people.gates import new_key
 from winosmith.web.people.models import Person
-from winosmith.web.problems.models import Problem, State, Twin
+from winosmith.web.problems.models import Twin
 
 CODE = "https://app.prolific.com/submissions/complete?cc=DONE1"
 
@@ -36,10 +37,7 @@ def _twins(part: Any, count: int) -> list[Any]:
     for n in range(count):
         row = Twin.objects.create(ref=f"w{part.pk}-{n}", contributor=part.person)
         for letter in "ab":
-            Problem.objects.create(
-                ref=f"w{part.pk}-{n}{letter}", twin=row, sentence="The _ fell.",
-                options=["cup", "jug"], answer=0, state=State.HELD,
-            )  # fmt: skip
+            single(f"w{part.pk}-{n}{letter}", twin=row, state="held")
         made.append(row)
     return made
 

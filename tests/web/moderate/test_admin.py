@@ -8,18 +8,14 @@ from typing import Any
 import pytest
 from django.contrib import admin
 
-from winosmith.web.people.models import Document, Person
+from winosmith.web.people.models import Document
 from winosmith.web.problems.models import Event, Problem
+
+pytestmark = pytest.mark.usefixtures("db")
 
 
 def _models() -> list[Any]:
     return list(admin.site._registry)
-
-
-@pytest.fixture
-def adam(db: Any) -> Any:
-    """Return an admin."""
-    return Person.objects.create_superuser("adam", "twins-and-cups")
 
 
 def _path(model: Any, page: str) -> str:

@@ -16,7 +16,7 @@ from hypothesis import given, strategies as st
 
 from tests.conftest import examples
 from tests.web.hostile import TEXTS, Page
-from winosmith.web.judge.models import Slot
+from tests.web.making import vote
 from winosmith.web.moderate import agreement as m
 from winosmith.web.moderate.agreement import MIN_SHARED, list_pairs, rank_pairs
 from winosmith.web.people.models import pseudonym
@@ -24,13 +24,6 @@ from winosmith.web.people.models import pseudonym
 pytestmark = pytest.mark.usefixtures("forgotten")
 
 Tables = dict[tuple[int, int], Counter[tuple[int | None, int | None]]]
-
-
-def _vote(person: Any, half: Any, choice: int | None, n: int, **fields: Any) -> None:
-    Slot.objects.create(
-        problem=half, twin=half.twin, n=n, place=n, holder=person, choice=choice,
-        **{"open": False, "answered_at": timezone.now(), **fields},
-    )  # fmt: skip
 
 
 def _halves(twin: Any, n: int) -> list[Any]:
@@ -42,15 +35,15 @@ def test_pairs_are_counted_as_they_voted(database: Any, person: Any, twin: Any) 
     ann, bob, cem = (person(name) for name in ("ann", "bob", "cem"))
     for at, half in enumerate(_halves(twin, 20)):
         anns = None if at == 19 else at % 2
-        _vote(ann, half, anns, 1)
-        _vote(bob, half, 1 if at in (16, 18) else anns, 2, provisional=at < 3)
+        vote(ann, half, anns, 1)
+        vote(bob, half, 1 if at in (16, 18) else anns, 2, provisional=at < 3)
         if at:
-            _vote(cem, half, at % 2, 3)
+            vote(cem, half, at % 2, 3)
     for fields in ({"gold": True}, {"excluded": True}, {"open": True, "answered_at": None}):
         for half in _halves(twin, 3):
-            _vote(ann, half, 0, 1)
-            _vote(bob, half, 0, 2, **fields)
-            _vote(cem, half, 0, 3, **fields)
+            vote(ann, half, 0, 1)
+            vote(bob, half, 0, 2, **fields)
+            vote(cem, half, 0, 3, **fields)
     [(one, other, pair)] = list_pairs()
     assert (one, other) == (pseudonym(ann), pseudonym(bob))
     assert (pair.n, pair.same, pair.waits) == (20, 18, 3)
@@ -66,7 +59,7 @@ def test_the_pairs_of_one_judge_are_those_of_the_same_problems(
     ann, bob, cem, dora = (person(name) for name in ("ann", "bob", "cem", "dora"))
     for at, half in enumerate(_halves(twin, 70)):
         for n, who in enumerate((cem, dora) if at < 45 else (ann, bob) if at < 67 else (ann, cem)):
-            _vote(who, half, 0, n + 1)
+            vote(who, half, 0, n + 1)
 
     def shown(who: Any = None) -> set[str]:
         return {name for *names, _pair in m.list_pairs(who) for name in names}
@@ -79,8 +72,8 @@ def test_erased_judges_are_in_no_pair(db: Any, person: Any, twin: Any) -> None:
     """Votes of people who had themselves erased are compared with nobody's."""
     ann, bob = person("ann"), person("bob")
     for half in _halves(twin, 20):
-        _vote(ann, half, 0, 1)
-        _vote(bob, half, 0, 2)
+        vote(ann, half, 0, 1)
+        vote(bob, half, 0, 2)
     assert len(list_pairs()) == 1
     type(bob).objects.filter(pk=bob.pk).update(erased=timezone.now())
     assert list_pairs() == []
@@ -147,14 +140,14 @@ def test_names_stay_off_the_page_and_the_file(
     for at, half in enumerate(_halves(twin, 40)):
         for n, judge in enumerate(judges):
             wrong = at % 5 < 2 if n < 2 else at % 9 == n
-            _vote(judge, half, int(at % 2 == wrong), n + 1)
+            vote(judge, half, int(at % 2 == wrong), n + 1)
     client = visit(moderator())
     for query in ("", f"?who={pseudonym(judges[0])}"):
         page = Page(text := client.get(f"/moderate/agreement/{query}").content.decode())
         assert page.faults == []
         assert not any(name in text for name in names)
         assert f"{pseudonym(judges[0])} {pseudonym(judges[1])}1.00 (" in page.text
-    body = b"".join(client.get("/moderate/agreement.csv").streaming_content).decode("utf-8-sig")
+    body = client.get("/moderate/agreement.csv").getvalue().decode("utf-8-sig")
     rows = list(csv.DictReader(io.StringIO(body)))
     assert len(rows) == 10
     first = rows[0]
@@ -176,7 +169,7 @@ def test_more_judges_ask_no_more_of_the_database(db: Any, person: Any, twin: Any
             n = ord(name)
             judge = person(name)
             for half in halves:
-                _vote(judge, half, 0, n)
+                vote(judge, half, 0, n)
         with CaptureQueriesContext(connection) as queries:
             list_pairs()
         return len(queries)

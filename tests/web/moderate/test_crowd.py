@@ -7,21 +7,17 @@ from typing import Any
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
-from django.utils import timezone
 
+from tests.web.making import vote
 from winosmith.web import _kept
-from winosmith.web.judge.models import Gold, Slot
+from winosmith.web.judge.models import Gold
 from winosmith.web.moderate.people import count_problems_of_people, get_member_record, get_page
 
 pytestmark = pytest.mark.usefixtures("forgotten")
 
 
 def _judge(person: Any, half: Any, choice: int, n: int, **fields: Any) -> None:
-    now = timezone.now()
-    Slot.objects.create(
-        problem=half, twin=half.twin, n=n, place=n, holder=person, open=False, choice=choice,
-        right=choice == half.answer, taken_at=now, answered_at=now, **fields,
-    )  # fmt: skip
+    vote(person, half, choice, n, right=choice == half.answer, **fields)
 
 
 def _gold(person: Any, half: Any, right: bool) -> None:

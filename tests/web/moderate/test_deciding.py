@@ -174,21 +174,6 @@ def test_gold_is_not_judged_as_data(db: Any, moderator: Any, twin: Any, do: Any)
     do(eva, "restore", half)
 
 
-def test_the_second_of_two_moderators_sees_the_first(
-    db: Any, moderator: Any, twin: Any, do: Any
-) -> None:
-    """Who decides on what they saw before another's decision gets that decision instead."""
-    eva, max_, half = moderator(), moderator("max"), twin()[0]
-    do(eva, "let-through", half, reason="fine")
-    with pytest.raises(ConflictError) as conflict:
-        apply_to_selected(max_, "withdraw", [(half.ref, 0)], "a copy")
-    assert [(e.actor, e.kind, e.reason) for e in conflict.value.since] == [
-        (eva, "let-through", "fine")
-    ]
-    half.refresh_from_db()
-    assert half.state == "judging"
-
-
 def test_of_many_at_once_one_decides(database: Any, person: Any, twin: Any) -> None:
     """Sixteen moderators who saw the same and press at once: one decides, all others are told."""
     people = [person(f"eva{n}", is_moderator=True) for n in range(16)]

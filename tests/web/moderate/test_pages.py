@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from winosmith.web.judge.models import Contest, Judge, Slot
+from tests.web.making import vote
+from winosmith.web.judge.models import Contest, Judge
 from winosmith.web.judge.trust import add_gold
 from winosmith.web.judge.turns import lease_next_problem, store_answer
 from winosmith.web.judge.votes import open_slots
@@ -237,10 +238,7 @@ def test_a_contested_gold_question_is_settled_once(
     """A moderator reads the judge's word and settles it; a second one is told."""
     half = twin(state="held")[0]
     question = add_gold(half, "A big cup does not fit.")
-    slot = Slot.objects.create(
-        problem=half, n=1, place=1, twin=half.twin, gold=True, open=False, right=False, choice=1,
-        holder=person("bob", is_judge=True),
-    )  # fmt: skip
+    slot = vote(person("bob", is_judge=True), half, 1, gold=True, right=False)
     one = Contest.objects.create(slot=slot, text="The shelf is meant.")
     client, path = visit(moderator()), f"/moderate/contests/{one.pk}/settle/"
     assert "The shelf is meant." in client.get("/moderate/contests/").content.decode()

@@ -6,8 +6,8 @@ import os
 from typing import Any
 
 import pytest
-from django.utils import timezone
 
+from tests.web.making import vote
 from tests.web.working import work_off
 from winosmith.errors import InputError
 from winosmith.web.jobs import Job
@@ -113,12 +113,9 @@ def test_where_everybody_may_judge_the_page_says_what_stops_somebody(
 def voted(db: Any, person: Any, moderator: Any, twin: Any) -> tuple[Any, Any]:
     """Return a moderator, and a judge who gave a vote to each of six problems."""
     eva, bob = moderator(), person("bob", is_judge=True)
-    for n in range(3):
+    for _ in range(3):
         for half in twin(state="judging"):
-            Slot.objects.create(
-                problem=half, twin=half.twin, n=1, place=n, holder=bob, open=False, choice=0,
-                taken_at=timezone.now(), answered_at=timezone.now(),
-            )  # fmt: skip
+            vote(bob, half)
     return eva, bob
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -19,7 +18,6 @@ from winosmith.web.people.accounts import (
     find_invitation,
     invite,
     merge_visitor,
-    revoke_invitation,
     sign_up,
 )
 from winosmith.web.people.models import Document, Invitation, Person, pseudonym
@@ -51,19 +49,6 @@ def test_the_menu_says_which_door_one_stands_at(db: Any, visit: Any, page: str) 
     marked = re.findall(r'<a href="([^"]*)" aria-current="page">', menu)
     assert marked == [f"/people/{page}/?next=%2Fwrite%2F"]
     assert menu.count("?next=%2Fwrite%2F") == 2
-
-
-@pytest.mark.parametrize("name", ["ann", "ANN", "Ａnn"])
-def test_names_differ_by_more_than_capitals(db: Any, visit: Any, person: Any, name: str) -> None:
-    """A name that differs from a taken one by capitals or width alone is refused."""
-    person("Ann")
-    answer = visit().post("/people/join/", {**TYPED, "name": name, "password": "other-cups-9"})
-    assert answer.status_code == 422
-    answer = visit().post(
-        "/people/join/", {"name": name, "password": "other-cups-9", "again": "other-cups-9"}
-    )
-    assert answer.status_code == 422
-    assert "taken" in answer.content.decode()
 
 
 def test_a_double_click_on_sign_up_makes_one_account(db: Any, visit: Any) -> None:
@@ -176,34 +161,6 @@ def test_who_is_refused_for_others_guesses_has_not_guessed(
     assert visit().post("/people/login/", right).status_code == 302
 
 
-def test_log_ins_that_succeed_are_not_counted(db: Any, visit: Any, person: Any) -> None:
-    """A person may log in as often as they like."""
-    person("ann")
-    right = {"name": "ann", "password": PASSWORD}
-    assert {visit().post("/people/login/", right).status_code for _ in range(12)} == {302}
-
-
-def test_a_new_password_ends_every_other_session(db: Any, visit: Any, person: Any) -> None:
-    """Changing the password keeps this browser logged in, and no other."""
-    ann = person("ann")
-    here, there = visit(ann), visit(ann)
-    typed = {"old": PASSWORD, "password": "jugs-and-shelves", "again": "jugs-and-shelves"}
-    assert here.post("/people/password/", typed).status_code == 302
-    assert here.get("/people/").status_code == 200
-    assert there.get("/people/").status_code == 302
-    login = {"name": "ann", "password": PASSWORD}
-    assert visit().post("/people/login/", login).status_code == 422
-
-
-def test_logging_out_everywhere_ends_every_session(db: Any, visit: Any, person: Any) -> None:
-    """After "log out everywhere" no browser is logged in, and no session of theirs is left."""
-    ann = person("ann")
-    here, there = visit(ann), visit(ann)
-    here.post("/people/logout/", {"everywhere": "yes"})
-    assert [here.get("/people/").status_code, there.get("/people/").status_code] == [302, 302]
-    assert not ann.sessions.exists()
-
-
 def test_a_link_makes_one_account_with_its_roles(db: Any, visit: Any) -> None:
     """A link works once; to look at it uses it up for nobody."""
     path = invite("admin", 30)
@@ -228,27 +185,6 @@ def test_a_link_says_for_whom_it_is(db: Any, visit: Any, person: Any) -> None:
     assert "Ann of the Tuesday class" in str(export_personal_data(ann))
     erase(ann, False)
     assert not Invitation.objects.exclude(label="").exists()
-
-
-def test_a_link_is_stored_as_a_digest_alone(db: Any) -> None:
-    """No column of the database holds what the link holds."""
-    token = invite("judge", 30).split("/")[-2]
-    row = Invitation.objects.values().get()
-    assert token not in str(row)
-    assert len(token) == 32
-
-
-def test_a_link_that_ran_out_or_was_taken_back_works_no_more(db: Any, visit: Any) -> None:
-    """After its minutes, or taken back, a link is over."""
-    path, other = invite("judge", 30), invite(["judge"], 30)
-    found = find_invitation(other.split("/")[-2])
-    assert found is not None
-    revoke_invitation(found)
-    assert visit().get(other).status_code == 410
-    row = Invitation.objects.get(used=None)
-    row.expires -= timedelta(minutes=31)
-    row.save()
-    assert visit().post(path, TYPED).status_code == 410
 
 
 def test_a_link_used_by_sixteen_at_once_makes_one_admin(database: Any) -> None:
@@ -322,8 +258,8 @@ def test_passwords_are_kept_by_argon2id(db: Any, person: Callable[..., Any]) -> 
 
 @pytest.mark.parametrize(
     "name",
-    ["аnn", "Аnn", "αnn", "ɑnn", "аｎn", "ANN", "Αnn", "𝐚nn"],
-    ids=["Cyrillic", "capital Cyrillic", "Greek", "phonetic", "wide", "capitals", "Α", "bold"],
+    ["аnn", "Аnn", "αnn", "ɑnn", "аｎn", "Ａnn", "ANN", "Αnn", "𝐚nn"],
+    ids="Cyrillic,capital Cyrillic,Greek,phonetic,wide,wide capital,capitals,Α,bold".split(","),
 )
 def test_no_name_looks_like_a_taken_one(db: Any, person: Any, name: str) -> None:
     """Beside "ann" nobody is called by letters of another alphabet that look the same."""
@@ -385,9 +321,11 @@ def test_an_admin_erases_whatever_somebody_is_called(
     page = browser.get(f"/moderate/people/{pseudonym(one)}/").content.decode()
     found = re.search(r'href="(/people/erase/[^"]+)"', page)
     assert found
-    assert browser.post(found[1], {"sure": "on", "password": PASSWORD}).status_code == 302
+    typed = {"sure": "on", "password": PASSWORD}
+    assert browser.post(found[1], typed).status_code == 302
     one.refresh_from_db()
     assert one.erased
+    assert browser.post(found[1], typed).status_code == 404
 
 
 @pytest.mark.parametrize("password", ["margaret-smith", "Margaret-Smith1", "margaretsmith"])

@@ -263,17 +263,6 @@ def test_a_wrong_password_erases_nobody(db: Any, visit: Any, person: Any) -> Non
     assert not ann.erased
 
 
-def test_an_admin_erases_who_asked_for_it(db: Any, visit: Any, person: Any) -> None:
-    """With their own password an admin erases somebody; others can't."""
-    ann, adam = person("ann"), person("adam", is_superuser=True)
-    typed, path = {"sure": "on", "password": PASSWORD}, f"/people/erase/{ann.pk}/"
-    assert visit(person("eva", is_moderator=True)).post(path, typed).status_code == 403
-    assert visit(adam).post(path, typed).status_code == 302
-    ann.refresh_from_db()
-    assert ann.erased
-    assert visit(adam).post(path, typed).status_code == 404
-
-
 def test_erasure_leaves_no_word_in_what_others_made_of_it(db: Any, person: Any) -> None:
     """After an erasure no edit, digest or prediction spells the text; trees and depths stay."""
     from tests.web.lineaged import child, root

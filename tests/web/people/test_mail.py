@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import http.cookiejar
 import re
 import socketserver
 import threading
-import urllib.error
-import urllib.parse
-import urllib.request
 from base64 import urlsafe_b64decode
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from email import message_from_string, policy
@@ -22,8 +18,9 @@ from django.conf import settings
 from django.test import override_settings
 from django.utils import timezone
 
-from tests.waiting import until
+from tests import forking
 from tests.web.serving import PASSWORD
+from tests.web.working import work_off
 from winosmith.errors import InputError, RecipeError
 from winosmith.web._rules import MAIL_PASSWORD, Mail, SiteRules
 from winosmith.web.jobs import MAIL, Job, UnavailableError, queue_job, run_next_job
@@ -103,91 +100,67 @@ def _table(post: Post) -> dict[str, Any]:
     }
 
 
-class Browser:
-    """A browser without a screen, that keeps cookies and sends forms."""
-
-    def __init__(self, url: str):
-        jar = urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar())
-        self.url, self.opener = url, urllib.request.build_opener(jar)
-
-    def get(self, path: str) -> tuple[int, str]:
-        """Open a page."""
-        return self._open(urllib.parse.urljoin(self.url, path), None)
-
-    def post(self, path: str, **form: str) -> tuple[int, str]:
-        """Open a page and send its form."""
-        _status, page = self.get(path)
-        token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', page)
-        assert token is not None, page
-        data = urllib.parse.urlencode({"csrfmiddlewaretoken": token[1], **form}).encode()
-        return self._open(urllib.parse.urljoin(self.url, path), data)
-
-    def _open(self, url: str, data: bytes | None) -> tuple[int, str]:
-        asked = urllib.request.Request(url, data, {"Referer": url})  # noqa: S310
-        try:
-            with self.opener.open(asked) as answer:
-                return answer.status, answer.read().decode()
-        except urllib.error.HTTPError as error:
-            return error.code, error.read().decode()
-
-
 def _link(message: Any) -> str:
     found = re.search(r"http://\S+", message.get_content())
     assert found is not None
     return found[0]
 
 
-STORED = """
-from winosmith.web.people.models import Person
-result = Person.objects.get(name="ann").email
-"""
+@pytest.fixture
+def mailing(db: Any, post: Post) -> Iterator[None]:
+    """Let the site have the mail server."""
+    with override_settings(
+        RULES=replace(settings.RULES, mail=Mail(**_table(post))),
+        DEFAULT_FROM_EMAIL="twins@example.org",
+        EMAIL_BACKEND="django.core.mail.backends.smtp.EmailBackend",
+        EMAIL_HOST="127.0.0.1",
+        EMAIL_PORT=post.server_address[1],
+    ):
+        yield
 
 
-def test_a_lost_password_is_set_anew_by_mail(served: Callable[..., Any], post: Post) -> None:
+def _text(answer: Any) -> str:
+    return str(answer.content.decode())
+
+
+def test_a_lost_password_is_set_anew_by_mail(
+    mailing: None, post: Post, person: Any, visit: Any
+) -> None:
     """An address counts once its link was opened; then it is a way back, which works once."""
-    site = served(mail=_table(post), options=("--work",))
-    site.people("ann")
-    ann = Browser(site.url)
-    ann.post("/people/login/", name="ann", password=PASSWORD)
-    status, page = ann.post("/people/mail/", email=ADDRESS, password="a guess")
-    assert (status, "This password is not correct." in page) == (422, True)
-    ann.post("/people/mail/", email=ADDRESS, password=PASSWORD)
-    until(lambda: len(post.taken) == 1)
+    ann, stranger = person("ann"), visit()
+    browser = visit(ann)
+    wrong = browser.post("/people/mail/", {"email": ADDRESS, "password": "a guess"})
+    assert (wrong.status_code, "This password is not correct." in _text(wrong)) == (422, True)
+    browser.post("/people/mail/", {"email": ADDRESS, "password": PASSWORD})
+    assert run_next_job([MAIL])
     (to, message) = post.taken[0]
     assert (to, message["From"]) == ([ADDRESS], "twins@example.org")
-    assert site.do(STORED) == ""
-    stranger = Browser(site.url)
-    assert 'name="password"' in stranger.get(_link(message))[1]  # logged in first
-    assert site.do(STORED) == ""
-    assert "Your address is confirmed." in ann.get(_link(message))[1]
-    assert site.do(STORED) == ADDRESS
-    said = [stranger.post("/people/password/lost/", email=given) for given in
-            ("nobody@example.org", ADDRESS)]  # fmt: skip
-    tokens = re.compile(r'name="csrfmiddlewaretoken" value="\w+"')
-    assert [status for status, _page in said] == [200, 200]
-    assert len({tokens.sub("", page) for _status, page in said}) == 1
-    until(lambda: len(post.taken) == 2)
-    to, message = post.taken[1]
-    assert to == [ADDRESS]
-    link, new = _link(message), "jugs-and-lamps"
-    assert "too short" in stranger.post(link, password="1", again="1")[1]
-    _status, page = stranger.post(link, password=new, again=new)
-    assert "Your password is changed." in page
-    assert "About you" in stranger.get("/people/")[1]
-    assert "works only once" in Browser(site.url).get(link)[1]
-    assert "The name or the password is not correct." in Browser(site.url).post(
-        "/people/login/", name="ann", password=PASSWORD
-    )[1]  # fmt: skip
+    assert 'name="password"' in _text(stranger.get(_link(message), follow=True))  # logged in first
+    assert Person.objects.get(pk=ann.pk).email == ""
+    assert "Your address is confirmed." in _text(browser.get(_link(message), follow=True))
+    assert Person.objects.get(pk=ann.pk).email == ADDRESS
+    lost = "/people/password/lost/"
+    said = [stranger.post(lost, {"email": given}) for given in ("nobody@example.org", ADDRESS)]
+    assert [answer.status_code for answer in said] == [200, 200]
+    assert len({re.sub(r'middlewaretoken" value="\w+"', "", _text(one)) for one in said}) == 1
+    work_off()
+    assert [to for to, _message in post.taken] == [[ADDRESS]] * 2
+    link, new = _link(post.taken[1][1]), "jugs-and-lamps"
+    assert "too short" in _text(stranger.post(link, {"password": "1", "again": "1"}))
+    changed = stranger.post(link, {"password": new, "again": new}, follow=True)
+    assert "Your password is changed." in _text(changed)
+    assert "About you" in _text(stranger.get("/people/"))
+    assert "works only once" in _text(visit().get(link))
+    old = visit().post("/people/login/", {"name": "ann", "password": PASSWORD})
+    assert "The name or the password is not correct." in _text(old)
 
 
-def test_asking_for_mails_has_a_limit(served: Callable[..., Any], post: Post) -> None:
+def test_asking_for_mails_has_a_limit(mailing: None, post: Post, visit: Any) -> None:
     """Nobody's address is flooded: the sixth mail in an hour is refused, known or not."""
-    site = served(mail=_table(post))
-    asks = [
-        Browser(site.url).post("/people/password/lost/", email="nobody@example.org")[0]
-        for _ in range(6)
-    ]
+    form = {"email": "nobody@example.org"}
+    asks = [visit().post("/people/password/lost/", form).status_code for _ in range(6)]
     assert asks == [200] * 5 + [429]
+    work_off()
     assert post.taken == []
 
 
@@ -212,17 +185,14 @@ def test_without_a_mail_server_there_is_none_of_it(db: Any, person: Any, visit: 
 
 
 @pytest.fixture
-def sending(db: Any, post: Post, person: Any) -> Iterator[list[Any]]:
+def sending(mailing: None, person: Any) -> Iterator[list[Any]]:
     """Return ann and zoe, who have news and wish for them, on a site with a mail server."""
     from tests.web.judge.making import give, twin
 
     few = {"judges": 1, "gold_every": 0, "training_questions": 0, "training_right": 0}
     with override_settings(
-        RULES=replace(settings.RULES, mail=Mail(**_table(post)), **few),
+        RULES=replace(settings.RULES, **few),
         SITE=replace(settings.SITE, public_url="https://twins.example.org"),
-        EMAIL_BACKEND="django.core.mail.backends.smtp.EmailBackend",
-        EMAIL_HOST="127.0.0.1",
-        EMAIL_PORT=post.server_address[1],
     ):
         judge = person("bob", is_judge=True)
         people = [
@@ -399,6 +369,21 @@ def test_a_mail_server_that_is_none_is_refused(text: str, said: str, tmp_path: P
     path.write_text(f"[mail]\n{text}\n")
     with pytest.raises(RecipeError, match=said):
         SiteRules.read(path)
+
+
+def test_the_mail_server_of_a_site_is_djangos(tmp_path: Path) -> None:
+    """Host, port and sender of `site.toml` are those that Django uses."""
+    (tmp_path / "site.toml").write_text(
+        "[mail]\nhost = 'mail.example.org'\nport = 2525\nsender = 'a@example.org'\n"
+    )
+    done = forking.script(
+        "import sys; from winosmith.web import Site; Site.open(sys.argv[1]).activate();"
+        "from django.conf import settings as s;"
+        "print(s.EMAIL_BACKEND, s.EMAIL_HOST, s.EMAIL_PORT, s.DEFAULT_FROM_EMAIL)",
+        str(tmp_path),
+    )
+    smtp = "django.core.mail.backends.smtp.EmailBackend"
+    assert done.stdout.split() == [smtp, "mail.example.org", "2525", "a@example.org"], done.stderr
 
 
 def test_the_password_comes_from_a_file_or_the_environment(

@@ -33,7 +33,8 @@ def test_what_is_old_goes_and_what_is_not_stays(
     wrote = Person.objects.create_anonymous()
     twin(wrote)
     slot = Slot.objects.filter(problem__twin__contributor=ann)[0]
-    slot.open, slot.answered_at, slot.seconds, slot.choice = False, timezone.now(), 7.5, 0
+    slot.open, slot.answered_at, slot.choice = False, timezone.now(), 0
+    slot.seconds = slot.local_seconds = 7.5
     slot.save()
     tables = (Hits, Done, Invitation, Draft, Session)
 
@@ -56,7 +57,7 @@ def test_what_is_old_goes_and_what_is_not_stays(
         "write",
     }
     slot.refresh_from_db()
-    assert (slot.seconds, slot.choice) == (None, 0)
+    assert (slot.seconds, slot.local_seconds, slot.choice) == (None, None, 0)
     assert set(Person.objects.all()) == {ann, wrote}
     assert Problem.objects.count() == 4
     assert delete_old_rows(now + timedelta(days=61))["sessions"] == 1

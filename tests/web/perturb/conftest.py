@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from tests.web.making import single
+
 ROOT = "The trophy did not fit into the suitcase because _ was too large."
 OPTIONS = ("the trophy", "the suitcase")
 
@@ -63,14 +65,13 @@ def text(answer: Any) -> str:
 @pytest.fixture
 def original() -> Callable[..., Any]:
     """Return a maker of originals: public unless told otherwise."""
-    from winosmith.web.problems.models import Problem, Twin
+    from winosmith.web.problems.models import Twin
 
     def make(ref: str = "root", sentence: str = ROOT, **columns: Any) -> Any:
         twin = columns.pop("twin", None) or Twin.objects.create(
             ref=f"twin-{ref}", contributor=columns.pop("contributor", None), domain="physical"
         )
-        fields = {"options": list(OPTIONS), "answer": 0, "state": "valid", **columns}
-        return Problem.objects.create(ref=ref, twin=twin, sentence=sentence, **fields)
+        return single(ref, sentence, twin=twin, **{"options": list(OPTIONS), **columns})
 
     return make
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.web.perturb.conftest import CHILD, GRANDCHILD, OPTIONS, ROOT, form, rules, send, typed
+from tests.web.perturb.conftest import CHILD, GRANDCHILD, OPTIONS, ROOT, form, send, typed
 from tests.web.together import at_once
 from winosmith.errors import InputError
 from winosmith.web.judge.models import Seen, Slot, note_seen
@@ -207,26 +207,6 @@ def test_consent_and_limits_come_first(
     with pytest.raises(RateLimitError):
         send(ann, root, typed(GRANDCHILD), precheck=before)
     assert Problem.objects.count() == 2
-
-
-@pytest.mark.parametrize(
-    ("review", "anonymous", "state"),
-    [
-        ("none", False, "judging"),
-        ("none", True, "judging"),
-        ("flagged", False, "judging"),
-        ("flagged", True, "held"),
-        ("all", False, "held"),
-    ],
-)
-def test_who_looks_first(
-    db: Any, contributor: Any, original: Any, review: str, anonymous: bool, state: str
-) -> None:
-    """The site's rule decides; models are asked whatever it says."""
-    with rules(review=review):
-        made = send(contributor(anonymous=anonymous), original())
-    assert made.state == state
-    assert Slot.objects.filter(problem=made).exists() == (state == "judging")
 
 
 def test_kin_is_no_hint_and_strangers_are(db: Any, contributor: Any, original: Any) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.web.making import single
+
 __all__ = ["ASKED", "STANDS", "asked", "row"]
 
 SENTENCE = "The cup hit the jug and the _ broke into {number} pieces."
@@ -11,18 +13,8 @@ SENTENCE = "The cup hit the jug and the _ broke into {number} pieces."
 
 def row(number: int = 1, *, state: str = "valid", answer: int | None = 0, **fields: Any) -> Any:
     """Return a new problem of nobody's."""
-    from winosmith.web.problems.models import Problem, Twin
-
-    twin = Twin.objects.create(ref=f"t{number}")
-    return Problem.objects.create(
-        ref=f"p{number}",
-        twin=twin,
-        sentence=SENTENCE.format(number=number),
-        answer=answer,
-        state=state,
-        record={"single": True},
-        **{"options": ["cup", "jug"], **fields},
-    )
+    fields |= {"state": state, "answer": answer, "record": {"single": True}}
+    return single(f"p{number}", SENTENCE.format(number=number), **fields)
 
 
 def asked(number: int = 1, **fields: Any) -> Any:

@@ -204,16 +204,3 @@ def test_another_revision_is_scored_anew(served: Any) -> None:
     )
     until(lambda: site.do(count) == [2, 2, 1])
     assert "Earlier revisions" in site.get("/models/one/").text
-
-
-@pytest.mark.long
-def test_minilm_predicts_as_an_encoder(served: Any, minilm_folder: Path, tmp_path: Path) -> None:
-    """A folder of a real encoder with a head for choices is a model of a site."""
-    from tests.web.predict.encoders import choosing
-
-    folder = choosing(minilm_folder, tmp_path / "minilm")
-    site = served(models=[{"name": "minilm", "solver": "encoder", "model": str(folder)}])
-    site.do(ASKED.format(number=1))
-    assert settled(site, 1)["minilm"][0] == "done"
-    page = site.get("/models/minilm/").text
-    assert str(folder) not in page

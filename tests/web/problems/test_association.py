@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.web.making import single
 from tests.web.working import work_off
 from winosmith import Dataset, Problem, practice, solve
 from winosmith.web.jobs import FAULT, Job, take_over_jobs
@@ -25,7 +26,6 @@ from winosmith.web.problems.association import (
     train_pairs,
 )
 from winosmith.web.problems.lookalikes import Half
-from winosmith.web.problems.models import Problem as Row, Twin
 
 SENTENCE = "They dropped the cup and the jug and the _ {}."
 
@@ -105,9 +105,8 @@ def learning(database: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 
 def _write(ref: str, **fields: Any) -> None:
-    twin = Twin.objects.create(ref=f"t-{ref}")
-    kept = {"state": "valid", "answer": 0, "options": ["vicar", "monk"]} | fields
-    Row.objects.create(ref=ref, twin=twin, sentence="The vicar and the monk: the _ fenced.", **kept)
+    text = "The vicar and the monk: the _ fenced."
+    single(ref, text, **{"options": ["vicar", "monk"], **fields})
 
 
 @pytest.mark.parametrize(

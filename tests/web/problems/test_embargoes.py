@@ -7,16 +7,10 @@ from typing import Any
 import pytest
 
 from tests.web.lineaged import child, root
-from winosmith import Dataset
 from winosmith.errors import InputError
-from winosmith.lineage import make_child
-from winosmith.web import hosting
 from winosmith.web._lock import writing
 from winosmith.web.moderate.decisions import ACTIONS, decide, get_newest_events, undo
 from winosmith.web.problems.family import lift_embargo, set_embargo
-from winosmith.web.problems.models import Problem
-from winosmith.web.problems.records import as_problem
-from winosmith.web.problems.states import public_problems
 
 
 def _flags(*problems: Any) -> list[tuple[bool, bool]]:
@@ -84,15 +78,3 @@ def test_new_versions_come_under_the_embargo_of_their_parent(db: Any) -> None:
     with writing():
         assert lift_embargo(top) == 2
     assert _flags(made, under, child_of_own) == [OPEN, OPEN, OWN]
-
-
-def test_imported_versions_come_under_the_embargo_of_the_site(db: Any) -> None:
-    """A file of public versions of a root that is under embargo here brings nothing public."""
-    top = root()
-    with writing():
-        set_embargo(top)
-    sentence = top.sentence.replace("big", "large")
-    made = make_child(as_problem(top), sentence, tuple(top.options), 0, source="wordnet")
-    hosting.import_problems(Dataset([made]), "valid")
-    assert Problem.objects.get(ref=made.id).embargo
-    assert not public_problems().exists()

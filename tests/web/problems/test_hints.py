@@ -10,6 +10,7 @@ import pytest
 from django.conf import settings
 from django.test import override_settings
 
+from tests.web.making import single
 from winosmith import Dataset, Problem, formats, practice
 from winosmith.web.problems.checks import (
     contributor_hints,
@@ -23,7 +24,7 @@ from winosmith.web.problems.checks import (
     text_hints,
 )
 from winosmith.web.problems.lookalikes import Half, index_problems, index_published_dataset
-from winosmith.web.problems.models import Problem as Row, Twin
+from winosmith.web.problems.models import Problem as Row
 
 pytestmark = pytest.mark.usefixtures("site")
 
@@ -206,13 +207,7 @@ def test_near_duplicates_are_hints(db: Any, person: Any) -> None:
         ("held", {"state": "held"}),
         ("embargoed", {"state": "valid", "embargo": True}),
     ):
-        twin = Twin.objects.create(ref=f"t-{ref}")
-        text = TEXT.replace("thin", ref)
-        index_problems(
-            Row.objects.create(
-                ref=ref, twin=twin, sentence=text, options=["cup", "jug"], answer=0, **fields
-            )
-        )
+        index_problems(single(ref, TEXT.replace("thin", ref), **fields))
     hidden = "shares most of its words with a problem of this site that is not public"
     known = [
         "shares 100 % of its words with w-1 of WinoGrande",

@@ -13,6 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from hypothesis import given, strategies as st
 
 from tests.web.conftest import BOTH
+from tests.web.making import single
 from winosmith import Dataset, Problem, formats
 from winosmith.errors import InputError
 from winosmith.testing import make_twins
@@ -44,8 +45,7 @@ def problem() -> Callable[..., Any]:
 
     def make(ref: str, sentence: str = TEXT, *, by: Any = None, revises: Any = None, **has: Any):
         twin = Twin.objects.create(ref=f"t-{ref}", contributor=by, revises=revises)
-        fields = {"state": "valid", "options": OPTIONS, "answer": 0} | has
-        row = Row.objects.create(ref=ref, twin=twin, sentence=sentence, **fields)
+        row = single(ref, sentence, twin=twin, options=OPTIONS, **has)
         index_problems(row)
         return row
 

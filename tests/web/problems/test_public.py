@@ -193,7 +193,7 @@ def _said(body: bytes) -> set[str]:
 def _body(client: Any, path: str) -> bytes:
     answer = client.get(path)
     assert answer.status_code == 200, path
-    return b"".join(answer.streaming_content) if answer.streaming else answer.content
+    return answer.getvalue()
 
 
 def _pages(client: Any, path: str) -> set[str]:

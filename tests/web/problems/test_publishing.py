@@ -19,11 +19,12 @@ from hypothesis import HealthCheck, given, strategies as st
 from tests.conftest import examples
 from tests.waiting import LONGEST
 from tests.web.conftest import BOTH
+from tests.web.making import vote
 from tests.web.problems.test_public import STATES, Case, twins
 from winosmith.errors import InputError
 from winosmith.web import hosting
 from winosmith.web._lock import writing
-from winosmith.web.judge.models import Contest, Gold, Judge, Slot
+from winosmith.web.judge.models import Contest, Gold, Judge
 from winosmith.web.judge.trust import add_gold, get_askable_questions, settle_contest as settle
 from winosmith.web.problems.family import lift_embargo, set_embargo
 from winosmith.web.problems.models import Problem as Row, State
@@ -165,10 +166,7 @@ def test_what_tells_the_answer_of_an_attention_question_is_not_public(
     assert "No date is set yet." in page
     judy = person("judy", is_judge=True)
     Judge.objects.create(person=judy)
-    slot = Slot.objects.create(
-        problem=two, twin=two.twin, n=judy.pk, place=0, gold=True, open=False, holder=judy,
-        right=False, choice=0, ref="asked",
-    )  # fmt: skip
+    slot = vote(judy, two, n=judy.pk, gold=True, right=False, ref="asked")
     contested = Contest.objects.create(slot=slot, text="The jug may be big.")
     settle(contested, person("eva", is_moderator=True), upheld=True)
     assert _public(one, two) == [True, False]

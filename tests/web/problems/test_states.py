@@ -7,29 +7,19 @@ from typing import Any
 import pytest
 
 from tests.web.conftest import BOTH
+from tests.web.making import single
 from tests.web.together import at_once
 from winosmith.errors import InputError
 from winosmith.web.people.gates import KeyReusedError, new_key, process_once
 from winosmith.web.people.models import Person
-from winosmith.web.problems.models import Event, Problem, State, Twin
+from winosmith.web.problems.models import Event, Problem, State
 from winosmith.web.problems.states import move
-
-
-def _problem() -> Any:
-    return Problem.objects.create(
-        ref="p1",
-        twin=Twin.objects.create(ref="t1"),
-        sentence="The cup hit the jug and the _ broke.",
-        options=["cup", "jug"],
-        answer=1,
-        state=State.JUDGING,
-    )
 
 
 def test_a_move_is_written_down(db: Any, person: Any) -> None:
     """A move changes the state and adds one event that tells who, from where, to where and why."""
     ann = person("ann", is_moderator=True)
-    problem = _problem()
+    problem = single("p1", state=State.JUDGING)
     event = move(problem, State.WITHDRAWN, by=ann, kind="withdraw", reason="a copy")
     assert (event.before, event.after, event.actor, event.reason) == (
         "judging",
@@ -42,7 +32,7 @@ def test_a_move_is_written_down(db: Any, person: Any) -> None:
 
 def test_a_move_that_is_none_is_refused(db: Any) -> None:
     """A problem can't go where its state does not lead, and then nothing is written."""
-    problem = _problem()
+    problem = single("p1", state=State.JUDGING)
     with pytest.raises(InputError, match="can't become 'judging'"):
         move(problem, State.JUDGING, by=None, kind="reopen")
     assert not Event.objects.exists()

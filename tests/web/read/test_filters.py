@@ -128,17 +128,6 @@ def test_a_page_mark_tells_nothing(db: Any) -> None:
     assert decrypt_key(mark[:-1] + ("0" if mark[-1] != "0" else "1")) is None
 
 
-@pytest.mark.parametrize(
-    "path", ["/", "/problems/", "/download/", "/guidelines/", "/card/", "/card/data-card.md"]
-)
-@pytest.mark.parametrize("filled", [False, True])
-def test_every_page_is_there(db: Any, visit: Any, twin: Any, path: str, filled: bool) -> None:
-    """Each public page answers on an empty site and on one with data, to anybody."""
-    if filled:
-        twin()
-    assert visit().get(path).status_code == 200
-
-
 def test_the_first_page_shows_what_people_agreed_on_most(
     db: Any, visit: Any, twin: Any, forgotten: None
 ) -> None:

@@ -16,8 +16,7 @@ pytestmark = pytest.mark.usefixtures("db")
 def _text(client: Any, path: str) -> str:
     answer = client.get(path)
     assert answer.status_code == 200
-    body = b"".join(answer.streaming_content) if answer.streaming else answer.content
-    return str(body.decode())
+    return str(answer.getvalue().decode())
 
 
 def test_a_version_tells_how_it_came_about(visit: Any) -> None:

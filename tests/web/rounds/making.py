@@ -5,16 +5,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-FILL = f"""
-import sys
-sys.path.insert(0, {str(Path(__file__).parents[3])!r})
+FILL = """
 from tests.web.rounds.making import fill
 from winosmith.web._lock import writing
 with writing():
-    result = fill({{twins}})
+    result = fill({twins})
 """
 
 SMALL = {

@@ -8,26 +8,25 @@ import re
 import shutil
 from collections.abc import Callable
 from html import unescape
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 
+from tests.web.making import single
 from tests.web.rounds.making import fill
 from tests.web.working import work_off
-from winosmith.options import Method
 from winosmith.web.jobs import Job
 from winosmith.web.people.models import Person
 from winosmith.web.people.privacy import erase
-from winosmith.web.problems.models import Event, Problem, Twin
+from winosmith.web.problems.models import Event, Problem
 from winosmith.web.rounds import running
 from winosmith.web.rounds.models import Place, Round
-from winosmith.web.rounds.results import erase_remaining_texts, get_stage_label
+from winosmith.web.rounds.results import erase_remaining_texts
 from winosmith.web.rounds.running import publish_round
 
 
 def _text(answer: Any) -> str:
-    parts = answer.streaming_content if answer.streaming else [answer.content]
-    return b"".join(parts).decode()
+    return str(answer.getvalue().decode())
 
 
 def _files(browser: Any, name: str = "one") -> dict[str, list[dict[str, Any]]]:
@@ -140,21 +139,13 @@ def test_a_round_whose_vectors_see_nothing_says_so(db: Any, stored: Any, visit: 
     assert "of the kept problems are predicted by a linear model" not in page
 
 
-def test_each_filter_of_a_recipe_has_words(db: Any) -> None:
-    """The funnel names whatever filter a recipe can choose in the reader's language."""
-    assert all(get_stage_label(method).startswith("filter (") for method in get_args(Method))
-
-
 def test_no_accuracy_is_told_of_what_a_solver_was_taught(db: Any, visit: Any) -> None:
     """The page says how many problems a solver may have seen; others are told, and the best too."""
     from tests.web.rounds import visits
 
     admin = Person.objects.create_user("root")
     for half in "ba":
-        problem = Problem.objects.create(
-            ref=f"public-{half}", twin=Twin.objects.create(ref=half), state="valid",
-            sentence="The cup hit the jug, and the _ broke.", options=["cup", "jug"], answer=0,
-        )  # fmt: skip
+        problem = single(f"public-{half}")
     visits.staged({"admin": admin}, {"public": problem})
     page = _plain(_text(visit().get("/rounds/round/published/")))
     assert "may have seen 4 of these 6 problems in training." in page

@@ -12,8 +12,8 @@ import pytest
 from tests import forking
 from tests.conftest import axe_faults
 from tests.waiting import LONGEST, until
+from tests.web.looks import enter
 from tests.web.rounds.making import FILL
-from tests.web.serving import PASSWORD
 from winosmith.testing import chat_server
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
@@ -68,10 +68,8 @@ def test_an_admin_watches_a_round_and_publishes_it(
         process = begun("slow", "--name", "first")
         context = browser.new_context(viewport={"width": 320, "height": 640}, bypass_csp=True)
         page = context.new_page()
-        page.goto(f"{place.url}/people/login/?next=/rounds/")
-        page.get_by_label("Name").fill("adam")
-        page.get_by_label("Password").fill(PASSWORD)
-        page.get_by_role("main").get_by_role("button", name="Log in").click()
+        enter(context, place.session("adam"))
+        page.goto(f"{place.url}/rounds/")
         page.get_by_role("link", name="Start a round").wait_for()
         faults = axe_faults(page, axe_source)
         page.get_by_role("link", name="first").click()

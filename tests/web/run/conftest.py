@@ -33,12 +33,6 @@ def kept(ready_site: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 @pytest.fixture
-def adam(person: Callable[..., Any]) -> Any:
-    """Return an admin."""
-    return person("adam", is_superuser=True)
-
-
-@pytest.fixture
 def send(adam: Any, visit: Callable[..., Any]) -> Callable[..., Any]:
     """Return what sends a form of the admin's: `send("/admin/import/", file="…", as_="gold")`.
 

@@ -154,49 +154,6 @@ def test_a_file_that_cannot_be_used_brings_the_form_back(
     assert not list((kept / "uploads").glob("*"))
 
 
-def test_an_interrupt_loses_nothing(
-    db: Any, send: Callable[..., Any], done: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A thread that ended in the middle leaves a job that the next one goes on with."""
-    monkeypatch.setattr(_import, "CHUNK", 1)
-    real = files.import_problems
-
-    def half(*args: Any, **kwargs: Any) -> Any:
-        def stop(at: int) -> None:
-            raise SystemExit
-
-        return real(*args, **{**kwargs, "on_progress": stop})
-
-    job = _proposed(send, file=CUPS)
-    monkeypatch.setattr(files, "import_problems", half)
-    with pytest.raises(SystemExit):
-        done(job)
-    assert Problem.objects.count() == 1
-    assert Job.objects.get(pk=job.pk).busy
-    monkeypatch.setattr(files, "import_problems", real)
-    work_off()
-    ended = Job.objects.get(pk=job.pk)
-    assert (ended.state, ended.came["added"], ended.came["known"]) == ("done", 1, 1)
-    assert (Problem.objects.count(), ended.done) == (2, 2)
-
-
-def test_a_fault_is_told_without_its_inside(
-    db: Any, send: Callable[..., Any], done: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What the program did not expect ends the job, is logged, and lets the next one begin."""
-
-    def broken(*_: Any, **__: Any) -> None:
-        raise KeyError("/srv/secret")
-
-    first, second = _proposed(send, file=CUPS), _proposed(send, file=GOLD, as_="gold")
-    with monkeypatch.context() as patch:
-        patch.setattr(files, "import_problems", broken)
-        ended = done(first)
-    assert ended.state == "failed"
-    assert "secret" not in ended.error
-    assert done(second).state == "done"
-
-
 def test_what_nobody_confirms_is_dropped(
     db: Any, send: Callable[..., Any], kept: Path, done: Callable[[Any], Any]
 ) -> None:
@@ -276,16 +233,6 @@ def test_a_dropped_file_is_gone(db: Any, send: Callable[..., Any]) -> None:
     assert not job.file.exists()
     assert send(path, do="confirm").status_code == 409
     assert Job.objects.get(pk=job.pk).state == "dropped"
-
-
-def test_a_confirmed_file_comes_in_by_a_thread(database: Any, send: Callable[..., Any]) -> None:
-    """The form leads to a page that says how far it is, and then what came of it."""
-    job = _proposed(send, file=CUPS)
-    assert send(f"/admin/jobs/{job.mark}/confirm/", do="confirm").status_code == 302
-    work_off()
-    job.refresh_from_db()
-    assert (job.state, job.done) == ("done", 2)
-    assert Problem.objects.count() == 2
 
 
 def _pieces(send: Callable[..., Any], data: bytes, size: int, mark: str) -> list[int]:

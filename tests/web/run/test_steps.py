@@ -11,14 +11,15 @@ import pytest
 from django.conf import settings
 from django.test import override_settings
 
+from tests.web.making import single, vote
 from tests.web.run.visits import choices
 from winosmith.testing import make_twins
 from winosmith.web._import import import_problems
 from winosmith.web.hosting import get_first_admin_path
 from winosmith.web.jobs import Job, create_job
-from winosmith.web.judge.models import Slot, Verdict
+from winosmith.web.judge.models import Verdict
 from winosmith.web.judge.trust import add_gold
-from winosmith.web.problems.models import Event, Problem, Twin
+from winosmith.web.problems.models import Event, Twin
 from winosmith.web.run.choices import SettingsForm, change_settings
 from winosmith.web.run.dashboard import compute_statistics, draw_plots, make_funnel_rows
 from winosmith.web.run.steps import count_incomplete, list_setup_steps
@@ -46,9 +47,7 @@ def test_each_step_is_done_by_what_it_asks_for(
         assert _standing()["Rules"]
         import_problems(make_twins(1), "judging")
         assert _standing()["Import problems"]
-        twin = Twin.objects.create(ref="g")
-        half = Problem.objects.create(ref="g-a", twin=twin, sentence="The _ fell.",
-                                      options=["cup", "jug"], answer=0, state="held")  # fmt: skip
+        half = single("g-a", state="held")
         assert not _standing()["Import gold questions"]
         add_gold(half, "Cups fall.")
         assert _standing()["Import gold questions"]
@@ -63,10 +62,7 @@ def test_more_gold_than_is_needed_is_told_as_a_number(
 ) -> None:
     """Of fewer it says of how many; of more than the training takes, how many there are."""
     for n in range(2):
-        half = Problem.objects.create(ref=f"g{n}", twin=Twin.objects.create(ref=f"t{n}"), answer=0,
-                                      sentence=f"The _ fell {n}.", options=["cup", "jug"],
-                                      state="held")  # fmt: skip
-        add_gold(half, "Cups fall.")
+        add_gold(single(f"g{n}", state="held"), "Cups fall.")
     told = []
     for wanted in (5, 2, 1):
         rules = replace(settings.RULES, training_questions=wanted, training_right=1)
@@ -116,8 +112,7 @@ def _made(n: int, day: int, *moves: tuple[int, str]) -> Any:
     at = datetime(2026, 3, day, 12, tzinfo=UTC)
     twin = Twin.objects.create(ref=f"t{n}", created=at)
     state = moves[-1][1] if moves else "judging"
-    row = Problem.objects.create(ref=f"p{n}", twin=twin, sentence="The _ fell.", answer=0,
-                                 options=["cup", "jug"], state=state, created=at)  # fmt: skip
+    row = single(f"p{n}", twin=twin, state=state, created=at)
     Event.objects.create(problem=row, kind="submit", after="judging", at=at)
     before = "judging"
     for when, after in moves:
@@ -153,12 +148,8 @@ def test_votes_agreement_and_people_are_counted(db: Any, person: Callable[..., A
     people = [person(name) for name in ("ann", "bob")]
     problem = _made(1, 20, (25, "valid"))
     for n, who in enumerate(people):
-        Slot.objects.create(
-            problem=problem, n=n, place=0, twin=problem.twin, open=False, holder=who, choice=0,
-            answered_at=datetime(2026, 3, 24, 9 + n, tzinfo=UTC),
-        )  # fmt: skip
-    Slot.objects.create(problem=problem, n=9, place=0, twin=problem.twin, open=False, gold=True,
-                        answered_at=datetime(2026, 3, 24, tzinfo=UTC))  # fmt: skip
+        vote(who, problem, n=n, answered_at=datetime(2026, 3, 24, 9 + n, tzinfo=UTC))
+    vote(None, problem, n=9, gold=True, answered_at=datetime(2026, 3, 24, tzinfo=UTC))
     Verdict.objects.create(problem=problem, counts="2,1", valid=True,
                            at=datetime(2026, 3, 25, tzinfo=UTC))  # fmt: skip
     Twin.objects.create(ref="w", contributor=people[0], created=datetime(2026, 3, 24, tzinfo=UTC))

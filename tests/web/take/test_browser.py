@@ -12,8 +12,7 @@ import pytest
 from playwright.sync_api import Error, expect
 
 from tests.waiting import LONGEST, until
-from tests.web.looks import heard
-from tests.web.serving import PASSWORD
+from tests.web.looks import enter, heard
 from winosmith import formats, practice
 
 pytestmark = pytest.mark.browser
@@ -47,11 +46,8 @@ def testing(
         opened = browser.new_context(base_url=site.url, **(context or {}))
         contexts.append(opened)
         page = opened.new_page()
-        page.goto("/people/login/?next=/tests/")
-        page.locator("main input[type=text], main input[name=username]").first.fill(name)
-        page.locator("main input[type=password]").first.fill(PASSWORD)
-        page.locator("main form:has(input[type=password]) button").first.click()
-        page.wait_for_url("**/tests/")
+        enter(opened, site.session(name))
+        page.goto("/tests/")
         return page
 
     start.come = come

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.web.making import single
 from tests.web.take.conftest import asked, fill, twins
 from tests.web.working import work_off
 from winosmith.errors import InputError
@@ -16,7 +17,7 @@ from winosmith.humans import QUESTIONS, SurveyQuestion
 from winosmith.web import hosting
 from winosmith.web.judge.turns import get_current_slot, lease_next_problem
 from winosmith.web.people.models import Person, pseudonym
-from winosmith.web.problems.models import Event, Problem, State, Twin, Version
+from winosmith.web.problems.models import Event, Problem, Twin, Version
 from winosmith.web.problems.states import public_problems
 from winosmith.web.take import rounds
 from winosmith.web.take.models import Round
@@ -140,10 +141,7 @@ def test_a_version_of_ones_family_counts_as_known(opened: Maker, person: Maker) 
     data, ann = twins(4, singles=11), person("ann")
     made = opened(data)
     root = Problem.objects.get(ref=data.ids[0])
-    child = Problem.objects.create(
-        ref="child", twin=Twin.objects.create(ref="childs", contributor=ann), sentence="A _ b.",
-        options=["x", "y"], answer=0, state=State.VALID, embargo=True,
-    )  # fmt: skip
+    child = single("child", by=ann, embargo=True)
     Version.objects.create(problem=root, root=root, digest="1")
     Version.objects.create(problem=child, root=root, parent=root, step=1, digest="2")
     assert find_known_problems(ann, made) == set(data.ids[:2])

@@ -10,6 +10,7 @@ from django.test import override_settings
 from django.utils import timezone
 
 from tests.web.lineaged import child, root
+from tests.web.making import single
 from tests.web.write.conftest import FORM, send, text
 from winosmith.web.judge.exclusion import change_votes
 from winosmith.web.judge.models import Slot
@@ -107,21 +108,13 @@ def test_my_twins_come_in_pages(opened: Any) -> None:
     """Twenty twins stand on a page; the rest follow, and no attention question is among them."""
     client, one, _address = opened
     for number in range(22):
-        twin = Twin.objects.create(ref=f"t{number}", contributor=one.person)
-        Problem.objects.create(
-            ref=f"p{number}",
-            twin=twin,
-            sentence=f"Sentence <i>{number:02}</i> _.",
-            options=["a", "b"],
-            answer=0,
-            state="judging",
-            gold=number == 0,
-        )
+        text = f"Sentence <i>{number:02}</i> _."
+        single(f"p{number}", text, by=one.person, state="judging", gold=number == 0)
     first, second = text(client.get("/write/mine/")), text(client.get("/write/mine/?page=2"))
     assert first.count("Sentence &lt;i&gt;") == 20
     assert second.count("Sentence &lt;i&gt;") == 1
     assert "page=2" in first
-    assert client.get("/write/mine/t0/").status_code == 404
+    assert client.get("/write/mine/of-p0/").status_code == 404
 
 
 def test_what_a_moderator_did_stands_before_the_reason(opened: Any, person: Any) -> None:

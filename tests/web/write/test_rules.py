@@ -12,7 +12,7 @@ from winosmith.web.judge.models import Slot
 from winosmith.web.judge.submissions import may_revise, may_withdraw, withdraw_twin
 from winosmith.web.judge.turns import lease_next_problem
 from winosmith.web.moderate.decisions import ACTIONS, decide, get_possible_actions
-from winosmith.web.people.gates import RateLimitError, new_key, rate_limit
+from winosmith.web.people.gates import new_key
 from winosmith.web.people.models import Done
 from winosmith.web.problems.checks import RefusedError
 from winosmith.web.problems.models import Problem, Remembered, Twin
@@ -102,16 +102,6 @@ def test_who_looks_first_is_the_site_s_choice(
     assert {half.state for half in twin.problems.all()} == {state}
     assert Slot.objects.exists() == (state == "judging")
     assert all(bool(half.hints) == flagged for half in twin.problems.all())
-
-
-def test_a_failed_condition_takes_everything_back(db: Any, contributor: Any) -> None:
-    """What must succeed first (a rate limit) is in the same transaction as the twin."""
-    ann = contributor()
-    for _number in range(2):
-        submitted(ann, before=lambda: rate_limit(ann, "write", 2))
-    with pytest.raises(RateLimitError):
-        submitted(ann, before=lambda: rate_limit(ann, "write", 2))
-    assert Twin.objects.count() == 2
 
 
 def test_a_revision_replaces_the_old_halves(db: Any, contributor: Any) -> None:
