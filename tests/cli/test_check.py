@@ -88,20 +88,6 @@ def test_of_questions_it_says_what_is_not_checked(tmp_path: Path, cli: Cli) -> N
     assert cli.told("check", tmp_path / "asked.jsonl")["rules_used"]["applied_to"] == 0
 
 
-def test_json_is_the_same_report(twins: Path, votes: Path, cli: Cli) -> None:
-    """With --json the funnel, the rules and the examples are JSON."""
-    found = cli.told("check", twins, "--votes", votes, "--skip", "overlap", "--skip", "edit")
-    assert found["data"] == str(twins)
-    steps = found["funnel"]["steps"]
-    assert [step["kept"]["problems"] for step in steps] == [9, 8]
-    assert [step["dropped"] for step in steps] == [{"length": 1}, {"majority": 1}]
-    by_name = {rule["rule"]: rule for rule in found["rules"]}
-    assert by_name["majority"]["examples"] == [
-        {"ids": ["0-0"], "detail": "0 of 3 judges chose the correct option"}
-    ]
-    assert "votes_file:" in found["signature"]
-
-
 def test_an_option_sets_each_rule(twins: Path, votes: Path, cli: Cli) -> None:
     """Limits, switches and agreements reach the rules, and stand in the signature."""
     plain = cli.told("check", twins, "--votes", votes)["signature"]
@@ -181,23 +167,6 @@ def test_validators_votes_are_no_human_performance(
     assert "Human accuracy, by majority vote on 7 problems: 100.0 %" in cli(
         "check", twins, "--votes", everyone
     )
-
-
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        (["--length", "30", "15"], "length is [30, 15]; it must be a range"),
-        (["--overlap", "70"], "'--overlap': 70.0 is not in the range 0<=x<=1"),
-        (["--judges", "0"], "'--judges': 0 is not in the range x>=1"),
-        (["--skip", "grammar"], "'grammar' is not one of"),
-        (["--votes", "none.csv"], "'none.csv' does not exist"),
-    ],
-)
-def test_bad_options_end_with_code_2(
-    twins: Path, cli: Cli, arguments: list[str], told: str
-) -> None:
-    """A limit out of range or an unknown rule is bad input, told on the error stream."""
-    assert told in cli.refused("check", twins, *arguments)
 
 
 def test_a_parent_that_is_gone_is_named(tmp_path: Path, cli: Cli) -> None:

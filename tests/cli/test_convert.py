@@ -52,23 +52,6 @@ def test_what_the_format_can_not_hold_is_told(ours: Path, tmp_path: Path, cli: C
     assert "lost: origin author in 2 problems" in told
 
 
-def test_the_report_is_json_too(ours: Path, tmp_path: Path, cli: Cli) -> None:
-    """With --json the counts are there for a program."""
-    assert cli.told("convert", ours, tmp_path / "out", "--to", "winogrande") == {
-        "from": "winosmith",
-        "to": "winogrande",
-        "notes": [],
-        "read": 2,
-        "left_over": {},
-        "embargoed": 0,
-        "corrected": 0,
-        "written": 2,
-        "lost": {"origin author": 2, "pronoun": 2},
-        "changed": {},
-        "added": {},
-    }
-
-
 def test_errata_correct_keys(ours: Path, tmp_path: Path, cli: Cli) -> None:
     """A new key is written and counted, a confirmed one stays, and an old version is refused."""
     errata, out = tmp_path / "errata.csv", tmp_path / "out.jsonl"

@@ -51,16 +51,6 @@ def test_the_set_is_told_with_both_figures(files: tuple[str, str], cli: Cli) -> 
     assert max(map(len, told.splitlines()[:-1])) <= 80
 
 
-def test_the_report_names_every_problem(files: tuple[str, str], cli: Cli) -> None:
-    """Chosen and left out are all problems; at most one half of a schema is chosen."""
-    found = cli.told("humans", "select", *files, "--size", "5", "--floor", "0.5")
-    chosen, left = found["chosen"], found["left_out"]
-    assert len(chosen) == 5
-    assert {*chosen, *left} == set(DATA.ids)
-    assert len({DATA[DATA.row(name)].twin_id for name in chosen}) == 5
-    assert found["cross_fit"]
-
-
 def test_a_folder_holds_the_chosen_and_the_others(files: tuple[str, str], tmp_path: Path) -> None:
     """Both files together are the input; the same selection may be written again, another not."""
     out = str(tmp_path / "reliable")

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from tests.cli.conftest import Cli
-from winosmith import Dataset, Prediction, Problem, Response, answers, formats, study
+from winosmith import Prediction, Problem, Response, answers, formats, study
 from winosmith.cli.transfer import _read_women
 from winosmith.metrics import switch_options
 from winosmith.testing import make_twins
@@ -221,15 +221,6 @@ def test_consistency_under_the_switch(cli: Cli) -> None:
     assert "--switched and --switched-data must be given together" in cli.refused(
         "score", *arguments
     )
-
-
-def test_other_fields_are_scored_apart_on_request(cli: Cli) -> None:
-    """--by takes any field whose values differ, and names those there are."""
-    data = Dataset(replace(p, pronoun=("he", "she")[row % 2]) for row, p in enumerate(DATA))
-    formats.write(data, "dev.jsonl")
-    groups = cli.told("score dev.jsonl list.lst --by pronoun")["solvers"]["list"]["groups"]
-    assert groups["pronoun"]["he"]["n"] == 32
-    assert "no field 'nothing'" in cli.refused("score dev.jsonl list.lst --by nothing")
 
 
 @pytest.mark.data

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import subprocess
 import sys
@@ -13,9 +12,8 @@ import pytest
 
 from tests.cli.conftest import Cli
 from winosmith import Dataset, Prediction, Problem, Response, answers, formats
-from winosmith.cli import main
 from winosmith.lineage import depths, make_child
-from winosmith.metrics import count_edit_kinds, grade, measure_stability
+from winosmith.metrics import grade, measure_stability
 from winosmith.testing import make_twins
 from winosmith.validate import write_votes
 
@@ -77,20 +75,6 @@ def test_the_tables_fit_a_terminal_and_have_the_null_beside(cli: Cli) -> None:
     assert "|depth:lineage|" in signatures
 
 
-def test_the_figures_are_those_of_the_library(cli: Cli) -> None:
-    """The JSON holds what `stability` and `edit_kinds` return, of each solver."""
-    from winosmith.language import tag
-    from winosmith.text import tokens
-
-    found = cli.told("score", *BOTH)["stability"]
-    graded = grade(DATA, SAID["far"])
-    assert found["depth"] == "lineage"
-    assert found["solvers"]["far"] == json.loads(json.dumps(measure_stability(graded).record()))
-    tags = {p.id: tag(tokens(p.sentence)) for p in DATA}
-    assert found["kinds"]["far"] == json.loads(json.dumps(count_edit_kinds(graded, tags).record()))
-    assert {kind["kind"] for kind in found["kinds"]["far"]["kinds"]} >= {"+JJ", "+RB"}
-
-
 def test_the_depth_can_be_chosen(cli: Cli) -> None:
     """--depth edit says so everywhere; a depth that nobody declared is refused."""
     found = cli.told("score", *BOTH, "--depth", "edit")["stability"]["solvers"]["near"]
@@ -100,14 +84,6 @@ def test_the_depth_can_be_chosen(cli: Cli) -> None:
         "score", *BOTH, "--depth", "declared"
     )
     assert "--depth needs --by lineage" in cli.refused("score", *BOTH[:2], "--depth", "edit")
-
-
-def test_data_without_lineage_is_refused(cli: Cli) -> None:
-    """Twins have no depth; the message says what is missing."""
-    twins = make_twins(4)
-    formats.write(twins, "twins.jsonl")
-    Path("first.lst").write_text("1\n" * 8)
-    assert "no problem has a lineage" in cli.refused("score twins.jsonl first.lst --by lineage")
 
 
 def test_accuracies_are_withheld_where_training_saw_the_test(cli: Cli) -> None:
@@ -190,15 +166,6 @@ def test_annotators_have_an_error_depth_and_an_agreement(cli: Cli) -> None:
     assert first["mean"] == pytest.approx(np.mean([DEPTHS[row] for row in own if DEPTHS[row]]))
     assert found["kappa"]["value"] == pytest.approx(found["alpha"]["value"], abs=0.01)
     assert "Krippendorff alpha" in cli("score", *BOTH, "--people", "people.csv")
-
-
-def test_the_page_has_curves_and_tables() -> None:
-    """The report draws both solvers in one figure."""
-    assert main(["score", *BOTH, "--out", "report.html"]) == 0
-    page = Path("report.html").read_text("utf-8")
-    assert page.count("<title id=") == 3
-    assert "Families without an error" in page
-    assert "|depth:lineage|" in page
 
 
 def test_six_solvers_take_two_figures(cli: Cli) -> None:
