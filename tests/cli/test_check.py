@@ -38,18 +38,6 @@ def votes(tmp_path: Path) -> Path:
     return tmp_path / "votes.csv"
 
 
-def test_the_funnel_the_rules_and_examples_are_printed(twins: Path, cli: Cli) -> None:
-    """The text has the problems kept, each rule's counts, and examples as FILE:ID."""
-    shown = cli("check", twins, "--skip", "overlap", "--skip", "edit")
-    assert "Kept at each stage: 9 of 10 problems, 90.0\u00a0%" in shown
-    assert f"{twins}:1-0: length: 33 words; 15 to 30 are required" in shown
-    rules = {tuple(line.split()) for line in shown.splitlines()}
-    assert {("collected", "10", "5", "0"), ("structure", "9", "4", "1")} <= rules
-    assert ("structure", "length", "10", "0", "1") in rules
-    assert ("structure", "anchor", "0", "10", "0") in rules
-    assert "Signature: data:" in shown
-
-
 def test_the_first_line_says_which_rules_were_used(
     twins: Path, votes: Path, tmp_path: Path, cli: Cli
 ) -> None:
@@ -143,15 +131,6 @@ def test_strict_ends_with_code_1_when_something_is_dropped(twins: Path, tmp_path
     formats.write(make_twins(5), tmp_path / "sound.jsonl")
     assert main(["check", str(twins), "--strict"]) == 1
     assert main(["check", str(tmp_path / "sound.jsonl"), "--strict"]) == 0
-
-
-def test_votes_set_aside_are_counted_by_reason(twins: Path, tmp_path: Path, cli: Cli) -> None:
-    """Votes that did not count are shown with the reason, so that nobody misses them."""
-    votes = [Response(p.id, "ann", "validate", p.answer) for p in make_twins(5)]
-    write_votes(votes, tmp_path / "votes.jsonl")
-    shown = cli("check", twins, "--votes", tmp_path / "votes.jsonl")
-    assert "Ignored votes: 5 of 10" in shown
-    assert "the judge had seen the other half" in shown
 
 
 def test_validators_votes_are_no_human_performance(

@@ -24,17 +24,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_every_two_are_compared_in_80_columns(cli: Cli) -> None:
-    """Three solvers are three pairs; the tables fit a terminal and are signed."""
-    shown = cli("compare dev.jsonl good.lst fair.lst poor.lst")
-    assert [line[:5] for line in shown.splitlines() if "−" in line[:5]] == 2 * [
-        "A − B", "A − C", "B − C",
-    ]  # fmt: skip
-    tables, _, signature = shown.partition("Signature: ")
-    assert max(map(len, tables.splitlines())) <= 80
-    assert "|draws:10000|seed:0|" in signature
-
-
 def test_solvers_that_saw_different_things_are_told(cli: Cli) -> None:
     """Where one saw the blank and another the pronoun, that is said; not of those that saw one."""
     for name, sees in (("a", "blank"), ("b", "pronoun"), ("c", "blank")):

@@ -15,7 +15,7 @@ from tests.conftest import installed, need_wordnet
 from winosmith import Problem, answers, formats, practice
 from winosmith.chat import Message
 from winosmith.cli import main
-from winosmith.lineage import UNVALIDATED, check_lineages
+from winosmith.lineage import check_lineages
 from winosmith.testing import chat_server, make_twins
 
 HALVES = practice.read_handwritten()
@@ -73,19 +73,6 @@ def run(line: str) -> None:
 def published(folder: Path) -> dict[str, bytes]:
     """Return every file of a folder but the dialogues."""
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
-
-
-def test_synonyms_make_families(folder: Path, wordnet: None, cli: Cli) -> None:
-    """Each child is marked, its lineage holds, and what is printed is what is written."""
-    told = cli.told("evolve twins.jsonl --with wordnet --count 3 --out out")
-    evolved = formats.read("out/evolved.jsonl")
-    made = [p for p in evolved if p.lineage]
-    assert told == json.loads(Path("out/report.json").read_text("utf-8"))
-    assert told["made"] == len(made) > 8
-    assert check_lineages(evolved) == {}
-    assert all(p.extra[UNVALIDATED] for p in made)
-    assert told["parts"]["evolved"]["sources"] == {"root": 40, "wordnet": len(made)}
-    assert "|with:wordnet|" in told["signature"]
 
 
 @pytest.mark.parametrize(

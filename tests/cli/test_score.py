@@ -58,19 +58,6 @@ def test_ties_and_choices_against_scores_are_told(command: str, cli: Cli) -> Non
     assert "ties" not in cli(command, "dev.jsonl", "ours.jsonl", "odd.jsonl")
 
 
-def test_the_tables_fit_a_terminal_and_are_signed(cli: Cli) -> None:
-    """Accuracy, twins, guessing and calibration stand in 80 columns, with a signature."""
-    shown = cli("score dev.jsonl ours.jsonl list.lst")
-    right = sum(c == p.answer for c, p in zip(CHOICES, DATA, strict=True))
-    rows = {line.split()[0]: line for line in shown.splitlines() if line.strip()}
-    assert "dev: 64 problems, 30 twins" in shown
-    assert f"{100 * right / 64:.1f} %" in rows["list"]
-    assert "Guessing gives 50.0 %, and 25.0 % of twins with both halves right." in shown
-    tables, _, signatures = shown.partition("Signature of")
-    assert max(map(len, tables.splitlines())) <= 80
-    assert "|predictions:" in signatures
-
-
 def test_a_table_with_a_column_a_model_is_several_solvers(cli: Cli) -> None:
     """Each is scored, one file is enough to compare them, and an empty cell is no prediction."""
     found = cli.told("score dev.jsonl models.csv answers.csv")["solvers"]

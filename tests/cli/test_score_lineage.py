@@ -11,11 +11,9 @@ import numpy as np
 import pytest
 
 from tests.cli.conftest import Cli
-from winosmith import Dataset, Prediction, Problem, Response, answers, formats
+from winosmith import Dataset, Prediction, Problem, answers, formats
 from winosmith.lineage import depths, make_child
-from winosmith.metrics import grade, measure_stability
 from winosmith.testing import make_twins
-from winosmith.validate import write_votes
 
 
 def evolved(families: int = 8, versions: int = 12) -> Dataset:
@@ -59,20 +57,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, said in SAID.items():
         answers.write_predictions(said, f"{name}.jsonl", DATA, solver=name)
     return tmp_path
-
-
-def test_the_tables_fit_a_terminal_and_have_the_null_beside(cli: Cli) -> None:
-    """Error depths stand beside a coin flipper's, in 80 columns, signed with the depth."""
-    shown = cli("score", *BOTH)
-    tables, _, signatures = shown.partition("Signature of")
-    assert max(map(len, tables.splitlines())) <= 80
-    found = measure_stability(grade(DATA, SAID["near"]))
-    assert f"Error depth (lineage): {found.n} perturbed problems, 8 families" in shown
-    line = next(x for x in shown.splitlines() if x.startswith("near") and "errors" in x).split()
-    assert [line[2], line[5]] == [f"{found.mean.value:.2f}", f"{found.mean.null.coin:.2f}"]
-    for title in ("Accuracy by lineage depth", "Families without an error", "Errors by kind"):
-        assert title in shown
-    assert "|depth:lineage|" in signatures
 
 
 def test_the_depth_can_be_chosen(cli: Cli) -> None:
@@ -149,23 +133,6 @@ def test_another_field_is_compared_with_the_roots(cli: Cli) -> None:
     told = " ".join(cli("score", *BOTH, "--by", "origin.source").split())
     assert "near compared with its answers to the roots, by origin.source" in told
     assert "The solver is correct on every root: if roots were chosen for that" in told
-
-
-def test_annotators_have_an_error_depth_and_an_agreement(cli: Cli) -> None:
-    """Three people's accuracy, error depth, kappa and alpha stand beside the solvers'."""
-    said = [
-        Response(p.id, f"person {who}", "test", (p.answer or 0) ^ (row % 20 == who and row > 20))
-        for row, p in enumerate(DATA)
-        for who in range(3)
-    ]
-    write_votes(said, "people.csv")
-    found = cli.told("score", *BOTH, "--people", "people.csv")["stability"]["annotators"]
-    first = found["people"][0]
-    own = [row for row in ROWS if row % 20 == 0 and row > 20]
-    assert first["accuracy"]["right"] == len(DATA) - len(own)
-    assert first["mean"] == pytest.approx(np.mean([DEPTHS[row] for row in own if DEPTHS[row]]))
-    assert found["kappa"]["value"] == pytest.approx(found["alpha"]["value"], abs=0.01)
-    assert "Krippendorff alpha" in cli("score", *BOTH, "--people", "people.csv")
 
 
 def test_six_solvers_take_two_figures(cli: Cli) -> None:

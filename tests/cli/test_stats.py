@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from dataclasses import replace
 from pathlib import Path
@@ -167,23 +166,6 @@ def test_pairs_that_nothing_marks_are_told(tmp_path: Path, cli: Cli, command: st
     assert "--pair-by" in said
 
 
-def test_a_column_pairs_what_a_command_reads(tmp_path: Path, cli: Cli) -> None:
-    """With --pair-by, problems with the same value of the column are twins; convert keeps that."""
-    head = "sentence,option1,option2,answer,group\n"
-    rows = [f'"The cup hit the jug and _ {verb}.",cup,jug,{n}' for verb, n in
-            (("broke", 1), ("bounced", 2), ("sang", 1), ("fell", 2))]  # fmt: skip
-    table = head + "".join(f"{row},{'abba'[at]}\n" for at, row in enumerate(rows))
-    (tmp_path / "t.csv").write_text(table)
-    pair = ["--pair-by", "group"]
-    assert cli.told("stats", tmp_path / "t.csv", *pair)["twins"] == 2
-    out = str(tmp_path / "out.jsonl")
-    cli("convert", tmp_path / "t.csv", out, *pair)
-    assert formats.read(out).twins == ((0, 3), (1, 2))
-    assert "there is no column 'nothing' to pair by" in cli.refused(
-        "check", tmp_path / "t.csv", "--pair-by", "nothing"
-    )
-
-
 @pytest.mark.parametrize(
     "command",
     [
@@ -205,13 +187,3 @@ def test_a_command_says_what_the_reader_did(
     said = cli.aside(command.format("t.csv"))
     assert "t.csv: 2 sentences have a blank that touches a word ('and _broke')" in said
     assert "t.csv: 2 of 2 problems are read as 1 twin, found by their texts" in said
-
-
-def test_convert_tells_what_was_mended(tmp_path: Path, cli: Cli) -> None:
-    """What a reader did beyond what the file says is a note of convert, in text and in JSON."""
-    (tmp_path / "t.csv").write_text("sentence,option1,option2,answer\nAs _had it.,Ann,Bea,1\n")
-    aside = cli.aside("convert", tmp_path / "t.csv", tmp_path / "o.jsonl")
-    told = "note: 1 sentence has a blank that touches a word ('As _had')"
-    assert told in aside
-    again = ["convert", str(tmp_path / "t.csv"), str(tmp_path / "o.jsonl"), "--force", "--json"]
-    assert "1 sentence has a blank" in json.loads(cli(*again))["notes"][0]
