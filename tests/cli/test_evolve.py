@@ -210,7 +210,6 @@ def test_another_recipe_is_refused(folder: Path, wordnet: None, cli: Cli) -> Non
         ("twins.jsonl --with wordnet --sets --out o", "--with twice"),
         ("twins.jsonl --with wordnet --with wordnet --sets --out o", "--sets needs roots"),
         ("twins.jsonl twins.jsonl --with wordnet --out o", "several data sets need --roots"),
-        ("twins.jsonl --with wordnet --roots 99 --out o", "can't draw 99 roots"),
         ("twins.jsonl --with wordnet --roots 2 --roots 3 --out o", "given 2 times for 1"),
         ("twins.jsonl --with magic --out o", "is not one of"),
         ("twins.jsonl --with wordnet --right other.jsonl --out o", "add --roots N"),
@@ -219,11 +218,6 @@ def test_another_recipe_is_refused(folder: Path, wordnet: None, cli: Cli) -> Non
             "40 of 40 problems have no prediction",
         ),
         ("twins.jsonl --with wordnet --wordnet empty --out o", "does not contain WordNet's"),
-        ("twins.jsonl --with chat --out o", "the chat server is missing"),
-        (
-            "twins.jsonl --with chat --base-url http://localhost:1/v1 --out o",
-            "the chat model is missing",
-        ),
     ],
 )
 def test_what_does_not_go_together_is_told(
