@@ -93,20 +93,6 @@ def test_halves_come_in_an_order_that_is_no_guide_to_the_answer():
     assert 160 < sum(firsts) < 240
 
 
-def test_families_and_copies_share_a_block():
-    """A perturbed problem stays with its root, and a copy with its original."""
-    root = Problem("r", "The _ fell off the table.", ("cup", "jug"), 0)
-    child = Problem("c", "A _ was dropped by Ann.", ("vase", "pot"), 0, lineage=Lineage("r", "r"))
-    copy = Problem("k", "the _ Fell off the table.", ("pen", "ink"), 1)
-    assert [sorted(b) for b in blocks(Dataset([root, child, copy]))] == [[0, 1, 2]]
-
-
-def test_twins_whose_ids_got_lost_share_a_block():
-    """Two problems with the same options and most words in common are taken for a twin."""
-    data = Dataset(replace(problem, twin_id=None) for problem in make_twins(20))
-    assert sorted(map(sorted, blocks(data))) == [[2 * i, 2 * i + 1] for i in range(20)]
-
-
 def test_dprs_twins_without_ids_share_blocks(data_dir: Path) -> None:
     """Of DPR's 661 training twins, 635 are in one block when nothing marks them."""
     data = formats.read(data_dir / "dpr/train.c.txt")

@@ -39,15 +39,6 @@ def kept(dataset, seed=0):
     return dataset.drop(dict(find_copies(dataset, seed).reasons), "copies").kept
 
 
-def test_of_a_twin_copied_whole_one_twin_stays():
-    """Two twins that are the same, options turned or not, become one whole twin."""
-    data = make_twins(3)
-    for turned in (False, True):
-        left = kept(Dataset([*data, *again(data[:2], turned=turned)]))
-        assert (len(left.twins), len(left.singles)) == (3, 0)
-        assert copies(left) == []
-
-
 def test_a_single_that_is_a_copy_of_a_half_goes():
     """The twin stays whole, and the single is told to be a copy."""
     data = make_twins(2)
@@ -105,27 +96,6 @@ def test_a_group_without_a_problem_left_is_told():
     assert record["none_left"] == len(gone) - record["contradictory"] == 1
     [line, *_] = describe_copies(record)
     assert "one of each is kept, in whole twins (for 1, none" in line
-
-
-def test_the_copy_of_a_half_that_went_with_its_twin_stays():
-    """A problem is not lost because a twin with a copy of it had to go."""
-    data = make_twins(1)
-    other = replace(data[1], id="other", sentence=data[1].sentence.replace("was", "seemed"))
-    shared = [*again(data[:1], "u"), replace(other, twin_id=f"{data[0].twin_id}-u")]
-    singles = [replace(data[1], id="s0", twin_id=None), replace(other, id="s1", twin_id=None)]
-    left = kept(Dataset([*data, *shared, *singles]))
-    assert len(left) == 3
-    assert copies(left) == []
-    assert len(left.twins) == 1
-
-
-def test_a_twin_of_one_problem_twice_is_none():
-    """Halves that are the same problem make no twin, and neither of them becomes a single."""
-    data = make_twins(2)
-    same = Dataset([data[0], replace(data[0], id="same"), *data[2:]])
-    assert kept(same).ids == ("1-0", "1-1")
-    alone = replace(data[0], id="alone", twin_id=None)
-    assert kept(Dataset([*same, alone])).ids == ("1-0", "1-1", "alone")
 
 
 def test_what_contradicts_itself_goes_with_its_twin():

@@ -6,14 +6,13 @@ import html
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from winosmith import Dataset, debias, formats, practice
+from winosmith import formats, practice
 from winosmith.build import EmbedRecipe, FilterRecipe, Recipe, debias_to_folder, read_recipe
 from winosmith.cli import main
 from winosmith.embed import LightEmbedder, save_array
@@ -75,26 +74,6 @@ def test_vectors_that_do_not_turn_are_refused_before_any_work(tmp_path: Path) ->
         with pytest.raises(RecipeError, match="whose sign flips when options are swapped"):
             filtered(tmp_path / "out", embed)
     assert not (tmp_path / "out").exists()
-
-
-def test_singles_that_all_have_option_1_are_filtered_and_measured(tmp_path: Path) -> None:
-    """Which option stands first means nothing: the figures are those of options as they came."""
-    mixed = [replace(p, twin_id=None) for p in POOL.problems[::2]]
-    first = [replace(p, options=p.options[:: 1 - 2 * (p.answer or 0)], answer=0) for p in mixed]
-    found = [
-        debias_to_folder(
-            Dataset(problems),
-            tmp_path / name,
-            embed=EmbedRecipe(dimensions=16),
-            chosen=FilterRecipe(method="mirror", aim="chance", again=False),
-            splits=1,
-        )
-        for name, problems in (("mixed", mixed), ("first", first))
-    ]
-    measured = [one.measures.verified for one in found]
-    assert isinstance(measured[0], debias.Verification)
-    assert measured[0] == measured[1]
-    assert found[0].filtered.kept.ids == found[1].filtered.kept.ids
 
 
 def test_each_run_with_turned_keys_is_shown(tmp_path: Path) -> None:

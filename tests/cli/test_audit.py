@@ -41,13 +41,6 @@ def test_a_rule_that_is_broken_ends_with_code_1(told: Path, tmp_path: Path, cli:
     assert "Audit of told" in out.read_text("utf-8")
 
 
-def test_json_holds_the_verdict_and_what_is_broken(told: Path, cli: Cli) -> None:
-    """With --json the output is one object; without a broken rule the code is 0."""
-    record = cli.told("audit", told, "--draws", "19", "--no-probes")
-    assert record["splits"]["told"]["named"] == ["the longest, in characters"]
-    assert record["broken"] == []
-
-
 def test_records_that_are_no_items_are_a_finding(told: Path, cli: Cli) -> None:
     """A record with equal options is left out, named by file and line, and can break a rule."""
     with told.open("a", encoding="utf-8") as file:
@@ -113,24 +106,6 @@ def test_vectors_are_probed_where_an_embedder_is_named(tmp_path: Path, cli: Cli)
     ]
     assert record["embedder"]["embedder"] == "options"
     assert "--embed needs the probes" in cli.refused(*given, "--no-probes")
-
-
-def test_any_table_of_questions_is_read_and_models_answers_beside_it(
-    tmp_path: Path, cli: Cli
-) -> None:
-    """A CSV with letters as answers is audited, and a table of letters ranks its keys."""
-    rows = ["id,question,A,B,C,answer"]
-    rows += [f"q{at},What is __{at}__?,a{at},b{at},c{at},{'ABC'[at % 3]}" for at in range(30)]
-    quiz, answers = tmp_path / "quiz.csv", tmp_path / "answers.csv"
-    quiz.write_text("\n".join(rows) + "\n", encoding="utf-8")
-    told = ["id,one,two,three"]
-    told += [f"q{at}," + ",".join("ABC"[(at + (at == 4)) % 3] * 3) for at in range(30)]
-    answers.write_text("\n".join(told) + "\n", encoding="utf-8")
-    given = ("audit", quiz, "--draws", "19", "--no-probes")
-    record = cli.told(*given, "--answers", answers)["splits"]["quiz"]
-    assert record["items"] == 30
-    assert [suspect["id"] for suspect in record["answers"]["suspects"]] == ["q4"]
-    assert record["answers"]["saturated"] == 29
 
 
 @pytest.fixture
@@ -349,17 +324,6 @@ def test_a_folder_without_a_file_that_is_read_is_told_so(tmp_path: Path, cli: Cl
     assert "*" not in told
 
 
-def test_a_list_of_letters_is_what_one_model_chose(told: Path, cli: Cli) -> None:
-    """In the order of the items; of another length it is refused."""
-    listed = told.parent / "model.json"
-    listed.write_text(json.dumps(["b", "a"] * 20), "utf-8")
-    asked = ("audit", told, "--answers", listed, "--draws", "19", "--no-probes")
-    record = cli.told(*asked)["splits"]["told"]
-    assert "model" in json.dumps(record["answers"])
-    listed.write_text("b\n" * 39, "utf-8")
-    assert "39 labels" in cli.refused(*asked)
-
-
 def test_what_is_read_is_not_written_over(told: Path, cli: Cli) -> None:
     """Neither a page nor a sheet takes the place of the items; a page takes that of a page."""
     before = told.read_bytes()
@@ -373,14 +337,6 @@ def test_what_is_read_is_not_written_over(told: Path, cli: Cli) -> None:
     assert told.read_bytes() == before
     page = told.with_suffix(".html")
     assert [main([*asked, "--out", str(page)]) for _ in range(2)] == [0, 0]
-
-
-def test_a_repair_takes_enough_items(told: Path, tmp_path: Path, cli: Cli) -> None:
-    """Too few items are refused with what to do, and no folder is left."""
-    folder = tmp_path / "fixed"
-    few = ["audit", str(told), "--draws", "19", "--no-probes", "--repair", str(folder)]
-    assert "the 40 items of told form 40 blocks" in cli.refused(*few)
-    assert not folder.exists()
 
 
 def test_a_list_of_answers_may_have_those_of_omitted_records(tmp_path: Path, cli: Cli) -> None:

@@ -73,16 +73,6 @@ def test_the_work_list_names_files_and_lines(cli: Any, units: list[Path]) -> Non
     assert boxes[0].startswith("- [ ] units/unit-")
 
 
-def test_files_are_fixed_in_place(cli: Any, units: list[Path]) -> None:
-    """The table has each file's spread; a second run changes nothing."""
-    told = cli("audit", "units/**/quiz.json", "--fix")
-    assert " of 100 items now have their options in a different order, in 20 of 20 files" in told
-    found = json.loads(cli("audit", "units/**/quiz.json", "--fix", "--json"))
-    assert {one["changed"] for one in found["files"]} == {0}
-    assert all(1 <= one["most_frequent_place"] <= 5 for one in found["files"])
-    assert found["unchanged"] == []
-
-
 def test_the_work_list_never_replaces_the_data(cli: Any, units: list[Path]) -> None:
     """A name of an input is refused before anything is read; a file given twice counts once."""
     assert "--todo would overwrite the input" in cli.refused(

@@ -10,7 +10,6 @@ import shutil
 import signal
 import subprocess
 import sys
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -90,26 +89,6 @@ def test_a_finished_build_that_lost_a_file_is_built_again(twins, built, cli):
     (twins / "out" / "dev.jsonl").write_text("spoiled")
     assert "finished build" not in cli.aside(*BUILD)
     assert (twins / "out" / "dev.jsonl").read_bytes() == kept
-
-
-def test_the_published_recipe_builds_the_same_again(twins, built):
-    """recipe.toml, beside the data that it names, gives the same files."""
-    (twins / "again").mkdir()
-    for name in ("twins.jsonl", "out/recipe.toml"):
-        (twins / "again" / name.rpartition("/")[2]).write_bytes((twins / name).read_bytes())
-    assert main(["build", "again/recipe.toml", "--out", "second"]) == 0
-    assert (twins / "second" / "checksums.sha256").read_text() == (
-        twins / "out" / "checksums.sha256"
-    ).read_text()
-
-
-def test_a_mistyped_key_is_named(twins, cli):
-    """An unknown key ends with code 2, the nearest known key, and no folder."""
-    with (twins / "recipe.toml").open("a") as file:
-        file.write("treshold = 0.7\n")
-    told = cli.refused("build recipe.toml --out out")
-    assert "recipe.toml: [filter] unknown key 'treshold'; did you mean 'threshold'?" in told
-    assert not (twins / "out").exists()
 
 
 def test_debias_writes_kept_and_dropped_with_reasons(twins, cli):
@@ -208,51 +187,6 @@ def test_what_fine_tuned_the_encoder_is_dropped_first(twins, cli):
     assert [data.row(record["id"]) for record in dropped] == sorted(
         data.row(record["id"]) for record in dropped
     )
-
-
-@pytest.mark.parametrize("method", ["pmi", "random"])
-def test_baselines_keep_as_many_as_asked(twins, method, cli):
-    """PMI and random reduction keep the number that --keep says, give or take half a twin."""
-    command = ["debias", "twins.jsonl", "--out", "out", "--method", method, "--keep", "70"]
-    assert cli.told(*command, *QUICK)["kept"] in (69, 70)
-
-
-def test_labels_of_one_class_are_refused(twins, cli):
-    """Data in which one option is always right can't be filtered."""
-    data = formats.read("twins.jsonl")
-    formats.write([replace(p, answer=0) for p in data], "one.jsonl")
-    assert "both 0 and 1 must occur" in cli.refused("debias one.jsonl --out out")
-
-
-@pytest.mark.filterwarnings("always:train_size:UserWarning")
-def test_too_large_a_training_size_warns_in_words(twins, cli):
-    """A training size beyond the data removes nothing, and a warning says what would."""
-    command = ["debias", "twins.jsonl", "--out", "out", "--train-size", "500", *QUICK]
-    assert "120 problems kept of 120" in cli(*command)
-    assert "Warning: train_size is 500, but there are only 120 rows" in cli.err
-
-
-def test_a_full_disk_ends_with_code_2(tmp_path):
-    """When the disk is full the message says so, and nothing half-written is left behind."""
-    if os.geteuid() != 0 or sys.platform != "linux":
-        pytest.skip("mounting a small disk needs root on Linux")
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", disk], check=False)
-    if mounted.returncode:
-        pytest.skip("a small disk can't be mounted here")
-    try:
-        formats.write(make_twins(400).problems, tmp_path / "twins.jsonl")
-        done = subprocess.run(
-            [sys.executable, "-m", "winosmith", "debias", tmp_path / "twins.jsonl", "--out",
-             disk / "out", "--method", "random", "--keep", "100"],
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        assert done.returncode == 2
-        assert "the disk is full" in done.stderr
-        assert not list(disk.rglob(".*"))
-    finally:
-        subprocess.run(["umount", disk], check=False)
 
 
 def test_practice_writes_what_build_reads(tmp_path, monkeypatch, cli):

@@ -38,18 +38,6 @@ def votes(tmp_path: Path) -> Path:
     return tmp_path / "votes.csv"
 
 
-def test_the_funnel_the_rules_and_examples_are_printed(twins: Path, cli: Cli) -> None:
-    """The text has the problems kept, each rule's counts, and examples as FILE:ID."""
-    shown = cli("check", twins, "--skip", "overlap", "--skip", "edit")
-    assert "Kept at each stage: 9 of 10 problems, 90.0\u00a0%" in shown
-    assert f"{twins}:1-0: length: 33 words; 15 to 30 are required" in shown
-    rules = {tuple(line.split()) for line in shown.splitlines()}
-    assert {("collected", "10", "5", "0"), ("structure", "9", "4", "1")} <= rules
-    assert ("structure", "length", "10", "0", "1") in rules
-    assert ("structure", "anchor", "0", "10", "0") in rules
-    assert "Signature: data:" in shown
-
-
 def test_the_first_line_says_which_rules_were_used(
     twins: Path, votes: Path, tmp_path: Path, cli: Cli
 ) -> None:
@@ -86,20 +74,6 @@ def test_of_questions_it_says_what_is_not_checked(tmp_path: Path, cli: Cli) -> N
     told = cli("check", tmp_path / "asked.jsonl")
     assert "authors were not applied to 2 (no rule can be checked)\n" in told
     assert cli.told("check", tmp_path / "asked.jsonl")["rules_used"]["applied_to"] == 0
-
-
-def test_json_is_the_same_report(twins: Path, votes: Path, cli: Cli) -> None:
-    """With --json the funnel, the rules and the examples are JSON."""
-    found = cli.told("check", twins, "--votes", votes, "--skip", "overlap", "--skip", "edit")
-    assert found["data"] == str(twins)
-    steps = found["funnel"]["steps"]
-    assert [step["kept"]["problems"] for step in steps] == [9, 8]
-    assert [step["dropped"] for step in steps] == [{"length": 1}, {"majority": 1}]
-    by_name = {rule["rule"]: rule for rule in found["rules"]}
-    assert by_name["majority"]["examples"] == [
-        {"ids": ["0-0"], "detail": "0 of 3 judges chose the correct option"}
-    ]
-    assert "votes_file:" in found["signature"]
 
 
 def test_an_option_sets_each_rule(twins: Path, votes: Path, cli: Cli) -> None:
@@ -159,15 +133,6 @@ def test_strict_ends_with_code_1_when_something_is_dropped(twins: Path, tmp_path
     assert main(["check", str(tmp_path / "sound.jsonl"), "--strict"]) == 0
 
 
-def test_votes_set_aside_are_counted_by_reason(twins: Path, tmp_path: Path, cli: Cli) -> None:
-    """Votes that did not count are shown with the reason, so that nobody misses them."""
-    votes = [Response(p.id, "ann", "validate", p.answer) for p in make_twins(5)]
-    write_votes(votes, tmp_path / "votes.jsonl")
-    shown = cli("check", twins, "--votes", tmp_path / "votes.jsonl")
-    assert "Ignored votes: 5 of 10" in shown
-    assert "the judge had seen the other half" in shown
-
-
 def test_validators_votes_are_no_human_performance(
     twins: Path, votes: Path, tmp_path: Path, cli: Cli
 ) -> None:
@@ -181,23 +146,6 @@ def test_validators_votes_are_no_human_performance(
     assert "Human accuracy, by majority vote on 7 problems: 100.0 %" in cli(
         "check", twins, "--votes", everyone
     )
-
-
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        (["--length", "30", "15"], "length is [30, 15]; it must be a range"),
-        (["--overlap", "70"], "'--overlap': 70.0 is not in the range 0<=x<=1"),
-        (["--judges", "0"], "'--judges': 0 is not in the range x>=1"),
-        (["--skip", "grammar"], "'grammar' is not one of"),
-        (["--votes", "none.csv"], "'none.csv' does not exist"),
-    ],
-)
-def test_bad_options_end_with_code_2(
-    twins: Path, cli: Cli, arguments: list[str], told: str
-) -> None:
-    """A limit out of range or an unknown rule is bad input, told on the error stream."""
-    assert told in cli.refused("check", twins, *arguments)
 
 
 def test_a_parent_that_is_gone_is_named(tmp_path: Path, cli: Cli) -> None:

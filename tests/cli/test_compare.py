@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -25,32 +24,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_every_two_are_compared_in_80_columns(cli: Cli) -> None:
-    """Three solvers are three pairs; the tables fit a terminal and are signed."""
-    shown = cli("compare dev.jsonl good.lst fair.lst poor.lst")
-    assert [line[:5] for line in shown.splitlines() if "−" in line[:5]] == 2 * [
-        "A − B", "A − C", "B − C",
-    ]  # fmt: skip
-    tables, _, signature = shown.partition("Signature: ")
-    assert max(map(len, tables.splitlines())) <= 80
-    assert "|draws:10000|seed:0|" in signature
-
-
-def test_json_is_the_same_report(cli: Cli) -> None:
-    """With --json and a baseline there are two pairs with counts, intervals and p-values."""
-    arguments = ["dev.jsonl", "good.lst", "fair.lst", "poor.lst", "--baseline", "poor", "--json"]
-    found = json.loads(cli("compare", *arguments))
-    assert [(pair["first"], pair["second"]) for pair in found["pairs"]] == [
-        ("good", "poor"),
-        ("fair", "poor"),
-    ]
-    assert found["accuracies"]["good"]["right"] == 72
-    first = found["pairs"][0]
-    assert first["both"] + first["only_first"] + first["only_second"] + first["neither"] == 80
-    assert first["interval"][0] < first["difference"] < first["interval"][1]
-    assert first["adjusted"] >= first["p_value"]
-
-
 def test_solvers_that_saw_different_things_are_told(cli: Cli) -> None:
     """Where one saw the blank and another the pronoun, that is said; not of those that saw one."""
     for name, sees in (("a", "blank"), ("b", "pronoun"), ("c", "blank")):
@@ -65,13 +38,6 @@ def test_solvers_that_saw_different_things_are_told(cli: Cli) -> None:
         "compare dev.jsonl a.jsonl b.jsonl --partial"
     )
     assert "saw the blank" not in cli.aside("compare dev.jsonl a.jsonl c.jsonl good.lst")
-
-
-def test_the_page_has_the_tables(cli: Cli) -> None:
-    """The HTML report holds the differences."""
-    shown = cli("compare dev.jsonl good.lst poor.lst --out compare.html")
-    assert "Differences of accuracy" in Path("compare.html").read_text("utf-8")
-    assert "The report is compare.html" in shown
 
 
 def test_one_file_is_no_comparison(cli: Cli) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 
 import pytest
@@ -52,23 +51,6 @@ def test_what_the_format_can_not_hold_is_told(ours: Path, tmp_path: Path, cli: C
     assert "lost: origin author in 2 problems" in told
 
 
-def test_the_report_is_json_too(ours: Path, tmp_path: Path, cli: Cli) -> None:
-    """With --json the counts are there for a program."""
-    assert cli.told("convert", ours, tmp_path / "out", "--to", "winogrande") == {
-        "from": "winosmith",
-        "to": "winogrande",
-        "notes": [],
-        "read": 2,
-        "left_over": {},
-        "embargoed": 0,
-        "corrected": 0,
-        "written": 2,
-        "lost": {"origin author": 2, "pronoun": 2},
-        "changed": {},
-        "added": {},
-    }
-
-
 def test_errata_correct_keys(ours: Path, tmp_path: Path, cli: Cli) -> None:
     """A new key is written and counted, a confirmed one stays, and an old version is refused."""
     errata, out = tmp_path / "errata.csv", tmp_path / "out.jsonl"
@@ -106,19 +88,6 @@ def test_the_ending_tells_the_format(
     assert cli.told("convert", ours, tmp_path / name)["to"] == to
 
 
-WRITTEN = "winosmith, csv, winogrande, superglue-wsc, questions"
-
-
-def test_an_extension_of_no_written_format_is_refused(ours: Path, tmp_path: Path, cli: Cli) -> None:
-    """Where no format that is written has the extension of OUT, those formats are listed."""
-    out = tmp_path / "out.xml"
-    assert (
-        f"no output format has the extension '.xml'; name one with --to ({WRITTEN})"
-        in cli.refused("convert", ours, out)
-    )
-    assert not out.exists()
-
-
 def test_a_file_is_overwritten_only_by_force(ours: Path, tmp_path: Path, cli: Cli) -> None:
     """An existing OUT stays as it is, unless --force is given; IN is never OUT."""
     out = tmp_path / "out.csv"
@@ -128,23 +97,6 @@ def test_a_file_is_overwritten_only_by_force(ours: Path, tmp_path: Path, cli: Cl
     cli("convert", ours, out, "--force")
     assert formats.read(out).ids == ("t-a", "t-b")
     assert "must be different files" in cli.refused("convert", ours, ours, "--force")
-
-
-def test_bad_records_end_the_command_or_are_set_aside(
-    data_dir: Path, tmp_path: Path, cli: Cli
-) -> None:
-    """KnowRef's two bad records stop it with file, line, reason; --skip-bad keeps them apart."""
-    source, out, bad = (
-        str(data_dir / "knowref/knowref_test.json"),
-        tmp_path / "k.jsonl",
-        tmp_path / "b",
-    )
-    told = cli.refused("convert", source, out)
-    assert re.search(r"knowref_test\.json:239: two options are equal: .*add --skip-bad bad", told)
-    assert not out.exists()
-    assert f"left over: 2 records, in {bad}" in cli.aside("convert", source, out, "--skip-bad", bad)
-    assert len(formats.read(out)) == 1267
-    assert [json.loads(line)["line"] for line in bad.read_text().splitlines()] == [239, 478]
 
 
 def test_claims_become_problems_and_the_rest_is_named(

@@ -20,17 +20,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_table_4_gives_over_118k_and_four_other_answers(cli: Cli) -> None:
-    """The line in N^(1/4) says 118 k; all forms stand beside it, and none is asserted."""
-    shown = cli("curve table4.csv --human 94.1")
-    rows = [line for line in shown.splitlines() if " k " in line or " M " in line]
-    assert len(rows) == 5
-    assert rows[0].split()[:4] == ["fourth", "root", "118", "k"]
-    assert "No form is known to be the correct one" in shown
-    assert "Area under the curve: 0.6665" in shown
-    assert max(map(len, shown.splitlines())) <= 80
-
-
 def test_shares_percentages_and_seeds_are_read(cli: Cli) -> None:
     """Accuracies may be shares; columns may stand in any order; runs are grouped by size."""
     rows = ["seed,accuracy,size", "0,.515,160", "1,0.5,160", "0,0.586,640", "0,0.669,2_558"]

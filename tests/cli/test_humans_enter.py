@@ -23,7 +23,6 @@ from winosmith import formats
 from winosmith.cli import main
 from winosmith.humans import make_sheet_record, make_sheets, read_sheet
 from winosmith.testing import make_twins
-from winosmith.validate import read_votes
 
 
 @dataclass(frozen=True)
@@ -95,51 +94,6 @@ def test_a_second_typist_finds_every_difference(sheet: Path) -> None:
     same = run(*words, "--again", "--json", typed="aabbab")
     assert json.loads(same.stdout)["differences"] == []
     assert run("humans", "enter", sheet, "--answers", out, "--out", out).exit_code == 0
-
-
-def test_tables_and_forms_become_responses_and_subjects(sheet: Path) -> None:
-    """What is entered is what results and select read."""
-    code, b = read_sheet(sheet).code, read_sheet(sheet.with_name("b-1.json")).code
-    folder = sheet.parents[1]
-    run("humans", "enter", sheet, "--subject", "S1", "--out", folder / "typed", typed="aabbab")
-    table = folder / "paper.csv"
-    table.write_text(f"subject,sheet,1,2,3,4,5,6\nS2,{code},A,B,X,,A,A\nS3,{b},A,A,A,A,A,A\n")
-    people = folder / "people.csv"
-    people.write_text("subject,native\nS1,yes\nS3,no\n")
-    done = run("humans", "enter", sheet.parent, "--answers", folder / "typed", "--answers", table,
-               "--subjects", people, "--out", folder / "round", "--json")  # fmt: skip
-    assert done.exit_code == 0, done.stderr
-    assert json.loads(done.stdout)["answers"] == 17
-    said = read_votes(folder / "round" / "responses.jsonl")
-    assert len(said) == 17
-    assert {r.participant for r in said} == {"S1", "S2", "S3"}
-    found = run("humans", "results", folder / "data.jsonl", folder / "round" / "responses.jsonl",
-                "--subjects", folder / "round" / "subjects.jsonl", "--json")  # fmt: skip
-    assert found.exit_code == 0, found.stderr
-    report = json.loads(found.stdout)
-    assert [test["name"] for test in report["tests"]] == ["a", "b"]
-    assert report["answers"] == 18
-    assert [p["native"] for p in report["tests"][0]["people"]] == [True, None]
-
-
-def test_both_halves_and_one_sheet_twice_are_refused(sheet: Path) -> None:
-    """Nothing is written when a subject saw both halves, or is entered twice."""
-    code, b = read_sheet(sheet).code, read_sheet(sheet.with_name("b-1.json")).code
-    folder = sheet.parents[1]
-    first, second = folder / "one.csv", folder / "two.csv"
-    first.write_text(f"subject,sheet,1\nS1,{code},A\n")
-    second.write_text(f"subject,sheet,1\nS1,{b},A\n")
-    words = ("humans", "enter", sheet.parent, "--out", folder / "round", "--answers", first)
-    both = run(*words, "--answers", second)
-    assert both.exit_code == 2
-    assert "both halves of a schema" in both.stderr
-    assert f"{second}:2" in both.stderr
-    assert f"{first}:2" in both.stderr
-    second.write_text(first.read_text())
-    twice = run(*words, "--answers", second)
-    assert twice.exit_code == 2
-    assert "two subjects have the same code" in twice.stderr
-    assert not (folder / "round").exists()
 
 
 @pytest.mark.parametrize(

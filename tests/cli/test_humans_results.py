@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -40,24 +39,6 @@ def round_of_tests(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_items_without_the_weakest_are_out_of_those_who_were_asked(
-    tmp_path: Path, cli: Cli
-) -> None:
-    """Of 10 people, 5 are asked each half; without 2, all right, each item has 4 of 4."""
-    data = make_twins(4)
-    formats.write(data.problems, tmp_path / "data.jsonl")
-    halves = list(zip(*data.twins, strict=True))
-    said = [
-        Response(data.ids[row], f"P{who}", "test", data[row].answer)
-        for who in range(10)
-        for row in halves[who % 2]
-    ]
-    write_votes(said, tmp_path / "said.jsonl")
-    text = cli("humans", "results", tmp_path / "data.jsonl", tmp_path / "said.jsonl",
-               "--without", "2")  # fmt: skip
-    assert re.search(r"their items +8 with 4 of 4\b", text)
-
-
 def test_a_round_is_told_by_test_and_over_all(round_of_tests: Path, cli: Cli) -> None:
     """Every part of the results has its table, and the signature closes them."""
     words = ("data.jsonl", "said.jsonl", "--subjects", "subjects.jsonl")
@@ -78,23 +59,6 @@ def test_a_round_is_told_by_test_and_over_all(round_of_tests: Path, cli: Cli) ->
     assert sum(row["schemas"] for row in report["halves"]) == 8
     assert next(pace["odd"] for pace in report["pace"]) == "fast"
     assert [test["ambiguous"] for test in report["tests"]] == [1, 0]
-
-
-def test_the_same_answers_give_the_same_page(round_of_tests: Path, cli: Cli) -> None:
-    """Two runs write the same bytes."""
-    files = (round_of_tests / "data.jsonl", round_of_tests / "said.jsonl")
-    for name in ("one.html", "two.html"):
-        cli("humans", "results", *files, "--out", round_of_tests / name)
-    one, two = ((round_of_tests / name).read_bytes() for name in ("one.html", "two.html"))
-    assert one == two
-
-
-def test_responses_of_the_platform_need_no_subjects(round_of_tests: Path, cli: Cli) -> None:
-    """Without a file of subjects all problems are one test, in the order of the answers."""
-    words = (round_of_tests / "data.jsonl", round_of_tests / "said.jsonl")
-    report = cli.told("humans", "results", *words)
-    assert [test["name"] for test in report["tests"]] == ["all"]
-    assert report["tests"][0]["groups"] is None
 
 
 def test_an_answer_in_two_files_is_named_with_both_lines(round_of_tests: Path, cli: Cli) -> None:

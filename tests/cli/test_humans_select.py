@@ -51,16 +51,6 @@ def test_the_set_is_told_with_both_figures(files: tuple[str, str], cli: Cli) -> 
     assert max(map(len, told.splitlines()[:-1])) <= 80
 
 
-def test_the_report_names_every_problem(files: tuple[str, str], cli: Cli) -> None:
-    """Chosen and left out are all problems; at most one half of a schema is chosen."""
-    found = cli.told("humans", "select", *files, "--size", "5", "--floor", "0.5")
-    chosen, left = found["chosen"], found["left_out"]
-    assert len(chosen) == 5
-    assert {*chosen, *left} == set(DATA.ids)
-    assert len({DATA[DATA.row(name)].twin_id for name in chosen}) == 5
-    assert found["cross_fit"]
-
-
 def test_a_folder_holds_the_chosen_and_the_others(files: tuple[str, str], tmp_path: Path) -> None:
     """Both files together are the input; the same selection may be written again, another not."""
     out = str(tmp_path / "reliable")
@@ -74,22 +64,11 @@ def test_a_folder_holds_the_chosen_and_the_others(files: tuple[str, str], tmp_pa
     assert main(["humans", "select", *files, "--out", out, "--floor", "0.5", "--force"]) == 0
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--size", "40"], "can't choose 40 problems: the constraints allow"),
-        (["--balance", "answer"], "Invalid value for '--balance': use NAME=NUMBER"),
-        (["--balance", "mood=0.1"], "it must be a table of numbers from 0 to 1 for"),
-    ],
-)
-def test_what_can_not_be_done_is_said(
-    files: tuple[str, str],
-    arguments: list[str],
-    message: str,
-    cli: Cli,
-) -> None:
-    """Bad sizes and balances end with code 2 and one sentence."""
-    assert message in cli.refused("humans", "select", *files, *arguments)
+def test_a_balance_without_a_number_is_refused(files: tuple[str, str], cli: Cli) -> None:
+    """Code 2 and the form to use."""
+    assert "Invalid value for '--balance': use NAME=NUMBER" in cli.refused(
+        "humans", "select", *files, "--balance", "answer"
+    )
 
 
 def test_the_used_are_published_with_their_alternates(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -55,32 +54,6 @@ def _fill_in(folder: Path, out: Path, judges: str = "xyz") -> dict[str, Any]:
                   "answers": answers}  # fmt: skip
         (out / f"answers-{judge}.json").write_text(json.dumps(record))
     return dict(check)
-
-
-def test_three_judges_correct_the_data(quiz: list[str], tmp_path: Path, cli: Cli) -> None:
-    """Two commands give the interval and the errata, and two more apply them."""
-    folder, filled = tmp_path / "check", tmp_path / "filled"
-    record = cli.told("audit", *quiz, "--check", "40", "--check-to", folder)["check"]
-    assert record["strata"] == [
-        {"name": "the first 10 suspects", "items": 10, "drawn": 10},
-        {"name": "all other items", "items": 110, "drawn": 30},
-    ]
-    assert record["forms"] == ["common-1.html"]
-    check = _fill_in(folder, filled)
-    errata, page = tmp_path / "errata.csv", tmp_path / "keys.html"
-    found = cli.told("humans", "keys", folder, filled, "--errata", errata, "--out", page)
-    wrong = {item["id"] for item in check["items"] if int(item["id"][1:]) in WRONG}
-    assert {key["id"] for key in found["keys"] if key["verdict"] == "wrong"} == wrong
-    assert found["limits"][0] <= len(WRONG) <= found["limits"][1]
-    assert (found["people"], found["as_proposed"]) == (3, len(wrong))
-    assert "Wrong keys by stratum" in page.read_text()
-    corrected = tmp_path / "corrected.jsonl"
-    told = cli.told("convert", quiz[0], corrected, "--errata", errata)
-    assert told["corrected"] == len(wrong)
-    keys = {problem.id: problem.answer for problem in formats.read(corrected)}
-    assert all(keys[name] == int(name[1:]) % 6 for name in wrong)
-    table = csv.DictReader(errata.read_text().splitlines())
-    assert {row["id"] for row in table} == {item["id"] for item in check["items"]}
 
 
 def test_a_repair_gets_checked_items_back(quiz: list[str], tmp_path: Path, cli: Cli) -> None:
@@ -136,30 +109,13 @@ def test_what_judges_get_reveals_nothing(quiz: list[str], tmp_path: Path, cli: C
 def test_a_check_that_can_not_be_made_or_read_is_refused(
     quiz: list[str], tmp_path: Path, cli: Cli
 ) -> None:
-    """Too few checks, two data sets, a folder without a check, and answers to nothing."""
-    folder = tmp_path / "check"
+    """Too few checks, two data sets and a folder without a check."""
     assert "x>=10" in cli.refused("audit", *quiz, "--check", "9")
     assert "--check draws from one data set" in cli.refused(
         "audit", quiz[0], *quiz, "--check", "20"
     )
     assert "without --answers" in cli.refused("audit", quiz[0], "--fix", "--check", "20")
     assert "check.json" in cli.refused("humans", "keys", tmp_path, quiz[0])
-    cli("audit", *quiz, "--check", "20", "--check-to", folder)
-    votes = tmp_path / "votes.jsonl"
-    write_votes([Response("other", "x", "test", 0)], votes)
-    assert "no answer belongs to an item of this check" in cli.refused(
-        "humans", "keys", folder, votes
-    )
-    write_votes([Response("1", "x", "test", 0)], votes)
-    assert "there is no verdict on" in cli.refused("humans", "keys", folder, votes)
-
-
-def test_without_models_all_items_are_one_stratum(
-    quiz: list[str], tmp_path: Path, cli: Cli
-) -> None:
-    """A sample of all keys needs no answers of models."""
-    asked = ["audit", *quiz[:-2], "--check", "20", "--check-to", tmp_path / "check"]
-    assert cli.told(*asked)["check"]["strata"] == [{"name": "all items", "items": 120, "drawn": 20}]
 
 
 def test_a_site_gets_the_drawn_items(

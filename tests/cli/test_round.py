@@ -90,14 +90,6 @@ def test_a_round_of_which_more_roots_are_asked_than_are_fit_says_so(pool, cli):
     assert "(999 were requested)" in cli("round round.toml --out 1")
 
 
-def test_a_recipe_without_solvers_is_refused_with_its_file(pool, cli):
-    """The error names the file and what it needs."""
-    (pool / "round.toml").write_text(RECIPE.partition("[[solvers]]")[0], "utf-8")
-    told = cli.refused("round round.toml --out 1")
-    assert "round.toml" in told
-    assert "[[solvers]]" in told
-
-
 def test_a_database_without_a_site_is_refused(pool, cli):
     """--database is of a site, so it does not go with a recipe and a folder; nothing is written."""
     arguments = ["round", "round.toml", "--out", "1", "--database", "postgresql://nowhere/none"]

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from tests.cli.conftest import Cli
-from winosmith import Dataset, Prediction, Problem, Response, answers, formats, study
+from winosmith import Prediction, Problem, Response, answers, formats, study
 from winosmith.cli.transfer import _read_women
 from winosmith.metrics import switch_options
 from winosmith.testing import make_twins
@@ -56,19 +56,6 @@ def test_ties_and_choices_against_scores_are_told(command: str, cli: Cli) -> Non
     assert "counts as 1 / (options tied)" in shown
     assert "3 of odd's choices are not the option with its best score" in shown
     assert "ties" not in cli(command, "dev.jsonl", "ours.jsonl", "odd.jsonl")
-
-
-def test_the_tables_fit_a_terminal_and_are_signed(cli: Cli) -> None:
-    """Accuracy, twins, guessing and calibration stand in 80 columns, with a signature."""
-    shown = cli("score dev.jsonl ours.jsonl list.lst")
-    right = sum(c == p.answer for c, p in zip(CHOICES, DATA, strict=True))
-    rows = {line.split()[0]: line for line in shown.splitlines() if line.strip()}
-    assert "dev: 64 problems, 30 twins" in shown
-    assert f"{100 * right / 64:.1f} %" in rows["list"]
-    assert "Guessing gives 50.0 %, and 25.0 % of twins with both halves right." in shown
-    tables, _, signatures = shown.partition("Signature of")
-    assert max(map(len, tables.splitlines())) <= 80
-    assert "|predictions:" in signatures
 
 
 def test_a_table_with_a_column_a_model_is_several_solvers(cli: Cli) -> None:
@@ -227,15 +214,6 @@ def test_consistency_under_the_switch(cli: Cli) -> None:
     assert "--switched and --switched-data must be given together" in cli.refused(
         "score", *arguments
     )
-
-
-def test_other_fields_are_scored_apart_on_request(cli: Cli) -> None:
-    """--by takes any field whose values differ, and names those there are."""
-    data = Dataset(replace(p, pronoun=("he", "she")[row % 2]) for row, p in enumerate(DATA))
-    formats.write(data, "dev.jsonl")
-    groups = cli.told("score dev.jsonl list.lst --by pronoun")["solvers"]["list"]["groups"]
-    assert groups["pronoun"]["he"]["n"] == 32
-    assert "no field 'nothing'" in cli.refused("score dev.jsonl list.lst --by nothing")
 
 
 @pytest.mark.data

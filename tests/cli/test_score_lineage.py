@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import subprocess
 import sys
@@ -12,12 +11,9 @@ import numpy as np
 import pytest
 
 from tests.cli.conftest import Cli
-from winosmith import Dataset, Prediction, Problem, Response, answers, formats
-from winosmith.cli import main
+from winosmith import Dataset, Prediction, Problem, answers, formats
 from winosmith.lineage import depths, make_child
-from winosmith.metrics import count_edit_kinds, grade, measure_stability
 from winosmith.testing import make_twins
-from winosmith.validate import write_votes
 
 
 def evolved(families: int = 8, versions: int = 12) -> Dataset:
@@ -63,34 +59,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_the_tables_fit_a_terminal_and_have_the_null_beside(cli: Cli) -> None:
-    """Error depths stand beside a coin flipper's, in 80 columns, signed with the depth."""
-    shown = cli("score", *BOTH)
-    tables, _, signatures = shown.partition("Signature of")
-    assert max(map(len, tables.splitlines())) <= 80
-    found = measure_stability(grade(DATA, SAID["near"]))
-    assert f"Error depth (lineage): {found.n} perturbed problems, 8 families" in shown
-    line = next(x for x in shown.splitlines() if x.startswith("near") and "errors" in x).split()
-    assert [line[2], line[5]] == [f"{found.mean.value:.2f}", f"{found.mean.null.coin:.2f}"]
-    for title in ("Accuracy by lineage depth", "Families without an error", "Errors by kind"):
-        assert title in shown
-    assert "|depth:lineage|" in signatures
-
-
-def test_the_figures_are_those_of_the_library(cli: Cli) -> None:
-    """The JSON holds what `stability` and `edit_kinds` return, of each solver."""
-    from winosmith.language import tag
-    from winosmith.text import tokens
-
-    found = cli.told("score", *BOTH)["stability"]
-    graded = grade(DATA, SAID["far"])
-    assert found["depth"] == "lineage"
-    assert found["solvers"]["far"] == json.loads(json.dumps(measure_stability(graded).record()))
-    tags = {p.id: tag(tokens(p.sentence)) for p in DATA}
-    assert found["kinds"]["far"] == json.loads(json.dumps(count_edit_kinds(graded, tags).record()))
-    assert {kind["kind"] for kind in found["kinds"]["far"]["kinds"]} >= {"+JJ", "+RB"}
-
-
 def test_the_depth_can_be_chosen(cli: Cli) -> None:
     """--depth edit says so everywhere; a depth that nobody declared is refused."""
     found = cli.told("score", *BOTH, "--depth", "edit")["stability"]["solvers"]["near"]
@@ -100,14 +68,6 @@ def test_the_depth_can_be_chosen(cli: Cli) -> None:
         "score", *BOTH, "--depth", "declared"
     )
     assert "--depth needs --by lineage" in cli.refused("score", *BOTH[:2], "--depth", "edit")
-
-
-def test_data_without_lineage_is_refused(cli: Cli) -> None:
-    """Twins have no depth; the message says what is missing."""
-    twins = make_twins(4)
-    formats.write(twins, "twins.jsonl")
-    Path("first.lst").write_text("1\n" * 8)
-    assert "no problem has a lineage" in cli.refused("score twins.jsonl first.lst --by lineage")
 
 
 def test_accuracies_are_withheld_where_training_saw_the_test(cli: Cli) -> None:
@@ -173,32 +133,6 @@ def test_another_field_is_compared_with_the_roots(cli: Cli) -> None:
     told = " ".join(cli("score", *BOTH, "--by", "origin.source").split())
     assert "near compared with its answers to the roots, by origin.source" in told
     assert "The solver is correct on every root: if roots were chosen for that" in told
-
-
-def test_annotators_have_an_error_depth_and_an_agreement(cli: Cli) -> None:
-    """Three people's accuracy, error depth, kappa and alpha stand beside the solvers'."""
-    said = [
-        Response(p.id, f"person {who}", "test", (p.answer or 0) ^ (row % 20 == who and row > 20))
-        for row, p in enumerate(DATA)
-        for who in range(3)
-    ]
-    write_votes(said, "people.csv")
-    found = cli.told("score", *BOTH, "--people", "people.csv")["stability"]["annotators"]
-    first = found["people"][0]
-    own = [row for row in ROWS if row % 20 == 0 and row > 20]
-    assert first["accuracy"]["right"] == len(DATA) - len(own)
-    assert first["mean"] == pytest.approx(np.mean([DEPTHS[row] for row in own if DEPTHS[row]]))
-    assert found["kappa"]["value"] == pytest.approx(found["alpha"]["value"], abs=0.01)
-    assert "Krippendorff alpha" in cli("score", *BOTH, "--people", "people.csv")
-
-
-def test_the_page_has_curves_and_tables() -> None:
-    """The report draws both solvers in one figure."""
-    assert main(["score", *BOTH, "--out", "report.html"]) == 0
-    page = Path("report.html").read_text("utf-8")
-    assert page.count("<title id=") == 3
-    assert "Families without an error" in page
-    assert "|depth:lineage|" in page
 
 
 def test_six_solvers_take_two_figures(cli: Cli) -> None:

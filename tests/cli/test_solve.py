@@ -81,16 +81,6 @@ def test_positions_that_the_majority_never_chooses_are_reported(cli: Cli) -> Non
     assert not cli.aside("solve dev.jsonl --solver majority --train three.jsonl --out q.jsonl")
 
 
-def test_the_report_is_json(cli: Cli) -> None:
-    """With --json the report alone is printed, the accuracy and its signature in it."""
-    report = cli.told("solve dev.jsonl --solver random --seed 3 --out p.jsonl")
-    found = answers.read_predictions("p.jsonl", PROBLEMS)
-    right = sum(p.choice == q.answer for p, q in zip(found.predictions, PROBLEMS, strict=True))
-    assert (report["right"], report["answers_known"]) == (right, 24)
-    assert report["accuracy"] == right / 24
-    assert "|solver:random|seed:3|" in report["signature"]
-
-
 def test_withheld_answers_have_no_accuracy(cli: Cli) -> None:
     """Problems without answers are solved alike, and no accuracy is made up for them."""
     assert "the answers are withheld" in cli("solve test.jsonl --solver random --out p.jsonl")
@@ -222,17 +212,6 @@ def test_a_chat_model_may_be_asked_less(endpoint: Endpoint, cli: Cli) -> None:
     assert len(endpoint.asked) == 24
 
 
-def test_problems_of_five_options_are_solved() -> None:
-    """A solver of two options is asked about every pair."""
-    five = Problem("five", "They say the _ fell.", ("cup", "jug", "pot", "pan", "mug"), 2)
-    formats.write([five, replace(PROBLEMS[0], twin_id=None)], "five.jsonl")
-    assert (
-        main("solve five.jsonl --solver association --train train.jsonl --out p.jsonl".split()) == 0
-    )
-    found = answers.read_predictions("p.jsonl", formats.read("five.jsonl"))
-    assert [len(p.scores) for p in found.predictions] == [5, 2]
-
-
 def test_thirds_add_up_to_a_count(cli: Cli) -> None:
     """Six ties of three options, of which nothing was learnt, are 2 right and not 1.99…98."""
     three = [
@@ -251,7 +230,6 @@ def test_thirds_add_up_to_a_count(cli: Cli) -> None:
         ("--solver majority", "the solver 'majority' needs --train"),
         ("--solver random --train train.jsonl", "--train is not for the solver 'random'; it takes"),
         ("--solver causal", "the solver 'causal' needs --model"),
-        ("--solver chat --model m", "the chat server is missing; give a base URL"),
         ("--solver chat --model a --model b", "asks one model"),
         (
             "--solver chat --model a --base-url http://127.0.0.1:9/v1 --scoring x",
@@ -266,7 +244,6 @@ def test_thirds_add_up_to_a_count(cli: Cli) -> None:
             "--solver hunting --collection dev.jsonl",
             "dev.jsonl:1: the line is not a JSON object with",
         ),
-        ("--solver random --out dev.jsonl/p.jsonl", "a file has the name of its folder"),
         (
             "--solver random --out dev.jsonl",
             "was not written by winosmith solve; choose another file",
@@ -280,25 +257,6 @@ def test_bad_input_is_told(arguments: str, message: str, cli: Cli) -> None:
     assert message in cli.refused("solve", "dev.jsonl", *arguments.split(), *out)
     assert not Path("p.jsonl").exists()
     assert Path("dev.jsonl").read_bytes() == before
-
-
-def test_a_model_that_is_not_there_is_told(quiet_models: None, cli: Cli) -> None:
-    """A folder or hub id that holds no model is refused with code 2."""
-    assert "none" in cli.refused("solve dev.jsonl --solver causal --model ./none --out p.jsonl")
-
-
-def test_other_parameters_are_refused(cli: Cli) -> None:
-    """A file of another run is refused with what differs, and replaced with --force."""
-    command = "solve dev.jsonl --solver random --out p.jsonl".split()
-    cli(*command)
-    first = Path("p.jsonl").read_bytes()
-    cli(*command)
-    assert "(seed is 0 there, 8 here); choose another file, or add --force" in cli.refused(
-        *command, "--seed", "8"
-    )
-    assert Path("p.jsonl").read_bytes() == first
-    cli(*command, "--seed", "8", "--force")
-    assert Path("p.jsonl").read_bytes() != first
 
 
 SLOW = """

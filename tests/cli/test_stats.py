@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from dataclasses import replace
 from pathlib import Path
@@ -29,15 +28,6 @@ def test_the_statistics_are_printed_with_a_signature(tmp_path: Path, cli: Cli) -
     assert "No field was found that gives the answer away." in shown
     assert "|n:63|seed:0|version:" in shown
     assert max(map(len, shown.splitlines())) <= 80
-
-
-def test_json_is_the_same_report(tmp_path: Path, cli: Cli) -> None:
-    """With --json the report is JSON on the output, and nothing else is."""
-    formats.write(make_twins(3), tmp_path / "made.jsonl")
-    report = cli.told("stats", tmp_path / "made.jsonl", "--seed", "4")
-    assert (report["data"], report["problems"], report["leaks"]) == ("made", 6, None)
-    assert "|seed:4|" in report["signature"]
-    assert cli.err == ""
 
 
 def test_copies_and_contradictions_are_told_by_id(tmp_path: Path, cli: Cli) -> None:
@@ -165,13 +155,6 @@ def test_depths_are_counted(tmp_path: Path, cli: Cli) -> None:
     assert (found["example"], found["depths"]["declared"]["equal"]) == ("2", 1)
 
 
-def test_without_a_lineage_nothing_is_said_of_depths(tmp_path: Path, cli: Cli) -> None:
-    """A data set of twins has no table of depths, and no lineages in its JSON."""
-    formats.write(make_twins(3), tmp_path / "made.jsonl")
-    assert "depth" not in cli("stats", tmp_path / "made.jsonl")
-    assert "lineages" not in cli.told("stats", tmp_path / "made.jsonl")
-
-
 @pytest.mark.parametrize("command", ["stats", "check"])
 def test_pairs_that_nothing_marks_are_told(tmp_path: Path, cli: Cli, command: str) -> None:
     """A file that marks some of its twins is believed; how many others look like one is said."""
@@ -181,23 +164,6 @@ def test_pairs_that_nothing_marks_are_told(tmp_path: Path, cli: Cli, command: st
     said = " ".join(cli(command, tmp_path / "mixed.jsonl").split()) + cli.err
     assert "2 pairs of singles look like unmarked twins" in said
     assert "--pair-by" in said
-
-
-def test_a_column_pairs_what_a_command_reads(tmp_path: Path, cli: Cli) -> None:
-    """With --pair-by, problems with the same value of the column are twins; convert keeps that."""
-    head = "sentence,option1,option2,answer,group\n"
-    rows = [f'"The cup hit the jug and _ {verb}.",cup,jug,{n}' for verb, n in
-            (("broke", 1), ("bounced", 2), ("sang", 1), ("fell", 2))]  # fmt: skip
-    table = head + "".join(f"{row},{'abba'[at]}\n" for at, row in enumerate(rows))
-    (tmp_path / "t.csv").write_text(table)
-    pair = ["--pair-by", "group"]
-    assert cli.told("stats", tmp_path / "t.csv", *pair)["twins"] == 2
-    out = str(tmp_path / "out.jsonl")
-    cli("convert", tmp_path / "t.csv", out, *pair)
-    assert formats.read(out).twins == ((0, 3), (1, 2))
-    assert "there is no column 'nothing' to pair by" in cli.refused(
-        "check", tmp_path / "t.csv", "--pair-by", "nothing"
-    )
 
 
 @pytest.mark.parametrize(
@@ -221,34 +187,3 @@ def test_a_command_says_what_the_reader_did(
     said = cli.aside(command.format("t.csv"))
     assert "t.csv: 2 sentences have a blank that touches a word ('and _broke')" in said
     assert "t.csv: 2 of 2 problems are read as 1 twin, found by their texts" in said
-
-
-def test_convert_tells_what_was_mended(tmp_path: Path, cli: Cli) -> None:
-    """What a reader did beyond what the file says is a note of convert, in text and in JSON."""
-    (tmp_path / "t.csv").write_text("sentence,option1,option2,answer\nAs _had it.,Ann,Bea,1\n")
-    aside = cli.aside("convert", tmp_path / "t.csv", tmp_path / "o.jsonl")
-    told = "note: 1 sentence has a blank that touches a word ('As _had')"
-    assert told in aside
-    again = ["convert", str(tmp_path / "t.csv"), str(tmp_path / "o.jsonl"), "--force", "--json"]
-    assert "1 sentence has a blank" in json.loads(cli(*again))["notes"][0]
-
-
-def test_questions_are_read_by_the_columns_that_are_named(tmp_path: Path, cli: Cli) -> None:
-    """Rows with columns of any names are read where these are named; a bad name says which are."""
-    rows = [{"Q": f"Is {n} odd?", "yes": "yes", "no": "no", "K": "no yes".split()[n % 2]}
-            for n in range(8)]  # fmt: skip
-    path = tmp_path / "rows.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    assert "with --question, --choices and --answer" in cli.refused("stats", path)
-    named = ["--question", "Q", "--choices", "yes,no", "--answer", "K"]
-    report = cli.told("stats", path, *named)
-    assert (report["problems"], report["missing_options"]["count"]) == (8, 0)
-    assert "there is no column 'R'; the columns are 'Q', 'yes', 'no', 'K'" in cli.refused(
-        "stats", path, "--question", "R", "--choices", "yes,no"
-    )
-    shown = cli("stats", path, *named)
-    assert "8, which have no blank" in shown
-    assert "option missing" not in shown
-    out = tmp_path / "ours.jsonl"
-    cli("convert", path, out, *named)
-    assert formats.read(out).answers == (1, 0, 1, 0, 1, 0, 1, 0)

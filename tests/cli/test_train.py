@@ -111,23 +111,6 @@ def test_the_released_code_s_regularisation_is_a_grid_s_and_a_setting(
 
 
 @pytest.mark.models
-def test_the_report_is_json(tiny_encoder: Path, folder: Path, tmp_path: Path) -> None:
-    """With --json the same is an object; the same command again takes no step and prints it."""
-    arguments = [
-        folder / "train.jsonl", "--dev", "40", "--model", tiny_encoder, "--out", tmp_path / "t",
-        *FAST, "--json",
-    ]  # fmt: skip
-    first = _run("train", *arguments)
-    report = json.loads(first.stdout)
-    assert (report["n_train"], report["n_dev"]) == (120, 40)
-    assert report["dev_accuracy"] == 1.0
-    assert report["by_setting"][0]["mean_above_chance"] == 1.0
-    again = _run("train", *arguments)
-    assert json.loads(again.stdout) == report
-    assert "step" not in again.stderr
-
-
-@pytest.mark.models
 def test_training_in_sequence(tiny_encoder: Path, folder: Path, tmp_path: Path) -> None:
     """--then goes on from the first model; taught the reverse, it has every answer wrong on dev."""
     flipped = [

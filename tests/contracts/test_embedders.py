@@ -174,14 +174,6 @@ def test_more_than_two_options_are_refused_by_name(make: MakeEmbedder, combine: 
         make(combine).embed([*PROBLEMS, three])
 
 
-def test_an_encoder_embeds_parts_as_in_the_whole(tiny_encoder: Path) -> None:
-    """A part of the problems has the vectors that it has in the whole, within 1e-4."""
-    embedder = EncoderEmbedder(tiny_encoder, cache=False)
-    np.testing.assert_allclose(
-        embedder.embed(PROBLEMS[7:20]), embedder.embed(PROBLEMS)[7:20], atol=1e-4
-    )
-
-
 def test_an_array_keeps_the_same_promises() -> None:
     """Given vectors come back by id: any order, any answers, the same bytes."""
     X = np.random.default_rng(0).normal(size=(len(PROBLEMS), 5)).astype(np.float32)

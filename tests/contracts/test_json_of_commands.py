@@ -21,6 +21,7 @@ import numpy as np
 import pytest
 
 from tests.cli.conftest import ways
+from tests.cli.test_release import ABOUT
 from tests.conftest import installed
 from tests.exposure.test_coins import pairs_of, write_release
 from winosmith import Dataset, Prediction, Problem, Response, answers, formats, practice
@@ -73,18 +74,7 @@ splits = 1
 name = "chance"
 solver = "random"
 """,
-    "release.toml": """name = "t"
-version = "1.0.0"
-date = 2026-11-21
-title = "A trial"
-description = "Twins to try a release on."
-licence = "Apache-2.0"
-language = "en"
-authors = ["We"]
-[[source]]
-name = "practice"
-licence = "Apache-2.0"
-""",
+    "release.toml": ABOUT.replace('"trial"', '"t"'),
     "curve.csv": "size,accuracy\n160,51.5\n640,58.6\n2558,66.9\n10234,75.8\n40398,79.3\n",
     "board.lst": "".join(
         ",".join(str(1 + ((p.answer or 0) ^ (row % n == 0))) for n in (2, 3, 4, 5, 10)) + "\n"

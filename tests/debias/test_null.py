@@ -86,15 +86,6 @@ def test_what_is_planted_stands_above_the_threshold_null():
     assert seen == list(range(1, 21))
 
 
-def test_the_threshold_null_counts_what_aflite_finds_first():
-    """Its value is the number of candidates in the first phase of AFLite."""
-    X, y, groups = twins(100, gap=1.0)
-    ids = list(range(200))
-    null = debias.compute_threshold_null(X, y, groups, ids=ids, seed=4, threshold=0.6, **PHASE)
-    first = debias.aflite(X, y, ids=ids, seed=4, threshold=0.6, cutoff=200, **PHASE).phases[0]
-    assert null.value == first.candidates > 0
-
-
 def test_the_order_of_the_rows_does_not_change_the_threshold_null():
     """Permuting rows together with ids and groups draws the same null."""
     X, y, groups = twins(60)

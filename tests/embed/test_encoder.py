@@ -20,16 +20,6 @@ pytestmark = pytest.mark.models
 PROBLEMS = make_twins(12)
 
 
-def test_the_two_ways_to_combine(tiny_encoder: Path) -> None:
-    """`difference` is v(option 1) − v(option 2), and `concat` holds both, in that order."""
-    encoder = load_encoder(tiny_encoder)
-    first, second = (encoder.encode([p.fill(option) for p in PROBLEMS]) for option in (0, 1))
-    embedder = EncoderEmbedder(tiny_encoder, cache=False)
-    np.testing.assert_allclose(embedder.embed(PROBLEMS), first - second, atol=1e-5)
-    both = replace(embedder, combine="concat").embed(PROBLEMS)
-    np.testing.assert_allclose(both, np.hstack([first, second]), atol=1e-5)
-
-
 def test_a_split_point_is_read_as_in_training(tiny_encoder: Path) -> None:
     """With a split point the encoder reads two segments, cut where it says."""
     encoder = load_encoder(tiny_encoder)

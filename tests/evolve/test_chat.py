@@ -138,17 +138,6 @@ def test_a_seed_is_a_draw_of_its_own(tmp_path: Path) -> None:
             assert len(server.asked) == asked
 
 
-@pytest.mark.parametrize("trouble", [500, 429, None])
-def test_passing_trouble_changes_nothing(trouble: int | None) -> None:
-    """A server's error, too many requests, or a connection that breaks is tried again."""
-    with chat_server(Server()) as url:
-        undisturbed = _perturb(_client(url))
-    server = Server({1: trouble})
-    with chat_server(server) as url:
-        assert _perturb(_client(url)) == undisturbed
-    assert len(server.asked) == 4
-
-
 @pytest.mark.parametrize(("status", "words"), [(500, "after 1 attempt"), (401, "requires a key")])
 def test_lasting_trouble_loses_nothing(tmp_path: Path, status: int, words: str) -> None:
     """A server that fails for good is named; what came before was yielded and is gone on with."""

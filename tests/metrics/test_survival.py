@@ -64,22 +64,6 @@ def test_half_of_the_families_are_a_median_however_they_come_about() -> None:
     assert found.median == 1
 
 
-def test_the_curve_starts_at_the_root() -> None:
-    """A root that is wrong ends its family at depth 0, and half of the families are a median."""
-    data = make_families([1, 2], [1, 2], [1, 2], [1, 2])
-    found = measure_stability(failing(data, {"r0": 0, "r1": 1})).survival
-    assert (found.depths, found.errors, found.median) == ((0, 1, 2), (1, 1, 0), 1)
-    assert found.share == pytest.approx((0.75, 0.5, 0.5))
-
-
-def test_a_family_without_an_error_is_no_family_that_failed() -> None:
-    """Censoring counts: leaving out families without an error would make the solver look worse."""
-    data = make_families(*([1, 2, 3] for _ in range(10)))
-    found = measure_stability(failing(data, {"r0": 1, "r1": 2})).survival
-    assert found.share[-1] == pytest.approx(0.8)
-    assert found.censored[-1] == 8
-
-
 @given(ENDS)
 def test_the_scores_sum_to_the_log_rank_statistic(
     ends: list[tuple[int, bool, int, bool]],

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from winosmith import Dataset, Problem
+from winosmith import Dataset
 from winosmith.errors import InputError
 from winosmith.models import InputFormat, create_choice_model, load_choice_model, load_encoder
 from winosmith.testing import make_twins
@@ -18,26 +18,6 @@ pytestmark = pytest.mark.models
 MakeEncoder = Callable[..., Path]
 
 PROBLEMS = make_twins(12)
-
-
-def test_scores_do_not_depend_on_the_batch(tiny_encoder: Path) -> None:
-    """Alone, together or in another order, a problem's scores agree to 1e-5."""
-    model = create_choice_model(tiny_encoder, seed=0)
-    together = np.stack(model.score_problems(PROBLEMS))
-    alone = np.stack([model.score_problems([problem])[0] for problem in PROBLEMS])
-    turned = np.stack(model.score_problems(PROBLEMS[::-1], tokens_per_batch=64))[::-1]
-    np.testing.assert_allclose(together, alone, atol=1e-5)
-    np.testing.assert_allclose(together, turned, atol=1e-5)
-
-
-def test_each_option_has_a_score(tiny_encoder: Path) -> None:
-    """Problems with 2 to 5 options get as many scores, in one call."""
-    names = ("ann", "beth", "carla", "dora", "edith")
-    problems = [Problem(str(n), "they say _ stood there.", names[:n], 0) for n in (3, 2, 5)]
-    scores = create_choice_model(tiny_encoder, seed=0).score_problems(problems)
-    assert [len(row) for row in scores] == [3, 2, 5]
-    np.testing.assert_allclose(scores[0][:2], scores[1], atol=1e-5)
-    assert create_choice_model(tiny_encoder, seed=0).score_problems([]) == []
 
 
 def test_the_head_is_drawn_by_the_seed(tiny_encoder: Path) -> None:

@@ -18,7 +18,6 @@ from winosmith.models import (
     Grid,
     GridResult,
     TrainingSettings,
-    convert_claim,
     digest_weights,
     load_choice_model,
     train_grid,
@@ -110,20 +109,6 @@ def test_the_last_epoch_can_be_kept(tiny_encoder: Path, learnable: Split, tmp_pa
     network = load_choice_model(tuned.folder, device="cpu").network
     found = np.concatenate([w.detach().numpy().ravel() for w in network.parameters()])
     np.testing.assert_array_equal(found, _weights(run))
-
-
-def test_claims_are_learned(tiny_encoder: Path, learnable: Split, tmp_path: Path) -> None:
-    """Trained on claims, a score above 0 says what holds, and the folder says that it does."""
-    train, dev = (to_claims(part) for part in learnable)
-    tuned = train_multiple_choice(train, dev, model=tiny_encoder, out=tmp_path, settings=QUICK)
-    assert tuned.dev_accuracy == 1.0
-    assert not tuned.at_chance
-    model = load_choice_model(tuned.folder)
-    assert model.input_format.claims
-    scores = model.score_inputs(
-        model.make_inputs([convert_claim(claim) for claim in dev], options=1)
-    )
-    assert [score > 0 for score in scores] == [claim.holds for claim in dev]
 
 
 def test_always_saying_false_is_chance(tiny_encoder: Path, hopeless: Split, tmp_path: Path) -> None:

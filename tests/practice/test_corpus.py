@@ -70,11 +70,6 @@ def test_the_kinds_have_equal_shares(large: PracticeCorpus):
     assert Counter(large.planted.values()) == dict.fromkeys(ARTIFACTS, 1_250)
 
 
-def test_zero_strength_plants_nothing():
-    """With strength zero no problem is planted."""
-    assert generate_corpus(200, strength=0).planted == {}
-
-
 def test_the_same_seed_gives_the_same_corpus():
     """Equal arguments give equal problems, planting and votes; another seed gives others."""
     first, again, other = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ import pytest
 from tests.conftest import installed
 from winosmith import Dataset, Origin, Problem, formats, practice
 from winosmith.blocks import blocks
+from winosmith.build import build, parse_recipe
 from winosmith.lineage import make_child
 from winosmith.outputs import sha256
 from winosmith.release import About, Content, Released, parse_about, release, verify
@@ -89,6 +90,21 @@ def by(data: Dataset, **changes: str | None) -> Dataset:
 def lines(path: Path) -> list[str]:
     """Return the lines of a file."""
     return path.read_text("utf-8").splitlines()
+
+
+def build_pool(folder: Path, problems: Iterable[Problem], **tables: Any) -> Path:
+    """Write problems into a folder and return the folder of a build of them, without a filter."""
+    formats.write([*problems], folder / "twins.jsonl")
+    table: dict[str, Any] = {
+        "name": "pool",
+        "data": "twins.jsonl",
+        "embed": {"dimensions": 8},
+        "split": {"dev": 0.2, "test": 0.3},
+        "filter": {"method": "none"},
+        "measure": {"splits": 0},
+        **tables,
+    }
+    return build(parse_recipe(table, folder=folder), folder / "built").folder
 
 
 @pytest.fixture(scope="session")

@@ -11,10 +11,19 @@ from typing import Any
 
 import pytest
 
+from tests.cli.test_release import ABOUT as RELEASE_TOML
 from tests.conftest import everything, installed
-from tests.release.conftest import about, found, lines, rewritten, seal, sets, write_sets
+from tests.release.conftest import (
+    about,
+    build_pool,
+    found,
+    lines,
+    rewritten,
+    seal,
+    sets,
+    write_sets,
+)
 from winosmith import Dataset, Extra, Problem, formats, practice
-from winosmith.build import build, parse_recipe
 from winosmith.cli import main
 from winosmith.errors import DataError, InputError, OutputError
 from winosmith.exposure import COINS, PRESENTATIONS, KeyedRelease, read_keyed_release
@@ -206,16 +215,7 @@ def test_the_next_version_has_new_coins_and_the_same_ids(
 
 def test_a_build_is_released_keyed(tmp_path: Path) -> None:
     """Answers of a build's test set follow the coins, and what it withholds is not published."""
-    formats.write(practice.generate_corpus(60, seed=2).dataset.problems, tmp_path / "twins.jsonl")
-    table = {
-        "name": "pool",
-        "data": "twins.jsonl",
-        "embed": {"dimensions": 8},
-        "split": {"dev": 0.2, "test": 0.3},
-        "filter": {"method": "none"},
-        "measure": {"splits": 0},
-    }
-    built = build(parse_recipe(table, folder=tmp_path), tmp_path / "built").folder
+    built = build_pool(tmp_path, practice.generate_corpus(60, seed=2).dataset)
     done = release(built, about(), tmp_path / "out", keyed=True)
     assert found(done.folder, private=built / "private") == []
     assert found(done.folder, private=done.key) == []
@@ -243,12 +243,7 @@ def test_the_command_reports_coins(
     installed("pyarrow")
     monkeypatch.chdir(tmp_path)
     write_sets(tmp_path / "source", {"dev": sets()["dev"]})
-    text = (
-        'name = "small"\nversion = "1.0.0"\ndate = 2026-11-21\ntitle = "Small"\ndescription = "-"\n'
-        'licence = "Apache-2.0"\nlanguage = "en"\nauthors = ["We"]\n[[source]]\nname = "practice"\n'
-        'licence = "Apache-2.0"\n'
-    )
-    Path("release.toml").write_text(text, "utf-8")
+    Path("release.toml").write_text(RELEASE_TOML, "utf-8")
     command = "release source --about release.toml --out out --keyed"
     assert main(command.split()) == 0
     said = capsys.readouterr().err
@@ -260,5 +255,5 @@ def test_the_command_reports_coins(
     assert record["keyed"]["commitment"] in said
     assert record["keyed"]["blocks"] == 8
     assert not record["written"]
-    (folder,) = Path("out").glob("small-*")
+    (folder,) = Path("out").glob("trial-*")
     assert main(["verify", str(folder), "--private", f"out/private/{folder.name}"]) == 0

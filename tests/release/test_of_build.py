@@ -8,14 +8,12 @@ import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.conftest import everything
-from tests.release.conftest import about, found, lines, rewritten
+from tests.release.conftest import about, build_pool, found, lines, rewritten
 from winosmith import Dataset, formats, practice
-from winosmith.build import build, parse_recipe
 from winosmith.errors import DataError, InputError
 from winosmith.release import Tombstone, release
 from winosmith.release._content import digest_text
@@ -24,18 +22,9 @@ from winosmith.release._content import digest_text
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of a finished build by AFLite."""
-    folder = tmp_path_factory.mktemp("pool")
-    formats.write(practice.generate_corpus(120, seed=2).dataset.problems, folder / "twins.jsonl")
-    table: dict[str, Any] = {
-        "name": "pool",
-        "data": "twins.jsonl",
-        "embed": {"dimensions": 8},
-        "split": {"dev": 0.2, "test": 0.3},
-        "filter": {"ensemble_size": 16, "train_size": 60, "cutoff": 5, "again": False},
-        "measure": {"splits": 1},
-    }
-    build(parse_recipe(table, folder=folder), folder / "out")
-    return folder / "out"
+    chosen = {"ensemble_size": 16, "train_size": 60, "cutoff": 5, "again": False}
+    pool = practice.generate_corpus(120, seed=2).dataset
+    return build_pool(tmp_path_factory.mktemp("pool"), pool, filter=chosen, measure={"splits": 1})
 
 
 def test_a_build_is_released_with_what_its_filter_did(built: Path, tmp_path: Path) -> None:
@@ -102,16 +91,7 @@ def test_a_copy_held_back_beside_dev_stops_no_release(tmp_path: Path) -> None:
     """What was left out as a copy of a dev problem tells nothing that dev does not tell."""
     data = practice.generate_corpus(60, seed=2).dataset
     again = [replace(p, id=f"{p.id}-x", twin_id=f"{p.twin_id}-x") for p in data]
-    formats.write([*data, *again], tmp_path / "twins.jsonl")
-    table: dict[str, Any] = {
-        "name": "pool",
-        "data": "twins.jsonl",
-        "embed": {"dimensions": 8},
-        "split": {"dev": 0.2, "test": 0.3},
-        "filter": {"method": "none"},
-        "measure": {"splits": 0},
-    }
-    built = build(parse_recipe(table, folder=tmp_path), tmp_path / "built").folder
+    built = build_pool(tmp_path, [*data, *again])
     withheld = [json.loads(line) for line in lines(built / "private/withheld.jsonl")]
     of_dev = set(formats.read(built / "dev.jsonl").ids)
     assert {record["copy_of"] in of_dev for record in withheld} == {True, False}
@@ -126,17 +106,7 @@ def test_the_owner_gets_the_answer_of_the_copy_that_stays(tmp_path: Path) -> Non
         replace(p, id=f"{p.id}-x", twin_id=f"{p.twin_id}-x", answer=1 - (p.answer or 0))
         for p in data
     ]
-    formats.write([*data, *liars], tmp_path / "twins.jsonl")
-    table: dict[str, Any] = {
-        "name": "pool",
-        "data": "twins.jsonl",
-        "copies": "keep",
-        "embed": {"dimensions": 8},
-        "split": {"dev": 0.2, "test": 0.3},
-        "filter": {"method": "none"},
-        "measure": {"splits": 0},
-    }
-    built = build(parse_recipe(table, folder=tmp_path), tmp_path / "built").folder
+    built = build_pool(tmp_path, [*data, *liars], copies="keep")
     first = release(built, about(), tmp_path / "out")
     assert first.key is not None
     known = {p.id: p.answer for p in formats.read(first.key / "test.jsonl", as_written=True)}

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.cli.test_release import ABOUT as RELEASE_TOML
 from tests.conftest import everything
 from tests.release.conftest import ABOUT, about, by, found, sets, write_sets
 from tests.waiting import LONGEST, until
@@ -256,19 +257,14 @@ def test_an_interrupt_leaves_nothing(tmp_path: Path) -> None:
         practice.generate_corpus(1500, seed=1).dataset.problems, tmp_path / "problems.jsonl"
     )
     release_toml = tmp_path / "release.toml"
-    release_toml.write_text(
-        'name="a"\nversion="1.0"\ndate="2026-01-01"\ntitle="A"\ndescription="A."\n'
-        'licence="Apache-2.0"\nlanguage="en"\nauthors="we"\n'
-        '[[source]]\nname="practice"\nlicence="Apache-2.0"\n',
-        "utf-8",
-    )
+    release_toml.write_text(RELEASE_TOML, "utf-8")
     out = tmp_path / "out"
     run = subprocess.Popen(
         [sys.executable, "-m", "winosmith", "release", str(tmp_path / "problems.jsonl"),
          "--about", str(release_toml), "--out", str(out)],
         stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
-    until(lambda: list(out.glob(".a-1.0.*")) or run.poll() is not None)
+    until(lambda: list(out.glob(".trial-1.0.*")) or run.poll() is not None)
     run.send_signal(signal.SIGINT)
     _, said = run.communicate(timeout=LONGEST)
     assert run.returncode == 130, said
@@ -369,19 +365,15 @@ def test_copies_are_counted_wherever_a_release_is_told(
     liar = replace(liar, answer=1 - (liar.answer or 0))
     parts |= {"train_xl": Dataset([*train, copy]), "test": Dataset([*test, liar])}
     source = write_sets(tmp_path / "source", parts)
-    keys = [f"{key} = {json.dumps(value)}" for key, value in ABOUT.items() if key != "source"]
-    sources = [
-        "\n".join(["[[source]]", *(f"{key} = {json.dumps(value)}" for key, value in one.items())])
-        for one in ABOUT["source"]
-    ]
-    (tmp_path / "release.toml").write_text("\n".join([*keys, *sources]))
+    person = '[[source]]\nname = "person"\nlicence = "CC0-1.0"\n'
+    (tmp_path / "release.toml").write_text(RELEASE_TOML + person)
     arguments = ["--about", f"{tmp_path / 'release.toml'}", "--out", f"{tmp_path / 'out'}"]
     assert main(["release", str(source), *arguments]) == 0
     told = " ".join(capsys.readouterr().err.split())
     pair = f"{test[0].id} and {liar.id}"
     assert "2 groups of identical problems, 4 problems in all:" in told
     assert f"1 group of identical problems with different answers: {pair}" in told
-    (folder,) = tmp_path.glob("out/small-1.0.0-*")
+    (folder,) = tmp_path.glob("out/trial-1.0.0-*")
     assert found(folder) == []
     key = formats.read(tmp_path / "out" / "private" / folder.name / "test.jsonl", as_written=True)
     assert [key[key.ids.index(p.id)].answer for p in (test[0], liar)] == [

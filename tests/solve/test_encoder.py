@@ -119,27 +119,12 @@ def test_claims_need_a_model_that_was_trained_on_claims(trained: Path) -> None:
         solve.EncoderSolver(trained).judge([Claim("c", "the _ stood.", "amber")])
 
 
-def test_a_truncated_checkpoint_is_named(trained: Path, tmp_path: Path) -> None:
-    """Weights that were cut short are an error that names the folder."""
-    shutil.copytree(trained / "model", tmp_path / "cut")
-    weights = tmp_path / "cut" / "model.safetensors"
-    weights.write_bytes(weights.read_bytes()[:-500])
-    with pytest.raises(InputError, match=r"cut: the model can't be loaded"):
-        solve.EncoderSolver(tmp_path / "cut").score(make_twins(1))
-
-
 def test_a_damaged_note_is_named(trained: Path, tmp_path: Path) -> None:
     """A note on how to read that can't be understood is an error, not a guess."""
     shutil.copytree(trained / "model", tmp_path / "m")
     (tmp_path / "m" / "winosmith_choice.json").write_text('{"split": 1}')
     with pytest.raises(InputError, match=r"winosmith_choice.json can't be read"):
         solve.EncoderSolver(tmp_path / "m").score(make_twins(1))
-
-
-def test_a_missing_model_is_named(tmp_path: Path) -> None:
-    """A folder that is not there is an error that says what may be named."""
-    with pytest.raises(InputError, match="there is no such folder"):
-        solve.EncoderSolver(tmp_path / "none").score(make_twins(1))
 
 
 def test_a_batch_that_does_not_fit_is_halved(trained: Path) -> None:
