@@ -306,12 +306,10 @@ def _write_files(
     next_round: NextRound,
     changes: tuple[Change, ...],
 ) -> None:
-    for name, dataset in (("roots", next_round.roots), ("fooling", next_round.fooling)):
-        with folder.write(f"{name}.jsonl") as file:
-            file.writelines(formats.to_lines(dataset))
+    folder.write_lines("roots.jsonl", formats.to_lines(next_round.roots))
+    folder.write_lines("fooling.jsonl", formats.to_lines(next_round.fooling))
     build.write_json(folder, RECORD, record)
-    with folder.write("report.html") as file:
-        file.write(make_round_page(record, changes, next_round))
+    folder.write_lines("report.html", [make_round_page(record, changes, next_round)])
     names = sorted(
         name for name in folder.files if name != LAST and not name.startswith("private/")
     )
