@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any
@@ -115,9 +115,7 @@ def write_check(
     return {
         "folder": str(folder.path),
         "checks": len(check.items),
-        "strata": [
-            {"name": one.name, "items": one.items, "drawn": one.drawn} for one in check.strata
-        ],
+        "strata": [asdict(one) for one in check.strata],
         "at_most_if_none": most,
         "forms": [f"{sheet.name}.html" for sheet in made.sheets],
         "omitted": [{"id": name, "reason": reason} for name, reason in omitted.items()],
