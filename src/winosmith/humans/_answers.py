@@ -106,7 +106,15 @@ def check_sittings(sittings: Sequence[Sitting]) -> None:
             met = schemas.setdefault((sitting.subject, item.schema), (sitting, item.number))
             if met[0] is not sitting:
                 raise DataError(_describe_repeated_schema(met, sitting, item.number))
-    _check_contradictions(sittings)
+    said: dict[tuple[str, str], tuple[str, str]] = {}
+    for sitting in sittings:
+        for name, value in sitting.declared.items():
+            first, where = said.setdefault((sitting.subject, name), (value, sitting.where))
+            if first != value:
+                raise DataError(
+                    f"{sitting.where}: {sitting.subject!r} has {name} {value!r}, and {first!r} in "
+                    f"{where}; do two subjects have the same code?"
+                )
 
 
 def _describe_repeated_schema(earlier: tuple[Sitting, int], later: Sitting, number: int) -> str:
@@ -122,19 +130,6 @@ def _describe_repeated_schema(earlier: tuple[Sitting, int], later: Sitting, numb
         f"{before.sheet.code} ({before.where or 'entered before'}) and question {number} of "
         f"{later.sheet.code}; the first influences the second, so remove one sheet"
     )
-
-
-def _check_contradictions(sittings: Sequence[Sitting]) -> None:
-    said: dict[tuple[str, str], tuple[str, str]] = {}
-    for sitting in sittings:
-        for name, value in sitting.declared.items():
-            key = (sitting.subject, name)
-            before, where = said.setdefault(key, (value, sitting.where))
-            if before != value:
-                raise DataError(
-                    f"{sitting.where}: {sitting.subject!r} has {name} {value!r}, and {before!r} in "
-                    f"{where}; do two subjects have the same code?"
-                )
 
 
 def make_responses(sittings: Iterable[Sitting]) -> tuple[Response, ...]:
@@ -316,8 +311,7 @@ def read_answer_table(path: str | Path, sheets: Mapping[str, Sheet]) -> list[Sit
     names = [name.lower() for name in rows.names]
     is_long = {"number", "answer"} <= set(names)
     _check_columns(names, is_long, path)
-    given: dict[tuple[str, str], dict[int, Answer]] = {}
-    first: dict[tuple[str, str], str] = {}
+    given: dict[tuple[str, str], tuple[str, dict[int, Answer]]] = {}
     for row in rows:
         where = str(row.place)
         try:
@@ -330,13 +324,12 @@ def read_answer_table(path: str | Path, sheets: Mapping[str, Sheet]) -> list[Sit
             if not cells["subject"]:
                 raise DataError("the row has no subject")
             key = cells["subject"], _find_sheet_code(cells, sheets)
-            if not is_long and key in first:
+            if not is_long and key in given:
                 raise DataError(
-                    f"{key[0]!r} already has the sheet {key[1]} ({first[key]}); it was typed "
+                    f"{key[0]!r} already has the sheet {key[1]} ({given[key][0]}); it was typed "
                     "twice, or two subjects have the same code"
                 )
-            first.setdefault(key, where)
-            answers = given.setdefault(key, {})
+            _, answers = given.setdefault(key, (where, {}))
             for number, letter in _read_letters(cells, is_long).items():
                 item = sheets[key[1]][number]
                 if number in answers and letter:
@@ -354,8 +347,8 @@ def read_answer_table(path: str | Path, sheets: Mapping[str, Sheet]) -> list[Sit
     if not given:
         raise FormatError("the table has no answers", path)
     return [
-        Sitting(subject, sheets[code], answers, where=first[subject, code])
-        for (subject, code), answers in given.items()
+        Sitting(subject, sheets[code], answers, where=where)
+        for (subject, code), (where, answers) in given.items()
     ]
 
 
