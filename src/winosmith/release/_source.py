@@ -119,12 +119,8 @@ def _read_files(paths: Sequence[Path], format_name: str | None, pair_by: str | N
         files = [home[id_] for id_ in every]
         paired = formats.pair_files([*every.values()], files, pair_by, paths[0].parent)
         every = {problem.id: problem for problem in paired}
-    return Source(
-        {
-            part: Dataset((every[i] for i in d.ids), part)
-            for part, d in _content.sort_parts(parts).items()
-        }
-    )
+    parts = {part: Dataset((every[i] for i in data.ids), part) for part, data in parts.items()}
+    return Source(_content.sort_parts(parts))
 
 
 def _read_build(build: BuildFiles, files: Sequence[Path]) -> Source:
@@ -268,14 +264,11 @@ def read_record(folder: Path) -> dict[str, Any] | Fault:
         return Fault(_content.RECORD, f"counts has {odd[0]!r}, which is not a part")
     if not named:
         return Fault(_content.RECORD, "counts has no part")
-    try:
-        parse_about(record["about"])
-    except RecipeError as error:
-        return Fault(_content.RECORD, f"about: {error}")
-    try:
-        _parse_coins(record.get("keyed"))
-    except RecipeError as error:
-        return Fault(_content.RECORD, f"keyed: {error}")
+    for key, parse in (("about", parse_about), ("keyed", _parse_coins)):
+        try:
+            parse(record.get(key))
+        except RecipeError as error:
+            return Fault(_content.RECORD, f"{key}: {error}")
     return record
 
 

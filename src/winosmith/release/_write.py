@@ -22,7 +22,17 @@ from winosmith import formats, validate
 from winosmith.blocks import Disjoint
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, InputError, OutputError
-from winosmith.exposure import Pair
+from winosmith.exposure import (
+    COINS,
+    PRESENTATIONS,
+    KeyedRelease,
+    Pair,
+    compute_coins,
+    compute_commitment,
+    compute_data_digest,
+    format_coins,
+    format_presentations,
+)
 from winosmith.finished import IDS_NAME
 from winosmith.humans import make_canary
 from winosmith.locks import try_lock
@@ -38,7 +48,7 @@ from winosmith.release._changes import assign_ids, find_changes, make_id, make_t
 from winosmith.release._files import format_labels, list_files
 from winosmith.release._interchange import JUDGED_BY, REMOVED_BY
 from winosmith.release._keyed import (
-    choose_presentations,
+    apply_form,
     find_presentations,
     find_releases,
     get_key,
@@ -257,10 +267,18 @@ def apply_coins(
     Raises:
         DataError: problems must not be released unchanged.
     """
-    content, keyed, files = choose_presentations(prepared.content, statement, prepared.pairs, key)
+    pairs, name = prepared.pairs, prepared.content.about.full_name
+    keyed = KeyedRelease(pairs, compute_coins(key, name, pairs), "", statement.without)
+    shown = {pair.a.id: keyed.get_published(pair) for pair in pairs}
+    parts = map_problems(prepared.content.parts, lambda p: apply_form(p, shown.get(p.id)))
+    keyed = replace(keyed, digest=compute_data_digest(name, parts))
+    lines = format_presentations(pairs)
+    statement = replace(statement, commitment=compute_commitment(key, keyed.digest, lines))
+    content = replace(prepared.content, parts=parts, keyed=statement)
     _refuse_faults(content, prepared.secrets)
-    shown = {pair.a.id: keyed.get_published(pair).answer for pair in prepared.pairs}
-    solved = {id_: shown.get(id_, answer) for id_, answer in prepared.solved.items()}
+    solved = {**prepared.solved}
+    solved |= {id_: form.answer for id_, form in shown.items() if id_ in solved}
+    files = {COINS: format_coins(key, keyed), PRESENTATIONS: lines}
     return replace(prepared, content=content, solved=solved, coins=files)
 
 
@@ -298,8 +316,7 @@ def _omit_known_problems(
         raise InputError(f"{about.version} is the version of the previous release; give a new one")
     dead = {stone.id for stone in previous.content.tombstones} - set(about.restored)
     withdrawn = dead & _content.index_problems(parts).keys()
-    test = parts.get(_content.TEST, Dataset())
-    known = {test[row].id for row in _find_known_rows(test, previous)}
+    known = _find_known_ids(parts.get(_content.TEST, Dataset()), previous)
     refused = []
     if withdrawn:
         refused.append(
@@ -324,15 +341,15 @@ def _omit_known_problems(
     return kept, {reason: count for reason, count in counts.items() if count}
 
 
-def _find_known_rows(test: Dataset, previous: Previous) -> list[int]:
-    """Find the rows of test problems with a published answer, or related to such a problem.
+def _find_known_ids(test: Dataset, previous: Previous) -> set[str]:
+    """Find the ids of test problems with a published answer, or related to such a problem.
 
     Related problems are the other half, the family, copies and near-duplicates.
     """
     answered = [problem for problem in previous.problems.values() if problem.answer is not None]
     both = _content.find_blocks((*test, *answered))
     mixed = (block for block in both if block[-1] >= len(test))
-    return [row for block in mixed for row in block if row < len(test)]
+    return {test[row].id for block in mixed for row in block if row < len(test)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -480,10 +497,8 @@ def write_files(content: _content.Content, folder: Path, advance: Advance) -> di
         add_file(path, write())
     record = _content.make_record(content, sums)
     add_file(_content.RECORD, (json.dumps(record, indent=1, ensure_ascii=False) + "\n").encode())
-    add_file(
-        _content.CHECKSUMS,
-        _content.format_checksums({path: of["sha256"] for path, of in sums.items()}).encode(),
-    )
+    checksums = _content.format_checksums({path: of["sha256"] for path, of in sums.items()})
+    add_file(_content.CHECKSUMS, checksums.encode())
     return record
 
 
