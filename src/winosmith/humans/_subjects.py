@@ -186,8 +186,7 @@ def read_subjects(path: str | Path) -> tuple[Subject, ...]:
     rows = data.read(path)
     if not rows.is_typed and "subject" not in map(str.lower, rows.names):
         raise FormatError("the subjects need a column 'subject'", path, 1)
-    found: dict[str, Subject] = {}
-    first: dict[str, int] = {}
+    found: dict[str, tuple[Subject, int]] = {}
     for row in rows:
         line = row.place.number
         if row.values is None:
@@ -201,12 +200,12 @@ def read_subjects(path: str | Path) -> tuple[Subject, ...]:
         if subject.code in found:
             raise FormatError(
                 f"two subjects have the code {subject.code!r}; the first is in line "
-                f"{first[subject.code]}",
+                f"{found[subject.code][1]}",
                 path,
                 line,
             )
-        found[subject.code], first[subject.code] = subject, line
-    return tuple(found.values())
+        found[subject.code] = subject, line
+    return tuple(subject for subject, _ in found.values())
 
 
 def _parse_record(record: Mapping[str, Any]) -> Subject:

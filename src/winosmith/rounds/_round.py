@@ -8,7 +8,7 @@ the build, the solvers, and the number of roots for the next round.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -212,13 +212,9 @@ def _check_pronouns_known(recipe: RoundRecipe) -> None:
 
 
 def _make_recipe_record(recipe: RoundRecipe, previous: Mapping[str, Any] | None) -> dict[str, Any]:
-    rules = [
-        {"name": r.name, "solver": r.solver, "learn": r.learn, "options": dict(r.options)}
-        for r in recipe.solvers
-    ]
     return {
         "round": build.tabulate_recipe(recipe.build),
-        "solvers": rules,
+        "solvers": [asdict(rule) for rule in recipe.solvers],
         "roots": recipe.roots,
         "last": previous and previous["digest"],
         "version": __version__,
