@@ -327,11 +327,6 @@ class LastBuild:
     former: tuple[FormerProblem, ...]
 
 
-def compute_build_digest(folder: str | Path) -> str:
-    """Return the digest of the checksums of a build's public files, which identifies the build."""
-    return BuildFiles(Path(folder)).digest
-
-
 def read_last_build(folder: str | Path) -> LastBuild:
     """Read the problems and splits of a finished build.
 

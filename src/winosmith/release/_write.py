@@ -14,12 +14,9 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any
-
-from pydantic import Field
+from typing import Any
 
 from winosmith import formats, validate
-from winosmith.blocks import Disjoint
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, InputError, OutputError
 from winosmith.exposure import (
@@ -37,7 +34,6 @@ from winosmith.finished import IDS_NAME
 from winosmith.humans import make_canary
 from winosmith.locks import try_lock
 from winosmith.metrics import Copies, find_copies
-from winosmith.options import declaration
 from winosmith.outputs import PRIVATE, atomic_write, remove_stale_files, sha256
 from winosmith.parallel import Advance, Step, no_progress
 from winosmith.problem import Problem
@@ -45,6 +41,7 @@ from winosmith.records import dump_json
 from winosmith.release import _content, _source
 from winosmith.release._about import About
 from winosmith.release._changes import assign_ids, find_changes, make_id, make_tombstones
+from winosmith.release._content import Splitting
 from winosmith.release._files import format_labels, list_files
 from winosmith.release._interchange import JUDGED_BY, REMOVED_BY
 from winosmith.release._keyed import (
@@ -64,33 +61,6 @@ _Paths = Sequence[str | Path] | str | Path
 
 _MAX_SHOWN = 3
 """Maximum number of faults with the same remedy that an error message lists."""
-
-
-@declaration
-class Splitting:
-    """Settings of the split into train, dev and test."""
-
-    disjoint: Annotated[tuple[Disjoint, ...], Field(strict=False)] = ()
-    """Origins that train, dev and test must not share, in addition to twins, families and copies. A
-    single file is split accordingly. Repeat the option for both."""
-    dev: Annotated[float, Field(ge=0, le=1)] = 0.1
-    """Fraction of problems in dev if a single file is split."""
-    test: Annotated[float, Field(ge=0, le=1)] = 0.14
-    """Fraction of problems in test if a single file is split."""
-    seed: Annotated[int, Field(ge=0)] = 0
-    """Random seed of the split."""
-
-    def __post_init__(self) -> None:
-        if self.dev + self.test >= 1:
-            raise ValueError(
-                f"dev ({self.dev}) and test ({self.test}) leave no problems for training; their "
-                "sum must be below 1"
-            )
-
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """Kinds of groups that two sides must not share, including twins."""
-        return tuple(kind for kind in _content.KINDS if kind == "twin" or kind in self.disjoint)
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,14 +124,8 @@ def prepare_content(
     parts = _filter_parts(source.parts, lambda part, problem: problem.id in hidden)
     _content.check_origins(Dataset(_content.index_problems(parts).values()), splitting.kinds)
     if splitting.disjoint and list(parts) == [_content.PROBLEMS]:
-        parts = _content.split_dataset(
-            parts[_content.PROBLEMS],
-            splitting.kinds,
-            dev=splitting.dev,
-            test=splitting.test,
-            seed=splitting.seed,
-            former=previous.old_problems if previous else (),
-        )
+        former = previous.old_problems if previous else ()
+        parts = _content.split_dataset(parts[_content.PROBLEMS], splitting, former)
     withheld = read_secrets(source.private) if source.private is not None else None
     if withheld is not None and _content.TEST in parts:
         known = {problem.id: problem.answer for problem in withheld.solved}
