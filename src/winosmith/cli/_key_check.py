@@ -41,18 +41,8 @@ def write_check(
 ) -> dict[str, Any]:
     """Draw a sample of items for a key check, write it to a folder, and print the next step.
 
-    The folder has the problems, forms for a browser, and the keys in `private`.
-
-    Args:
-        result: the audit of one data set.
-        count: number of items to check.
-        out: the folder.
-        seed: random seed of the sample.
-        secret: secret of the site whose judges also get the items; None if there is no site.
-        force: replace another check in the folder.
-
-    Returns:
-        The record of the check for JSON.
+    The folder has the problems, forms for a browser, and the keys in `private`. If there is a site,
+    its judges also get the items, and `secret` is its secret. The record of the check is returned.
 
     Raises:
         DataError: there are too few items, or none is suitable for people.

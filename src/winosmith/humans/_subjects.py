@@ -381,14 +381,8 @@ def omit_weakest(
 ) -> WithoutWeakest | None:
     """Return the results without the weakest subjects; None if fewer than two would remain.
 
-    Ties are broken by the order of the codes.
-
-    Args:
-        is_correct: 1 for correct, 0 for incorrect, NaN for not asked, (subjects, items).
-        names: codes of the subjects.
-        natives: whether each subject is a native speaker; None if not declared.
-        weakest: number of lowest scores to omit.
-        seed: random seed of the permutation test.
+    Ties are broken by the order of the codes, `names`. `is_correct`, (subjects, items), is 1 for
+    correct, 0 for incorrect and NaN for not asked.
     """
     if not 0 < weakest <= len(names) - 2:
         return None

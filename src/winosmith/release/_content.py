@@ -134,11 +134,7 @@ def list_forms(problem: Problem, keyed: bool) -> Iterator[Problem]:
 def find_split_groups(
     parts: Mapping[str, Dataset], kinds: Iterable[str]
 ) -> Iterator[tuple[tuple[str, int], tuple[str, int], str]]:
-    """Yield two problems of each group that is split between sides.
-
-    Args:
-        parts: the problems by part.
-        kinds: kinds of groups, from `KINDS`.
+    """Yield two problems of each group of these kinds that is split between sides.
 
     Yields:
         The part and row of each of the two problems, and the reason why they belong together.
@@ -238,10 +234,7 @@ def split_dataset(
 
     Test is filled first, then dev, by the rules of `blocks.assign_splits`.
 
-    Args:
-        dataset: the problems to split.
-        splitting: settings of the split.
-        former: the sides of problems in the previous release, with the ids of this data set.
+    The sides of problems in the previous release, `former`, have the ids of this data set.
 
     Raises:
         DataError: the groups are too large for the fractions.
@@ -535,9 +528,7 @@ def _format_range(counts: Sequence[int]) -> str:
 def make_record(content: Content, files: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """Make the contents of release.json.
 
-    Args:
-        content: content of the release.
-        files: the `sha256` and `bytes` of all files except release.json and checksums.txt.
+    `files` has the `sha256` and `bytes` of all files except release.json and checksums.txt.
     """
     record: dict[str, Any] = {
         "release": 1,

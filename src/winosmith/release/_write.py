@@ -221,12 +221,9 @@ def prepare_content(
 def apply_coins(
     prepared: PreparedRelease, statement: _content.CoinStatement, key: bytes
 ) -> PreparedRelease:
-    """Apply the coins of a keyed release to its presentations, and check the result.
+    """Apply the coins of a keyed release to its first presentations, and check the result.
 
-    Args:
-        prepared: the release in its first presentations.
-        statement: the numbers of blocks, with a placeholder for the commitment.
-        key: the secret bytes.
+    The `statement` has a placeholder for the commitment.
 
     Raises:
         DataError: problems must not be released unchanged.
