@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from winosmith.errors import InputError, RecipeError
-from winosmith.options import OrFalse, declaration, describe_values, from_table, match_pattern
+from winosmith.options import (
+    OrFalse,
+    Seed,
+    declaration,
+    describe_values,
+    from_table,
+    match_pattern,
+)
 
 if TYPE_CHECKING:
     from winosmith.solve import Combination, Solver
@@ -33,7 +40,6 @@ Variable = Annotated[
 
 Options = Mapping[str, Any]
 Text = Annotated[str, Field(min_length=1, max_length=300, pattern=r"\S")]
-Seed = Annotated[int, Field(ge=0)]
 
 
 def _check_name(name: str) -> str:

@@ -11,9 +11,8 @@ from typing import Any
 
 from winosmith import data
 from winosmith.errors import DataError, FormatError, InputError
-from winosmith.humans._sheet import AMBIGUOUS, Item, Sheet
+from winosmith.humans._sheet import AMBIGUOUS, Item, Sheet, read_record
 from winosmith.outputs import atomic_write
-from winosmith.records import parse_json
 from winosmith.response import Response
 
 
@@ -186,11 +185,7 @@ def read_answer_form(path: str | Path, sheets: Mapping[str, Sheet]) -> Sitting:
         FormatError: the file is not an answers file, the sheet is unknown, the subject is missing,
             or an answer is not one of the question's letters.
     """
-    try:
-        record = parse_json(Path(path).read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise FormatError(f"this is not an answers file: {error}", path) from error
-    return parse_sitting(record, sheets, path)
+    return parse_sitting(read_record(Path(path), "an answers file"), sheets, path)
 
 
 def parse_sitting(record: Any, sheets: Mapping[str, Sheet], path: str | Path) -> Sitting:
@@ -478,10 +473,7 @@ class Entry:
         """
         if not path.exists():
             return cls(Sitting(subject, sheet, {}))
-        try:
-            record = parse_json(path.read_text("utf-8"))
-        except (OSError, ValueError) as error:
-            raise FormatError(f"this is not a saved entry: {error}", path) from error
+        record = read_record(path, "a saved entry")
         if not isinstance(record, dict) or record.get("winosmith") not in ("entry", "answers"):
             raise FormatError("this is not a saved entry; move the file elsewhere", path)
         at = record.get("next", len(sheet) + 1)
