@@ -249,13 +249,14 @@ def get_answer_arguments() -> dict[str, Any]:
     }
 
 
-def _get_reading_option(name: str) -> str | None:
+def _get_reading_option(name: str) -> Any:
     return click.get_current_context().meta.get(name)
 
 
 def get_bad_records_file() -> str | None:
     """Return the path given with `--skip-bad`, or None."""
-    return _get_reading_option("skip_bad")
+    path: str | None = _get_reading_option("skip_bad")
+    return path
 
 
 def describe_unmarked_twins(dataset: Dataset) -> tuple[int, str]:

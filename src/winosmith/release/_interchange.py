@@ -18,7 +18,7 @@ from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any, Literal
 
 from winosmith.dataset import Dataset
-from winosmith.errors import DataError, require
+from winosmith.errors import DataError, first_ids, require
 from winosmith.escape import escape_json, escape_markdown, markdown_block, markdown_code, to_line
 from winosmith.models import split_sentence
 from winosmith.outputs import OutputFolder
@@ -348,10 +348,9 @@ def _check_exportable(dataset: Dataset) -> None:
         )
     missing = [problem.id for problem in dataset if problem.answer is None]
     if missing:
-        named = ", ".join(map(repr, missing[:3])) + (", …" if len(missing) > 3 else "")
         raise DataError(
-            f"{len(missing)} of {len(dataset)} problems have no answer ({named}); a harness needs "
-            "answers to compute the accuracy"
+            f"{len(missing)} of {len(dataset)} problems have no answer ({first_ids(missing)}); a "
+            "harness needs answers to compute the accuracy"
         )
 
 
