@@ -500,7 +500,10 @@ def find_former_splits(
     both = Dataset(
         replace(p, id=f"{at}", lineage=Lineage(root, root), twin_id=twin)
         for at, (p, root, twin) in enumerate(
-            (*_iter_current_ids(dataset), *_iter_former_ids(dataset, former))
+            (
+                *((p, p.root, p.twin_id and f"now {p.twin_id}") for p in dataset),
+                *_iter_former_ids(dataset, former),
+            )
         )
     )
     named = [[*_get_joining_keys(problem, keys)] for problem in both]
@@ -653,15 +656,10 @@ def choose_kept_split(splits: Iterable[SplitName]) -> SplitName | None:
     return min(splits, key=SPLITS.index, default=None)
 
 
-_NamedProblem = tuple[Problem, str, str | None]
-"""A problem, with the ids of its root and its twin, which old and new problems may share."""
-
-
-def _iter_current_ids(dataset: Dataset) -> Iterable[_NamedProblem]:
-    return ((p, p.root, p.twin_id and f"now {p.twin_id}") for p in dataset)
-
-
-def _iter_former_ids(dataset: Dataset, former: Sequence[FormerProblem]) -> Iterable[_NamedProblem]:
+def _iter_former_ids(
+    dataset: Dataset, former: Sequence[FormerProblem]
+) -> Iterable[tuple[Problem, str, str | None]]:
+    """Yield each problem, with ids of its root and its twin that a new problem may share."""
     now = {problem.id: problem for problem in dataset}
     reused = {
         old.problem.id

@@ -94,14 +94,7 @@ def find_published(name: str) -> Published:
 def _load_published() -> tuple[Published, ...]:
     text = resources.files("winosmith").joinpath("fetch.toml").read_text("utf-8")
     return tuple(
-        Published(
-            name=data["name"],
-            title=data["title"],
-            licence=data["licence"],
-            home=data["home"],
-            remotes=tuple(RemoteFile(**file) for file in data["files"]),
-            members=data.get("members", {}),
-        )
+        Published(remotes=tuple(RemoteFile(**file) for file in data.pop("files")), **data)
         for data in tomllib.loads(text)["data"]
     )
 
@@ -225,7 +218,11 @@ def _check_redirect(response: Any, **_: Any) -> None:
 def _unpack(archive: Path, members: Mapping[str, str]) -> list[str]:
     """Unpack a zip archive into its folder, and return the names of its files."""
     with zipfile.ZipFile(archive) as opened:
-        names = [name for name in opened.namelist() if _is_data_file(name)]
+        names = [
+            name
+            for name in opened.namelist()  # without folders, and files that macOS adds
+            if not name.endswith(("/", ".DS_Store")) and "__MACOSX" not in name
+        ]
         opened.extractall(archive.parent, names)
     for name in names:
         path = archive.parent / name
@@ -235,8 +232,3 @@ def _unpack(archive: Path, members: Mapping[str, str]) -> list[str]:
                 f"{path}: this file of the archive differs from the published one and was removed"
             )
     return names
-
-
-def _is_data_file(name: str) -> bool:
-    """Return whether an archive member is a data file, not a folder or a file added by macOS."""
-    return not name.endswith(("/", ".DS_Store")) and "__MACOSX" not in name

@@ -5,6 +5,7 @@ The file contains a note from the current or last holder of the lock.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import time
@@ -81,8 +82,10 @@ def read_lock(path: Path) -> tuple[bool, Any]:
         fd = os.open(path, os.O_RDONLY)
     except FileNotFoundError:
         return False, None
+    note = None
     try:
-        note = _read_note(fd)
+        with contextlib.suppress(ValueError):
+            note = json.loads(os.pread(fd, NOTE_BYTES, 0))
         try:
             fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -90,10 +93,3 @@ def read_lock(path: Path) -> tuple[bool, Any]:
         return False, note
     finally:
         os.close(fd)
-
-
-def _read_note(fd: int) -> Any:
-    try:
-        return json.loads(os.pread(fd, NOTE_BYTES, 0))
-    except ValueError:
-        return None

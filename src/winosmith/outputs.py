@@ -308,16 +308,13 @@ def _read_manifests(path: Path) -> dict[str, Any]:
 def _read_manifest(folder: Path, manifest: Path) -> dict[str, Any]:
     try:
         held = parse_json(manifest.read_text("utf-8"))
-        safe = all(_is_inside(folder, name) for name in dict(held["files"]))
+        root = folder.resolve()
+        safe = all((folder / name).resolve().is_relative_to(root) for name in dict(held["files"]))
         if isinstance(held["recipe"], dict) and safe:
             return dict(held)
     except (OSError, ValueError, KeyError, TypeError):
         pass
     raise OutputError(f"{manifest} is not a valid manifest; choose a new folder")
-
-
-def _is_inside(folder: Path, name: str) -> bool:
-    return (folder / name).resolve().is_relative_to(folder.resolve())
 
 
 def _list_changed_inputs(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:

@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from winosmith.errors import InputError, RecipeError
-from winosmith.options import OrFalse, declaration, describe_values, from_table
+from winosmith.options import (
+    OrFalse,
+    Seed,
+    declaration,
+    describe_values,
+    from_table,
+    match_pattern,
+)
 
 if TYPE_CHECKING:
     from winosmith.solve import Combination, Solver
@@ -23,22 +30,21 @@ __all__ = ["KINDS", "LEARNERS", "Kind", "SolverParts", "SolverRule"]
 
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,29}")
 
-VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,60}")
+Variable = Annotated[
+    str,
+    match_pattern(
+        r"[A-Za-z_][A-Za-z0-9_]{0,60}",
+        "the name of an environment variable, such as OPENAI_API_KEY",
+    ),
+]
 
 Options = Mapping[str, Any]
 Text = Annotated[str, Field(min_length=1, max_length=300, pattern=r"\S")]
-Seed = Annotated[int, Field(ge=0)]
 
 
 def _check_name(name: str) -> str:
     if not NAME.fullmatch(name):
         raise ValueError("use up to 30 lower-case letters, digits and dashes")
-    return name
-
-
-def _check_variable(name: str) -> str:
-    if not VARIABLE.fullmatch(name):
-        raise ValueError("it must be the name of an environment variable, such as OPENAI_API_KEY")
     return name
 
 
@@ -232,10 +238,7 @@ class _Chat(Kind, _ShotOptions, _SeesOption, _ServerOption, _ModelOption):
 
     learns = True
 
-    key_variable: Annotated[
-        OrFalse[Annotated[str, AfterValidator(_check_variable)]],
-        Field(json_schema_extra={"writeOnly": True}),
-    ] = None
+    key_variable: Annotated[OrFalse[Variable], Field(json_schema_extra={"writeOnly": True})] = None
     """Name of the environment variable with the server's key; by default OPENAI_API_KEY for
     https on another machine. Files never contain the key itself."""
     temperature: Annotated[float, Field(ge=0, le=10)] = 0.0

@@ -408,15 +408,13 @@ def _parse_response(body: bytes, mime: str, source: str) -> list[Topic]:
     """Parse the topics in a response of type "application/json" or "text/plain"."""
     try:
         text = body.decode("utf-8")
-        if mime in ("text/plain", "text/markdown"):
-            return [_parse_text(text, source)]
-        if mime != "application/json":
-            raise InputError(f"the response is {mime!r}; it must be application/json or text/plain")
-        found = parse_json(text)
-    except InputError:
-        raise
+        found = parse_json(text) if mime == "application/json" else None
     except ValueError as error:
         raise InputError(f"the response can't be read: {error}") from None
+    if mime in ("text/plain", "text/markdown"):
+        return [_parse_text(text, source)]
+    if mime != "application/json":
+        raise InputError(f"the response is {mime!r}; it must be application/json or text/plain")
     records = found if isinstance(found, list) else [found]
     return [_parse_record(record, source) for record in records]
 

@@ -15,7 +15,6 @@ from winosmith.build import (
     FilterRecipe,
     MeasureRecipe,
     build,
-    compute_build_digest,
     read_last_build,
     read_pool,
 )
@@ -337,7 +336,7 @@ def test_sides_are_drawn_anew_where_that_is_asked_for(two, pools, tmp_path):
     redrawn = replace(recipe, build=quick, redraw=True, solvers=chance)
     found = rounds.run_round(redrawn, tmp_path / "redrawn", last=two[0].folder)
     build(quick, tmp_path / "alone")
-    assert found.record["digest"] == compute_build_digest(tmp_path / "alone")
+    assert found.record["digest"] == BuildFiles(tmp_path / "alone").digest
     assert "sides" not in found.record
     assert found.record["solvers"]["chance"]["last"]["n"] > 0
 

@@ -126,13 +126,12 @@ def is_filter_finished(
 def _make_parameters(
     embed: EmbedRecipe, chosen: FilterRecipe, splits: int, seed: int
 ) -> dict[str, Any]:
-    array = {} if embed.array is None else {"array": sha256(embed.array)}
     return {
         "embed": asdict(embed),
         "filter": asdict(chosen),
         "measure": asdict(MeasureRecipe(splits)),
         "seed": seed,
-        **array,
+        **({} if embed.array is None else {"array": sha256(embed.array)}),
     }
 
 
@@ -147,11 +146,9 @@ def _split_problems(dataset: Dataset, rows: Sequence[int], run: FilterRun) -> Fi
 
 
 def _write_results(folder: OutputFolder, result: DebiasResult, parameters: dict[str, Any]) -> None:
-    with folder.write("kept.jsonl") as file:
-        file.writelines(formats.to_lines(result.filtered.kept))
-    with folder.write("dropped.jsonl") as file:
-        for entry in result.filtered.dropped:
-            file.write(dump_json(_publish.make_dropped_record(entry.problem, entry)) + "\n")
+    folder.write_lines("kept.jsonl", formats.to_lines(result.filtered.kept))
+    dropped = (_publish.make_dropped_record(one.problem, one) for one in result.filtered.dropped)
+    folder.write_lines("dropped.jsonl", (f"{dump_json(record)}\n" for record in dropped))
     record = {
         "kept": len(result.filtered.kept),
         "dropped": len(result.filtered.dropped),
@@ -170,5 +167,4 @@ def _write_results(folder: OutputFolder, result: DebiasResult, parameters: dict[
         subtitle=verdict(result.run, result.measures),
         signature=result.measures.signature,
     )
-    with folder.write(PAGE) as file:
-        file.write(page)
+    folder.write_lines(PAGE, [page])

@@ -371,15 +371,43 @@ class Filtering:
                     shown=shown,
                 )
             return Measures(
-                signature=make_signature(
-                    self.embed, run, digest=digest, n=n, seed=self.seed, copies=copies
-                ),
+                signature=self._make_signature(run, digest, n, copies),
                 assessment=assessment,
                 before=None if run.blind_reason else _probe_pool(run, self.seed, flips_sign),
                 verified=guessed,
                 excess=self._measure_excess(run),
                 found=None if planted is None else _measure_recall(run, planted),
             )
+
+    def _make_signature(self, run: FilterRun, digest: str, n: int, copies: Copies) -> Signature:
+        """Make the signature of the parameters that determine a filter's results."""
+        embed = self.embed
+        if embed.array is not None:
+            parameters: dict[str, Any] = {"array": sha256(embed.array)[:12]}
+        elif embed.encoder == "light":
+            parameters = {"encoder": "light", "d": embed.dimensions, "combine": embed.combine}
+        else:
+            parameters = {"encoder": Path(embed.encoder).name, "combine": embed.combine}
+            parameters |= {"pooling": embed.pooling} if embed.pooling else {}
+        if (read := get_embedder_input(embed, run.pool)) != "sentence" or run.options is not None:
+            parameters |= {"reads": read}
+        if run.options is not None:
+            del parameters["combine"]
+        parameters["method"] = run.method
+        if run.aflite is not None:
+            used = run.aflite.parameters
+            names = {"ensemble": "ensemble_size", "m": "train_size", "k": "cutoff"}
+            names |= {"tau": "threshold", "C": "C"}
+            parameters |= {short: used[name] for short, name in names.items()}
+            parameters |= {"groups": "twins"} if used["groups"] else {}
+            if (target := used["target_size"]) is not None:
+                parameters["target"] = target  # from here on, parameters that Algorithm 1 lacks
+            parameters |= {"remove": "twins"} if used["remove"] != "rows" else {}
+        if run.mirror is not None:
+            parameters |= run.mirror[0].parameters
+            del parameters["seed"]
+        parameters |= {"copies": copies} if copies != "once" else {}
+        return Signature(digest, n, parameters, self.seed)
 
     def _verify(self, run: FilterRun) -> debias.Verification | str:
         """Measure accuracies across separately filtered halves, or return why not."""
@@ -432,37 +460,6 @@ class Filtering:
             draws=self.filter.null_draws,
             **self.how,
         )
-
-
-def make_signature(
-    embed: EmbedRecipe, run: FilterRun, *, digest: str, n: int, seed: int, copies: Copies = "once"
-) -> Signature:
-    """Make the signature of the parameters that determine a filter's results."""
-    if embed.array is not None:
-        parameters: dict[str, Any] = {"array": sha256(embed.array)[:12]}
-    elif embed.encoder == "light":
-        parameters = {"encoder": "light", "d": embed.dimensions, "combine": embed.combine}
-    else:
-        parameters = {"encoder": Path(embed.encoder).name, "combine": embed.combine}
-        parameters |= {"pooling": embed.pooling} if embed.pooling else {}
-    if (read := get_embedder_input(embed, run.pool)) != "sentence" or run.options is not None:
-        parameters |= {"reads": read}
-    if run.options is not None:
-        del parameters["combine"]
-    parameters["method"] = run.method
-    if run.aflite is not None:
-        names = {"ensemble_size": "ensemble", "train_size": "m", "cutoff": "k", "threshold": "tau"}
-        parameters |= {short: run.aflite.parameters[name] for name, short in names.items()}
-        parameters |= {"C": run.aflite.parameters["C"]}
-        parameters |= {"groups": "twins"} if run.aflite.parameters["groups"] else {}
-        if (target := run.aflite.parameters["target_size"]) is not None:
-            parameters["target"] = target  # from here on, parameters that Algorithm 1 lacks
-        parameters |= {"remove": "twins"} if run.aflite.parameters["remove"] != "rows" else {}
-    if run.mirror is not None:
-        parameters |= run.mirror[0].parameters
-        del parameters["seed"]
-    parameters |= {"copies": copies} if copies != "once" else {}
-    return Signature(digest, n, parameters, seed)
 
 
 PROBE_ROWS = 10_000

@@ -154,17 +154,16 @@ def write_scores(folder: OutputFolder, run: FilterRun, old_ids: Mapping[str, str
     if found is None or run.method != "aflite":
         return
     kept = set(run.kept.tolist())
-    of = {
-        id_: {
-            "score": float(found.scores[row]) if found.votes[row] else None,
-            "votes": int(found.votes[row]),
-            "phase": None if row in kept else int(found.removed_in[row]) + 1,
-        }
-        for row, id_ in enumerate(run.pool.ids)
-    }
     with folder.write(SCORES) as file:
-        for id_ in sorted(of):
-            file.write(records.dump_json({"id": id_, "old_id": old_ids[id_], **of[id_]}) + "\n")
+        for id_, row in sorted((id_, row) for row, id_ in enumerate(run.pool.ids)):
+            record = {
+                "id": id_,
+                "old_id": old_ids[id_],
+                "score": float(found.scores[row]) if found.votes[row] else None,
+                "votes": int(found.votes[row]),
+                "phase": None if row in kept else int(found.removed_in[row]) + 1,
+            }
+            file.write(records.dump_json(record) + "\n")
 
 
 def _write_labels(problems: Sequence[Problem], file: IO[str]) -> None:
@@ -273,14 +272,11 @@ def write_reports(folder: OutputFolder, built: BuildResult, recipe: Mapping[str,
         "embedding": built.embedding_notes,
         "recipe": recipe,
     }
-    with folder.write(RECIPE) as file:
-        file.write(format_rebuild_recipe(built.recipe, recipe))
+    folder.write_lines(RECIPE, [format_rebuild_recipe(built.recipe, recipe)])
     write_json(folder, "report.json", record)
-    with folder.write("report.html") as file:
-        file.write(render_report(built, recipe))
+    folder.write_lines("report.html", [render_report(built, recipe)])
     names = sorted(name for name in folder.files if not name.startswith(f"{PRIVATE}/"))
-    with folder.write(LAST) as file:
-        file.writelines(f"{folder.files[n]}  {n}\n" for n in names if n != LAST)
+    folder.write_lines(LAST, (f"{folder.files[n]}  {n}\n" for n in names if n != LAST))
 
 
 def write_json(folder: OutputFolder, name: str, record: Mapping[str, Any]) -> None:
@@ -331,11 +327,6 @@ class LastBuild:
     former: tuple[FormerProblem, ...]
 
 
-def compute_build_digest(folder: str | Path) -> str:
-    """Return the digest of the checksums of a build's public files, which identifies the build."""
-    return BuildFiles(Path(folder)).digest
-
-
 def read_last_build(folder: str | Path) -> LastBuild:
     """Read the problems and splits of a finished build.
 
@@ -351,11 +342,9 @@ def read_last_build(folder: str | Path) -> LastBuild:
                 f"{folder} contains no finished build: {name} is missing; choose another folder, "
                 "or draw new splits"
             )
+    sides = files.folder / SIDES_FILE
     try:
-        stored = (files.folder / SIDES_FILE).is_file()
-        former = (
-            _read_sides(files.folder / SIDES_FILE) if stored else _read_published_problems(files)
-        )
+        former = _read_sides(sides) if sides.is_file() else _read_published_problems(files)
         return LastBuild(files.digest, tuple(former))
     except (OSError, ValueError, KeyError, TypeError, ProblemError, FormatError) as error:
         raise InputError(f"{folder}: the splits of this build can't be read: {error}") from error

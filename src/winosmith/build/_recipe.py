@@ -25,6 +25,7 @@ from winosmith.options import (
     FilterRecipe,
     MeasureRecipe,
     OrFalse,
+    Seed,
     Texts,
     declaration,
     from_table,
@@ -151,7 +152,7 @@ class Recipe:
     planted: OrFalse[str] = None
     """A JSON file that maps the id of each problem with a planted artifact to the kind of artifact,
     as written by `winosmith practice`. The report then states how many of them were removed."""
-    seed: Annotated[int, Field(ge=0)] = 0
+    seed: Seed = 0
     """Random seed."""
     copies: Copies = "once"
     """Rule for copies: "once" keeps one problem of each group of copies, in whole twins, and

@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from winosmith import metrics, report, validate
+from winosmith import metrics, report
 from winosmith.build._pool import describe_copies
 from winosmith.build._recipe import format_rebuild_recipe
 from winosmith.build._report_filter import make_figures, make_sections, verdict
+from winosmith.build._split import SIZES
 from winosmith.text import count_noun
 
 if TYPE_CHECKING:
@@ -17,10 +18,7 @@ if TYPE_CHECKING:
 
 
 SPLIT_DESCRIPTIONS = {
-    "train_xs": "the first whole twins of train_xl",
-    "train_s": "the first whole twins of train_xl",
-    "train_m": "the first whole twins of train_xl",
-    "train_l": "the first whole twins of train_xl",
+    **dict.fromkeys((f"train_{size}" for size, _ in SIZES), "the first whole twins of train_xl"),
     "train_xl": "whole twins, kept or removed by the filter, with no half in dev or test",
     "train_debiased": "kept by the filter; some are singles",
     "dev": "kept by the filter; answers are published",
@@ -85,24 +83,13 @@ def _make_funnel_lead(built: BuildResult) -> str:
 
 
 def _make_funnel(built: BuildResult) -> list[report.Block]:
-    return [
-        *_make_text_blocks([report.format_value(note) for note in built.reader_notes], "warning"),
-        *_make_funnel_blocks(built.funnel),
-        *_make_text_blocks(describe_copies(built.copies)),
-    ]
-
-
-def _make_funnel_blocks(funnel: validate.Funnel) -> list[report.Block]:
-    counts = [
-        ("collected", funnel.collected),
-        *((step.stage, step.kept) for step in funnel.steps),
-    ]
+    funnel = built.funnel
+    counts = [("collected", funnel.collected), *((one.stage, one.kept) for one in funnel.steps)]
     rows: list[list[report.Value]] = [
-        [step.stage, reason, count]
-        for step in funnel.steps
-        for reason, count in step.dropped.items()
+        [step.stage, *of] for step in funnel.steps for of in step.dropped.items()
     ]
     blocks: list[report.Block] = [
+        *_make_text_blocks([report.format_value(note) for note in built.reader_notes], "warning"),
         report.Drawing(
             "Problems left after each stage.",
             [report.draw_funnel([(stage, kept.problems) for stage, kept in counts])],
@@ -111,12 +98,12 @@ def _make_funnel_blocks(funnel: validate.Funnel) -> list[report.Block]:
                 ["stage", "problems", "twins", "singles"],
                 [[stage, kept.problems, kept.twins, kept.singles] for stage, kept in counts],
             ),
-        )
+        ),
     ]
     if rows:
         caption = "Dropped problems by reason; each is counted for the first rule that it breaks"
         blocks.append(report.Table(caption, ["stage", "reason", "problems"], rows))
-    return blocks
+    return [*blocks, *_make_text_blocks(describe_copies(built.copies))]
 
 
 def _make_published_blocks(built: BuildResult, recipe: Mapping[str, Any]) -> list[report.Block]:

@@ -273,13 +273,7 @@ def _make_rerun_section(run: FilterRun) -> report.Section:
 
 
 def make_sections(run: FilterRun, measures: Measures, shown: Sequence[int]) -> list[report.Section]:
-    """Make the report sections about the filter.
-
-    Args:
-        run: the run of the filter.
-        measures: the measurements of the filter.
-        shown: the rows of the pool that may be shown individually.
-    """
+    """Make the report sections about the filter; rows in `shown` may be shown individually."""
     sections = []
     if run.aflite is not None and run.method == "aflite":
         sections.append(_make_phases_section(run.aflite, measures))

@@ -107,14 +107,10 @@ def create(site: Site, /, name: str, **options: Any) -> None:
     from winosmith.web.market.ledger import compute_planned_wage
     from winosmith.web.market.studies import Requirement, create_study, read_ids
 
-    only: list[str] = []
-    never: list[str] = []
     provider = options["provider"]
-    if options["only"]:
-        require = [Requirement.parse(text) for text in options["require"]]
-        only = read_ids(Path(options["only"]), provider, require)
-    if options["never"]:
-        never = read_ids(Path(options["never"]), provider)
+    require = [Requirement.parse(text) for text in options["require"]]
+    only = read_ids(Path(options["only"]), provider, require) if options["only"] else []
+    never = read_ids(Path(options["never"]), provider) if options["never"] else []
     names = ("reward", "currency", "minutes", "places", "least_wage", "code", "short_code",
              "short_reward", "market_study", "trust")  # fmt: skip
     study, token = create_study(

@@ -49,8 +49,7 @@ def command(context: click.Context, folder: str) -> None:
 @click.option("--consent", type=_options.FILE, metavar="FILE",
               help="Consent text that people agree to, instead of the default.")  # fmt: skip
 @click.option("--public-too", is_flag=True, help="Include problems that are public on the site.")
-@click.option("--new-ids", is_flag=True, help="Give the problems new, unique ids that reveal "
-              "nothing.")  # fmt: skip
+@_options.new_ids_option
 @_options.format_option
 @pass_site
 @_options.json_option

@@ -189,7 +189,7 @@ def _make_sections(
     dataset: Dataset, results: Results, signature: report.Signature
 ) -> list[report.Section]:
     opening = report.PageOnly(
-        lambda: [_make_key_figures(results), *_note_human_level(results.right / results.answers)]
+        lambda: [_make_key_figures(results), _note_human_level(results.right / results.answers)]
     )
     over: list[report.Block] = [*_make_overall_tables(results)]
     if results.pace:
@@ -225,8 +225,8 @@ def _make_key_figures(results: Results) -> report.Cards:
     )  # fmt: skip
 
 
-def _note_human_level(accuracy: float) -> Iterator[report.Block]:
-    yield report.Text(
+def _note_human_level(accuracy: float) -> report.Text:
+    return report.Text(
         [
             f"The bar for “near human” on the challenge of 2016 was {percent(_BAR)}; its subjects "
             "gave 3,347 of 3,654 answers as intended, 91.6 % (Davis, Morgenstern & Ortiz 2016). "

@@ -6,8 +6,9 @@ import json
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -87,6 +88,9 @@ def print_sheets(**options: Any) -> None:
     for sheet in () if options["no_pdf"] else made.sheets:
         humans.check_glyphs(sheet, survey=declared, fonts=options["fonts"])
     codes = read_subjects_file(options["subjects"]) if options["subjects"] else []
+    printed = partial(
+        humans.render_pdf, paper=options["paper"], survey=declared, fonts=options["fonts"]
+    )
     # A brute-force search of the digest of the answers would reveal the answers of a short test.
     signature = signature_of(
         dataset.blind(), options["seed"], versions=options["versions"], orders=options["orders"]
@@ -106,8 +110,9 @@ def print_sheets(**options: Any) -> None:
     )
     with folder.discard_on_error():
         key = (f"{PRIVATE}/key.csv", partial(humans.format_answer_key, dataset, made.sheets))
-        files = _write_missing_files(folder, [key, *_list_files(made.sheets, declared, options)])
-        copies = _make_subject_copies(folder, made.sheets, codes, declared, options)
+        texts = _list_files(made.sheets, declared, printed, options)
+        files = _write_missing_files(folder, [key, *texts])
+        copies = _make_subject_copies(folder, made.sheets, codes, printed, options["seed"])
     report = {
         "data": options["data"],
         "sheets": [
@@ -145,24 +150,20 @@ def _hash_fonts(folder: str) -> dict[str, str]:
 
 
 def _list_files(
-    sheets: Sequence[Sheet], questions: Sequence[SurveyQuestion], options: Mapping[str, Any]
+    sheets: Sequence[Sheet],
+    questions: Sequence[SurveyQuestion],
+    printed: Callable[..., bytes],
+    options: Mapping[str, Any],
 ) -> Iterator[tuple[str, Any]]:
     for sheet in sheets:
         yield (
             f"{sheet.name}.json",
             lambda sheet=sheet: dump_json(humans.make_sheet_record(sheet)) + "\n",
         )
-        printed = partial(
-            humans.render_pdf,
-            sheet,
-            paper=options["paper"],
-            survey=questions,
-            fonts=options["fonts"],
-        )
         if not options["no_pdf"]:
-            yield f"{sheet.name}.pdf", printed
+            yield f"{sheet.name}.pdf", partial(printed, sheet)
         if options["large_print"]:
-            yield f"{sheet.name}-large.pdf", partial(printed, large=True)
+            yield f"{sheet.name}-large.pdf", partial(printed, sheet, large=True)
         if options["as_form"]:
             yield f"{sheet.name}.html", partial(humans.render_form, sheet, survey=questions)
 
@@ -182,29 +183,24 @@ def _make_subject_copies(
     folder: OutputFolder,
     sheets: Sequence[Sheet],
     codes: Sequence[str],
-    questions: Sequence[SurveyQuestion],
-    options: Mapping[str, Any],
+    printed: Callable[..., bytes],
+    seed: int,
 ) -> list[dict[str, str]]:
     """Give each subject a sheet, and make a PDF of it with the subject's code."""
     if not codes:
         return []
     path = folder.path / LEDGER
     with humans.lock_ledger(path):
-        ledger, given = assign_all(humans.read_ledger(path), sheets, codes, seed=options["seed"])
+        ledger, given = assign_all(humans.read_ledger(path), sheets, codes, seed=seed)
         humans.write_ledger(ledger, path)
-    printed = partial(
-        humans.render_pdf, survey=questions, paper=options["paper"], fonts=options["fonts"]
-    )
-    _write_missing_files(
-        folder,
-        [
-            (f"subjects/{subject}-{sheet.name}.pdf", partial(printed, sheet, subject=subject))
-            for subject, sheet in given
-        ],
-    )
+    files = [
+        (f"subjects/{subject}-{sheet.name}.pdf", partial(printed, sheet, subject=subject))
+        for subject, sheet in given
+    ]
+    _write_missing_files(folder, files)
     return [
-        {"subject": s, "sheet": sheet.code, "file": f"subjects/{s}-{sheet.name}.pdf"}
-        for s, sheet in given
+        {"subject": subject, "sheet": sheet.code, "file": file}
+        for (subject, sheet), (file, _) in zip(given, files, strict=True)
     ]
 
 
@@ -275,10 +271,7 @@ def assign_sheets(
     report = {
         "given": [{"subject": s, "sheet": sheet.code, "name": sheet.name} for s, sheet in given],
         "takers": {sheet.code: ledger.count_takers(sheet.code) for sheet in sheets},
-        "ledger": [
-            {"subject": each.subject, "sheet": each.sheet, "state": each.state}
-            for each in ledger.given
-        ],
+        "ledger": [asdict(each) for each in ledger.given],
     }
     if as_json:
         print_json(report)
@@ -522,15 +515,12 @@ def _enter_sheet(sheets: Mapping[str, Sheet], out: Path, options: Mapping[str, A
         "answers": len(typed.answers),
     }
     if options["again"]:
-        differences = humans.compare_entries(
-            humans.read_answer_form(first, {sheet.code: sheet}), typed
-        )
-        report["differences"] = [
-            {"number": d.number, "first": d.first, "second": d.second} for d in differences
-        ]
-        for difference in differences if not options["as_json"] else ():
-            echo(str(difference)[0].upper() + str(difference)[1:])
+        before = humans.read_answer_form(first, {sheet.code: sheet})
+        differences = humans.compare_entries(before, typed)
+        report["differences"] = [asdict(difference) for difference in differences]
         if not options["as_json"]:
+            for difference in differences:
+                echo(str(difference)[0].upper() + str(difference)[1:])
             echo(
                 f"{len(differences)} of {len(sheet)} questions differ; check the paper, and enter "
                 "one of the files again" if differences else "Both entries are the same",
@@ -595,14 +585,6 @@ def _show_next_question(entry: Entry) -> None:
                err=True)  # fmt: skip
 
 
-def _show_answer(previous: Entry, current: Entry) -> None:
-    if current.next_number < previous.next_number:
-        echo("(back)", err=True)
-        return
-    given = current.sitting.answers.get(previous.next_number)
-    echo(given.letter if given else "-", err=True)
-
-
 def _apply_key(entry: Entry, key: str, path: Path) -> Entry:
     """Save and return the entry after a key press; an invalid key changes nothing."""
     after = entry.press(key)
@@ -610,7 +592,9 @@ def _apply_key(entry: Entry, key: str, path: Path) -> Entry:
         ring_bell()
         return entry
     after.save(path)
-    _show_answer(entry, after)
+    given = after.sitting.answers.get(entry.next_number)
+    shown = given.letter if given else "-"
+    echo("(back)" if after.next_number < entry.next_number else shown, err=True)
     _show_next_question(after)
     return after
 

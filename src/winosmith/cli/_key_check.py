@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any
@@ -41,18 +41,8 @@ def write_check(
 ) -> dict[str, Any]:
     """Draw a sample of items for a key check, write it to a folder, and print the next step.
 
-    The folder has the problems, forms for a browser, and the keys in `private`.
-
-    Args:
-        result: the audit of one data set.
-        count: number of items to check.
-        out: the folder.
-        seed: random seed of the sample.
-        secret: secret of the site whose judges also get the items; None if there is no site.
-        force: replace another check in the folder.
-
-    Returns:
-        The record of the check for JSON.
+    The folder has the problems, forms for a browser, and the keys in `private`. If there is a site,
+    its judges also get the items, and `secret` is its secret. The record of the check is returned.
 
     Raises:
         DataError: there are too few items, or none is suitable for people.
@@ -115,9 +105,7 @@ def write_check(
     return {
         "folder": str(folder.path),
         "checks": len(check.items),
-        "strata": [
-            {"name": one.name, "items": one.items, "drawn": one.drawn} for one in check.strata
-        ],
+        "strata": [asdict(one) for one in check.strata],
         "at_most_if_none": most,
         "forms": [f"{sheet.name}.html" for sheet in made.sheets],
         "omitted": [{"id": name, "reason": reason} for name, reason in omitted.items()],

@@ -166,17 +166,9 @@ def reading_option(name: str) -> Callable[[Any], Any]:
         metavar=value,
         type=OutputFile('{"file": ', "a list of omitted records") if value == "FILE" else str,
         expose_value=False,
-        callback=_make_storing_callback(name),
+        callback=lambda ctx, _, value: ctx.meta.update({name: value}),
         help=text,
     )
-
-
-def _make_storing_callback(name: str) -> Callable[[click.Context, click.Parameter, Any], Any]:
-    def store_option(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
-        ctx.meta[name] = value
-        return value
-
-    return store_option
 
 
 def _split_names(text: str) -> tuple[str, ...]:
@@ -291,11 +283,7 @@ def describe_unmarked_twins(dataset: Dataset) -> tuple[int, str]:
     )
 
 
-def json_option(function: Any) -> Any:
-    """Add the option `--json`, which prints the report as JSON instead of text."""
-    return click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")(
-        function
-    )
+json_option = click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 
 
 def parse_question(text: str) -> SurveyQuestion:
@@ -311,14 +299,16 @@ def parse_question(text: str) -> SurveyQuestion:
     return SurveyQuestion(name, question.strip())
 
 
-def cluster_option(function: Any) -> Any:
-    """Add the option `--cluster` to a command."""
-    return click.option(
-        "--cluster",
-        metavar="ADDRESS",
-        help="Distribute the work to the workers of the Dask scheduler at this address, such as "
-        "tcp://head:8786; use it only in a trusted network.",
-    )(function)
+cluster_option = click.option(
+    "--cluster",
+    metavar="ADDRESS",
+    help="Distribute the work to the workers of the Dask scheduler at this address, such as "
+    "tcp://head:8786; use it only in a trusted network.",
+)
+
+new_ids_option = click.option(
+    "--new-ids", is_flag=True, help="Give the problems new, unique ids that reveal nothing."
+)
 
 
 @contextmanager

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -16,48 +15,36 @@ from winosmith.errors import FormatError, InputError, first_ids
 from winosmith.metrics import Overlap
 from winosmith.report import format_value
 
+predictions_argument = click.argument(
+    "predictions",
+    nargs=-1,
+    required=True,
+    metavar="PREDICTIONS...",
+    type=click.Path(exists=True),
+)
 
-def predictions_argument(function: Any) -> Any:
-    """Add the argument PREDICTIONS: files, or folders of logs."""
-    return click.argument(
-        "predictions",
-        nargs=-1,
-        required=True,
-        metavar="PREDICTIONS...",
-        type=click.Path(exists=True),
-    )(function)
+partial_option = click.option(
+    "--partial",
+    is_flag=True,
+    help="Allow missing predictions: score the problems with a prediction, and report the "
+    "lowest and the highest possible accuracy on all problems.",
+)
 
+filter_option = click.option(
+    "--filter",
+    "filters",
+    multiple=True,
+    metavar="NAME",
+    help="Filter (lm-evaluation-harness), scorer or epoch (inspect_ai) to read, if a log has "
+    "several; may be repeated.  [default: the first in each log]",
+)
 
-def partial_option(function: Any) -> Any:
-    """Add the option `--partial` to a command."""
-    return click.option(
-        "--partial",
-        is_flag=True,
-        help="Allow missing predictions: score the problems with a prediction, and report the "
-        "lowest and the highest possible accuracy on all problems.",
-    )(function)
-
-
-def filter_option(function: Any) -> Any:
-    """Add the option `--filter` to a command."""
-    return click.option(
-        "--filter",
-        "filters",
-        multiple=True,
-        metavar="NAME",
-        help="Filter (lm-evaluation-harness), scorer or epoch (inspect_ai) to read, if a log has "
-        "several; may be repeated.  [default: the first in each log]",
-    )(function)
-
-
-def labels_option(function: Any) -> Any:
-    """Add the option `--labels` to a command."""
-    return click.option(
-        "--labels",
-        type=FILE,
-        metavar="FILE",
-        help="Answers for data without answers: one label per line, with 1 for the first option.",
-    )(function)
+labels_option = click.option(
+    "--labels",
+    type=FILE,
+    metavar="FILE",
+    help="Answers for data without answers: one label per line, with 1 for the first option.",
+)
 
 
 def read_problems(
@@ -125,27 +112,22 @@ LINEAGE = "lineage"
 """The value of `--by` that measures stability in families of perturbed problems."""
 
 
-def depth_option(function: Any) -> Any:
-    """Add the option `--depth` to a command."""
-    return click.option(
-        "--depth",
-        type=click.Choice(["declared", "lineage", "edit"]),
-        help="Kind of depth for --by lineage: declared in the file, the token positions changed on "
-        "the way from the root, or the token edit distance to the root; by default the first of "
-        "these that is known for most problems.",
-    )(function)
+depth_option = click.option(
+    "--depth",
+    type=click.Choice(["declared", "lineage", "edit"]),
+    help="Kind of depth for --by lineage: declared in the file, the token positions changed on "
+    "the way from the root, or the token edit distance to the root; by default the first of "
+    "these that is known for most problems.",
+)
 
-
-def trained_option(function: Any) -> Any:
-    """Add the option `--trained-on` to a command."""
-    return click.option(
-        "--trained-on",
-        multiple=True,
-        metavar="[SOLVER=]DATA",
-        help="Training data of all solvers, or of one: a file, the name of a published data set, "
-        "or other:NAME for a corpus that is not available. If a solver may have seen a problem, "
-        "its accuracy is withheld. May be repeated.",
-    )(function)
+trained_option = click.option(
+    "--trained-on",
+    multiple=True,
+    metavar="[SOLVER=]DATA",
+    help="Training data of all solvers, or of one: a file, the name of a published data set, "
+    "or other:NAME for a corpus that is not available. If a solver may have seen a problem, "
+    "its accuracy is withheld. May be repeated.",
+)
 
 
 def measure_overlaps(

@@ -119,7 +119,12 @@ def show_log() -> Iterator[None]:
     import logging
 
     logger, handler = logging.getLogger("winosmith"), logging.Handler()
-    handler.emit = lambda record: say(_capitalize_first(record.getMessage()))  # type: ignore[method-assign]
+
+    def print_record(record: logging.LogRecord) -> None:
+        message = record.getMessage()
+        say(message[:1].upper() + message[1:])
+
+    handler.emit = print_record  # type: ignore[method-assign]
     before = logger.level
     logger.addHandler(handler)
     logger.setLevel(logging.INFO)
@@ -128,10 +133,6 @@ def show_log() -> Iterator[None]:
     finally:
         logger.setLevel(before)
         logger.removeHandler(handler)
-
-
-def _capitalize_first(message: str) -> str:
-    return message[:1].upper() + message[1:]
 
 
 @contextmanager

@@ -142,7 +142,9 @@ def make_solver(
         rule |= {"model": client.model, "base_url": client.base_url}
         more = {"client": client, "reply_log": None if options["cache"] else []}
     elif "model" in rule:
-        models = [_resolve_model(each) for each in options["model"]]
+        models = [
+            str(Path(name).resolve()) if Path(name).is_dir() else name for name in options["model"]
+        ]
         rule["model"] = models[0]
         more = {"models": models, "combine": options["combine"], "on_progress": on_progress}
     elif kind == "hunting":
@@ -158,10 +160,6 @@ def make_solver(
 
 def _format_option(option: str) -> str:
     return "--no-cache" if option == "cache" else "--" + option.replace("_", "-")
-
-
-def _resolve_model(name: str) -> str:
-    return str(Path(name).resolve()) if Path(name).is_dir() else name
 
 
 BASE_URL = click.option(

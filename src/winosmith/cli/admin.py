@@ -64,20 +64,15 @@ def command() -> None:
     """  # noqa: D301
 
 
-def site_argument(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the argument DIR, a site's folder."""
-    return click.argument("folder", metavar="DIR", type=_options.FOLDER)(function)
+site_argument = click.argument("folder", metavar="DIR", type=_options.FOLDER)
 
-
-def database_option(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the option `--database`, as in `winosmith serve`."""
-    return click.option(
-        "--database",
-        envvar="WINOSMITH_DATABASE",
-        metavar="URL",
-        help="URL of the PostgreSQL database, as given to `winosmith serve`; also read from "
-        "WINOSMITH_DATABASE.",
-    )(function)
+database_option = click.option(
+    "--database",
+    envvar="WINOSMITH_DATABASE",
+    metavar="URL",
+    help="URL of the PostgreSQL database, as given to `winosmith serve`; also read from "
+    "WINOSMITH_DATABASE.",
+)
 
 
 def pass_site(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -95,17 +90,6 @@ _DEFAULT_ADDRESS = "http://127.0.0.1:8000"
 """The default address of `winosmith serve`."""
 
 
-def address_option(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the option `--address`, the base URL of printed links."""
-    return click.option(
-        "--address",
-        metavar="URL",
-        callback=_choose_address,
-        show_default=f"the site's current or last address; otherwise {_DEFAULT_ADDRESS}",
-        help="Public URL of the site, used in links.",
-    )(function)
-
-
 def _choose_address(ctx: click.Context, param: click.Parameter, address: str | None) -> str:
     from winosmith.web.hosting import read_last_address
 
@@ -113,6 +97,15 @@ def _choose_address(ctx: click.Context, param: click.Parameter, address: str | N
         return address
     # Click processes omitted options last: DIR is known by now, from the command or its group.
     return read_last_address(Path(ctx.obj or ctx.params["folder"])) or _DEFAULT_ADDRESS
+
+
+address_option = click.option(
+    "--address",
+    metavar="URL",
+    callback=_choose_address,
+    show_default=f"the site's current or last address; otherwise {_DEFAULT_ADDRESS}",
+    help="Public URL of the site, used in links.",
+)
 
 
 def print_counts(counts: Mapping[str, int]) -> None:
@@ -370,9 +363,7 @@ def export(site: Site, out: str, format_name: str, public: bool, as_json: bool) 
     "--source", metavar="NAME", help="Source of published sentences; by default the file's name."
 )
 @click.option("--embargo", is_flag=True, help="Put the problems under embargo.")
-@click.option(
-    "--new-ids", is_flag=True, help="Give the problems new, unique ids that reveal nothing."
-)
+@_options.new_ids_option
 @_options.format_option
 @pass_site
 def import_(
@@ -440,9 +431,7 @@ def _add_lines_to_errors(file: str, format_name: str | None, dataset: Dataset) -
 @click.command("gold")
 @site_argument
 @_options.data_argument("file")
-@click.option(
-    "--new-ids", is_flag=True, help="Give the problems new, unique ids that reveal nothing."
-)
+@_options.new_ids_option
 @_options.format_option
 @pass_site
 def gold(site: Site, file: str, new_ids: bool, format_name: str | None) -> None:

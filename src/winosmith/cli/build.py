@@ -80,9 +80,10 @@ def is_blind(folder: Path) -> bool:
 
 def print_build(folder: Path, as_json: bool) -> None:
     """Print the key figures of a build and the path of its report, or the report as JSON."""
-    if _print_if_json(folder, as_json):
-        return
     record = _read_report(folder)
+    if as_json:
+        print_json(record)
+        return
     _print_key_figure(record["figures"][0])
     for line in record.get("rules_used", {}).get("words", ()):
         echo(textwrap.fill(line, 80, subsequent_indent="  "))
@@ -111,18 +112,13 @@ def print_build(folder: Path, as_json: bool) -> None:
 
 def print_filter(folder: Path, as_json: bool) -> None:
     """Print the key figures of a filter and the path of its report, or the report as JSON."""
-    if _print_if_json(folder, as_json):
-        return
     record = _read_report(folder)
+    if as_json:
+        print_json(record)
+        return
     _print_key_figure(record["figures"][0])
     echo(f"{record['kept']:,} problems kept of {record['kept'] + record['dropped']:,}")
     _print_other_figures(folder, record)
-
-
-def _print_if_json(folder: Path, as_json: bool) -> bool:
-    if as_json:
-        print_json(_read_report(folder))
-    return as_json
 
 
 def _read_report(folder: Path) -> dict[str, Any]:

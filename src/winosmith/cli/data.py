@@ -63,7 +63,10 @@ def list_(as_json: bool) -> None:
     print_table(
         "Published data sets",
         ("name", "what it is", "licence", "KiB"),
-        [(data.name, data.title, data.licence, _get_size_in_kib(data)) for data in fetch.PUBLISHED],
+        [
+            (data.name, data.title, data.licence, round(sum(r.size for r in data.remotes) / 1024))
+            for data in fetch.PUBLISHED
+        ],
     )
     say("Download one with: winosmith data get NAME")
 
@@ -73,7 +76,3 @@ def _make_record(data: fetch.Published) -> dict[str, object]:
     record["files"] = record.pop("remotes")
     del record["members"]
     return record
-
-
-def _get_size_in_kib(data: fetch.Published) -> int:
-    return round(sum(remote.size for remote in data.remotes) / 1024)

@@ -89,10 +89,8 @@ def write_practice(
     validate.write_votes(made.votes, folder / "votes.csv")
     for name in ("twins.jsonl", "votes.csv"):
         output.add(name)
-    with output.write("planted.json") as file:
-        json.dump(made.planted, file, indent=0, sort_keys=True)
-    with output.write("recipe.toml") as file:
-        file.write(RECIPE.format(folder=to_line(folder), seed=seed))
+    output.write_lines("planted.json", [json.dumps(made.planted, indent=0, sort_keys=True)])
+    output.write_lines("recipe.toml", [RECIPE.format(folder=to_line(folder), seed=seed)])
     return folder / "recipe.toml"
 
 

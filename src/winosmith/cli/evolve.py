@@ -238,7 +238,10 @@ def _perturb(options: Options) -> dict[str, Any]:
         families, parts, sets = data, {"evolved": data}, None
     omitted = [left for stage in stages for left in stage.repeated]
     omitted += sets.dropped if sets else ()
-    reasons = Counter(_generalise_reason(one.reason) for one in omitted)
+    reasons = Counter(
+        "it repeats another problem" if one.reason.startswith("it repeats") else one.reason
+        for one in omitted
+    )
     if barren := sum(len(stage.barren) for stage in stages):
         reasons["no perturbed problem was made"] = barren
     record = {
@@ -266,13 +269,11 @@ def _make_parameters(options: Options) -> dict[str, Any]:
     names |= {name for name, kinds in _PERTURBERS.items() if kinds.isdisjoint(options["kinds"])}
     names |= set() if options["sets"] else _SET_OPTIONS
     kept = {
-        name: _format_parameter(given[name]) for name in sorted(given.keys() - names) if given[name]
+        name: ",".join(map(str, value)) if isinstance(value, tuple | list) else value
+        for name, value in sorted(given.items())
+        if value and name not in names
     }
     return {"with": "+".join(options["kinds"]), **kept}
-
-
-def _format_parameter(value: Any) -> Any:
-    return ",".join(map(str, value)) if isinstance(value, tuple | list) else value
 
 
 def _make_small_set(roots: Dataset, people: str | None) -> Dataset:
@@ -334,10 +335,6 @@ def _make_evograd_sets(
         small, medium.dataset, everything, parts, test_grows=options["augment"] == "all"
     )
     return made, Dataset({p.id: p for p in (*small, *everything)}.values())
-
-
-def _generalise_reason(reason: str) -> str:
-    return "it repeats another problem" if reason.startswith("it repeats") else reason
 
 
 _CHAT_OPTIONS = 2

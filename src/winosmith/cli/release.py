@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -52,16 +53,10 @@ def command(
     about: str | None,
     out: str | None,
     template: bool,
-    previous: str | None,
     version: str | None,
-    votes: tuple[str, ...],
     ids: str,
-    leave_out: bool,
-    keyed: bool,
-    format_name: str | None,
-    pair_by: str | None,
     as_json: bool,
-    **splitting: Any,
+    **options: Any,
 ) -> None:
     """Make a release from SOURCE: a folder to publish.
 
@@ -86,19 +81,15 @@ def command(
         raise InputError(
             "give SOURCE, --about release.toml and --out DIR; --template prints a release.toml"
         )
+    splitting = Splitting(**{of.name: options.pop(of.name) for of in fields(Splitting)})
     done = releases.release(
         source,
         releases.read_about(about, version=version),
         out,
-        previous=previous,
-        splitting=Splitting(**splitting),
-        votes=votes,
+        splitting=splitting,
         new_ids=ids == "digest",
-        leave_out=leave_out,
-        keyed=keyed,
-        format_name=format_name,
-        pair_by=pair_by,
         step=progress,
+        **options,
     )
     if as_json:
         print_json(_make_report(done))
@@ -165,8 +156,8 @@ _LISTED_FAULTS = 10
 
 
 @click.command()
-@click.argument("release", type=click.Path(exists=True, file_okay=False))
-@click.option("--private", type=click.Path(exists=True, file_okay=False), metavar="FOLDER",
+@click.argument("release", type=FOLDER)
+@click.option("--private", type=FOLDER, metavar="FOLDER",
               help="Folder private/ of the build, or private/NAME next to the release; do not "
               "publish any of its files.")  # fmt: skip
 @json_option

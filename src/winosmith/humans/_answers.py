@@ -11,9 +11,8 @@ from typing import Any
 
 from winosmith import data
 from winosmith.errors import DataError, FormatError, InputError
-from winosmith.humans._sheet import AMBIGUOUS, Item, Sheet
+from winosmith.humans._sheet import AMBIGUOUS, Item, Sheet, read_record
 from winosmith.outputs import atomic_write
-from winosmith.records import parse_json
 from winosmith.response import Response
 
 
@@ -106,7 +105,15 @@ def check_sittings(sittings: Sequence[Sitting]) -> None:
             met = schemas.setdefault((sitting.subject, item.schema), (sitting, item.number))
             if met[0] is not sitting:
                 raise DataError(_describe_repeated_schema(met, sitting, item.number))
-    _check_contradictions(sittings)
+    said: dict[tuple[str, str], tuple[str, str]] = {}
+    for sitting in sittings:
+        for name, value in sitting.declared.items():
+            first, where = said.setdefault((sitting.subject, name), (value, sitting.where))
+            if first != value:
+                raise DataError(
+                    f"{sitting.where}: {sitting.subject!r} has {name} {value!r}, and {first!r} in "
+                    f"{where}; do two subjects have the same code?"
+                )
 
 
 def _describe_repeated_schema(earlier: tuple[Sitting, int], later: Sitting, number: int) -> str:
@@ -122,19 +129,6 @@ def _describe_repeated_schema(earlier: tuple[Sitting, int], later: Sitting, numb
         f"{before.sheet.code} ({before.where or 'entered before'}) and question {number} of "
         f"{later.sheet.code}; the first influences the second, so remove one sheet"
     )
-
-
-def _check_contradictions(sittings: Sequence[Sitting]) -> None:
-    said: dict[tuple[str, str], tuple[str, str]] = {}
-    for sitting in sittings:
-        for name, value in sitting.declared.items():
-            key = (sitting.subject, name)
-            before, where = said.setdefault(key, (value, sitting.where))
-            if before != value:
-                raise DataError(
-                    f"{sitting.where}: {sitting.subject!r} has {name} {value!r}, and {before!r} in "
-                    f"{where}; do two subjects have the same code?"
-                )
 
 
 def make_responses(sittings: Iterable[Sitting]) -> tuple[Response, ...]:
@@ -191,11 +185,7 @@ def read_answer_form(path: str | Path, sheets: Mapping[str, Sheet]) -> Sitting:
         FormatError: the file is not an answers file, the sheet is unknown, the subject is missing,
             or an answer is not one of the question's letters.
     """
-    try:
-        record = parse_json(Path(path).read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise FormatError(f"this is not an answers file: {error}", path) from error
-    return parse_sitting(record, sheets, path)
+    return parse_sitting(read_record(Path(path), "an answers file"), sheets, path)
 
 
 def parse_sitting(record: Any, sheets: Mapping[str, Sheet], path: str | Path) -> Sitting:
@@ -316,8 +306,7 @@ def read_answer_table(path: str | Path, sheets: Mapping[str, Sheet]) -> list[Sit
     names = [name.lower() for name in rows.names]
     is_long = {"number", "answer"} <= set(names)
     _check_columns(names, is_long, path)
-    given: dict[tuple[str, str], dict[int, Answer]] = {}
-    first: dict[tuple[str, str], str] = {}
+    given: dict[tuple[str, str], tuple[str, dict[int, Answer]]] = {}
     for row in rows:
         where = str(row.place)
         try:
@@ -330,13 +319,12 @@ def read_answer_table(path: str | Path, sheets: Mapping[str, Sheet]) -> list[Sit
             if not cells["subject"]:
                 raise DataError("the row has no subject")
             key = cells["subject"], _find_sheet_code(cells, sheets)
-            if not is_long and key in first:
+            if not is_long and key in given:
                 raise DataError(
-                    f"{key[0]!r} already has the sheet {key[1]} ({first[key]}); it was typed "
+                    f"{key[0]!r} already has the sheet {key[1]} ({given[key][0]}); it was typed "
                     "twice, or two subjects have the same code"
                 )
-            first.setdefault(key, where)
-            answers = given.setdefault(key, {})
+            _, answers = given.setdefault(key, (where, {}))
             for number, letter in _read_letters(cells, is_long).items():
                 item = sheets[key[1]][number]
                 if number in answers and letter:
@@ -354,8 +342,8 @@ def read_answer_table(path: str | Path, sheets: Mapping[str, Sheet]) -> list[Sit
     if not given:
         raise FormatError("the table has no answers", path)
     return [
-        Sitting(subject, sheets[code], answers, where=first[subject, code])
-        for (subject, code), answers in given.items()
+        Sitting(subject, sheets[code], answers, where=where)
+        for (subject, code), (where, answers) in given.items()
     ]
 
 
@@ -485,10 +473,7 @@ class Entry:
         """
         if not path.exists():
             return cls(Sitting(subject, sheet, {}))
-        try:
-            record = parse_json(path.read_text("utf-8"))
-        except (OSError, ValueError) as error:
-            raise FormatError(f"this is not a saved entry: {error}", path) from error
+        record = read_record(path, "a saved entry")
         if not isinstance(record, dict) or record.get("winosmith") not in ("entry", "answers"):
             raise FormatError("this is not a saved entry; move the file elsewhere", path)
         at = record.get("next", len(sheet) + 1)

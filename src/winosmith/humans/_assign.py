@@ -242,11 +242,6 @@ def assign_to_tests(dataset: Dataset, versions: Sequence[str], seed: int) -> Tes
     A group with one text is assigned to the common test or, if that test would have fewer than ten
     questions, to every version, because no subject takes two versions. The assignment depends only
     on the seed and the texts, not on the order of the data, answers or ids.
-
-    Args:
-        dataset: the problems.
-        versions: names of the tests, such as ("a", "b").
-        seed: random seed of the assignment.
     """
     where: dict[int, str] = {}
     reasons: dict[int, str] = {}
@@ -324,15 +319,8 @@ def order_rows(
     shuffled and divided into parts of about equal size, one for each order. The parts are rotated
     by one position from order to order (a Latin square), so that each question appears once in each
     part of the sheet, and practice and fatigue affect all questions equally. Within a part, a text
-    has different neighbours in each order.
-
-    Args:
-        dataset: the problems.
-        rows: rows of the test.
-        seed: random seed of the shuffle.
-        test: name of the test, so that tests are shuffled independently.
-        order: number of the order, from 1 to `orders`.
-        orders: number of orders.
+    has different neighbours in each order. Tests are shuffled independently, and orders are
+    numbered from 1.
     """
     texts: dict[str, list[int]] = {}
     for row in rows:

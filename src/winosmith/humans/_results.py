@@ -255,17 +255,7 @@ def measure_test(
     weakest: int,
     seed: int,
 ) -> TestResult:
-    """Return the results of one test.
-
-    Args:
-        dataset: the problems.
-        name: name of the test.
-        sheets: subject → the problems in the order asked.
-        responses: subject → problem → response.
-        subjects: code → record of the subject.
-        weakest: number of lowest scores to omit in the second evaluation.
-        seed: random seed of bootstraps and permutations.
-    """
+    """Return the results of one test; `responses` maps subjects and problems to responses."""
     names = sorted(sheets, key=_natural_sort_key)
     rows = sorted({dataset.row(problem) for problems in sheets.values() for problem in problems})
     together = metrics.find_clusters(dataset)[rows]

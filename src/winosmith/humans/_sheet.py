@@ -389,6 +389,18 @@ def _parse_item(record: Mapping[str, Any]) -> Item:
     )
 
 
+def read_record(path: Path, what: str) -> Any:
+    """Read the JSON value in a file; `what` describes the file in messages ("a saved entry").
+
+    Raises:
+        FormatError: the file can't be read, or is not JSON.
+    """
+    try:
+        return parse_json(path.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise FormatError(f"this is not {what}: {error}", path) from error
+
+
 def read_sheet(path: str | Path) -> Sheet:
     """Read a sheet from its JSON file.
 
@@ -417,10 +429,7 @@ def read_sheet(path: str | Path) -> Sheet:
         FormatError: the file is not a sheet's JSON file; the message names the file.
     """
     path = Path(path)
-    try:
-        record = parse_json(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise FormatError(f"this is not a sheet's JSON file: {error}", path) from error
+    record = read_record(path, "a sheet's JSON file")
     if not isinstance(record, dict):
         raise FormatError("this is not a sheet of `winosmith humans sheets`", path)
     return parse_sheet(record, path)

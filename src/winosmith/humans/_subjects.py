@@ -186,8 +186,7 @@ def read_subjects(path: str | Path) -> tuple[Subject, ...]:
     rows = data.read(path)
     if not rows.is_typed and "subject" not in map(str.lower, rows.names):
         raise FormatError("the subjects need a column 'subject'", path, 1)
-    found: dict[str, Subject] = {}
-    first: dict[str, int] = {}
+    found: dict[str, tuple[Subject, int]] = {}
     for row in rows:
         line = row.place.number
         if row.values is None:
@@ -201,12 +200,12 @@ def read_subjects(path: str | Path) -> tuple[Subject, ...]:
         if subject.code in found:
             raise FormatError(
                 f"two subjects have the code {subject.code!r}; the first is in line "
-                f"{first[subject.code]}",
+                f"{found[subject.code][1]}",
                 path,
                 line,
             )
-        found[subject.code], first[subject.code] = subject, line
-    return tuple(found.values())
+        found[subject.code] = subject, line
+    return tuple(subject for subject, _ in found.values())
 
 
 def _parse_record(record: Mapping[str, Any]) -> Subject:
@@ -382,14 +381,8 @@ def omit_weakest(
 ) -> WithoutWeakest | None:
     """Return the results without the weakest subjects; None if fewer than two would remain.
 
-    Ties are broken by the order of the codes.
-
-    Args:
-        is_correct: 1 for correct, 0 for incorrect, NaN for not asked, (subjects, items).
-        names: codes of the subjects.
-        natives: whether each subject is a native speaker; None if not declared.
-        weakest: number of lowest scores to omit.
-        seed: random seed of the permutation test.
+    Ties are broken by the order of the codes, `names`. `is_correct`, (subjects, items), is 1 for
+    correct, 0 for incorrect and NaN for not asked.
     """
     if not 0 < weakest <= len(names) - 2:
         return None

@@ -61,8 +61,23 @@ def assign_ids(
         copies[made] += 1
         ids[old] = f"{made}-{copies[made]}" if copies[made] > 1 else made
 
-    def name_groups(prefix: str, key: _Key, taken: Iterable[str] = ()) -> dict[str, str]:
-        return _group_names(problems, ids, f"{name}-{prefix}", key, previous, taken)
+    def name_groups(prefix: str, key: _Key, taken_names: Iterable[str] = ()) -> dict[str, str]:
+        """Name each group of problems: its previous name, or a digest of the ids."""
+        members: dict[str, list[str]] = {}
+        for old, problem in problems.items():
+            if (group := key(problem)) is not None:
+                members.setdefault(group, []).append(ids[old])
+        former = previous.problems if previous else {}
+        names: dict[str, str] = {}
+        taken = set(taken_names)
+        for group, member_ids in members.items():
+            member_ids.sort()
+            digest = hashlib.sha256("\0".join(member_ids).encode()).hexdigest()[:ID_DIGITS]
+            made = f"{name}-{prefix}{digest}"
+            earlier = (key(former[id_]) for id_ in member_ids if id_ in former)
+            names[group] = next((old for old in earlier if old and old not in taken), made)
+            taken.add(names[group])
+        return names
 
     twins = name_groups("t", lambda p: p.twin_id)
     roots = name_groups("x", lambda p: p.lineage.root if p.lineage else None)
@@ -96,31 +111,6 @@ def _find_published_ids(
         ids = (*of_text, of_source)
         found[one] = next((id_ for id_ in ids if id_ in previous.published_ids), None)
     return {one: id_ for one, id_ in found.items() if id_ is not None}
-
-
-def _group_names(
-    problems: Mapping[str, Problem],
-    ids: Mapping[str, str],
-    prefix: str,
-    key: _Key,
-    previous: Previous | None,
-    taken_names: Iterable[str],
-) -> dict[str, str]:
-    """Name each group of problems: its previous name, or a digest of the ids."""
-    members: dict[str, list[str]] = {}
-    for old, problem in problems.items():
-        if (group := key(problem)) is not None:
-            members.setdefault(group, []).append(ids[old])
-    former = previous.problems if previous else {}
-    names: dict[str, str] = {}
-    taken = set(taken_names)
-    for group, member_ids in members.items():
-        member_ids.sort()
-        digest = hashlib.sha256("\0".join(member_ids).encode()).hexdigest()[:ID_DIGITS]
-        earlier = (key(former[id_]) for id_ in member_ids if id_ in former)
-        names[group] = next((old for old in earlier if old and old not in taken), prefix + digest)
-        taken.add(names[group])
-    return names
 
 
 Changes = Mapping[str, Mapping[str, str]]

@@ -19,6 +19,7 @@ from winosmith import audit, formats
 from winosmith._version import __version__
 from winosmith.blocks import (
     KEY_FIELDS,
+    Disjoint,
     FormerProblem,
     SplitName,
     assign_splits,
@@ -133,11 +134,7 @@ def list_forms(problem: Problem, keyed: bool) -> Iterator[Problem]:
 def find_split_groups(
     parts: Mapping[str, Dataset], kinds: Iterable[str]
 ) -> Iterator[tuple[tuple[str, int], tuple[str, int], str]]:
-    """Yield two problems of each group that is split between sides.
-
-    Args:
-        parts: the problems by part.
-        kinds: kinds of groups, from `KINDS`.
+    """Yield two problems of each group of these kinds that is split between sides.
 
     Yields:
         The part and row of each of the two problems, and the reason why they belong together.
@@ -203,39 +200,54 @@ def check_origins(dataset: Dataset, kinds: Iterable[str]) -> None:
             )
 
 
+@declaration
+class Splitting:
+    """Settings of the split into train, dev and test."""
+
+    disjoint: Annotated[tuple[Disjoint, ...], Field(strict=False)] = ()
+    """Origins that train, dev and test must not share, in addition to twins, families and copies. A
+    single file is split accordingly. Repeat the option for both."""
+    dev: Annotated[float, Field(ge=0, le=1)] = 0.1
+    """Fraction of problems in dev if a single file is split."""
+    test: Annotated[float, Field(ge=0, le=1)] = 0.14
+    """Fraction of problems in test if a single file is split."""
+    seed: Annotated[int, Field(ge=0)] = 0
+    """Random seed of the split."""
+
+    def __post_init__(self) -> None:
+        if self.dev + self.test >= 1:
+            raise ValueError(
+                f"dev ({self.dev}) and test ({self.test}) leave no problems for training; their "
+                "sum must be below 1"
+            )
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Kinds of groups that two sides must not share, including twins."""
+        return tuple(kind for kind in KINDS if kind == "twin" or kind in self.disjoint)
+
+
 def split_dataset(
-    dataset: Dataset,
-    kinds: Iterable[str],
-    *,
-    dev: float,
-    test: float,
-    seed: int,
-    former: Sequence[FormerProblem] = (),
+    dataset: Dataset, splitting: Splitting, former: Sequence[FormerProblem] = ()
 ) -> dict[str, Dataset]:
-    """Split a data set into train, dev and test that share no group of the given kinds.
+    """Split a data set into train, dev and test that share no twin, family, copy or origin.
 
     Test is filled first, then dev, by the rules of `blocks.assign_splits`.
 
-    Args:
-        dataset: the problems to split.
-        kinds: kinds of groups, from `KINDS`; twins always stay together.
-        dev: fraction of problems in dev, 0–1.
-        test: fraction of problems in test, 0–1.
-        seed: random seed of the order.
-        former: the sides of problems in the previous release, with the ids of this data set.
+    The sides of problems in the previous release, `former`, have the ids of this data set.
 
     Raises:
         DataError: the groups are too large for the fractions.
     """
     wanted: dict[SplitName, int] = {
-        TEST: round(test * len(dataset)),
-        DEV: round(dev * len(dataset)),
+        TEST: round(splitting.test * len(dataset)),
+        DEV: round(splitting.dev * len(dataset)),
     }
     found = assign_splits(
         dataset,
-        shuffle_blocks(dataset, seed),
+        shuffle_blocks(dataset, splitting.seed),
         wanted,
-        keys=[KEY_FIELDS[kind] for kind in kinds if kind != "twin"],
+        keys=[KEY_FIELDS[kind] for kind in splitting.kinds if kind != "twin"],
         former=former,
     )
     rows: dict[str, list[int]] = {TRAIN: [], DEV: [], TEST: []}
@@ -516,9 +528,7 @@ def _format_range(counts: Sequence[int]) -> str:
 def make_record(content: Content, files: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """Make the contents of release.json.
 
-    Args:
-        content: content of the release.
-        files: the `sha256` and `bytes` of all files except release.json and checksums.txt.
+    `files` has the `sha256` and `bytes` of all files except release.json and checksums.txt.
     """
     record: dict[str, Any] = {
         "release": 1,

@@ -89,10 +89,9 @@ def format_labels(dataset: Dataset) -> str:
 
 
 def _format_parquet(content: Content, dataset: Dataset) -> bytes:
-    about = content.about
-    texts = {"canary": content.canary, "licence": about.licence, "name": about.name}
+    about = {name: getattr(content.about, name) for name in ("licence", "name", "version")}
     return _interchange.format_parquet(
-        _interchange.make_table(dataset, content.columns), {**texts, "version": about.version}
+        _interchange.make_table(dataset, content.columns), {"canary": content.canary, **about}
     )
 
 

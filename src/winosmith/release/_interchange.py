@@ -18,7 +18,7 @@ from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any, Literal
 
 from winosmith.dataset import Dataset
-from winosmith.errors import DataError, require
+from winosmith.errors import DataError, first_ids, require
 from winosmith.escape import escape_json, escape_markdown, markdown_block, markdown_code, to_line
 from winosmith.models import split_sentence
 from winosmith.outputs import OutputFolder
@@ -248,13 +248,12 @@ def write_inspect_task(
 
 def make_inspect_files(dataset: Dataset, name: str, canary: str) -> dict[str, str]:
     """Map each file name of a task for inspect_ai to the text of the file."""
-    title = to_line(name or make_task_name(name)).replace("\\", "\\\\").replace('"', '\\"')
-    texts = {"note": _format_canary_comment(canary), "title": title, "name": make_task_name(name)}
+    task, more = make_task_name(name), _make_canary_field(canary)
+    title = to_line(name or task).replace("\\", "\\\\").replace('"', '\\"')
+    texts = {"note": _format_canary_comment(canary), "title": title, "name": task}
     return {
-        "problems.jsonl": _format_json_lines(
-            _make_sample(problem, _make_canary_field(canary)) for problem in dataset
-        ),
-        f"{make_task_name(name)}.py": render("inspect_ai.py.j2", **texts),
+        "problems.jsonl": _format_json_lines(_make_sample(problem, more) for problem in dataset),
+        f"{task}.py": render("inspect_ai.py.j2", **texts),
     }
 
 
@@ -315,19 +314,16 @@ def make_lm_eval_files(
             "partial": [record for record in records if record["rest"]],
             "option": [record for record in records if not record["rest"]],
         }
+    note = _format_canary_comment(canary)
     files = {}
     for kind, selected in kinds.items():
         if selected:
             task = f"{make_task_name(name)}_{kind}"
-            texts = {
-                "note": _format_canary_comment(canary),
-                "task": task,
-                "kind": kind,
-                **_FIELDS[kind],
-            }
             files[f"{kind}.jsonl"] = _format_json_lines(selected)
-            files[f"{task}.yaml"] = render("lm_eval.yaml.j2", **texts)
-    files["utils.py"] = render("lm_eval_utils.py.j2", note=_format_canary_comment(canary))
+            files[f"{task}.yaml"] = render(
+                "lm_eval.yaml.j2", note=note, task=task, kind=kind, **_FIELDS[kind]
+            )
+    files["utils.py"] = render("lm_eval_utils.py.j2", note=note)
     return files | ({"prompt.txt": prompt} if prompt else {})
 
 
@@ -352,10 +348,9 @@ def _check_exportable(dataset: Dataset) -> None:
         )
     missing = [problem.id for problem in dataset if problem.answer is None]
     if missing:
-        named = ", ".join(map(repr, missing[:3])) + (", …" if len(missing) > 3 else "")
         raise DataError(
-            f"{len(missing)} of {len(dataset)} problems have no answer ({named}); a harness needs "
-            "answers to compute the accuracy"
+            f"{len(missing)} of {len(dataset)} problems have no answer ({first_ids(missing)}); a "
+            "harness needs answers to compute the accuracy"
         )
 
 

@@ -12,16 +12,9 @@ from winosmith.dataset import Dataset
 from winosmith.errors import InputError, OutputError
 from winosmith.exposure import (
     COINS,
-    PRESENTATIONS,
-    KeyedRelease,
     Pair,
     PresentedBlock,
-    compute_coins,
-    compute_commitment,
-    compute_data_digest,
     draw_key,
-    format_coins,
-    format_presentations,
     present_blocks,
     read_key,
 )
@@ -108,12 +101,13 @@ def make_form_restorer(pairs: tuple[Pair, ...], previous: Previous) -> Callable[
     def restore_form(problem: Problem) -> Problem:
         old = previous.problems.get(problem.id)
         form = forms.get((old.id, _content.digest_text(old))) if old else None
-        return _apply_form(problem, form)
+        return apply_form(problem, form)
 
     return restore_form
 
 
-def _apply_form(problem: Problem, form: Problem | None) -> Problem:
+def apply_form(problem: Problem, form: Problem | None) -> Problem:
+    """Return a presentation of a problem, without its answer if the problem has none."""
     return replace(form, answer=None) if form and problem.answer is None else form or problem
 
 
@@ -167,28 +161,3 @@ def get_key(out: Path, about: About) -> bytes:
         json.dump({"bytes": key.hex()}, file)
     path.chmod(0o600)
     return key
-
-
-def choose_presentations(
-    content: _content.Content,
-    statement: _content.CoinStatement,
-    pairs: tuple[Pair, ...],
-    key: bytes,
-) -> tuple[_content.Content, KeyedRelease, dict[str, str]]:
-    """Apply the coins to the content; return it with the coins and the private files.
-
-    Args:
-        content: the content in its first presentations.
-        statement: the numbers of blocks, with a placeholder for the commitment.
-        pairs: the pairs of presentations.
-        key: the secret bytes.
-    """
-    name = content.about.full_name
-    keyed = KeyedRelease(pairs, compute_coins(key, name, pairs), "", statement.without)
-    shown = {pair.a.id: keyed.get_published(pair) for pair in pairs}
-    parts = map_problems(content.parts, lambda p: _apply_form(p, shown.get(p.id)))
-    keyed = replace(keyed, digest=compute_data_digest(name, parts))
-    lines = format_presentations(pairs)
-    statement = replace(statement, commitment=compute_commitment(key, keyed.digest, lines))
-    files = {COINS: format_coins(key, keyed), PRESENTATIONS: lines}
-    return replace(content, parts=parts, keyed=statement), keyed, files

@@ -119,12 +119,8 @@ def _read_files(paths: Sequence[Path], format_name: str | None, pair_by: str | N
         files = [home[id_] for id_ in every]
         paired = formats.pair_files([*every.values()], files, pair_by, paths[0].parent)
         every = {problem.id: problem for problem in paired}
-    return Source(
-        {
-            part: Dataset((every[i] for i in d.ids), part)
-            for part, d in _content.sort_parts(parts).items()
-        }
-    )
+    parts = {part: Dataset((every[i] for i in data.ids), part) for part, data in parts.items()}
+    return Source(_content.sort_parts(parts))
 
 
 def _read_build(build: BuildFiles, files: Sequence[Path]) -> Source:
@@ -165,10 +161,6 @@ def make_judge_lookup(votes: Sequence[str | Path], source: Source) -> Callable[[
 
     Respondents of human tests are not judges.
 
-    Args:
-        votes: files of votes.
-        source: source of the release.
-
     Raises:
         InputError: no vote is about a problem of the source.
     """
@@ -194,13 +186,8 @@ def add_provenance(
 ) -> Problem:
     """Add the canary and other fields to a problem for its release.
 
-    The time of writing is removed: with an access log, it could identify a person.
-
-    Args:
-        problem: a problem of the source.
-        canary: the canary string.
-        fields: fields to add: about the judges, and about the filter that removed the problem.
-        for_test: remove the answer, and the fields specific to the source's format, as for test.
+    The time of writing is removed: with an access log, it could identify a person. With `for_test`,
+    the answer and the fields specific to the source's format are also removed.
     """
     extra: dict[str, Scalar] = {} if for_test else dict(problem.extra)
     for key in (CANARY, *RELEASE_KEYS):

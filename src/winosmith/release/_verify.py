@@ -410,11 +410,7 @@ def check_files(
 def check_coins(folder: Path, content: Content, private: str | Path | None) -> Iterator[Fault]:
     """Yield faults if the data card lacks the commitment or the private files contradict it.
 
-    Args:
-        folder: folder of the release.
-        content: content of the release.
-        private: the folder with the coins, or None; if it has no coins, private/NAME next to the
-            release is read.
+    If the folder `private` has no coins, private/NAME next to the release is read.
     """
     if content.keyed is None:
         return

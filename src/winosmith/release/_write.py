@@ -14,20 +14,26 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any
-
-from pydantic import Field
+from typing import Any
 
 from winosmith import formats, validate
-from winosmith.blocks import Disjoint
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, InputError, OutputError
-from winosmith.exposure import Pair
+from winosmith.exposure import (
+    COINS,
+    PRESENTATIONS,
+    KeyedRelease,
+    Pair,
+    compute_coins,
+    compute_commitment,
+    compute_data_digest,
+    format_coins,
+    format_presentations,
+)
 from winosmith.finished import IDS_NAME
 from winosmith.humans import make_canary
 from winosmith.locks import try_lock
 from winosmith.metrics import Copies, find_copies
-from winosmith.options import declaration
 from winosmith.outputs import PRIVATE, atomic_write, remove_stale_files, sha256
 from winosmith.parallel import Advance, Step, no_progress
 from winosmith.problem import Problem
@@ -35,10 +41,11 @@ from winosmith.records import dump_json
 from winosmith.release import _content, _source
 from winosmith.release._about import About
 from winosmith.release._changes import assign_ids, find_changes, make_id, make_tombstones
+from winosmith.release._content import Splitting
 from winosmith.release._files import format_labels, list_files
 from winosmith.release._interchange import JUDGED_BY, REMOVED_BY
 from winosmith.release._keyed import (
-    choose_presentations,
+    apply_form,
     find_presentations,
     find_releases,
     get_key,
@@ -54,33 +61,6 @@ _Paths = Sequence[str | Path] | str | Path
 
 _MAX_SHOWN = 3
 """Maximum number of faults with the same remedy that an error message lists."""
-
-
-@declaration
-class Splitting:
-    """Settings of the split into train, dev and test."""
-
-    disjoint: Annotated[tuple[Disjoint, ...], Field(strict=False)] = ()
-    """Origins that train, dev and test must not share, in addition to twins, families and copies. A
-    single file is split accordingly. Repeat the option for both."""
-    dev: Annotated[float, Field(ge=0, le=1)] = 0.1
-    """Fraction of problems in dev if a single file is split."""
-    test: Annotated[float, Field(ge=0, le=1)] = 0.14
-    """Fraction of problems in test if a single file is split."""
-    seed: Annotated[int, Field(ge=0)] = 0
-    """Random seed of the split."""
-
-    def __post_init__(self) -> None:
-        if self.dev + self.test >= 1:
-            raise ValueError(
-                f"dev ({self.dev}) and test ({self.test}) leave no problems for training; their "
-                "sum must be below 1"
-            )
-
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """Kinds of groups that two sides must not share, including twins."""
-        return tuple(kind for kind in _content.KINDS if kind == "twin" or kind in self.disjoint)
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,14 +124,8 @@ def prepare_content(
     parts = _filter_parts(source.parts, lambda part, problem: problem.id in hidden)
     _content.check_origins(Dataset(_content.index_problems(parts).values()), splitting.kinds)
     if splitting.disjoint and list(parts) == [_content.PROBLEMS]:
-        parts = _content.split_dataset(
-            parts[_content.PROBLEMS],
-            splitting.kinds,
-            dev=splitting.dev,
-            test=splitting.test,
-            seed=splitting.seed,
-            former=previous.old_problems if previous else (),
-        )
+        former = previous.old_problems if previous else ()
+        parts = _content.split_dataset(parts[_content.PROBLEMS], splitting, former)
     withheld = read_secrets(source.private) if source.private is not None else None
     if withheld is not None and _content.TEST in parts:
         known = {problem.id: problem.answer for problem in withheld.solved}
@@ -247,20 +221,25 @@ def prepare_content(
 def apply_coins(
     prepared: PreparedRelease, statement: _content.CoinStatement, key: bytes
 ) -> PreparedRelease:
-    """Apply the coins of a keyed release to its presentations, and check the result.
+    """Apply the coins of a keyed release to its first presentations, and check the result.
 
-    Args:
-        prepared: the release in its first presentations.
-        statement: the numbers of blocks, with a placeholder for the commitment.
-        key: the secret bytes.
+    The `statement` has a placeholder for the commitment.
 
     Raises:
         DataError: problems must not be released unchanged.
     """
-    content, keyed, files = choose_presentations(prepared.content, statement, prepared.pairs, key)
+    pairs, name = prepared.pairs, prepared.content.about.full_name
+    keyed = KeyedRelease(pairs, compute_coins(key, name, pairs), "", statement.without)
+    shown = {pair.a.id: keyed.get_published(pair) for pair in pairs}
+    parts = map_problems(prepared.content.parts, lambda p: apply_form(p, shown.get(p.id)))
+    keyed = replace(keyed, digest=compute_data_digest(name, parts))
+    lines = format_presentations(pairs)
+    statement = replace(statement, commitment=compute_commitment(key, keyed.digest, lines))
+    content = replace(prepared.content, parts=parts, keyed=statement)
     _refuse_faults(content, prepared.secrets)
-    shown = {pair.a.id: keyed.get_published(pair).answer for pair in prepared.pairs}
-    solved = {id_: shown.get(id_, answer) for id_, answer in prepared.solved.items()}
+    solved = {**prepared.solved}
+    solved |= {id_: form.answer for id_, form in shown.items() if id_ in solved}
+    files = {COINS: format_coins(key, keyed), PRESENTATIONS: lines}
     return replace(prepared, content=content, solved=solved, coins=files)
 
 
@@ -298,8 +277,7 @@ def _omit_known_problems(
         raise InputError(f"{about.version} is the version of the previous release; give a new one")
     dead = {stone.id for stone in previous.content.tombstones} - set(about.restored)
     withdrawn = dead & _content.index_problems(parts).keys()
-    test = parts.get(_content.TEST, Dataset())
-    known = {test[row].id for row in _find_known_rows(test, previous)}
+    known = _find_known_ids(parts.get(_content.TEST, Dataset()), previous)
     refused = []
     if withdrawn:
         refused.append(
@@ -324,15 +302,15 @@ def _omit_known_problems(
     return kept, {reason: count for reason, count in counts.items() if count}
 
 
-def _find_known_rows(test: Dataset, previous: Previous) -> list[int]:
-    """Find the rows of test problems with a published answer, or related to such a problem.
+def _find_known_ids(test: Dataset, previous: Previous) -> set[str]:
+    """Find the ids of test problems with a published answer, or related to such a problem.
 
     Related problems are the other half, the family, copies and near-duplicates.
     """
     answered = [problem for problem in previous.problems.values() if problem.answer is not None]
     both = _content.find_blocks((*test, *answered))
     mixed = (block for block in both if block[-1] >= len(test))
-    return [row for block in mixed for row in block if row < len(test)]
+    return {test[row].id for block in mixed for row in block if row < len(test)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -480,10 +458,8 @@ def write_files(content: _content.Content, folder: Path, advance: Advance) -> di
         add_file(path, write())
     record = _content.make_record(content, sums)
     add_file(_content.RECORD, (json.dumps(record, indent=1, ensure_ascii=False) + "\n").encode())
-    add_file(
-        _content.CHECKSUMS,
-        _content.format_checksums({path: of["sha256"] for path, of in sums.items()}).encode(),
-    )
+    checksums = _content.format_checksums({path: of["sha256"] for path, of in sums.items()})
+    add_file(_content.CHECKSUMS, checksums.encode())
     return record
 
 

@@ -8,7 +8,7 @@ the build, the solvers, and the number of roots for the next round.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -212,13 +212,9 @@ def _check_pronouns_known(recipe: RoundRecipe) -> None:
 
 
 def _make_recipe_record(recipe: RoundRecipe, previous: Mapping[str, Any] | None) -> dict[str, Any]:
-    rules = [
-        {"name": r.name, "solver": r.solver, "learn": r.learn, "options": dict(r.options)}
-        for r in recipe.solvers
-    ]
     return {
         "round": build.tabulate_recipe(recipe.build),
-        "solvers": rules,
+        "solvers": [asdict(rule) for rule in recipe.solvers],
         "roots": recipe.roots,
         "last": previous and previous["digest"],
         "version": __version__,
@@ -306,12 +302,10 @@ def _write_files(
     next_round: NextRound,
     changes: tuple[Change, ...],
 ) -> None:
-    for name, dataset in (("roots", next_round.roots), ("fooling", next_round.fooling)):
-        with folder.write(f"{name}.jsonl") as file:
-            file.writelines(formats.to_lines(dataset))
+    folder.write_lines("roots.jsonl", formats.to_lines(next_round.roots))
+    folder.write_lines("fooling.jsonl", formats.to_lines(next_round.fooling))
     build.write_json(folder, RECORD, record)
-    with folder.write("report.html") as file:
-        file.write(make_round_page(record, changes, next_round))
+    folder.write_lines("report.html", [make_round_page(record, changes, next_round)])
     names = sorted(
         name for name in folder.files if name != LAST and not name.startswith("private/")
     )

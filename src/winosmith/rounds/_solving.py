@@ -57,16 +57,8 @@ def collect_predictions(
     The solver is created, and trained, only if predictions are missing. Predictions on test are
     saved as private files, because those of a strong solver nearly reveal the answers.
 
-    Args:
-        rule: the solver.
-        folder: folder of the round.
-        dev: this round's dev.
-        test: this round's test.
-        previous_dev: the previous round's dev; None in the first round.
-        train: training data of a solver that learns.
-        base_folder: base folder of the rule's relative paths.
-        stored: a folder of the same round whose predictions are reused.
-        on_progress: called with the number of solved problems.
+    Predictions in `stored`, a folder of the same round, are reused. The rule's paths are relative
+    to `base_folder`.
     """
     sets = {f"predictions/{rule.name}.jsonl": dev, f"{PRIVATE}/test/{rule.name}.jsonl": test}
     if previous_dev is not None:

@@ -331,7 +331,7 @@ def get_text(item: Problem | Claim) -> str:
     return item.sentence.replace("_", item.pronoun or "_")
 
 
-def draw_nested_parts(data: Dataset, seed: int = 0) -> tuple[Dataset, ...]:
+def draw_nested_parts(data: Dataset) -> tuple[Dataset, ...]:
     """Return nested random parts of 160, 640, 2,560, … problems in whole blocks, and all problems.
 
     Each part contains the previous one. Parts larger than 80 % of the data are omitted.
@@ -343,7 +343,7 @@ def draw_nested_parts(data: Dataset, seed: int = 0) -> tuple[Dataset, ...]:
     rows: list[int] = []
     parts: list[Dataset] = []
     size = SMALLEST
-    for block in shuffle_blocks(data, seed):
+    for block in shuffle_blocks(data, seed=0):
         if len(rows) >= size and size <= 0.8 * len(data):
             parts.append(data.select(sorted(rows)))
             size *= TIMES
@@ -445,7 +445,7 @@ COPA_TRAIN, COPA_SIZE = 400, 500
 """SuperGLUE trains on the first 400 problems of COPA's dev set and selects on the last 100."""
 
 
-def split_as_in_paper(name: str, data: Trainable, seed: int = 0) -> tuple[Trainable, Trainable]:
+def split_as_in_paper(name: str, data: Trainable) -> tuple[Trainable, Trainable]:
     """Split a data set's training data into train and dev, as in WinoGrande.
 
     DPR: 1,200 and 122, in whole twins (the paper does not say how). COPA: 400 and 100, as in
@@ -457,7 +457,7 @@ def split_as_in_paper(name: str, data: Trainable, seed: int = 0) -> tuple[Traina
     """
     if name == "copa" and isinstance(data, Dataset) and len(data) == COPA_SIZE:
         return data[:COPA_TRAIN], data[COPA_TRAIN:]
-    return hold_out(data, DPR_DEV if name == "dpr" else -(-len(data) // 10), seed)
+    return hold_out(data, DPR_DEV if name == "dpr" else -(-len(data) // 10))
 
 
 def find_shared_sentences(first: Trainable, second: Trainable) -> list[str]:

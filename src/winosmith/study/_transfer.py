@@ -204,7 +204,6 @@ def solve_target(
     out: str | Path,
     *,
     women: Mapping[str, float] | None = None,
-    seed: int = 0,
     force: bool = False,
     on_progress: Callable[[int], None] | None = None,
 ) -> Solved:
@@ -218,7 +217,6 @@ def solve_target(
         solver: the solver; it does not see the answers.
         out: an existing folder for the predictions.
         women: occupation → percentage or fraction of women, for Winogender's gap.
-        seed: random seed of the bootstrap.
         force: whether to replace predictions of another solver.
         on_progress: called with the number of solved problems.
 
@@ -235,13 +233,13 @@ def solve_target(
         on_progress=on_progress,
     )
     graded = grade(target.asked, found.predictions, parameters=found.parameters)
-    scored = score(graded, seed=seed)
+    scored = score(graded)
     gap, notes = None, target.notes
     if found.parameters.get("sees") == "pronoun":
         notes = (*notes, "the solver saw the pronoun and chose its referent")
     if target.name == "winogender" and women:
         try:
-            gap = measure_gender_gap(graded, women, seed=seed)
+            gap = measure_gender_gap(graded, women)
         except SameInputError as error:
             notes = (*notes, f"the gender gap can't be measured: {error}")
         else:
