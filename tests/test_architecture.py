@@ -385,9 +385,9 @@ def _of_one() -> list[str]:
 
 LIMITS = {
     "files": 377,
-    "lines": 109_406,
+    "lines": 108_340,
     "folders": 38,
-    "imports, in percent of the lines": 6.1,
+    "imports, in percent of the lines": 6.2,
     "modules that one module beside them imports and no other": 10,
 }
 """Today's sizes, migrations apart. A limit goes up only with a decision (27 for
