@@ -23,7 +23,8 @@ from winosmith.data._place import Place, Row
 from winosmith.errors import FormatError, require
 from winosmith.records import parse_json
 
-_PARQUET, _ARROW_FILE, _ARROW_STREAM = b"PAR1", b"ARROW1", b"\xff\xff\xff\xff"
+_PARQUET, _FEATHER = b"PAR1", b"FEA1"
+_ARROW_FILE, _ARROW_STREAM = b"ARROW1", b"\xff\xff\xff\xff"
 
 _METHODS = ("reset_index", "with_format", "__arrow_c_stream__")
 """Attributes that identify tables of pandas, `datasets`, and Arrow (pyarrow, polars)."""
@@ -43,7 +44,7 @@ def is_table(data: object) -> bool:
 
 def is_columnar_file(raw: bytes) -> bool:
     """Return whether a file's bytes are in Parquet, Feather or Arrow format."""
-    return raw.startswith((_PARQUET, _ARROW_FILE, _ARROW_STREAM))
+    return raw.startswith((_PARQUET, _FEATHER, _ARROW_FILE, _ARROW_STREAM))
 
 
 def table_name(data: object) -> str:
@@ -113,6 +114,9 @@ def _read_batches(file: File, pyarrow: Any) -> tuple[Iterable[Any], Any]:
         if unpacked > get_size_limit(len(file.raw)):
             raise make_size_error(file.path)
         return stored.iter_batches(), stored.schema_arrow
+    if file.raw.startswith(_FEATHER):  # version 1; version 2 is an Arrow file
+        table = require("pyarrow.feather", "release").read_table(buffer)
+        return table.to_batches(), table.schema
     ipc = require("pyarrow.ipc", "release")
     if file.raw.startswith(_ARROW_FILE):
         stored = ipc.open_file(buffer)
