@@ -58,5 +58,5 @@ def test_counts_that_do_not_read_as_counts_are_refused(data_dir: Path, tmp_path:
     text = (data_dir / "pdp/PDPChallenge2016.xml").read_text()
     path = tmp_path / "pdp.xml"
     path.write_text(text.replace("19 out of 19 subjects got", "everybody got", 1))
-    with pytest.raises(FormatError, match=r"pdp\.xml:5: 'everybody got this answer\.' is not"):
+    with pytest.raises(FormatError, match=r"pdp\.xml:5: 'everybody got this answer\.' must read"):
         formats.read(path)
