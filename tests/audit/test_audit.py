@@ -329,7 +329,7 @@ def test_a_rule_that_no_item_carries_has_no_row() -> None:
     found = audit.audit(data, cues=audit.CUES[:5], draws=99, probe_draws=0)
     html = audit.render_page(found)
     assert "50.0–50.0" not in html
-    assert "or of all items in the same way): “the third”, “the fourth”" in html
+    assert "have the same accuracy with any keys: “the third”, “the fourth”" in html
     assert html.count("the second") > html.count("the third") == 1
 
 

@@ -271,7 +271,7 @@ def test_the_histograms_hatch_what_their_phase_took(small_build):
     for phase in (phases[0], phases[-1]):
         drawn = page.partition(f'-title">Scores in phase {phase.number + 1}</title>')[2]
         said, _, _ = drawn.partition("</desc>")
-        assert said.endswith(f"threshold 0.6; {phase.removed:,} were removed.")
+        assert said.endswith(f"threshold 0.6; number removed: {phase.removed:,}.")
 
 
 def test_report_shows_no_problem_tied_to_dev_or_test(small_build):
