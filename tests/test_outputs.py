@@ -259,7 +259,7 @@ def test_a_secret_determines_the_results_unseen(tmp_path: Path) -> None:
     OutputFolder.open(tmp_path / "out", RECIPE, secret={"answers": "a digest"})
     assert OutputFolder.open(tmp_path / "out", RECIPE, secret={"answers": "a digest"})
     assert "a digest" not in (tmp_path / "out" / MANIFEST).read_text()
-    with pytest.raises(OutputError, match=r"another recipe .different answers") as told:
+    with pytest.raises(OutputError, match=r"other settings .different answers") as told:
         OutputFolder.open(tmp_path / "out", RECIPE, secret={"answers": "another"})
     assert "digest" not in str(told.value)
 

@@ -232,7 +232,7 @@ def test_columns_about_the_items_are_omitted(
     cells = zip(DATA.ids, column.split(), KEYS, strict=True)
     rows = [f"{name},{cell},{LETTERS[key]},A" for name, cell, key in cells]
     path = write_text(tmp_path / "m.csv", "\n".join([f"id,{head},gpt,llama", *rows]))
-    with pytest.warns(formats.ReadingNote, match=f"{head!r} has (no letter|grades)"):
+    with pytest.warns(formats.ReadingNote, match=f"{head!r} (contains no option|has grades)"):
         found = answers.read(path, DATA)
     assert [*found] == models
     assert [one.choice for one in found["gpt"].predictions] == KEYS

@@ -317,7 +317,7 @@ def test_grades_of_two_options_are_letters() -> None:
 def test_zeros_and_ones_say_how_grades_are_written() -> None:
     """Numbers are options, counted from 1."""
     data, _ = _quiz(9)
-    with pytest.raises(ValueError, match="or write incorrect and correct if 0 and 1 mean that"):
+    with pytest.raises(ValueError, match="if 0 and 1 mean wrong and right, write"):
         answers.read([{"id": p.id, "m": str(at % 2)} for at, p in enumerate(data)], data)
 
 

@@ -125,7 +125,7 @@ def test_notes_of_the_reader_are_in_the_report(tmp_path):
 @pytest.mark.parametrize(
     ("data", "told"),
     [
-        (["9" * 4000], "there is no file"),
+        (["9" * 4000], "does not exist"),
         ([], "data is \\[\\]; it must name a file"),
         (["twins.jsonl", "gone.jsonl"], "data is 'gone.jsonl', but the file"),
         (["twins.jsonl", "../{}/twins.jsonl"], "two files are named 'twins.jsonl'"),

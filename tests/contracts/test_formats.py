@@ -182,7 +182,7 @@ BROKEN = {
     "knowref": ("[she] ran", "[she] saw [her]", 3, "2 pronouns in brackets; 1 is needed"),
     "winogender": ("he was on call", "she was on call", 3, "0 pronouns of the gender 'male'"),
     "winogender-templates": ("patient\t0", "patient\t5", 3, "is not occupation.participant"),
-    "perturbed-wsc": ("and it bounced", "and she bounced", 3, "the pronoun 'it' is not in the"),
+    "perturbed-wsc": ("and it bounced", "and she bounced", 3, "the text has no pronoun 'it'"),
     "perturbed-wsc-jsonl": ('"q11"', '"wsc11"', 2, "the qID 'wsc11' must be 'q', a digit"),
     "evograd": ("the jug,1,1", "the jug,1,far", 3, "the distance is 'far'; it must be a whole"),
     "questions": (', "the jug"], "answer": 0', '], "answer": 0', 2, "the number of options is 1; it must be 2 to 26"),

@@ -144,7 +144,7 @@ def test_descriptions_tell_the_figures() -> None:
     )
     score = report.draw_scores([0, 0.5, 0.75, 1], [5, 3, 2], 0.75, removed=[0, 0, 1])
     assert score.description == (
-        "2 of 10 problems are in bins at or above the threshold 0.75; 1 were removed."
+        "2 of 10 problems are in bins at or above the threshold 0.75; number removed: 1."
     )
 
 

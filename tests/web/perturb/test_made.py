@@ -217,7 +217,7 @@ def test_a_long_way_is_folded(desk: Any) -> None:
     for n in range(9):
         version = send(ann, version, typed(CHILD.replace("old", "").replace("too", f"too {n}")))
     page = text(client.get(f"/perturb/{version.ref}/"))
-    assert "5 steps between" in page
+    assert "5 more steps" in page
     assert page.count('<li class="step') == 11
 
 

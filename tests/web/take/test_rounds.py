@@ -102,7 +102,7 @@ def test_nobody_gets_both_halves_and_versions_are_taken_alike_often(
             given[f"{sitting.sheet.test}{sitting.sheet.order}"] += 1
             seen += sorted(_halves(asked(sitting)) if sitting.sheet.test != "common" else ())
             fill(who, sitting, seed=number)
-        with pytest.raises(InputError, match="part of each"):
+        with pytest.raises(InputError, match="already taken part of it"):
             assign_sheet(who, made, {})
         assert len(seen) == len(set(seen)) == 6
     assert given == {"a": 6, "a1": 3, "a2": 3, "b": 6, "b1": 3, "b2": 3,
