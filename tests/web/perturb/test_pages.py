@@ -70,7 +70,7 @@ def test_a_newcomer_without_an_account_perturbs(
     assert "Your sentence is stored" in page
     assert "waiting for a moderator" in page
     assert "you write without an account" in page
-    assert "Waiting for its answer…" in page
+    assert "Waiting for the model one…" in page
 
 
 def test_a_site_for_accounts_alone_asks_to_log_in(db: Any, original: Any, visit: Any) -> None:
