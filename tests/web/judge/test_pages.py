@@ -240,7 +240,7 @@ def test_a_paused_judge_is_told(judge: Any, person: Maker) -> None:
     give(ann.person)
     pause_judge(ann.person, person("eva", is_moderator=True))
     assert Judge.objects.get(person=ann.person).held is not None
-    assert "paused" in ann.get("/judge/").content.decode()
+    assert "Your votes are on hold" in ann.get("/judge/").content.decode()
 
 
 def test_nobody_judges_before_they_agreed(db: Any, rules: Any, person: Maker, visit: Maker) -> None:

@@ -52,7 +52,7 @@ def test_everybody_on_the_page_is_as_on_their_own(crowd: dict[str, Any]) -> None
     judged = {name: one["judged"] for name, one in shown.items() if one["judged"].answers}
     told = {name: (one.answers, one.agreement) for name, one in judged.items()}
     assert {
-        name: (n, found.same, found.of, found.ties)
+        name: (n, found.right, found.n, found.ties)
         for name, (n, found) in told.items()
         if found is not None
     } == {"cem": (3, 2, 2, 1), "dora": (3, 2, 3, 0), "emil": (3, 2, 2, 1)}

@@ -108,8 +108,8 @@ def test_my_twins_come_in_pages(opened: Any) -> None:
     """Twenty twins stand on a page; the rest follow, and no attention question is among them."""
     client, one, _address = opened
     for number in range(22):
-        text = f"Sentence <i>{number:02}</i> _."
-        single(f"p{number}", text, by=one.person, state="judging", gold=number == 0)
+        sentence = f"Sentence <i>{number:02}</i> _."
+        single(f"p{number}", sentence, by=one.person, state="judging", gold=number == 0)
     first, second = text(client.get("/write/mine/")), text(client.get("/write/mine/?page=2"))
     assert first.count("Sentence &lt;i&gt;") == 20
     assert second.count("Sentence &lt;i&gt;") == 1
