@@ -30,7 +30,8 @@ def test_the_labels_are_those_known(data_dir: Path) -> None:
 
 def test_a_pronoun_is_found_although_its_index_is_wrong(data_dir: Path) -> None:
     """The val claim whose index names "use" has its blank at the only "it", with a note."""
-    with pytest.warns(formats.ReadingNote, match="'span2_index' is 30, .* has 'use'; the only"):
+    said = "line 43: 'span2_index' is 30, .* has 'use'; the only occurrence of 'it' is used"
+    with pytest.warns(formats.ReadingNote, match=said):
         claim = read(data_dir, "val")[42]
     assert "to use _ , but really" in claim.sentence
     assert (claim.pronoun, claim.extra["superglue_wsc.span2_index"]) == ("it", 30)
