@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -231,21 +232,24 @@ def settle_contest(request: HttpRequest, number: int) -> HttpResponse:
     """Settle a contest: retire the gold question, or keep its answer."""
     one = get_object_or_404(Contest, pk=number)
     upheld, words = request.POST.get("upheld") == "1", request.POST.get("answer", "")
-
-    def settle() -> None:
-        if not 1 <= len(words.strip()) <= MAX_REASON:
-            raise InputError(_("Answer the judge in 1 to %d characters.") % MAX_REASON)
-        trust.settle_contest(one, request.user, upheld=upheld, answer=words)
-
+    if not 1 <= len(words.strip()) <= MAX_REASON:
+        wrong = InputError(_("Answer the judge in 1 to %d characters.") % MAX_REASON)
+        return _render_contests(request, wrong, one.pk, words, status=422)
+    settle = partial(trust.settle_contest, one, request.user, upheld=upheld, answer=words)
     try:
         process_form(request, request.user, settle)
     except InputError as error:
-        return _render_contests(request, error, one.pk, words)
+        return _render_contests(request, error, one.pk, words, status=409)
     return redirect("moderate:contests")
 
 
 def _render_contests(
-    request: HttpRequest, error: InputError | None = None, number: int = 0, words: str = ""
+    request: HttpRequest,
+    error: InputError | None = None,
+    number: int = 0,
+    words: str = "",
+    *,
+    status: int = 200,
 ) -> HttpResponse:
     query = Contest.objects.select_related(
         "slot__problem__twin__contributor", "slot__problem__as_gold"
@@ -266,8 +270,7 @@ def _render_contests(
         "number": number,
         "words": words,
     }
-    refused = 409 if 1 <= len(words.strip()) <= MAX_REASON else 422
-    return render(request, "moderate/contests.html", context, status=refused if error else 200)
+    return render(request, "moderate/contests.html", context, status=status)
 
 
 SIZE = 50
