@@ -83,6 +83,7 @@ def read(file: AnswerFile) -> list[Answers]:
     columns = {name: {item: row.get(name) for item, (_, row) in rows.items()} for name in models}
     graded = [name for name in models if _has_only_grades(name, columns[name])]
     unlike = _explain_numeric_columns(columns, graded, file)
+    places = {item: place for item, (place, _) in rows.items()}
     found: dict[str, tuple[Prediction, ...]] = dict.fromkeys(unlike, ())
     for name in [name for name in models if name not in unlike]:
         labels = columns[name]
@@ -91,7 +92,7 @@ def read(file: AnswerFile) -> list[Answers]:
             unlike |= {name: "has grades"} if name in graded else {}
             continue
         try:
-            choices = read_choices(labels, file, {item: place for item, (place, _) in rows.items()})
+            choices = read_choices(labels, file, places)
         except FormatError as error:
             if len(models) == 1:
                 raise
@@ -282,7 +283,7 @@ def _map_ids_to_rows(
 def _read_scores(
     names: Sequence[str], rows: _Rows, file: AnswerFile
 ) -> dict[str, tuple[float, ...]]:
-    """Return the scores of each row; empty if there are no columns of scores."""
+    """Return the scores of each row, or nothing if the table has no score columns."""
     numbers = {name: int(one[1]) for name in names if (one := _SCORE.fullmatch(name.lower()))}
     columns = sorted(numbers, key=lambda name: numbers[name])
     if sorted(numbers.values()) != [*range(1, len(numbers) + 1)]:

@@ -89,8 +89,9 @@ def read_answers(
         FormatError: a file can't be read or is given twice, or logs would be read with different
             filters.
     """
+    places = [Path(path).resolve() for path in paths]
     for at, path in enumerate(paths):
-        if Path(path).resolve() in map(Path.resolve, map(Path, paths[:at])):
+        if places[at] in places[:at]:
             raise FormatError("the file is given twice", path)
     how = get_answer_arguments() | {"filters": filters, "omitted": omitted}
     given = [(path, one) for path in paths for one in answers.read(path, dataset, **how).values()]

@@ -248,14 +248,17 @@ def scan(
         )
         notes += apart + repeats
     notes += _note_texts(entries)
-    have_blanks = any(getattr(one.item, "blank", None) is not None for one in entries)
     marked = known.twin_names is None or rows.may_have(known.twin_names)
     if pair_by and any(one.item for one in entries):
         try:
             entries = pair_by_column(entries, pair_by)
         except FormatError as error:
             raise FormatError(error.reason, rows.path) from None
-    elif not as_written and (have_blanks if known is QUESTIONS else not marked):
+    elif not as_written and (
+        any(problem.blank is not None for problem in get_problems(entries).values())
+        if known is QUESTIONS
+        else not marked
+    ):
         entries, found_twins = _find_twins(entries)
         notes += found_twins
     notes += _summarise_notes(entries)
