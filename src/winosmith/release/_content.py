@@ -30,7 +30,7 @@ from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.exposure import LEVEL, compute_detectable_shift, iter_presentations
 from winosmith.metrics import Copies, compute_detectable_differences, find_copies
-from winosmith.options import declaration, match_pattern, to_table
+from winosmith.options import Seed, declaration, match_pattern, to_table
 from winosmith.problem import Lineage, Problem
 from winosmith.records import dump_json
 from winosmith.release._about import About
@@ -211,7 +211,7 @@ class Splitting:
     """Fraction of problems in dev if a single file is split."""
     test: Annotated[float, Field(ge=0, le=1)] = 0.14
     """Fraction of problems in test if a single file is split."""
-    seed: Annotated[int, Field(ge=0)] = 0
+    seed: Seed = 0
     """Random seed of the split."""
 
     def __post_init__(self) -> None:

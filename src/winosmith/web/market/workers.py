@@ -185,7 +185,7 @@ def count_done(part: Participation) -> int:
 
 
 def describe_missing_work(part: Participation, done: int) -> str:
-    """Return why work that was complete is no longer complete; "" if no work is missing."""
+    """Return why a part of completed work no longer counts; "" if all of it counts."""
     if part.state != models.COMPLETE or done >= part.study.amount:
         return ""
     return _("all the work was done, but some of it was withdrawn")
