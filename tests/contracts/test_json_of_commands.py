@@ -102,7 +102,7 @@ VALUES = {
     "audit, probes, check": "audit items.jsonl --draws 19 --check 12 --check-to check",
     "humans keys": "humans keys check judged.jsonl",
     "score": "score data.jsonl scored.jsonl half.lst --people said.jsonl "
-    "--switched-data switched.jsonl --switched half.lst --switched half.lst",
+    "--switched-data switched.jsonl --switched first.lst --switched second.lst",
     "score, more options": "score items.jsonl items.lst",
     "score, lineage": "score evolved.jsonl near.jsonl far.jsonl --by lineage --people fresh.csv",
     "score, gender": "score winogender.tsv gender.lst --occupations women.tsv",
@@ -165,7 +165,8 @@ def _write_inputs() -> None:
     drawn = {p.id: tuple(rng.normal(size=2).tolist()) for p in DATA}
     scored = [Prediction(name, int(np.argmax(own)), own) for name, own in drawn.items()]
     answers.write_predictions(scored, "scored.jsonl", DATA, solver="scored")
-    Path("half.lst").write_text("1\n" * len(DATA))
+    for name in ("half.lst", "first.lst", "second.lst"):
+        Path(name).write_text("1\n" * len(DATA))
     formats.write(switch_options(DATA).kept, "switched.jsonl")
     fresh = [Response(p.id, f"P{who}", "test", (p.answer or 0) ^ ((row + who) % 7 == 0))
              for who in range(3) for row, p in enumerate(evolved)]  # fmt: skip

@@ -223,7 +223,7 @@ VISITS: tuple[Visit, ...] = (
     V("admin", "moderate:undo", form={"key": _key(12), "batch": "{batch}"}, status=409),
     V("moderator", "moderate:contests"),
     V("moderator", "moderate:settle", ("{contest}",), form={"key": _key(13), "answer": ""},
-      status=409),
+      status=422),
     V("moderator", "moderate:settle", ("{contest}",),
       form={"key": _key(14), "answer": LONG, "upheld": "1"}),
     V("moderator", "moderate:log"),

@@ -519,21 +519,21 @@ def _print_selection(
     print_table("Omitted", ("problems", "because"), [(n, why) for why, n in reasons[:_REASONS]])
     if chosen.answers:
         echo(
-            f"Agreement in the answers used for the selection:   {percent(chosen.naive, 2)} "
+            f"Agreement in the answers used to select:   {percent(chosen.naive, 2)} "
             f"({chosen.right} of {chosen.answers}; optimistic)"
         )
     if fit is not None:
         low, high = fit.agreement.interval
         echo(
-            f"Agreement of people not used for the selection:    {percent(fit.agreement.value, 2)} "
+            f"Agreement of people not used to select:    {percent(fit.agreement.value, 2)} "
             f"({percent(low)} to {percent(high)}; {fit.folds} folds)"
         )
         share = percent(fit.kept, 0)
         echo(
-            f"{share} of the chosen problems are also chosen if one fold of the people is omitted."
+            f"{share} of the chosen problems are also chosen without one fold of the people."
         )
     else:
-        echo(f"Agreement of people not used for the selection:    unknown\n  ({reason})")
+        echo(f"Agreement of people not used to select:    unknown\n  ({reason})")
     echo(f"\n{signature}")
 
 
