@@ -57,7 +57,7 @@ def list_rewrites(problems: Iterable[Problem]) -> list[Rewrite]:
     surplus = 0.0
     found: list[Rewrite] = []
     for problem, is_class in zip(problems, classes, strict=True):
-        lengths = [*map(len, problem.options)]
+        lengths = [len(option.strip()) for option in problem.options]  # as the cue measures them
         key = problem.answer
         if key is None or is_class or len({*lengths}) == 1:
             continue

@@ -234,8 +234,7 @@ def drop_invalid(stages: Stages, recipe: Recipe, votes: Sequence[Response]) -> N
     if embargoed:
         stages.results["embargo"] = stages.remaining.drop(embargoed, "embargo")
     checked = validate.check(stages.remaining, votes or None, recipe.structure, recipe.votes)
-    for examined in checked.stages:
-        stages.results[examined.stage] = examined.drop_failed()
+    stages.results.update(checked.filtered)
     stages.valid, stages.applied = checked.valid, checked.applied
 
 

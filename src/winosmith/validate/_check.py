@@ -6,6 +6,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from winosmith.dataset import Dataset, Filtered
@@ -25,19 +26,34 @@ class ValidationResult:
     Attributes:
         stages: the examination of the structure and, if there are votes, of the votes on the
             problems that the first stage kept.
+        filtered: the problems that each stage kept and dropped, by the stage's name.
         set_aside: the responses that were not counted as votes.
-        funnel: numbers of problems that each stage kept, and of problems dropped for each reason.
-        result: the problems kept and dropped after all stages.
         signature: the signature of the data, the votes and the rules.
         valid: ids of kept problems that enough judges found valid.
     """
 
     stages: tuple[Examination, ...] = field(repr=False)
+    filtered: Mapping[str, Filtered] = field(repr=False)
     set_aside: tuple[UncountedResponse, ...] = field(repr=False)
-    funnel: Funnel
-    result: Filtered
     signature: Signature
     valid: frozenset[str] = field(default=frozenset(), repr=False)
+
+    @cached_property
+    def funnel(self) -> Funnel:
+        """Numbers of problems that each stage kept, and of problems dropped for each reason."""
+        return make_funnel(self.filtered)
+
+    @cached_property
+    def result(self) -> Filtered:
+        """The problems kept and dropped after all stages."""
+        row = self.stages[0].dataset.row
+        *_, last = self.filtered.values()
+        dropped = [
+            replace(entry, row=row(entry.problem.id))
+            for stage in self.filtered.values()
+            for entry in stage.dropped
+        ]
+        return Filtered(last.kept, tuple(sorted(dropped, key=lambda entry: entry.row)))
 
     @property
     def applied(self) -> AppliedRules:
@@ -71,35 +87,25 @@ def check(
     Raises:
         DataError: a response does not fit its problem.
     """
-    first = _structure.examine_structure(dataset, structure)
-    filtered = first.drop_failed()
-    if responses is None:
-        return ValidationResult(
-            (first,),
-            (),
-            make_funnel({"structure": filtered}),
-            filtered,
-            signature_of(dataset, **_list_active_settings(structure)),
-        )
-    responses = tuple(responses)
-    counted, aside = _votes.select_eligible(dataset, responses, both_halves=votes.both_halves)
-    second = _votes.examine_votes(filtered.kept, counted, votes)
-    voted = second.drop_failed()
-    later = [replace(entry, row=dataset.row(entry.problem.id)) for entry in voted.dropped]
-    digest = hashlib.sha256("".join(map(repr, responses)).encode("utf-8", "surrogatepass"))
-    return ValidationResult(
-        (first, second),
-        aside,
-        make_funnel({"structure": filtered, "votes": voted}),
-        Filtered(voted.kept, tuple(sorted((*filtered.dropped, *later), key=lambda e: e.row))),
-        signature_of(
-            dataset,
-            votes_file=digest.hexdigest()[:12],
-            **_list_active_settings(structure),
+    stages = [_structure.examine_structure(dataset, structure)]
+    filtered = {"structure": stages[0].drop_failed()}
+    settings = _list_active_settings(structure)
+    aside: tuple[UncountedResponse, ...] = ()
+    valid = frozenset[str]()
+    if responses is not None:
+        responses = tuple(responses)
+        counted, aside = _votes.select_eligible(dataset, responses, both_halves=votes.both_halves)
+        stages.append(_votes.examine_votes(filtered["structure"].kept, counted, votes))
+        filtered["votes"] = stages[1].drop_failed()
+        valid = _votes.find_valid_ids(filtered["votes"].kept, counted, votes)
+        digest = hashlib.sha256("".join(map(repr, responses)).encode("utf-8", "surrogatepass"))
+        settings = {
+            "votes_file": digest.hexdigest()[:12],
+            **settings,
             **_list_active_settings(votes),
-        ),
-        _votes.find_valid_ids(voted.kept, counted, votes),
-    )
+        }
+    signature = signature_of(dataset, **settings)
+    return ValidationResult(tuple(stages), filtered, aside, signature, valid)
 
 
 def _list_active_settings(rules: StructureRules | VoteRules) -> dict[str, Any]:
