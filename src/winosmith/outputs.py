@@ -272,6 +272,16 @@ class OutputFolder:
         target = self.path / name
         return name in self.files and target.is_file() and sha256(target) == self.files[name]
 
+    def is_complete(self, last: str) -> bool:
+        """Return whether all files, up to the last one, exist unchanged."""
+        return last in self.files and all(map(self.is_finished, self.files))
+
+    def write_json(self, name: str, record: Mapping[str, Any]) -> None:
+        """Write an object as indented JSON."""
+        with self.write(name) as file:
+            json.dump(record, file, indent=1, ensure_ascii=False, allow_nan=False)
+            file.write("\n")
+
     def save(self) -> None:
         """Write the public manifest and, if needed, the private manifest."""
         private = {name for name in self.files if name.startswith(f"{PRIVATE}/")}

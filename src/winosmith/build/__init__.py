@@ -13,7 +13,7 @@ from winosmith.build._debias import DebiasResult, debias_to_folder, is_filter_fi
 from winosmith.build._filter import METHOD_NAMES, FilterRun, run_filter
 from winosmith.build._filtering import Measures
 from winosmith.build._pool import describe_copies, read_pool, read_pool_votes
-from winosmith.build._publish import read_last_build, write_json
+from winosmith.build._publish import read_last_build
 from winosmith.build._recipe import (
     Recipe,
     format_recipe,
@@ -62,5 +62,4 @@ __all__ = [
     "read_recipe",
     "run_filter",
     "tabulate_recipe",
-    "write_json",
 ]

@@ -23,7 +23,7 @@ from winosmith.build._filtering import Filtering, Measures, refuse_symmetric_vec
 from winosmith.build._pool import Inputs, Stages
 from winosmith.build._publish import LastBuild
 from winosmith.build._recipe import Recipe
-from winosmith.build._split import Split, split
+from winosmith.build._split import split
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError, OutputError
 from winosmith.finished import LAST
@@ -141,7 +141,7 @@ def build(
     show = step or no_progress
     with show("reading", None):
         job = _open_job(recipe, out, force, last, skip_bad)
-        if force and _publish.is_finished(job.folder, LAST):
+        if force and job.folder.is_complete(LAST):
             job.folder.clear()
     if vectors_from is not None:
         _copy_vectors(job, Path(vectors_from))
@@ -186,7 +186,7 @@ def is_build_finished(
     """
     if not (Path(out) / LAST).is_file():
         return False
-    return _publish.is_finished(_open_job(recipe, out, False, last, skip_bad).folder, LAST)
+    return _open_job(recipe, out, False, last, skip_bad).folder.is_complete(LAST)
 
 
 def _open_job(
@@ -257,7 +257,19 @@ def _run_steps(job: _Job, step: Step) -> BuildResult:
     )
     with step("writing", None):
         judged = validate.remove_unvalidated(job.renamed, {new_of[old] for old in stages.valid})
-        counts, unvalidated = _publish_splits(job, judged, parts, stages)
+        counts = _publish.publish(
+            job.folder,
+            judged,
+            old_ids,
+            parts,
+            stages.map_dropped_by_row(),
+            stages.copies.copy_of,
+            recipe.files.format,
+        )
+        unvalidated = {
+            name: validate.count_unvalidated(judged[row] for row in rows)
+            for name, rows in parts.published.items()
+        }
         _publish.write_sides(job.folder, job.collected, parts, job.last)
         _publish.write_scores(job.folder, run, dict(zip(new_ids, old_ids, strict=True)))
         funnel = validate.make_funnel(stages.results)
@@ -268,7 +280,7 @@ def _run_steps(job: _Job, step: Step) -> BuildResult:
             run,
             measures,
             counts,
-            unvalidated,
+            {name: count for name, count in unvalidated.items() if count},
             notes,
             loose,
             _publish.make_sides_record(parts, new_ids, job.last) if job.last else None,
@@ -284,28 +296,3 @@ def _run_steps(job: _Job, step: Step) -> BuildResult:
         )
         _publish.write_reports(job.folder, built, job.public_recipe)
     return built
-
-
-def _publish_splits(
-    job: _Job, judged: Dataset, parts: Split, stages: Stages
-) -> tuple[dict[str, int], dict[str, int]]:
-    """Write the splits; return the number of problems, and of unvalidated problems, in each."""
-    counts = _publish.publish(
-        job.folder,
-        judged,
-        job.collected.ids,
-        parts,
-        stages.map_dropped_by_row(),
-        stages.copies.copy_of,
-        job.recipe.files.format,
-    )
-    sets = {
-        "train_xl": parts.train,
-        "train_debiased": parts.debiased,
-        "dev": parts.dev,
-        "test": parts.test,
-    }
-    marked = {
-        name: validate.count_unvalidated(judged[row] for row in of) for name, of in sets.items()
-    }
-    return counts, {name: count for name, count in marked.items() if count}

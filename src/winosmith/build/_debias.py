@@ -85,7 +85,7 @@ def debias_to_folder(
     _filtering.refuse_many_options(dataset, embed, chosen)
     parameters = _make_parameters(embed, chosen, splits, seed)
     folder = OutputFolder.open(out, {"data": dataset.digest, **parameters}, force=force)
-    if force and _publish.is_finished(folder, PAGE):
+    if force and folder.is_complete(PAGE):
         folder.clear()
     how = {"executor": executor, "scratch": scratch}
     work = Filtering(embed, chosen, splits, seed, folder, step or no_progress, large=LARGE, how=how)
@@ -120,7 +120,7 @@ def is_filter_finished(
         return False
     parameters = _make_parameters(embed, chosen, splits, seed)
     recipe = {"data": dataset.digest, **parameters}
-    return _publish.is_finished(OutputFolder.open(out, recipe), PAGE)
+    return OutputFolder.open(out, recipe).is_complete(PAGE)
 
 
 def _make_parameters(
@@ -156,7 +156,7 @@ def _write_results(folder: OutputFolder, result: DebiasResult, parameters: dict[
         **make_filter_record(result.run, result.measures),
         "parameters": parameters,
     }
-    _publish.write_json(folder, "report.json", record)
+    folder.write_json("report.json", record)
     name = result.filtered.kept.name or "the data set"
     page = report.render_page(
         f"{name}, filtered by {METHOD_NAMES[result.run.method]}",

@@ -130,18 +130,17 @@ def publish(
 def make_columns_record(dataset: Dataset, parts: Split, format_name: str) -> dict[str, Any]:
     """Return the input's columns that are missing in public files, and the files that have them."""
     writer = formats.get_writer(format_name)
-    sets = {"dev": parts.dev, "test": parts.test}
-    if "extra" not in writer.kept_fields:
-        sets |= {"train_xl": parts.train, "train_debiased": parts.debiased}
+    in_training = "extra" in writer.kept_fields
     keys = {
-        name: {key for row in rows for key in dataset[row].extra} for name, rows in sets.items()
+        name: {key for row in rows for key in dataset[row].extra}
+        for name, rows in parts.published.items()
+        if name in ("dev", "test") or not in_training
     }
     without = [name for name, found in keys.items() if found]
-    complete = [f"{PRIVATE}/{name}{writer.suffix}" for name in without]
     return {
         "columns": sorted(set[str]().union(*keys.values())),
         "not_in": without,
-        "but_in": complete if "extra" in writer.kept_fields else [],
+        "but_in": [f"{PRIVATE}/{name}{writer.suffix}" for name in without if in_training],
     }
 
 
@@ -273,22 +272,10 @@ def write_reports(folder: OutputFolder, built: BuildResult, recipe: Mapping[str,
         "recipe": recipe,
     }
     folder.write_lines(RECIPE, [format_rebuild_recipe(built.recipe, recipe)])
-    write_json(folder, "report.json", record)
+    folder.write_json("report.json", record)
     folder.write_lines("report.html", [render_report(built, recipe)])
     names = sorted(name for name in folder.files if not name.startswith(f"{PRIVATE}/"))
     folder.write_lines(LAST, (f"{folder.files[n]}  {n}\n" for n in names if n != LAST))
-
-
-def write_json(folder: OutputFolder, name: str, record: Mapping[str, Any]) -> None:
-    """Write an object as indented JSON."""
-    with folder.write(name) as file:
-        json.dump(record, file, indent=1, ensure_ascii=False, allow_nan=False)
-        file.write("\n")
-
-
-def is_finished(folder: OutputFolder, last: str) -> bool:
-    """Return whether all files of a folder, up to the last one, exist unchanged."""
-    return last in folder.files and all(folder.is_finished(name) for name in folder.files)
 
 
 def write_run(folder: OutputFolder, seconds: float) -> None:

@@ -89,7 +89,7 @@ def _make_funnel(built: BuildResult) -> list[report.Block]:
         [step.stage, *of] for step in funnel.steps for of in step.dropped.items()
     ]
     blocks: list[report.Block] = [
-        *_make_text_blocks([report.format_value(note) for note in built.reader_notes], "warning"),
+        *_make_text_blocks(built.reader_notes, "warning"),
         report.Drawing(
             "Problems left after each stage.",
             [report.draw_funnel([(stage, kept.problems) for stage, kept in counts])],

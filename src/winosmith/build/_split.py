@@ -58,6 +58,16 @@ class Split:
     old: frozenset[int] = frozenset()
     joined_blocks: tuple[JoinedBlock, ...] = ()
 
+    @property
+    def published(self) -> dict[str, tuple[int, ...]]:
+        """The rows of each published split, by name; the smaller nested sets are in `train_xl`."""
+        return {
+            "dev": self.dev,
+            "test": self.test,
+            "train_xl": self.train,
+            "train_debiased": self.debiased,
+        }
+
 
 def split(
     dataset: Dataset,

@@ -170,7 +170,7 @@ def train_grid(
             on_run(number, len(runs), done[-1])
     best = max(done, key=lambda run: run.dev_accuracy)
     kept = folder.path / RUNS / best.settings.name
-    if TABLE not in folder.files or not all(map(folder.is_finished, folder.files)):
+    if not folder.is_complete(TABLE):
         tuned(out=kept, settings=best.settings)  # retrains only if files are missing
         _save_results(folder, kept / MODEL, done)
     shutil.rmtree(kept, ignore_errors=True)

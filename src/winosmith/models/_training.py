@@ -229,7 +229,7 @@ def train_multiple_choice(
         "model": _network.digest_weights(base),
     }
     folder = OutputFolder.open(out, recipe)
-    if RECORD in folder.files and all(map(folder.is_finished, folder.files)):
+    if folder.is_complete(RECORD):
         epochs = parse_epochs((folder.path / RECORD).read_text("utf-8"))
     else:
         run = Run(base, questions, dev_questions, settings, device)

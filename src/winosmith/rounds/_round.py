@@ -304,7 +304,7 @@ def _write_files(
 ) -> None:
     folder.write_lines("roots.jsonl", formats.to_lines(next_round.roots))
     folder.write_lines("fooling.jsonl", formats.to_lines(next_round.fooling))
-    build.write_json(folder, RECORD, record)
+    folder.write_json(RECORD, record)
     folder.write_lines("report.html", [make_round_page(record, changes, next_round)])
     names = sorted(
         name for name in folder.files if name != LAST and not name.startswith("private/")
