@@ -50,12 +50,12 @@ VERSIONS := tests/embed/test_light.py tests/embed/test_well_defined.py tests/deb
 
 test-lowest:
 	$(PYTHON) -m venv $(VENV)-lowest
-	$(VENV)-lowest/bin/python -m pip install -q -c constraints-lowest.txt -e . pytest pytest-timeout hypothesis scikit-learn statsmodels
+	$(VENV)-lowest/bin/python -m pip install -q -c constraints-lowest.txt -e . pytest pytest-timeout hypothesis jsonschema scikit-learn statsmodels
 	OMP_NUM_THREADS=1 $(VENV)-lowest/bin/python -m pytest $(VERSIONS)
 
 test-newest:
 	$(PYTHON) -m venv $(VENV)-newest
-	$(VENV)-newest/bin/python -m pip install -q -U --upgrade-strategy eager -e . pytest pytest-timeout hypothesis scikit-learn statsmodels
+	$(VENV)-newest/bin/python -m pip install -q -U --upgrade-strategy eager -e . pytest pytest-timeout hypothesis jsonschema scikit-learn statsmodels
 	OMP_NUM_THREADS=1 $(VENV)-newest/bin/python -m pytest $(VERSIONS)
 
 lint: $(VENV)/.tests-installed

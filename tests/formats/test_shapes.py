@@ -16,7 +16,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from tests.conftest import needed
+from tests.conftest import installed, needed
 from winosmith import Problem, formats
 from winosmith.errors import FormatError
 from winosmith.formats import Columns
@@ -699,6 +699,7 @@ def test_a_plain_table_has_its_key_under_any_usual_name(
 
 def test_scores_by_option_leave_out_the_options_of_other_rows(tmp_path: Path) -> None:
     """A struct of Parquet has the keys of all rows, empty ones for those of others."""
+    installed("pyarrow")
     rows = [{"input": f"Is it {n}?", "target_scores": {text: int(at == n % 3) for at, text in
              enumerate(TEXTS[n % 4][:3])}} for n in range(12)]  # fmt: skip
     pd.DataFrame(rows).to_parquet(tmp_path / "rows.parquet")

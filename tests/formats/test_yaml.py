@@ -8,9 +8,16 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, strategies as st
 
-from tests.conftest import examples
+from tests.conftest import examples, installed
 from winosmith import formats
 from winosmith.errors import FormatError, InputError
+
+
+@pytest.fixture(autouse=True, scope="module")
+def yaml() -> None:
+    """Skip without the extra."""
+    installed("yaml")
+
 
 QUIZ = """\
 # The quiz of a unit
