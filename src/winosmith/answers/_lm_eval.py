@@ -83,7 +83,7 @@ def _read_docs(
 
 
 def _get_continuations(sample: Record) -> list[str]:
-    requests = _get_requests(sample.get("arguments") or {})
+    requests = _get_requests(sample.get("arguments"))
     return [end for one in requests if isinstance(end := one.get("arg_1"), str)]
 
 
@@ -99,7 +99,7 @@ def _are_letters_scored(samples: Sequence[Record], items: Sequence[Problem | Non
 
 def _parse_row(place: Place, sample: Record, item: Problem | None, *, by_letter: bool) -> Row:
     given = _get_replies(sample)
-    requests = _get_requests(sample.get("arguments") or {})
+    requests = _get_requests(sample.get("arguments"))
     doc, target = sample["doc"], str(sample.get("target", ""))
     scores = [_parse_log_likelihood(one, place) for one in given]
     reply: str | None = ""

@@ -243,8 +243,13 @@ def read_rows(
             "or the log-likelihoods of all options",
             rows[0].place,
         )
-    log = replace(log, keys_differ=tuple(differ), keys_compared=compared)
-    return Answers(tuple(found), solver, log=replace(log, scores_differ=tuple(contradicted)))
+    log = replace(
+        log,
+        keys_differ=tuple(differ),
+        keys_compared=compared,
+        scores_differ=tuple(contradicted),
+    )
+    return Answers(tuple(found), solver, log=log)
 
 
 def _detect_log_kind(rows: Sequence[Row], dataset: Dataset) -> AnswerKind:

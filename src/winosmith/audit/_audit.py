@@ -589,9 +589,8 @@ def audit(
             raise DataError(f"{name}: {error}") from None
         overlap = texts.get(name) if texts else None
         tried = [*cues, *make_class_cues(dataset), *(overlap.cues if overlap else ())]
-        readable = items.find_readable(tried)
-        items.count_ties(readable, make_reporter(step, f"{name}: cues", len(items), "items"))
-        scores = score_cues(items, tried, draws=how.draws, seed=how.seed)
+        report_done = make_reporter(step, f"{name}: cues", len(items), "items")
+        scores = score_cues(items, tried, draws=how.draws, seed=how.seed, report_done=report_done)
         probed: tuple[Probe, ...] = ()
         of_vectors = f"{name}: vectors of questions and options"
         kinds = [(None, f"{name}: probes"), *([(embedder, of_vectors)] if embedder else [])]

@@ -20,7 +20,7 @@ from math import ceil, floor, log10
 import numpy as np
 
 from winosmith.audit._cues import CUES, POSITIONS, Cue, Ties
-from winosmith.audit._items import Bools, Floats, Ints, Items
+from winosmith.audit._items import Bools, Floats, Ints, Items, ReportDone
 from winosmith.audit._null import PermutedKeys, UniformKeys, find_positions, score_actual_keys
 from winosmith.errors import InputError
 from winosmith.metrics import find_critical_value
@@ -179,6 +179,7 @@ def score_cues(
     draws: int = 1000,
     max_draws: int = MAX_DRAWS,
     seed: int = 0,
+    report_done: ReportDone = lambda _: None,
 ) -> Battery:
     """Score all cues, and flag the significant ones.
 
@@ -190,6 +191,7 @@ def score_cues(
         draws: initial number of draws of the null, 19 or more; p is at least 1 / (1 + draws).
         max_draws: maximum number of draws; draws are added while a p is undecided.
         seed: random seed of the draws.
+        report_done: called repeatedly with the number of items that the cues were applied to.
 
     Raises:
         DataError: a cue gives invalid scores.
@@ -202,7 +204,7 @@ def score_cues(
     further = POSITIONS[: max(0, most - 4 - bool((items.counts == most).all()))]
     read = items.find_readable([*cues, *further])
     unchecked = tuple(cue.name for cue in cues if cue not in read)
-    ties = items.count_ties(read)
+    ties = items.count_ties(read, report_done)
     about = np.array([cue.about == "position" for cue in read], bool)
     spoken = (np.minimum.reduceat(ties, items.starts, axis=0) == 0).mean(axis=0)
     first = this = _Round(items, ties, about, [], seed)

@@ -444,7 +444,7 @@ def _make_model_section(part: SplitAudit, triage: Triage) -> report.Section:
                     for name, one in triage.models.items()
                 ],
                 note=" ".join(
-                    f"{report.format_value(name)}: {note}."
+                    f"{name}: {note}."
                     for name, one in triage.models.items()
                     for note in (
                         *([describe_below_chance(one.below_chance)] if one.below_chance else []),

@@ -166,16 +166,16 @@ class Output:
             print_json(self.record)
             return
         if self.verdict:
-            echo(f"{format_value(self.verdict)}\n", bold=True)
+            echo(f"{self.verdict}\n", bold=True)
         printed = [section for section in self.sections if any(map(_is_printed, section.blocks))]
         for number, section in enumerate(printed):
             if self.spaced and number and not _ends_with_empty_line(printed[number - 1].blocks):
                 echo()
             print_blocks(section.blocks, shorten_names=self.shorten_names)
         if self.signature:
-            echo(f"Signature: {format_value(str(self.signature))}")
+            echo(f"Signature: {self.signature}")
         for title, signature in self.signatures.items():
-            echo(f"Signature of {format_value(title)}: {signature}")
+            echo(f"Signature of {title}: {signature}")
         if out:
             echo(f"The report is {out}", bold=True)
 
@@ -208,7 +208,7 @@ def join_by_solver(values: Mapping[str, str]) -> str:
     """
     if len(set(values.values())) == 1:
         return next(iter(values.values()))
-    return ", ".join(f"{value} ({format_value(name)})" for name, value in values.items())
+    return ", ".join(f"{value} ({name})" for name, value in values.items())
 
 
 def explain_overruled_scores(counts: Mapping[str, int]) -> list[str]:
@@ -217,7 +217,7 @@ def explain_overruled_scores(counts: Mapping[str, int]) -> list[str]:
     `counts` maps each solver to its number of such choices.
     """
     return [
-        f"{count:,} of {format_value(name)}'s choices {'is' if count == 1 else 'are'} not the "
+        f"{count:,} of {name}'s choices {'is' if count == 1 else 'are'} not the "
         "option with its best score; the choices are used, not the scores"
         for name, count in counts.items()
         if count

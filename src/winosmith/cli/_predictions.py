@@ -13,7 +13,6 @@ from winosmith.cli._options import FILE, get_answer_arguments, read_contents
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, InputError, first_ids
 from winosmith.metrics import Overlap
-from winosmith.report import format_value
 
 predictions_argument = click.argument(
     "predictions",
@@ -104,9 +103,7 @@ def read_answers(
 
 def get_log_notes(by_name: Mapping[str, answers.Answers]) -> list[str]:
     """Return the notes about the solvers' logs, each after the solver's name."""
-    return [
-        f"{format_value(name)}: {note}" for name, own in by_name.items() for note in own.log.notes()
-    ]
+    return [f"{name}: {note}" for name, own in by_name.items() for note in own.log.notes()]
 
 
 LINEAGE = "lineage"

@@ -272,7 +272,7 @@ def _make_root_table(
     field: str, solver: str, rows: Sequence[metrics.RootComparison]
 ) -> report.Table:
     return table(
-        f"{report.format_value(solver)} compared with its answers to the roots, by {field}",
+        f"{solver} compared with its answers to the roots, by {field}",
         {one.value: one for one in rows},
         "accuracy difference interval mcnemar adjusted consistent".split(),
         head=field.rpartition(".")[2],
@@ -337,7 +337,7 @@ def _make_kind_table(solver: str, kinds: metrics.EditKinds, *, has_accuracy: boo
     base = f" ({percent(kinds.errors.value)})" if kinds.errors and has_accuracy else ""
     left = f" Omitted: {kinds.left_out:,} problems without a root." * bool(kinds.left_out)
     return report.Table(
-        f"Errors by kind of edit: {report.format_value(solver)}",
+        f"Errors by kind of edit: {solver}",
         ["kind", "edits", "in errors", "n", "errors", "fraction", "points", "95 %"],
         rows,
         EDITS.format(share=base) + left,

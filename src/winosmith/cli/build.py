@@ -20,7 +20,7 @@ from winosmith.build import (
 )
 from winosmith.cli._options import FILE, FOLDER, get_bad_records_file, json_option, reading_option
 from winosmith.cli._printing import echo, print_json, progress, say, show_log
-from winosmith.records import parse_json
+from winosmith.finished import BuildFiles
 from winosmith.report import count_twins_and_singles, format_value
 
 
@@ -68,22 +68,19 @@ def command(
         say(f"{out} contains the finished build of this recipe; add --force to build it again")
     else:
         build(read, out, force=force, step=progress, last=last, skip_bad=skip_bad)
-    print_build(Path(out), as_json)
-    if is_blind(Path(out)):
+    if print_build(Path(out), as_json)["blind"]:
         ctx.exit(1)
 
 
-def is_blind(folder: Path) -> bool:
-    """Return whether nothing could be filtered because too many vectors were equal."""
-    return bool(_read_report(folder)["blind"])
+def print_build(folder: Path, as_json: bool) -> dict[str, Any]:
+    """Print the key figures of a build and the path of its report, or the report as JSON.
 
-
-def print_build(folder: Path, as_json: bool) -> None:
-    """Print the key figures of a build and the path of its report, or the report as JSON."""
-    record = _read_report(folder)
+    Return the report.
+    """
+    record = BuildFiles(folder).report
     if as_json:
         print_json(record)
-        return
+        return record
     _print_key_figure(record["figures"][0])
     for line in record.get("rules_used", {}).get("words", ()):
         echo(textwrap.fill(line, 80, subsequent_indent="  "))
@@ -108,21 +105,22 @@ def print_build(folder: Path, as_json: bool) -> None:
         say(f"Generated problems that judges have not validated yet: {unvalidated}.")
     if record["embedding"].get("at_chance"):
         say(f"Fine-tuning: {record['embedding']['finetuned']}")
+    return record
 
 
-def print_filter(folder: Path, as_json: bool) -> None:
-    """Print the key figures of a filter and the path of its report, or the report as JSON."""
-    record = _read_report(folder)
+def print_filter(folder: Path, as_json: bool) -> dict[str, Any]:
+    """Print the key figures of a filter and the path of its report, or the report as JSON.
+
+    Return the report.
+    """
+    record = BuildFiles(folder).report
     if as_json:
         print_json(record)
-        return
+        return record
     _print_key_figure(record["figures"][0])
     echo(f"{record['kept']:,} problems kept of {record['kept'] + record['dropped']:,}")
     _print_other_figures(folder, record)
-
-
-def _read_report(folder: Path) -> dict[str, Any]:
-    return dict(parse_json((folder / "report.json").read_text("utf-8")))
+    return record
 
 
 def _print_other_figures(folder: Path, record: Mapping[str, Any]) -> None:

@@ -253,7 +253,7 @@ def _list_examples(data: str, result: ValidationResult, examples: int) -> Iterat
     for rule in _list_rules(result):
         for found in rule.findings[:examples]:
             ids = " and ".join(map(format_value, rule.get_ids(found)))
-            yield f"{data}:{ids}: {rule.name}: {format_value(found.detail)}"
+            yield f"{data}:{ids}: {rule.name}: {found.detail}"
         more = len(rule.findings) - examples
         if more > 0 and examples:
             yield f"  … and {more:,} more of {rule.name}"

@@ -11,7 +11,7 @@ from winosmith.build import debias_to_folder, is_filter_finished
 from winosmith.cli import _options
 from winosmith.cli._declared import declared_options
 from winosmith.cli._printing import progress, say, show_log
-from winosmith.cli.build import is_blind, print_filter
+from winosmith.cli.build import print_filter
 from winosmith.options import EmbedRecipe, FilterRecipe, MeasureRecipe, schema
 
 EMBED = ("encoder", "array", "combine", "reads")
@@ -91,8 +91,7 @@ def command(ctx: click.Context, /, **options: Any) -> None:
                 executor=executor,
                 scratch=options["scratch"],
             )
-    print_filter(Path(out), options["as_json"])
-    if is_blind(Path(out)):
+    if print_filter(Path(out), options["as_json"])["blind"]:
         ctx.exit(1)
 
 

@@ -17,8 +17,8 @@ from winosmith.cli._options import json_option, seed_option
 from winosmith.cli._printing import echo, progress, say
 from winosmith.cli.build import print_build
 from winosmith.escape import to_line
+from winosmith.finished import BuildFiles
 from winosmith.outputs import OutputFolder
-from winosmith.records import parse_json
 from winosmith.report import format_value, percent
 
 RECIPE = """\
@@ -139,10 +139,7 @@ def _build_without_result(recipe: Recipe, folder: Path, force: bool) -> None:
 
 
 def _print_comparison(folder: Path) -> None:
-    records = [
-        parse_json((folder / name / "report.json").read_text("utf-8"))
-        for name in ("benchmark", "mirror")
-    ]
+    records = [BuildFiles(folder / name).report for name in ("benchmark", "mirror")]
     echo(f"\n{'same twins, filtered by':<44}{'AFLite':>8}{'mirror':>8}")
     for what, figures in _compare_filters(records):
         echo(f"{what:<44}" + "".join(f"{figure:>8}" for figure in figures))

@@ -372,7 +372,7 @@ def _make_accuracy_table(
         [solver, *(numbers.get(solver) for numbers in added.values()), *row]
         for solver, row in cells.items()
     ]
-    title = report.format_value(name)
+    title = name
     if is_one_size:
         title += f": {count_noun(next(iter(counts.values())), 'problem')}"
         title += f", {count_noun(next(iter(whole.values())).n, 'twin')}" if whole else ""
@@ -400,8 +400,7 @@ def _collect_notes(scores: Mapping[str, Score], twins: Mapping[str, Proportion])
     if twins:
         guessing = {name: percent(found.chance or 0) for name, found in twins.items()}
         notes[0] += f", and {join_by_solver(guessing)} of twins with both halves right"
-    for solver, found in scores.items():
-        name = report.format_value(solver)
+    for name, found in scores.items():
         if found.possible:
             notes.append(
                 f"{name}: possible accuracy with missing answers: {span(found.possible)} %"
@@ -458,7 +457,7 @@ def _make_gender_gap_tables(extra: ExtraResults) -> Iterator[report.Table]:
             f"Gender gap on Winogender, with the majority of {what}",
             ["solver", "gotcha", "female", "male", "ΔF", "ΔM"],
             rows,
-            "".join(f"{report.format_value(name)}: {note}. " for name, note in notes)
+            "".join(f"{name}: {note}. " for name, note in notes)
             + f"In percent, of {join_by_solver(sizes)} sentences. Under ΔF and ΔM: their 95 % "
             "intervals, and the differences of the rounded cells, as table 7 of WinoGrande prints "
             "them.",

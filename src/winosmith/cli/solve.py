@@ -18,7 +18,7 @@ from winosmith.cli._printing import echo, print_json, progress, say
 from winosmith.dataset import Dataset
 from winosmith.metrics import round_count
 from winosmith.problem import Problem
-from winosmith.report import Signature, format_value, percent
+from winosmith.report import Signature, percent
 from winosmith.solver_rule import KINDS
 
 Options = dict[str, Any]
@@ -171,7 +171,7 @@ def _print_summary(dataset: Dataset, report: dict[str, Any]) -> None:
     if report["ties"]:
         rows.append(("undecided", f"{report['ties']:,} ties (each counts 1 / options tied)"))
     rows += _make_reply_rows(report.get("interview", {}), len(dataset))
-    print_table(format_value(f"{dataset.name} by {report['solver']}"), ("", ""), rows)
+    print_table(f"{dataset.name} by {report['solver']}", ("", ""), rows)
     echo(f"Signature: {report['signature']}")
     echo(f"Written to {report['file']}", bold=True)
 

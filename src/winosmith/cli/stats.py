@@ -98,7 +98,7 @@ def _describe_claims(name: str, stats: ClaimStatistics) -> Output:
         [
             report.Section(
                 "Counts",
-                [report.Table(format_value(name), ["", ""], rows), *_make_table5(stats)],
+                [report.Table(name, ["", ""], rows), *_make_table5(stats)],
             )
         ],
         spaced=True,
@@ -126,9 +126,9 @@ def _describe_problems(dataset: Dataset, seed: int) -> Output:
 def _make_sections(
     name: str, stats: Statistics, families: LineageStatistics | None, advice: str
 ) -> Iterator[report.Section]:
-    counts = report.Table(format_value(name), ["", ""], _make_count_rows(stats))
+    counts = report.Table(name, ["", ""], _make_count_rows(stats))
     yield report.Section("Counts", [counts, *_make_table5(stats)])
-    repeated = [format_value(line) for line in (advice, *stats.copies.sentences()) if line]
+    repeated = [line for line in (advice, *stats.copies.sentences()) if line]
     if repeated:
         yield report.Section("Twins and copies", [report.Text(repeated)])
     if families:
@@ -184,7 +184,7 @@ def _describe_lineages(stats: LineageStatistics, uncounted: int) -> Iterator[rep
     )
     if stats.example is not None:
         own = ", ".join(f"{name} {format_value(of)}" for name, of in stats.example_depths.items())
-        yield report.Text([f"The depths of {format_value(stats.example)!r} differ most: {own}."])
+        yield report.Text([f"The depths of {stats.example!r} differ most: {own}."])
     if uncounted:
         yield report.Text(
             [
@@ -196,7 +196,7 @@ def _describe_lineages(stats: LineageStatistics, uncounted: int) -> Iterator[rep
 
 def _describe_leaks(stats: Statistics) -> report.Text:
     if stats.leaks:
-        return report.Text([f"LEAK {format_value(str(leak))}" for leak in stats.leaks], "warning")
+        return report.Text([f"LEAK {leak}" for leak in stats.leaks], "warning")
     if stats.leaks is None:
         few = (
             "Too few answers are known to check whether a field gives them away: at least "

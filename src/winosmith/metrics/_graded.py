@@ -172,6 +172,12 @@ def grade(
     >>> grade(data, [Prediction(problem.id, 0) for problem in data]).credit.tolist()
     [0.0, 1.0, 1.0, 0.0]
     """
+    _check_answers(dataset)
+    aligned = align(predictions, dataset)
+    return Graded(dataset, aligned, known_clusters, parameters or {}, missing)
+
+
+def _check_answers(dataset: Dataset) -> None:
     withheld = [problem.id for problem in dataset if problem.answer is None]
     if withheld:
         raise DataError(
@@ -180,8 +186,6 @@ def grade(
         )
     if not len(dataset):
         raise DataError("there are no problems to score")
-    aligned = align(predictions, dataset)
-    return Graded(dataset, aligned, known_clusters, parameters or {}, missing)
 
 
 def grade_models(
@@ -234,7 +238,8 @@ def grade_models(
             notes.append("the solver was trained on these problems")
         for note in notes:
             warnings.warn(f"{name}: {note}", formats.ReadingNote, stacklevel=3)
-        found[name] = grade(asked, fitting.predictions, shared, own.parameters, missing)
+        _check_answers(asked)
+        found[name] = Graded(asked, fitting.predictions, shared, own.parameters, missing)
     return found
 
 

@@ -21,7 +21,7 @@ from winosmith.dataset import Dataset
 from winosmith.metrics._graded import find_clusters, iterate_columns
 from winosmith.problem import Problem, Scalar
 from winosmith.published import Digests, compute_item_digests
-from winosmith.report import format_value, percent
+from winosmith.report import percent
 from winosmith.results import HIDDEN, Result, computed
 
 Ints = NDArray[np.intp]
@@ -414,13 +414,13 @@ it contains a copy)']
     if record["withheld"]:
         reasons = "; ".join(f"{count:,}: {reason}" for reason, count in record["reasons"].items())
         lines.append(
-            f"No accuracy is shown for {format_value(solver)}: {record['problems']:,} of "
+            f"No accuracy is shown for {solver}: {record['problems']:,} of "
             f"{record['n']:,} problems may have been seen in training ({reasons})"
         )
     if record["unknown"]:
-        corpora = " and ".join(map(format_value, record["unknown"]))
+        corpora = " and ".join(record["unknown"])
         lines.append(
-            f"{format_value(solver)} was also trained on {corpora}, which is not available: "
+            f"{solver} was also trained on {corpora}, which is not available: "
             "it is unknown whether the corpus contains these problems"
         )
     return lines
