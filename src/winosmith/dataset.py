@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import overload
+from typing import Any, overload
 
 from winosmith.errors import DataError
 from winosmith.problem import Problem
@@ -176,10 +176,13 @@ class Dropped:
     reason: str
     row: int
 
+    def record(self) -> dict[str, Any]:
+        """Return the problem's JSON object with two more keys, `stage` and `reason`."""
+        return problem_record(self.problem) | {"stage": self.stage, "reason": self.reason}
+
     def to_json_line(self) -> str:
-        """Return the problem and the reason for dropping it as one line of JSON."""
-        record = {"reason": self.reason, "problem": problem_record(self.problem)}
-        return dump_json(record) + "\n"
+        """Return the record as a line of `dropped.jsonl`."""
+        return dump_json(self.record()) + "\n"
 
 
 @dataclass(frozen=True, slots=True)

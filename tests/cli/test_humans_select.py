@@ -57,7 +57,7 @@ def test_a_folder_holds_the_chosen_and_the_others(files: tuple[str, str], tmp_pa
     assert main(["humans", "select", *files, "--out", out]) == 0
     chosen = formats.read(Path(out) / "chosen.jsonl")
     others = [json.loads(line) for line in (Path(out) / "left-out.jsonl").read_text().splitlines()]
-    assert sorted([*chosen.ids, *(one["problem"]["id"] for one in others)]) == sorted(DATA.ids)
+    assert sorted([*chosen.ids, *(one["id"] for one in others)]) == sorted(DATA.ids)
     assert all(one["reason"] for one in others)
     assert main(["humans", "select", *files, "--out", out]) == 0
     assert main(["humans", "select", *files, "--out", out, "--floor", "0.5"]) == 2

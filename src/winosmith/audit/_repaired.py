@@ -377,23 +377,14 @@ def _open_folder(
 
 def _write_repair(folder: OutputFolder, repaired: Repair) -> Repair:
     repaired = replace(repaired, tried=_record_and_count_repairs(folder, repaired.filtered.input()))
-    with folder.write("kept.jsonl") as file:
-        file.writelines(formats.to_lines(repaired.dataset))
-    with folder.write("dropped.jsonl") as file:
-        for entry in repaired.filtered.dropped:
-            record = {**problem_record(entry.problem), "stage": entry.stage, "reason": entry.reason}
-            file.write(dump_json(record) + "\n")
+    folder.write_lines("kept.jsonl", formats.to_lines(repaired.dataset))
+    folder.write_lines("dropped.jsonl", (one.to_json_line() for one in repaired.filtered.dropped))
     if len(repaired.set_aside):
-        with folder.write("set_aside.jsonl") as file:
-            file.writelines(formats.to_lines(repaired.set_aside))
-    with folder.write("orders.jsonl") as file:
-        for name, order in repaired.orders.items():
-            file.write(dump_json({"id": name, "order": list(order)}) + "\n")
-    with folder.write("report.json") as file:
-        json.dump(repaired.record(), file, indent=1, ensure_ascii=False, allow_nan=False)
-        file.write("\n")
-    with folder.write("report.html") as file:
-        file.write(render_repair(repaired))
+        folder.write_lines("set_aside.jsonl", formats.to_lines(repaired.set_aside))
+    orders = ({"id": name, "order": list(order)} for name, order in repaired.orders.items())
+    folder.write_lines("orders.jsonl", (dump_json(one) + "\n" for one in orders))
+    folder.write_json("report.json", repaired.record())
+    folder.write_lines("report.html", [render_repair(repaired)])
     return repaired
 
 

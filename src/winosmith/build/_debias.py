@@ -18,7 +18,6 @@ from winosmith.dataset import Dataset, Dropped, Filtered
 from winosmith.options import EmbedRecipe, FilterRecipe, MeasureRecipe
 from winosmith.outputs import OutputFolder, sha256
 from winosmith.parallel import Step, no_progress
-from winosmith.records import dump_json
 
 PAGE = "report.html"
 """The HTML report, which is written last to mark a finished run."""
@@ -147,8 +146,7 @@ def _split_problems(dataset: Dataset, rows: Sequence[int], run: FilterRun) -> Fi
 
 def _write_results(folder: OutputFolder, result: DebiasResult, parameters: dict[str, Any]) -> None:
     folder.write_lines("kept.jsonl", formats.to_lines(result.filtered.kept))
-    dropped = (_publish.make_dropped_record(one.problem, one) for one in result.filtered.dropped)
-    folder.write_lines("dropped.jsonl", (f"{dump_json(record)}\n" for record in dropped))
+    folder.write_lines("dropped.jsonl", (one.to_json_line() for one in result.filtered.dropped))
     record = {
         "kept": len(result.filtered.kept),
         "dropped": len(result.filtered.dropped),

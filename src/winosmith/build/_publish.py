@@ -116,7 +116,7 @@ def publish(
     ):
         with folder.write(name) as file:
             for row in sorted(chosen, key=dataset.ids.__getitem__):  # not in input order
-                record = make_dropped_record(dataset[row], dropped[row])
+                record = replace(dropped[row], problem=dataset[row]).record()
                 if row in copy_of:
                     record["copy_of"] = dataset.ids[copy_of[row]]
                 file.write(records.dump_json(record) + "\n")
@@ -167,11 +167,6 @@ def write_scores(folder: OutputFolder, run: FilterRun, old_ids: Mapping[str, str
 
 def _write_labels(problems: Sequence[Problem], file: IO[str]) -> None:
     answers.write_labels([p.answer for p in problems if p.answer is not None], file)
-
-
-def make_dropped_record(problem: Problem, entry: Dropped) -> dict[str, Any]:
-    """Make the record of a dropped problem, with its stage and reason."""
-    return records.problem_record(problem) | {"stage": entry.stage, "reason": entry.reason}
 
 
 def write_sides(

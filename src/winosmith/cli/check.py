@@ -14,11 +14,10 @@ from winosmith.cli import _options
 from winosmith.cli._declared import declared_options
 from winosmith.cli._output import Output
 from winosmith.cli._printing import exit_with_reasons, say
-from winosmith.dataset import Dataset, Dropped
+from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.metrics import HumanAccuracy, find_copies, measure_human_accuracy
 from winosmith.outputs import OutputFolder
-from winosmith.records import dump_json, problem_record
 from winosmith.report import fixed, format_value, percent
 from winosmith.response import Response
 from winosmith.text import count_noun
@@ -106,7 +105,7 @@ def command(**options: Any) -> None:
         recipe = {"command": "check", "signature": str(checked.signature)}
         folder = OutputFolder.open(out, recipe, force=options["force"])
         folder.write_lines("kept.jsonl", formats.to_lines(checked.kept))
-        folder.write_lines("dropped.jsonl", map(_format_dropped_problem, checked.result.dropped))
+        folder.write_lines("dropped.jsonl", (one.to_json_line() for one in checked.result.dropped))
         folder.write_lines("report.html", [result.render_page()])
         say(f"Wrote kept.jsonl, dropped.jsonl and report.html in {folder.path}.")
     result.show(as_json=options["as_json"], out=None)
@@ -128,11 +127,6 @@ def _warn_about_missing_parents(dataset: Dataset, path: str) -> None:
             f"{path} lacks the parent or root {report.join_names(gone, _LISTED_PARENTS)}; these "
             "lineages are not checked."
         )
-
-
-def _format_dropped_problem(entry: Dropped) -> str:
-    record = {"stage": entry.stage, "reason": entry.reason, "row": entry.row}
-    return dump_json({**record, "problem": problem_record(entry.problem)}) + "\n"
 
 
 @dataclass(frozen=True)
