@@ -115,7 +115,7 @@ def _same(one: Any, other: Any, where: str = "") -> None:
 WOMEN = {"nurse": 90.0, "plumber": 5.0}
 ONE: dict[str, Callable[[Graded], Any]] = {
     "score": lambda g: metrics.score(g).record(),
-    "guessing": lambda g: [metrics.guessing_p_value(g), metrics.compute_guessing_level(g)],
+    "guessing": lambda g: [metrics.guessing_p_value(g), g.chances.mean()],
     "stability": lambda g: metrics.measure_stability(g, draws=200).record(),
     "kinds": lambda g: metrics.count_edit_kinds(
         g, {p.id: ["NN"] * len(metrics_tokens(p.sentence)) for p in g.dataset}

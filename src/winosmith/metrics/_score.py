@@ -298,11 +298,6 @@ def _score_by_value(graded: Graded, column: Sequence[Scalar]) -> dict[str, Propo
     }
 
 
-def compute_guessing_level(graded: Graded) -> float:
-    """Return the expected accuracy of guessing, 0–1: the mean of 1/k for k options."""
-    return float(graded.chances.mean())
-
-
 def guessing_p_value(graded: Graded, *, lower_tail: bool = False) -> float:
     """Return the probability that guessing is at least (with `lower_tail`: at most) as accurate.
 
