@@ -54,6 +54,13 @@ def test_afterwards_the_longest_is_at_chance(items: list[tuple[list[int], int]])
     assert [one.missing for one in rewrites] == sorted(one.missing for one in rewrites)
 
 
+def test_white_space_around_an_option_adds_nothing_to_its_length() -> None:
+    """As for the cue of the longest option: the padded key is shorter than the other option."""
+    padded = "a long one" + " " * 5
+    items = [Problem(f"q{n}", "Which?", (padded, "bb but longer"), 0, blank=None) for n in range(4)]
+    assert list_rewrites(items) == []
+
+
 def test_texts_of_strangers_are_harmless_in_the_list() -> None:
     """Neither a spreadsheet nor Markdown runs what an option says."""
     items = [Problem(f"q{n}", "Which?", ("a longer one", "=1<b>"), 0, blank=None) for n in range(4)]
