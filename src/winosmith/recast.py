@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from string import ascii_uppercase
 
 from winosmith.dataset import Dataset
 from winosmith.errors import ProblemError
@@ -19,7 +20,7 @@ from winosmith.seen import check_blanks
 __all__ = [
     "Leftover",
     "Recast",
-    "has_fixed_order",
+    "find_reference",
     "reorder",
     "to_claims",
     "to_pairs",
@@ -35,7 +36,7 @@ SEVERAL = re.compile(
 )
 
 _LETTERS = re.compile(
-    r"^\W*(?i:only )?\(?[A-Z]\)?(?i: only| alone)?\W*$"
+    r"^\W*(?i:only )?\(?(?P<letter>[A-Z])\)?(?i: only| alone)?\W*$"
     r"|\b(?i:option|answer|choice)s? \(?[A-Z]\)?(?!\w)"
     r"|\b(?i:first|second|third|fourth|last|previous|preceding|following|other|above|below) "
     r"(?:two |three )?(?:options?|answers?|choices?)\b"
@@ -209,19 +210,29 @@ def _iter_pairs(problem: Problem) -> Iterator[Problem]:
         )
 
 
-def has_fixed_order(question: str, options: Sequence[str]) -> bool:
-    """Return whether options must keep their order because a text refers to other options.
+def find_reference(question: str, options: Sequence[str]) -> str | None:
+    """Return the first text that refers to options by their order, which must then be kept.
 
-    >>> has_fixed_order("Which floats?", ("cork", "lead", "none of the above"))
-    True
-    >>> has_fixed_order("Which blood is rarest?", ("A", "B", "AB", "O"))
-    True
-    >>> has_fixed_order("Who won?", ("Al", "Bo"))
-    False
+    A single letter is a reference if there are enough options.
+
+    >>> find_reference("Which floats?", ("cork", "lead", "none of the above"))
+    'none of the above'
+    >>> find_reference("Which blood is rarest?", ("O", "AB", "B", "A"))
+    'B'
+    >>> find_reference("Which is oxygen?", ("O", "Hg", "Pb", "Cu"))
     """
-    return bool(_NAMED.search(question)) or any(
-        pattern.search(option) for option in options for pattern in (ALL, NONE, SEVERAL, _LETTERS)
-    )
+    if _NAMED.search(question):
+        return question
+    return next((option for option in options if refers_to_others(option, len(options))), None)
+
+
+def refers_to_others(option: str, count: int) -> bool:
+    """Return whether an option refers to others, such as "all of the above", among `count`."""
+    if any(pattern.search(option) for pattern in (ALL, NONE, SEVERAL)):
+        return True
+    found = _LETTERS.search(option)
+    letter = found and found["letter"]
+    return bool(found) and (not letter or ascii_uppercase.index(letter) < count)
 
 
 def reorder(problem: Problem, order: Sequence[int]) -> Problem:

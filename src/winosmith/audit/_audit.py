@@ -452,8 +452,10 @@ class Audit(Result):
             if one.level == "error":
                 single = (one.text,) if one.rule in _SINGLE else ()
                 found.setdefault((one.split, one.rule, *single), []).append(one)
+        other = {"refused": "more that can't be read or used"}
         return [
-            f"{first.split}: {first.text}" + f" (and {len(more):,} more of this kind)" * bool(more)
+            f"{first.split}: {first.text}"
+            + f" (and {len(more):,} {other.get(first.rule, 'more of this kind')})" * bool(more)
             for first, *more in found.values()
         ]
 

@@ -29,7 +29,7 @@ from winosmith.errors import DataError, FormatError, InputError, ProblemError
 from winosmith.formats import Contents
 from winosmith.outputs import atomic_write
 from winosmith.problem import Problem
-from winosmith.recast import has_fixed_order
+from winosmith.recast import find_reference
 from winosmith.results import HIDDEN, Result
 
 _LIST = r"\(?[A-Z]\)?(?:(?:\s*,)?\s*(?:and|or|&|,)\s*\(?[A-Z]\)?)*(?![A-Za-z0-9])"
@@ -426,8 +426,10 @@ def _plan_edits(
             continue
         try:
             named = _REFERENCE.search(problem.sentence) or _MARKED.search(problem.sentence)
-            if is_class or named or has_fixed_order(problem.sentence, problem.options):
-                raise ProblemError("the order of its options has a meaning")
+            reference = find_reference(problem.sentence, problem.options)
+            if is_class or named or reference:
+                shown = f": {reference!r} refers to others" if reference in problem.options else ""
+                raise ProblemError(f"the order of its options has a meaning{shown}")
             if times[place] > 1:
                 raise ProblemError("its record contains several items")
             if place.start is None:

@@ -45,7 +45,7 @@ from winosmith.errors import DataError
 from winosmith.options import Fraction, declaration
 from winosmith.parallel import use_one_thread
 from winosmith.problem import Problem
-from winosmith.recast import has_fixed_order, reorder
+from winosmith.recast import find_reference, reorder
 from winosmith.report import percent
 from winosmith.results import HIDDEN, Result, computed
 
@@ -310,7 +310,7 @@ class PreparedSet:
         gone |= _find_unusable_rows(data, gone)
         rows = [row for row in range(len(data)) if row not in gone]
         free = {
-            row: not (is_class or has_fixed_order(data[row].sentence, data[row].options))
+            row: not (is_class or find_reference(data[row].sentence, data[row].options))
             for row, is_class in zip(rows, _items.detect_classes(data.select(rows)), strict=True)
         }
         dealt = {

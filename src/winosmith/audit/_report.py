@@ -357,8 +357,10 @@ def _make_check_blocks(audit: Audit) -> Iterator[report.Block]:
                 f"block, such as {report.join_names(block)}."
             )
         if review.withheld:
-            rows.append([f"{name}: items without a key", review.withheld, None])
-        if review.unlicensed:
+            without = [problem.id for problem in part.dataset if problem.answer is None]
+            examples = report.join_names(without, 3)
+            rows.append([f"{name}: items without a key", review.withheld, examples])
+        if 0 < review.unlicensed < len(part.dataset):
             rows.append([f"{name}: items without a licence", review.unlicensed, None])
         if part.overlap is not None:
             rows += _make_overlap_rows(part, part.overlap)

@@ -12,7 +12,7 @@ from winosmith.audit._items import detect_classes
 from winosmith.dataset import Dataset
 from winosmith.escape import escape_csv, escape_markdown
 from winosmith.problem import Problem
-from winosmith.recast import has_fixed_order
+from winosmith.recast import refers_to_others
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def list_rewrites(problems: Iterable[Problem]) -> list[Rewrite]:
             others = [
                 at
                 for at, option in enumerate(problem.options)
-                if at != key and not has_fixed_order("", [option])  # "none of the above" stays
+                if at != key and not refers_to_others(option, len(lengths))
             ]
             if not others:
                 continue

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -145,8 +146,8 @@ def build(
             job.folder.clear()
     if vectors_from is not None:
         _copy_vectors(job, Path(vectors_from))
-    with job.folder.discard_on_error():
-        built = _run_steps(job, show)
+    with job.folder.discard_on_error(), ExitStack() as checkpoints:
+        built = _run_steps(job, show, checkpoints)
     _publish.write_run(job.folder, time.monotonic() - started)
     return built
 
@@ -211,7 +212,7 @@ def _open_job(
     return _Job(recipe, inputs, collected, order, renamed, shown, folder, before)
 
 
-def _run_steps(job: _Job, step: Step) -> BuildResult:
+def _run_steps(job: _Job, step: Step, checkpoints: ExitStack) -> BuildResult:
     recipe, old_ids, new_ids = job.recipe, job.collected.ids, job.renamed.ids
     former = job.last.former if job.last else ()
     filtering = Filtering(
@@ -224,6 +225,7 @@ def _run_steps(job: _Job, step: Step) -> BuildResult:
         vectors=VECTORS,
         phases=PHASES,
         notes=NOTES,
+        checkpoints=checkpoints,
     )
     with step("checking", None):
         stages = Stages(job.collected)

@@ -88,7 +88,7 @@ def debias_to_folder(
         folder.clear()
     how = {"executor": executor, "scratch": scratch}
     work = Filtering(embed, chosen, splits, seed, folder, step or no_progress, large=LARGE, how=how)
-    with folder.discard_on_error():
+    with folder.discard_on_error(), work.checkpoints:
         tuned = set() if embed.array is None else read_tuning_ids(embed.array)
         rows = [row for row, problem in enumerate(dataset) if problem.id not in tuned]
         pool = dataset.select(rows)
@@ -96,8 +96,8 @@ def debias_to_folder(
         measures = work.measure(
             run, digest=_publish.digest_problems(dataset), n=len(dataset), shown=range(len(pool))
         )
-    done = DebiasResult(folder.path, _split_problems(dataset, rows, run), run, measures)
-    _write_results(folder, done, parameters)
+        done = DebiasResult(folder.path, _split_problems(dataset, rows, run), run, measures)
+        _write_results(folder, done, parameters)
     return done
 
 

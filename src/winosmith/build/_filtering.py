@@ -184,6 +184,8 @@ class Filtering:
         large: size in bytes above which vectors are memory-mapped instead of read; None to always
             read them.
         how: the arguments `executor` and `scratch` of `debias.aflite`.
+        checkpoints: the filter's checkpoints; the caller closes it, which removes them, when the
+            results are written.
     """
 
     embed: EmbedRecipe
@@ -197,6 +199,7 @@ class Filtering:
     notes: str | None = None
     large: int | None = None
     how: Mapping[str, Any] = field(default_factory=dict)
+    checkpoints: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
 
     def run(
         self,
@@ -286,7 +289,7 @@ class Filtering:
         """Run the filter and, unless turned off, the other runs for comparison.
 
         If the vectors are blind, a filter that depends on them removes nothing. Each run has its
-        own checkpoint, which is kept until all runs are complete, so that no run is repeated.
+        own checkpoint, which is kept until the results are written, so that no run is repeated.
         """
         chosen, combined = self.filter, get_combination(self.embed)
         separability = debias.measure_separability(
@@ -300,26 +303,22 @@ class Filtering:
             subsets = {**run.subsets, METHOD_NAMES[chosen.method]: run.kept}
             return replace(run, method=chosen.method, subsets=subsets, separability=separability)
         stem, dot, suffix = self.phases.rpartition(".")
-        with contextlib.ExitStack() as scratch:
-            first = scratch.enter_context(self.folder.scratch(self.phases))
-            with self.step("filtering", len(pool)) as advance:
-                run = run_filter(
-                    pool,
-                    X,
-                    chosen,
-                    checkpoint=first,
-                    **self._make_callbacks(advance, len(pool)),
-                )
-            run = replace(run, separability=separability)
-            files = zip(OTHER_RUNS, ("seed", "perturbed"), strict=True) if chosen.again else ()
-            checkpoints = [
-                (other, scratch.enter_context(self.folder.scratch(f"{stem}-{name}{dot}{suffix}")))
-                for other, name in files
-            ]
-            for other, checkpoint in checkpoints:
-                with self.step(f"again, {other}", len(pool)) as advance:
-                    more = self._make_callbacks(advance, len(pool))
-                    run = run_again(run, chosen, other, checkpoint=checkpoint, **more)
+        with self.step("filtering", len(pool)) as advance:
+            run = run_filter(
+                pool,
+                X,
+                chosen,
+                checkpoint=self.checkpoints.enter_context(self.folder.scratch(self.phases)),
+                **self._make_callbacks(advance, len(pool)),
+            )
+        run = replace(run, separability=separability)
+        files = zip(OTHER_RUNS, ("seed", "perturbed"), strict=True) if chosen.again else ()
+        for other, name in files:
+            scratch = self.folder.scratch(f"{stem}-{name}{dot}{suffix}")
+            checkpoint = self.checkpoints.enter_context(scratch)
+            with self.step(f"again, {other}", len(pool)) as advance:
+                more = self._make_callbacks(advance, len(pool))
+                run = run_again(run, chosen, other, checkpoint=checkpoint, **more)
         return run
 
     def _make_callbacks(self, advance: Advance, problems: int) -> dict[str, Any]:
@@ -328,10 +327,10 @@ class Filtering:
         def on_phase(phase: debias.Phase) -> None:
             nonlocal gone
             gone = problems - phase.size + phase.removed
-            advance(gone, f"phase {phase.number + 1}")
+            advance(gone, f"removed, phase {phase.number + 1}")
 
         def on_draw(phase: int, done: int) -> None:
-            advance(gone, f"phase {phase + 1}, draw {done} of its null")
+            advance(gone, f"removed, phase {phase + 1}, draw {done} of its null")
 
         def on_run(done: int, runs: int) -> None:
             permuted = "" if runs == 1 else f", {runs - 1} of them with permuted keys"

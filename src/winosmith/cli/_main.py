@@ -96,7 +96,10 @@ class LazyGroup(Group):
                 formatter.write_dl([(name.ljust(width), line) for name, line in lines.items()])
 
 
-RESUME_ADVICE = "Run the same command again to resume. Finished files are kept; no file is partial."
+RESUME_ADVICE = (
+    "Finished files are kept, and no file is partial. The same command continues from them, or from "
+    "the start if there are none."
+)
 
 SECTIONS = {
     "Build a benchmark": {

@@ -12,13 +12,14 @@ from typing import Any, cast
 import click
 
 from winosmith import formats, practice as corpora, validate
-from winosmith.build import MeasureRecipe, Recipe, build, read_recipe
+from winosmith.build import MeasureRecipe, Recipe, build, is_build_finished, read_recipe
 from winosmith.cli._options import json_option, seed_option
 from winosmith.cli._printing import echo, progress, say
 from winosmith.cli.build import print_build
 from winosmith.escape import to_line
 from winosmith.finished import BuildFiles
 from winosmith.outputs import OutputFolder
+from winosmith.parallel import Step
 from winosmith.report import format_value, percent
 
 RECIPE = """\
@@ -123,19 +124,21 @@ def command(out: str, force: bool, as_json: bool) -> None:
     read = replace(read_recipe(recipe), measure=MeasureRecipe(SPLITS))
     mirror = replace(read, filter=replace(read.filter, method="mirror", again=False))
     with ProcessPoolExecutor(1, get_context("spawn")) as other:
-        mirrored = other.submit(_build_without_result, mirror, folder / "mirror", force)
-        built = build(read, folder / "benchmark", force=force, step=progress)
+        mirrored = other.submit(_build_unless_finished, mirror, folder / "mirror", force)
+        _build_unless_finished(read, folder / "benchmark", force, progress)
         say("Filtering the same twins with mirror")
         mirrored.result()
-    print_build(built.folder, as_json)
+    print_build(folder / "benchmark", as_json)
     if not as_json:
         _print_comparison(folder)
         echo(f"Now try your own twins: edit a copy of {recipe}")
 
 
-def _build_without_result(recipe: Recipe, folder: Path, force: bool) -> None:
-    """Build a benchmark in another process, and discard the result."""
-    build(recipe, folder, force=force)
+def _build_unless_finished(
+    recipe: Recipe, folder: Path, force: bool, step: Step | None = None
+) -> None:
+    if force or not is_build_finished(recipe, folder):
+        build(recipe, folder, force=force, step=step)
 
 
 def _print_comparison(folder: Path) -> None:

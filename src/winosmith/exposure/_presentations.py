@@ -15,7 +15,7 @@ from winosmith.blocks import blocks
 from winosmith.dataset import Dataset
 from winosmith.metrics import switch_options
 from winosmith.problem import BLANK, Lineage, Problem
-from winosmith.recast import has_fixed_order, reorder
+from winosmith.recast import find_reference, reorder
 from winosmith.text import is_content
 from winosmith.validate import find_gender
 
@@ -103,7 +103,7 @@ def reverse_options(problem: Problem) -> Problem | None:
     ('blue', 'green', 'red')
     >>> reverse_options(Problem("p", "It is _.", ("red", "green", "all of the above"), 0))
     """
-    if has_fixed_order(problem.sentence, problem.options) or _LISTED.search(problem.sentence):
+    if find_reference(problem.sentence, problem.options) or _LISTED.search(problem.sentence):
         return None
     other = reorder(problem, range(len(problem.options))[::-1])
     return None if other.options == problem.options else other

@@ -349,7 +349,12 @@ def read_answer_table(path: str | Path, sheets: Mapping[str, Sheet]) -> list[Sit
 
 def _check_columns(columns: list[str], is_long: bool, path: str | Path) -> None:
     if "subject" not in columns:
-        raise FormatError("the table needs a column 'subject'", path, 1)
+        raise FormatError(
+            "the table needs a column 'subject', and then either 'number' and 'answer', or a "
+            "column for each question (1, 2, 3 …)",
+            path,
+            1,
+        )
     try:
         _check_column_names(columns, is_long)
     except DataError as error:
