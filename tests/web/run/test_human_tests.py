@@ -80,7 +80,10 @@ def test_of_two_tests_of_one_name_one_is_opened(
         (f"{SCHEMAS}\nNo blank.,cup,jug,1", {}, "cups.csv:8: the sentence has no blank"),
         (SCHEMAS.replace(",1", ","), {}, "has no answer"),
         (SCHEMAS, {"name": "taken"}, "a round named"),
-        (SCHEMAS, {"orders": "0"}, "greater than or equal to 1"),
+        (SCHEMAS, {"orders": "0"}, "Enter 1 or more."),
+        (SCHEMAS, {"orders": "101"}, "Enter 100 or less."),
+        (SCHEMAS, {"name": "über uns"}, "Only letters, digits and dashes."),
+        (SCHEMAS, {"format": "xls"}, "“xls” is not one of the choices; choose another one."),
         (SCHEMAS, {"title": ""}, "required"),
     ],
 )
