@@ -18,7 +18,7 @@ from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 
-from winosmith.data._bytes import COMPRESSED, read_content
+from winosmith.data._bytes import COMPRESSED, ZIP, read_content
 from winosmith.data._place import Place, Row
 from winosmith.errors import FormatError
 
@@ -124,6 +124,8 @@ class Source:
 
 _NO_TEXT = {
     **dict.fromkeys(COMPRESSED, "the file is compressed; unpack it first"),
+    ZIP: "the file is an Excel workbook or a ZIP archive; save a workbook as CSV UTF-8, or unpack "
+    "the archive",
     **dict.fromkeys(
         (b"ARROW1", b"FEA1", b"\xff\xff\xff\xff"), "the file is an Arrow table, not text"
     ),

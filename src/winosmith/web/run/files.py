@@ -255,10 +255,12 @@ def read_file(
             bad.append((line, str(fault).replace(repr(problem.id), repr(original.id))))
         out = {problem.id for problem, _error in unfit}
         data = Dataset((problem for problem in data if problem.id not in out), data.name)
-    return FileContent(contents.format.name, data, sorted(bad), contents.notes)
+    notes = tuple(map(_remove_option_advice, contents.notes))
+    return FileContent(contents.format.name, data, sorted(bad), notes)
 
 
 def _remove_option_advice(reason: str) -> str:
+    reason = reason.replace("name one with `pair_by=`, or ", "")
     for advice in ("; name its encoding with", "; name it with `encoding="):
         if advice in reason:
             return f"{reason.partition(advice)[0]}; save it as CSV UTF-8"
