@@ -45,6 +45,7 @@ forms.Field.default_error_messages.update(
 forms.ChoiceField.default_error_messages.update(
     invalid_choice=gettext_lazy("“%(value)s” is not one of the choices; choose another one."),
 )
+forms.SlugField.default_error_messages = {"invalid": gettext_lazy("Only letters, digits, - and _.")}
 
 
 def site_context(request: HttpRequest) -> dict[str, Any]:

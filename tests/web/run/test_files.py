@@ -127,7 +127,7 @@ def test_the_same_file_comes_in_once(
             "one,two\n1,2\n",
             "cups.csv:1: no known format fits its content; a table needs the columns sentence",
         ),
-        ("PAR1\nand the rest", "Only the command line can read Parquet"),
+        ("PAR1\nand the rest", "Parquet table, not text; save it as CSV UTF-8"),
         ("BZh91AY&SY", "the file is compressed; unpack it first"),
         ("PK\x03\x04", "save a workbook as CSV UTF-8"),
         (

@@ -85,7 +85,6 @@ def show_problem(request: HttpRequest, ref: str) -> HttpResponse:
             (half, count_votes(half), latest_public_time(half), may_perturb(person, half))
             for half in halves
         ],
-        "others": len(halves) - 1,
         "family": family,
         "public": found.public,
         "credit": _get_credited_name(found.twin),

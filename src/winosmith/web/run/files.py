@@ -225,8 +225,6 @@ def read_file(
     """
     name, report = options["file"], reading or (lambda _share: None)
     try:
-        if _is_parquet(path):
-            raise InputError(f"{name}: " + _("Only the command line can read Parquet"))
         contents = formats.scan(
             formats.Source(
                 path, path.read_bytes()
@@ -268,11 +266,6 @@ def _remove_option_advice(reason: str) -> str:
     if not shown.startswith("no known format fits"):
         return shown
     return f"{shown}; a table needs the columns sentence, option1, option2 and answer"
-
-
-def _is_parquet(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(4) == b"PAR1"
 
 
 def preview_import(job: Job, reading: Reading) -> None:

@@ -30,7 +30,6 @@ class TestForm(DataForm):
         label=gettext_lazy("Name of the test"),
         help_text=gettext_lazy("Letters, digits and dashes; part of the test’s URL."),
         max_length=40,
-        error_messages={"invalid": gettext_lazy("Only letters, digits and dashes.")},
     )
     title = forms.CharField(label=gettext_lazy("Heading"), max_length=100, initial=TITLE)
     orders = forms.IntegerField(
