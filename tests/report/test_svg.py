@@ -161,6 +161,13 @@ def test_nothing_to_draw_is_no_error() -> None:
     assert all(panel.markup.startswith("<svg") for panel in empty)
 
 
+def test_a_single_depth_is_a_whole_number() -> None:
+    """The axis of depths has no fraction, even if only the roots are drawn."""
+    roots = {"toy": report.DepthCurve([0], [0.5])}
+    texts = re.findall(r">([^<]*)</text>", report.draw_depth_accuracy(roots, [(0, 9)]).markup)
+    assert texts[texts.index("accuracy") + 1 : texts.index("depth")] == ["0"]
+
+
 def test_long_names_are_cut_not_lost() -> None:
     """A name that does not fit ends in an ellipsis, even without a space in it."""
     assert f">{'x' * 39}…</text>" in a_funnel("x" * 90).markup

@@ -18,7 +18,7 @@ from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 
-from winosmith.data._bytes import COMPRESSED, read_content
+from winosmith.data._bytes import COMPRESSED, ZIP, read_content
 from winosmith.data._place import Place, Row
 from winosmith.errors import FormatError
 
@@ -124,8 +124,10 @@ class Source:
 
 _NO_TEXT = {
     **dict.fromkeys(COMPRESSED, "the file is compressed; unpack it first"),
+    ZIP: "the file is a workbook or an archive; save a workbook as CSV UTF-8, or unpack the file",
     **dict.fromkeys(
-        (b"ARROW1", b"FEA1", b"\xff\xff\xff\xff"), "the file is an Arrow table, not text"
+        (b"ARROW1", b"FEA1", b"PAR1", b"\xff\xff\xff\xff"),
+        "the file is an Arrow or Parquet table, not text; save it as CSV UTF-8",
     ),
     b"%PDF": "the file is a PDF; data in rows and columns is required",
     b"version https://git-lfs": "the file is only a Git LFS pointer; run: git lfs pull",

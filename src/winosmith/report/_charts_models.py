@@ -328,7 +328,7 @@ def _format_depth_axes(canvas: Canvas, axes: Axes, lines: int) -> None:
 
     axes.set_ylim(-0.02, 1.02)
     axes.yaxis.set_major_formatter(percent_tick)
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     axes.grid(axis="y")
     if lines:
         canvas.legend(loc="outside upper left", ncols=2, handlelength=2.6)

@@ -15,7 +15,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
-from django import template
+from django import forms, template
 from django.conf import settings
 from django.core.exceptions import SuspiciousOperation
 from django.core.paginator import Page
@@ -27,7 +27,7 @@ from django.template.loader import render_to_string
 from django.utils.formats import date_format, number_format
 from django.utils.html import format_html
 from django.utils.http import url_has_allowed_host_and_scheme
-from django.utils.translation import gettext as _, gettext_noop
+from django.utils.translation import gettext as _, gettext_lazy, gettext_noop
 from django.views.decorators.http import require_http_methods
 from django.views.i18n import set_language
 
@@ -35,6 +35,17 @@ from winosmith import __version__, report
 from winosmith.errors import RecipeError
 from winosmith.outputs import guard_cell
 from winosmith.web._rules import CHOSEN
+
+# Django's own messages are long, or in programmers' words.
+forms.Field.default_error_messages.update(
+    min_value=gettext_lazy("Enter %(limit_value)s or more."),
+    max_value=gettext_lazy("Enter %(limit_value)s or less."),
+    max_length=gettext_lazy("Use at most %(limit_value)s characters; there are %(show_value)s."),
+)
+forms.ChoiceField.default_error_messages.update(
+    invalid_choice=gettext_lazy("“%(value)s” is not one of the choices; choose another one."),
+)
+forms.SlugField.default_error_messages = {"invalid": gettext_lazy("Only letters, digits, - and _.")}
 
 
 def site_context(request: HttpRequest) -> dict[str, Any]:

@@ -86,14 +86,16 @@ def test_a_problem_is_told_to_whom_its_page_is_shown(
     told, shown = answer.json(), page.context
     halves = {one["problem"]["id"]: one for one in (told, *told["others"])}
     assert halves.keys() == {half.ref for half, *_ in shown["halves"]}
-    for half, judged, until in shown["halves"]:
+    for half, judged, until, may_perturb in shown["halves"]:
         one = halves[half.ref]
         assert one["problem"]["sentence"] == half.sentence
         assert one["state"] == half.state
         assert (one["judged"] is None) == (judged is None)
         assert (one["waits_until"] is None) == (until is None)
+        assert (f"/perturb/{half.ref}/" in page.content.decode()) == may_perturb
+        if one is told:
+            assert told["may_perturb"] == may_perturb
     assert told["public"] == shown["public"]
-    assert told["may_perturb"] == shown["may_perturb"]
     assert told["problem"]["origin"]["author"] == shown["credit"]
     assert (told["family"] is None) == (shown["family"] is None)
 

@@ -73,6 +73,18 @@ def open_page(browser: Any) -> Iterator[Callable[..., Any]]:
         context.close()
 
 
+def test_a_wide_table_keeps_its_names(moderated: Any, open_page: Callable[..., Any]) -> None:
+    """On a phone the names stay in view when the numbers are scrolled; on a desk all are seen."""
+    page = open_page(moderated, viewport={"width": 360, "height": 640})
+    page.goto(f"{moderated.url}/moderate/people/")
+    scroll = page.locator(".scroll")
+    scroll.evaluate("one => one.scrollLeft = one.scrollWidth")
+    assert scroll.evaluate("one => one.scrollLeft") > 100
+    assert page.locator("tbody th").first.bounding_box()["x"] == scroll.bounding_box()["x"]
+    page.set_viewport_size({"width": 1280, "height": 800})
+    assert scroll.evaluate("one => one.scrollWidth - one.clientWidth") == 0
+
+
 def test_keys_alone_moderate(moderated: Any, open_page: Callable[..., Any]) -> None:
     """With letters alone one decides, undoes and looks closely; the content policy refuses none."""
     page = open_page(moderated)

@@ -118,13 +118,21 @@ def test_three_generations_by_the_keyboard_alone(desk: Desk) -> None:
 
 @pytest.mark.long
 def test_what_was_typed_survives_a_closed_tab_and_a_lost_connection(desk: Desk) -> None:
-    """Offline nothing is sent and all is kept; the next tab has it, and sends it."""
-    page = desk.page()
+    """Offline nothing is sent and all is kept; the next tab has it, and sends it.
+
+    On a phone, too, the whole message is seen.
+    """
+    page = desk.page(viewport={"width": 360, "height": 740})
     page.goto(desk.address)
     _type(page)
     page.context.set_offline(True)
     page.click("#submit")
     page.wait_for_selector("#saved:has-text('You are offline')")
+    saved = page.locator("#saved").evaluate(
+        "one => [one.clientWidth, one.scrollHeight - one.clientHeight]"
+    )
+    assert saved[0] > 200
+    assert saved[1] == 0
     page.close()
     page.context.set_offline(False)
     again = desk.windows.another(page.context)

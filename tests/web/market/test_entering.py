@@ -51,6 +51,7 @@ def test_ids_leave_the_address_at_once_and_stand_nowhere_in_clear(
     assert cookie["samesite"] == "Lax"
     assert cookie["path"] == "/study/"
     assert made.participations.count() == 0  # to open a link begins nothing
+    assert b"paid study" not in visit().get("/people/login/").content
     page = browser.get("/study/welcome/").content.decode()
     assert "2.00 GBP" in page
     assert "judge 2 problems" in page
@@ -58,6 +59,7 @@ def test_ids_leave_the_address_at_once_and_stand_nowhere_in_clear(
     assert "/people/consent/" in str(began.redirect_chain)
     part = made.participations.get()
     assert part.person.hired
+    assert b"paid study? Open its link again" in visit().get("/people/login/").content
     assert not part.person.has_usable_password()
     about = browser.get("/people/about-me.json").json()
     assert about["studies"][0]["ids"] == {"worker": m.worker(1), "submission": m.worker(1001)}
@@ -136,7 +138,7 @@ def test_a_placeholder_is_no_worker(
     answer = browser.get(f"/study/{token}/?{query}")
     page = unescape(answer.content.decode())
     assert answer.status_code == 422
-    assert f"The link contains “{named}” in place of your id on the market." in page
+    assert f"The link contains “{named}” in place of your id on the marketplace." in page
     assert "Please return your submission" in page
     assert "If you run the study" in page
     assert "study" not in browser.cookies

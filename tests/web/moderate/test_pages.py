@@ -192,6 +192,8 @@ def test_the_log_filters(
     assert kinds(since=day, until=day) == kinds() == kinds(since="0001-01-01", until="9999-12-31")
     assert kinds(until="2020-01-01") == kinds(since="2999-01-01") == []
     assert kinds(since="no day") == kinds()
+    page = visit(eva).get("/moderate/log/").content.decode()
+    assert '<option value="import">imported</option>' in page
 
 
 def test_names_are_for_admins(db: Any, person: Any, moderator: Any, visit: Any) -> None:

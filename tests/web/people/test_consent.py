@@ -94,7 +94,7 @@ def test_a_paid_judge_agrees_only_to_the_text_of_judges(db: Any, visit: Any, per
 def test_the_data_card_names_who_agrees_to_which_text(db: Any, visit: Any) -> None:
     """Only paid judges agree to the consent to judge in a paid study, and only to that."""
     card = visit().get("/card/").content.decode()
-    assert card.count("Everyone else agrees to the") == 2
+    assert card.count("Everyone except paid judges agrees to the") == 2
     assert "Paid judges agree to the consent to judge in a paid study before the first" in card
     lines = visit().get("/card/data-card.md").content.decode().splitlines()
     found = [line.partition(":")[0] for line in lines if ": version 1 of" in line]

@@ -110,7 +110,7 @@ def test_no_file_address_or_program_is_chosen_in_a_browser() -> None:
         ({"training_right": 9, "training_questions": 5, "title": "Kept"}, "nobody could pass"),
         ({"hold_accounts": 1, "title": "Kept"}, "It must be 2 or more"),
         ({"language": "English!", "title": "Kept"}, "such as en, de or pt-BR"),
-        ({"judges": 101, "title": "Kept"}, "Enter a number from 1 to 99."),
+        ({"judges": 101, "title": "Kept"}, "Enter 99 or less."),
         ({"words_to_flag": "x" * 1001, "title": "Kept"}, "at most 10,000 words"),
         ({"judges": 2, "goal": -3, "title": "Kept"}, "It must be odd, so that a majority exists."),
         ({"contact": "not a mail", "title": "Kept"}, "It must contain an e-mail address or a web"),

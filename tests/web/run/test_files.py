@@ -59,6 +59,7 @@ def test_nothing_comes_in_before_it_is_confirmed(
     ]
     page = send(f"/admin/jobs/{job.mark}/", method="get").content.decode()
     assert "The file was read as a spreadsheet, saved as CSV UTF-8." in page
+    assert "found by their texts: no id or column marks twins (give each" in page
     assert not Problem.objects.exists()
     assert job.file.stat().st_mode & 0o077 == 0
     job = done(job)
@@ -126,8 +127,9 @@ def test_the_same_file_comes_in_once(
             "one,two\n1,2\n",
             "cups.csv:1: no known format fits its content; a table needs the columns sentence",
         ),
-        ("PAR1\nand the rest", "Only the command line can read Parquet"),
+        ("PAR1\nand the rest", "Parquet table, not text; save it as CSV UTF-8"),
         ("BZh91AY&SY", "the file is compressed; unpack it first"),
+        ("PK\x03\x04", "save a workbook as CSV UTF-8"),
         (
             "a,b\n“c”,d\n".encode("cp1252"),
             "(cp1252), which reads &#x27;“c”,d&#x27; here (or in another, such as cp1250); save it "

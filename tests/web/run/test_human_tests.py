@@ -80,7 +80,10 @@ def test_of_two_tests_of_one_name_one_is_opened(
         (f"{SCHEMAS}\nNo blank.,cup,jug,1", {}, "cups.csv:8: the sentence has no blank"),
         (SCHEMAS.replace(",1", ","), {}, "has no answer"),
         (SCHEMAS, {"name": "taken"}, "a round named"),
-        (SCHEMAS, {"orders": "0"}, "greater than or equal to 1"),
+        (SCHEMAS, {"orders": "0"}, "Enter 1 or more."),
+        (SCHEMAS, {"orders": "101"}, "Enter 100 or less."),
+        (SCHEMAS, {"name": "über uns"}, "Only letters, digits, - and _."),
+        (SCHEMAS, {"format": "xls"}, "“xls” is not one of the choices; choose another one."),
         (SCHEMAS, {"title": ""}, "required"),
     ],
 )
@@ -106,6 +109,7 @@ def test_a_test_is_closed_when_its_sheets_are_in(
     refused = send("/admin/tests/spring/close/")
     assert refused.status_code == 409
     assert "1 sheet is still in use" in refused.content.decode()
+    assert "<details open><summary>Close the test<" in refused.content.decode()
     closed = send("/admin/tests/spring/close/", drop="1")
     assert closed["Location"] == "/tests/progress/spring/"
     assert Round.objects.get().state == "closed"

@@ -76,9 +76,9 @@ def test_a_currency_may_be_typed_in_small_letters(db: Any, send: Callable[..., A
 @pytest.mark.parametrize(
     ("others", "told"),
     [
-        ({"currency": "pounds"}, "Use a code such as GBP"),
+        ({"currency": "pounds"}, "Use at most 3 characters; there are 6."),
         ({"code": ""}, "this market requires a completion code"),
-        ({"name": "a b"}, "Only letters, digits and dashes."),
+        ({"name": "a b"}, "Only letters, digits, - and _."),
         ({"reward": "2.505"}, "no more than 2 decimal places"),
         ({"code": "SAME", "short_code": "SAME"}, "must differ"),
     ],

@@ -156,6 +156,19 @@ def test_the_back_button_shows_what_is_stored(testing: Any) -> None:
     assert (letters["1"], letters["2"]) == ("A", "X")
 
 
+def test_a_question_fits_a_small_phone(testing: Any) -> None:
+    """At 360 × 640 the text, each answer and the button that goes on are seen at once."""
+    _site, page = testing({"viewport": {"width": 360, "height": 640}, "is_mobile": True})
+    _begin(page)
+    _first(page)
+    bar = page.locator(".send").bounding_box()
+    for answer in page.locator(".choice").all():
+        box = answer.bounding_box()
+        assert box["height"] >= 44
+        assert box["y"] + box["height"] <= bar["y"]
+    assert page.evaluate("scrollY") == 0
+
+
 @pytest.mark.long
 def test_nothing_typed_is_emptied(testing: Any) -> None:
     """Words outlast a reload and a page that never came, until the site has them."""

@@ -205,8 +205,10 @@ def test_a_draft_that_is_gone_says_so(opened: Any) -> None:
 
 
 def test_a_draft_is_discarded(opened: Any) -> None:
-    """Discarding deletes the draft, a second time nothing, and its address is no page."""
+    """Discarding is asked again, and deletes the draft; a second time nothing, and no page."""
     client, _one, address = opened
+    page = client.get(address).content.decode()
+    assert "<summary>Discard this draft</summary>" in page
     for _number in range(2):
         assert client.post(f"{address}discard/").headers["Location"] == "/write/"
     assert client.get(address).status_code == 404

@@ -27,7 +27,8 @@ def read_table(path: Path) -> Delimited:
         return Delimited(Source(path, path.read_bytes()))
     except FormatError as error:
         fault = _("this is not a CSV table in UTF-8")
-        raise InputError(f"{path}: {fault} ({error.reason})") from None
+        reason = error.reason.partition("; name it")[0]
+        raise InputError(f"{path}: {fault} ({reason})") from None
 
 
 def read_cells(row: Row[Mapping[str, str]]) -> dict[str, str]:
@@ -78,7 +79,7 @@ class UnfilledLinkError(InputError):
     def __init__(self, name: str, text: str):
         self.name, self.text = name, text[:60]
         super().__init__(
-            _("The link contains “%(text)s” in place of your id on the market.")
+            _("The link contains “%(text)s” in place of your id on the marketplace.")
             % {"text": self.text}
         )
 
@@ -141,11 +142,11 @@ class Provider:
             if _is_placeholder(text):
                 raise UnfilledLinkError(name, text)
         if not self.id_pattern.fullmatch(worker):
-            raise InputError(_("Your id on the market is missing from the link, or not valid."))
+            raise InputError(_("Your marketplace id is missing from the link, or not valid."))
         if (submission or self.needs_submission) and not self.id_pattern.fullmatch(submission):
             raise InputError(_("Your submission is missing from the link, or not valid."))
         if market_study and query.get(self.study, "") != market_study:
-            raise InputError(_("The link belongs to another study of the market."))
+            raise InputError(_("The link belongs to another study on the marketplace."))
         return Claim(worker, submission)
 
     def make_return_url(self, code: str) -> str:

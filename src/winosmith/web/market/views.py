@@ -41,7 +41,7 @@ def store_link_claim(request: HttpRequest, token: str) -> HttpResponse:
     """Move the ids in a study link to an encrypted cookie."""
     study = find_study(token)
     if study is None and is_link_replaced(token):
-        reason = _("This link was replaced. Open the study again on the market’s site.")
+        reason = _("This link was replaced. Open the study again on the marketplace’s site.")
         return render(request, "market/refused.html", {"reason": reason}, status=410)
     if study is None:
         raise Http404

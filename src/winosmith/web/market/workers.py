@@ -332,8 +332,8 @@ def find_started(study: Study, arrival: Arrival) -> Participation | None:
     raise StartedElsewhereError(
         _(
             "The study was started with your id in another browser; continue there. If you can’t, "
-            "return your submission on the market’s site and write to the researchers: your work "
-            "is stored."
+            "return your submission on the marketplace’s site and write to the researchers: your "
+            "work is stored."
         )
     )
 
@@ -383,7 +383,7 @@ def _create_participation(study: Study, arrival: Arrival) -> Participation:
         raise StudyClosedError(
             _(
                 "All places of this study are taken. Please return your "
-                "submission on the market’s site."
+                "submission on the marketplace’s site."
             )
         )
     worker = digest_id(study.provider, models.WORKER, arrival.claim.worker)
@@ -391,7 +391,7 @@ def _create_participation(study: Study, arrival: Arrival) -> Participation:
         raise NotInvitedError(
             _(
                 "This study is for invited people, and your id is not on the "
-                "list. Please return your submission on the market’s site."
+                "list. Please return your submission on the marketplace’s site."
             )
         )
     earlier = _get_earlier_participations(worker)

@@ -342,7 +342,7 @@ def clean_reason(reason: str) -> str:
         InputError: The reason is empty, or longer than MAX_REASON characters.
     """
     if not 1 <= len(reason := reason.strip()) <= MAX_REASON:
-        raise InputError(gettext("Give a reason of 1 to %d characters.") % MAX_REASON)
+        raise InputError(gettext("Give a reason, in at most %d characters.") % MAX_REASON)
     return reason
 
 

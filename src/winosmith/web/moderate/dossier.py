@@ -156,6 +156,7 @@ COLUMNS = ("event", "at", "who", "what", "problem", "before", "after", "reason",
 _EVENT_LABELS = {
     decisions.UNDO: gettext_lazy("undone"),
     "submit": gettext_lazy("submitted"),
+    "import": gettext_lazy("imported"),
     "verdict": gettext_lazy("judged"),
     "recount": gettext_lazy("judged again"),
     "appeal": gettext_lazy("appealed"),

@@ -276,7 +276,7 @@ def _render_contests(
 SIZE = 50
 """Number of log entries on a page."""
 
-FILTER_KINDS = ("submit", "verdict", "recount", "appeal", "revise", *ACTIONS, UNDO)
+FILTER_KINDS = ("submit", "import", "verdict", "recount", "appeal", "revise", *ACTIONS, UNDO)
 """Kinds of events that the filter offers; other kinds can be entered in the URL."""
 
 

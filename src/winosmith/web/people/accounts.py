@@ -212,8 +212,8 @@ def _clean_name(name: str) -> str:
     name = unicodedata.normalize("NFKC", name).strip()
     try:
         Person._meta.get_field("name").clean(name, None)
-    except ValidationError as error:
-        raise InputError(" ".join(error.messages)) from None
+    except ValidationError:
+        raise InputError(_("Use at most 60 letters, digits and @.+-_ without spaces.")) from None
     if not name[0].isalnum():
         raise InputError(_("A name must start with a letter or a digit; choose another one."))
     if _RESERVED_NAME.match(get_name_skeleton(name)):

@@ -37,9 +37,6 @@ from winosmith.web.people.news import NEWS_SPAN, get_last_visit, list_news, mark
 MAX_CONSENTS = 240
 """Maximum number of new people without an account per hour from one network."""
 
-MINUTES_PER_DAY = 24 * 60
-"""Number of minutes in a day."""
-
 
 def _make_password_field(label: Any, kind: str, help_text: Any = "") -> forms.CharField:
     return forms.CharField(
@@ -357,7 +354,8 @@ def login(request: HttpRequest) -> HttpResponseBase:
         if accounts.check_login(request, typed["name"], typed["password"], on_success=begin):
             return redirect(to)
         form.add_error(None, _("The name or the password is not correct."))
-    return _render_form(request, "login", form, next=to)
+    paid = Person.objects.filter(hired=True, is_active=True).exists()
+    return _render_form(request, "login", form, next=to, paid=paid)
 
 
 def _start_session(request: HttpRequest, person: Person) -> None:
@@ -573,7 +571,7 @@ def manage_invitations(request: HttpRequest) -> HttpResponseBase:
 
 
 def _create_link(creator: Person, form: InviteForm) -> str:
-    typed, minutes = form.cleaned_data, form.cleaned_data["days"] * MINUTES_PER_DAY
+    typed, minutes = form.cleaned_data, form.cleaned_data["days"] * 24 * 60
     if name := typed.get("name"):
         try:
             person = Person.objects.get_by_natural_key(name)

@@ -81,10 +81,11 @@ def show_problem(request: HttpRequest, ref: str) -> HttpResponse:
     note_twins_read(person, [*halves[:1], *(family["seen"] if family else ())])
     context = {
         "problem": found,
-        "halves": [(half, count_votes(half), latest_public_time(half)) for half in halves],
-        "others": len(halves) - 1,
+        "halves": [
+            (half, count_votes(half), latest_public_time(half), may_perturb(person, half))
+            for half in halves
+        ],
         "family": family,
-        "may_perturb": may_perturb(person, found),
         "public": found.public,
         "credit": _get_credited_name(found.twin),
         "address": request.build_absolute_uri(request.path),

@@ -49,8 +49,8 @@ def _build_field(name: str, schema: Mapping[str, Any]) -> forms.Field:
     # The form also contains the initial values, so that saving it does not revert a setting that
     # another admin has changed in the meantime.
     hint = split_label(schema)[1]
-    words: dict[str, Any] = {"label": get_setting_label(name), "help_text": hint and _(hint)}
-    words["show_hidden_initial"] = True
+    words: dict[str, Any] = {"label": get_setting_label(name), "show_hidden_initial": True}
+    words["help_text"] = hint and _(hint)
     if "enum" in schema:
         choices = [(one, get_value_label(name, one)) for one in schema["enum"]]
         return forms.ChoiceField(choices=choices, **words)
@@ -58,8 +58,6 @@ def _build_field(name: str, schema: Mapping[str, Any]) -> forms.Field:
         return forms.BooleanField(required=False, **words)
     if schema["type"] == "integer":
         least, most = schema["minimum"], schema["maximum"]
-        error = _("Enter a number from %(least)d to %(most)d.") % {"least": least, "most": most}
-        words["error_messages"] = {"min_value": error, "max_value": error}
         return forms.IntegerField(min_value=least, max_value=most, **words)
     if schema["type"] == "array":
         words["help_text"] = words["help_text"] or _("One per line.")

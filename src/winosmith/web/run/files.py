@@ -225,8 +225,6 @@ def read_file(
     """
     name, report = options["file"], reading or (lambda _share: None)
     try:
-        if _is_parquet(path):
-            raise InputError(f"{name}: " + _("Only the command line can read Parquet"))
         contents = formats.scan(
             formats.Source(
                 path, path.read_bytes()
@@ -255,10 +253,12 @@ def read_file(
             bad.append((line, str(fault).replace(repr(problem.id), repr(original.id))))
         out = {problem.id for problem, _error in unfit}
         data = Dataset((problem for problem in data if problem.id not in out), data.name)
-    return FileContent(contents.format.name, data, sorted(bad), contents.notes)
+    notes = tuple(map(_remove_option_advice, contents.notes))
+    return FileContent(contents.format.name, data, sorted(bad), notes)
 
 
 def _remove_option_advice(reason: str) -> str:
+    reason = reason.replace("name one with `pair_by=`, or ", "")
     for advice in ("; name its encoding with", "; name it with `encoding="):
         if advice in reason:
             return f"{reason.partition(advice)[0]}; save it as CSV UTF-8"
@@ -266,11 +266,6 @@ def _remove_option_advice(reason: str) -> str:
     if not shown.startswith("no known format fits"):
         return shown
     return f"{shown}; a table needs the columns sentence, option1, option2 and answer"
-
-
-def _is_parquet(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(4) == b"PAR1"
 
 
 def preview_import(job: Job, reading: Reading) -> None:

@@ -70,9 +70,7 @@ class StudyForm(forms.ModelForm):
         }
         help_texts: ClassVar = {
             "name": gettext_lazy("Letters, digits, dashes. Workers don’t see it."),
-            "places": gettext_lazy(
-                "Up to 50 % more people can start, to replace people who return their place."
-            ),
+            "places": gettext_lazy("Up to 50 % more can start, to replace people who leave."),
             "currency": gettext_lazy("GBP, USD, EUR …"),
             "least_wage": gettext_lazy("If people earn less, the ledger shows a warning."),
             "code": gettext_lazy(
@@ -83,10 +81,6 @@ class StudyForm(forms.ModelForm):
             "trust": gettext_lazy(
                 "If off, votes count once the market has approved the submission."
             ),
-        }
-        error_messages: ClassVar = {
-            "name": {"invalid": gettext_lazy("Only letters, digits and dashes.")},
-            "currency": {"max_length": gettext_lazy("Use a code such as GBP, USD or EUR.")},
         }
 
     def validate_unique(self) -> None:
