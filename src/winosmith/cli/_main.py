@@ -97,8 +97,8 @@ class LazyGroup(Group):
 
 
 RESUME_ADVICE = (
-    "Finished files are kept, and no file is partial. The same command continues from them, or from "
-    "the start if there are none."
+    "Finished files are kept, and no file is partial. The same command continues from them, or "
+    "from the start if there are none."
 )
 
 SECTIONS = {
