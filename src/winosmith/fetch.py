@@ -2,7 +2,7 @@
 
 Downloads use HTTPS, also after redirects, and stop if they exceed the size of the published file.
 A file is renamed to its final name, and an archive unpacked, only if its SHA-256 matches. The
-largest file has 3.4 MB, so an interrupted download is restarted, not resumed.
+largest file is 3.4 MB, so an interrupted download is restarted, not resumed.
 """
 
 from __future__ import annotations

@@ -451,7 +451,7 @@ class FilterRecipe:
     "option-1", as in the paper, whose result depends on the order of options."""
     null_draws: Draws = 20
     """Number of draws of twin-flipped labels for every null distribution; an interval needs at
-    least 20. With the null "report" a phase takes this many times longer."""
+    least 20. With null = "report", a phase takes this many times longer."""
     again: bool = True
     """Filter again with another seed, and with vectors perturbed by a ten-thousandth, and report
     the fraction of removed problems that are removed again; the filter takes three times as

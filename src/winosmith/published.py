@@ -73,7 +73,7 @@ def find_source_name(sentence: str) -> str | None:
 
 
 def recognise_dataset(dataset: Dataset) -> str | None:
-    """Return the name of a published data set with at least 90 % of the problems, or None.
+    """Return the name of the published data set that has at least 90 % of the problems, or None.
 
     >>> recognise_dataset(Dataset([Problem("a", "The _ fell.", ("cup", "jug"))])) is None
     True
