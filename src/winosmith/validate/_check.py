@@ -1,4 +1,4 @@
-"""Validation in two stages, structure and votes, with counts of the problems kept."""
+"""Validation in two stages, structure and votes, with counts of the kept problems."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ValidationResult:
         stages: the examination of the structure and, if there are votes, of the votes on the
             problems that the first stage kept.
         set_aside: the responses that were not counted as votes.
-        funnel: numbers of problems that each stage kept, and of problems dropped for each reason.
+        funnel: the number of problems that each stage kept, and the number dropped for each reason.
         result: the problems kept and dropped after all stages.
         signature: the signature of the data, the votes and the rules.
         valid: ids of kept problems that enough judges found valid.
