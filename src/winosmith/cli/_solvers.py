@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from winosmith.problem import Problem
     from winosmith.solve import Solver
 
-SHOTS = 30
+DEFAULT_SHOTS = 30
 """Default number of solved problems in a prompt with --train (EvoGrad 2024, section 4.1)."""
 
 Options = dict[str, Any]
@@ -110,7 +110,7 @@ def make_solver(
     Args:
         options: options of the command.
         train: problems that the solver learns from, or that its prompt shows.
-        on_progress: called with the numbers of texts that a model has read, and of all texts.
+        on_progress: called with the number of texts that a model has read, and the total number.
 
     Raises:
         InputError: an option is missing or out of range.
@@ -258,7 +258,7 @@ def make_chat_client(
 
 def _choose_shot_count(requested: int | None, train: Dataset | None) -> int:
     if requested is None:
-        return SHOTS if train is not None else 0
+        return DEFAULT_SHOTS if train is not None else 0
     if requested and train is None:
         raise InputError("--shots are drawn from solved problems; name them with `train=`")
     return requested
@@ -267,8 +267,8 @@ def _choose_shot_count(requested: int | None, train: Dataset | None) -> int:
 def summarise_replies(solver: Solver, dataset: Dataset) -> dict[str, Any]:
     """Return a summary of a chat model's replies; it is empty for other solvers.
 
-    Replies are read from the cache. Without a cache, the summary has only the replies of this run;
-    its `problems` are then fewer than the data set's if an earlier run solved some.
+    Replies are read from the cache. Without a cache, the summary covers only the replies of this
+    run; its `problems` are then fewer than the data set's if an earlier run solved some.
     """
     from winosmith import chat, solve
 

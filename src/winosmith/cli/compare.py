@@ -39,7 +39,7 @@ from winosmith.text import count_noun
 @_options.page_option
 @_options.json_option
 def command(**options: Any) -> None:
-    """Compare two or more solvers by their PREDICTIONS for the problems of DATA.
+    """Compare two or more solvers by their PREDICTIONS for the problems in DATA.
 
     For each pair, it prints the difference of their accuracies with its 95 % interval (bootstrap of
     twins and families); an exact test that keeps twins and families together, corrected for the

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 @click.option("--stored", metavar="DIR", type=FOLDER,
               help="Folder of the same round after it finished: use its vectors and predictions "
               "instead of models, and report whether all files are identical.")  # fmt: skip
-@click.option("--force", is_flag=True, help="Overwrite the results of a different recipe.")
+@click.option("--force", is_flag=True, help="Overwrite results from a different recipe.")
 @json_option
 @click.pass_context
 def command(

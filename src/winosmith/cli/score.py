@@ -51,7 +51,7 @@ from winosmith.validate import read_votes
               "stability under perturbation; may be repeated.")  # fmt: skip
 @_predictions.depth_option
 @_predictions.trained_option
-@click.option("--people", type=_options.FILE, metavar="FILE", help="Responses of new respondents "
+@click.option("--people", type=_options.FILE, metavar="FILE", help="Responses from new respondents "
               "(purpose `test`), as CSV or JSON Lines; their accuracy is also shown.")  # fmt: skip
 @click.option("--marks", type=_options.FILE, multiple=True, metavar="FILE.json", help=
               "Labels of the Winograd Schema Challenge by Trichelair et al.; may be "
@@ -88,7 +88,7 @@ def command(**options: Any) -> None:
     tables with the columns id and choice, or with ids and a column of letters for each model; JSON
     objects of labels by ids; samples of lm-evaluation-harness; logs of inspect_ai, HELM and OpenAI
     evals; instance records of Every Eval Ever; or folders of such logs. An answer that matches none
-    of the options is incorrect. Numbers count options from 1; only `choice` in JSON Lines counts
+    of the options is incorrect. Options are numbered from 1; only `choice` in JSON Lines starts
     from 0.
 
     \b
@@ -293,7 +293,7 @@ def read_women_by_occupation(path: str) -> dict[str, dict[str, float]]:
 
 
 MAJORITY, PERSON = "people, majority", "a single person"
-"""Names of the human respondents in the solvers' tables."""
+"""Names of the human respondents in tables of solvers."""
 
 
 def make_score_tables(
@@ -308,7 +308,7 @@ def make_score_tables(
 
     Args:
         name: name of the data set.
-        counts: number of problems that each solver was asked.
+        counts: number of problems that each solver was given.
         scores: scores of the solvers whose accuracy is not withheld.
         extra: results that need additional input files.
         overlaps: problems that solvers may have seen in training.
