@@ -122,9 +122,9 @@ def _find_column(wanted: Iterable[str], names: Iterable[str]) -> str | None:
 def split_models(file: AnswerFile) -> dict[str, AnswerFile]:
     """Return the rows of each model in a table with a row for each model and item.
 
-    The result is empty for other tables: without columns of models and ids, or with a row per item
-    and answers or several names in the column of models. If some columns named like keys differ
-    between models, the other ones have keys and are omitted.
+    The result is empty for other tables: without a model or id column, or with one row per item and
+    several names or the answers in the model column. If some columns named like keys differ between
+    models, the others contain keys and are omitted.
     """
     names = file.rows.names
     model, ids = _find_column(_MODELS, names), _find_column(_IDS, names)
@@ -189,9 +189,9 @@ def unpack_object(file: AnswerFile) -> AnswerFile:
 def _explain_numeric_columns(
     columns: _Columns, graded: Sequence[str], file: AnswerFile
 ) -> dict[str, str]:
-    """Return why columns of numbers that are not all options are no models.
+    """Return why columns of numbers that are not all options are not a model's answers.
 
-    Another column has grades, or it has no key and letters of options in nine of ten answers.
+    Another column must contain grades or, if it is not named like a key, 90 % option letters.
     """
     options = {problem.id: problem.options for problem in file.dataset}
     given = {

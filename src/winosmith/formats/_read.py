@@ -1,7 +1,7 @@
 """Read and write files in any format, and report the records that can't be read or stored.
 
 For all formats, this module checks for repeated ids, blanks that touch a word, twins that the file
-does not mark, and contradictory lineages. `losses` compares items before and after a round trip.
+does not mark, and contradictory lineages. `find_losses` compares items after a round trip.
 """
 
 from __future__ import annotations
