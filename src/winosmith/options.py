@@ -445,7 +445,7 @@ class FilterRecipe:
     keep: OrFalse[Count] = None
     """Number of problems that "random" and "pmi" keep; by default as many as AFLite would."""
     pmi: PmiVariant = "signed"
-    """Variant of "pmi", which scores twins; singles are drawn at the same rate."""
+    """Variant of "pmi", which scores only twins; singles are kept at random at the same rate."""
     pmi_label: PmiLabel = "first-mentioned"
     """Correct option that is coded as y = 1 for "pmi": "first-mentioned" in the sentence, or
     "option-1", as in the paper, whose result depends on the order of options."""

@@ -91,8 +91,8 @@ def read_option(
     """Return the option that an answer names; None if the answer is invalid.
 
     If the answer is not of the source's kind, `others` are tried. In a source that uses the letters
-    of one script, a letter of that script is always read as a letter; a letter of another script
-    never is, because the Cyrillic В is the third letter and the Latin B the second.
+    of one script, a letter of that script is always read as a letter. A letter of another script
+    never is: the Cyrillic В is third, the Latin B second.
     """
     if (letter := formats.parse_letter(value)) and kind.script:
         return readings.get("letter" if letter[0] == kind.script else "text")

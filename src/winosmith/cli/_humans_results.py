@@ -49,11 +49,11 @@ def print_results(**options: Any) -> None:
     """Print people's results on the problems in DATA, from their RESPONSES.
 
     For each test, it prints the fraction of intended answers with its interval and the chance
-    level; scores by subject; the number of people who got each item right; native speakers compared
-    with others; results without the weakest subjects; agreement (Fleiss' kappa, Krippendorff's
-    alpha); flawed items with their most frequent answer; X (ambiguous) answers; and learning
-    and fatigue over the sheet. Across tests, it compares both halves of the schemas, and lists
-    unusually fast people and recognised texts.
+    level, scores by subject, the number of people who got each item right, results without the
+    weakest subjects, and agreement (Fleiss' kappa, Krippendorff's alpha). It compares native
+    speakers with others, measures learning and fatigue over the sheet, and lists flawed items with
+    their most frequent answer, and X (ambiguous) answers. Across tests, it compares both halves of
+    the schemas, and lists unusually fast people and recognised texts.
 
     RESPONSES are files from `winosmith humans enter` or from the platform.
 

@@ -163,12 +163,12 @@ _LISTED_FAULTS = 10
 def verify(release: str, private: str | None, as_json: bool) -> None:
     """Verify a RELEASE, and list its faults; the exit code is 1 if there are any.
 
-    The following are checked: the SHA-256 of every file, the digest and the folder's name; each
-    problem, its label, its row in Parquet and its record in the tasks; that there is no test
-    answer, no embargoed or withdrawn problem and no address; that no twin, family or near-duplicate
-    is in two splits; the licences; and the counts, configurations and digests in release.json.
-    Texts such as the cards are covered only by their checksums. With --private, the coins of a
-    keyed release are verified against their commitment.
+    It verifies the SHA-256 of every file, the digest, the folder's name, the licences, and the
+    counts, configurations and digests in release.json. It verifies each problem, its label, its row
+    in Parquet and its record in the tasks. There must be no test answer, no embargoed or withdrawn
+    problem and no address, and no twin, family or near-duplicate may be in two splits. Texts such
+    as the cards are covered only by their checksums. With --private, the coins of a keyed release
+    are verified against their commitment.
 
     \b
     Example:

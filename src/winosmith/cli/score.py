@@ -73,23 +73,24 @@ from winosmith.validate import read_votes
 @_options.page_option
 @_options.json_option
 def command(**options: Any) -> None:
-    """Score PREDICTIONS against the answers of DATA.
+    """Score PREDICTIONS against the answers in DATA.
 
-    It prints the accuracy with a 95 % interval that treats twins and families as units; the
-    fraction of twins with both halves correct; the probability that guessing does as well; accuracy
-    by number of options, domain and source, if they differ; and calibration, if there are scores.
+    It prints the accuracy with a 95 % interval that treats twins and families as units, the
+    fraction of twins with both halves correct, and the probability that guessing does as well. If
+    the number of options, the domain or the source differs, it prints the accuracy by each of them;
+    if there are scores, it prints their calibration.
 
     For perturbed problems, --by lineage prints error depths compared with guessing, accuracy by
     depth, families without an error, errors by kind of edit, and the accuracy of annotators
     (--people). With --by lineage, any further --by FIELD compares problems with their roots. The
     report shows the families as trees.
 
-    PREDICTIONS are files from `winosmith solve`; lists of labels (2 or B) in the order of DATA; CSV
-    tables with the columns id and choice, or with ids and a column of letters for each model; JSON
-    objects of labels by ids; samples of lm-evaluation-harness; logs of inspect_ai, HELM and OpenAI
-    evals; instance records of Every Eval Ever; or folders of such logs. An answer that matches none
-    of the options is incorrect. Options are numbered from 1; only `choice` in JSON Lines starts
-    from 0.
+    PREDICTIONS are files from `winosmith solve`, lists of labels (2 or B) in the order of DATA, CSV
+    tables (with the columns id and choice, or with ids and a column of letters for each model), or
+    JSON objects of labels by ids. They can also be samples of lm-evaluation-harness, logs of
+    inspect_ai, HELM and OpenAI evals, instance records of Every Eval Ever, or folders of these. An
+    answer that matches none of the options is incorrect. Options are numbered from 1; only `choice`
+    in JSON Lines starts from 0.
 
     \b
     Example:

@@ -224,11 +224,11 @@ def select_eligible(
 ) -> tuple[tuple[Response, ...], tuple[UncountedResponse, ...]]:
     """Return the eligible votes and the other responses, each in the given order.
 
-    The responses must be in chronological order. These responses are ineligible: a vote by the
-    author of the problem or of its other half, a judge's repeated vote on a problem for the same
-    purpose, a vote on the local context by a judge who had read the whole problem, a vote by a
-    judge who had seen the other half (unless `both_halves`), responses in human tests, and
-    responses to unknown problems.
+    The responses must be in chronological order. Votes by the author of a problem or of its other
+    half are ineligible, and so are a judge's repeated votes on a problem for the same purpose. A
+    judge can't vote on the local context after reading the whole problem, or on a problem after
+    seeing the other half (unless `both_halves`). Responses in human tests, and responses to unknown
+    problems, are not votes.
 
     Raises:
         DataError: a choice, or the order shown, does not fit the problem's options.
