@@ -159,7 +159,7 @@ class ClusterExecutor(Executor):
 def _run_on_worker(
     version: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    """Call a function on a worker; raise InputError if the worker has another version."""
+    """Call a function on a worker; raise InputError if the worker has a different version."""
     if version != __version__:
         from distributed import get_worker
 

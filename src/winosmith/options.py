@@ -87,7 +87,7 @@ _CONFIG = ConfigDict(
 def declaration(kind: type[T]) -> type[T]:
     """Turn a class into a frozen dataclass that validates its values.
 
-    Its constructor raises RecipeError for a value of another type or out of range.
+    Its constructor raises RecipeError for a value of the wrong type or out of range.
 
     >>> @declaration
     ... class Penalty:
@@ -116,7 +116,7 @@ def declaration(kind: type[T]) -> type[T]:
 def checked(function: Callable[P, T]) -> Callable[P, T]:
     """Validate a function's parameters whose annotations are `Annotated` or `Literal`.
 
-    The function raises RecipeError for a value of another type or out of range.
+    The function raises RecipeError for a value of the wrong type or out of range.
 
     >>> @checked
     ... def deal(people: list[str], folds: TwoOrMore = 10) -> int:

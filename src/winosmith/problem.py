@@ -230,7 +230,7 @@ class Lineage:
         declared: the depth that the contributor or the file states, 0 to `MAX_COUNT`.
 
     Raises:
-        ProblemError: an id is empty, an edit has another type, or the depth is out of range.
+        ProblemError: an id is empty, an edit has the wrong type, or the depth is out of range.
     """
 
     root: str

@@ -50,7 +50,7 @@ _ARTICLES = frozenset({"a", "an", "the"})
 
 @dataclass(frozen=True, slots=True)
 class Digests:
-    """Digests of the problems of a data set.
+    """Digests of the problems in a data set.
 
     Attributes:
         name: the name of the data set, in lower case.

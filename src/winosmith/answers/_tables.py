@@ -4,7 +4,7 @@ A table with a column named `choice` or `prediction` has the answers of one mode
 scores in `score1`, `score2`, … Without such a column, the option with the best score is chosen. A
 table with a column named `model` has a row for each model and item. A cell is a letter, a number
 from 1 or an option's text. An empty cell, NaN or NA means that the model was not asked; any other
-cell is an invalid answer. If all cells of a column are `correct` or `incorrect` (true or false, and
+cell is an invalid answer. If all cells in a column are `correct` or `incorrect` (true or false, and
 1 or 0 in a column named `correct`), an incorrect answer is a tie of all options except the key. A
 column without a name, such as an index of pandas, is omitted. Records with an id, in any container,
 are a table, and so is a JSON object of one model's answers by id: `{"q1": "A", "q2": 2}`.

@@ -91,7 +91,7 @@ def print_results(**options: Any) -> None:
 
 
 def _read_responses(paths: Sequence[str]) -> tuple[Response, ...]:
-    """Return the test responses of all files; raise FormatError for a repeated answer."""
+    """Return the test responses in all files; raise FormatError for a repeated answer."""
     first: dict[tuple[str, str], str] = {}
     responses: list[Response] = []
     for path in paths:

@@ -304,7 +304,7 @@ def _record_abandoned_sheets(ledger: Ledger, subjects: Sequence[str]) -> Ledger:
 
 
 def read_sheets(folder: str | Path) -> list[Sheet]:
-    """Read the sheets of a folder that `winosmith humans sheets` made.
+    """Read the sheets in a folder that `winosmith humans sheets` made.
 
     Raises:
         InputError: the folder has no sheets.
@@ -439,7 +439,7 @@ def _is_record(path: Path, kind: str) -> bool:
 
 
 def read_sittings(paths: Iterable[str], sheets: Mapping[str, Sheet]) -> list[Sitting]:
-    """Return the filled-in sheets of all files, after comparing second entries with the first."""
+    """Return the filled-in sheets in all files, after comparing second entries with the first."""
     files = [file for path in paths for file in _find_answer_files(Path(path))]
     second = [file for file in files if file.name.startswith(SECOND_ENTRY)]
     sittings: list[Sitting] = []

@@ -181,7 +181,7 @@ def _split_names(text: str) -> tuple[str, ...]:
 
 
 def read_data(path: str, format_name: str | None) -> Dataset:
-    """Return the problems of a file, read according to the command's options.
+    """Return the problems in a file, read according to the command's options.
 
     Raises:
         FormatError: see `winosmith.formats.read`.

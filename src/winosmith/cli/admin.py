@@ -131,7 +131,7 @@ def open_existing_site(folder: str, database: str | None) -> Site:
     """Set up Django for the site in a folder, and return the site.
 
     Raises:
-        InputError: the folder contains no site, or a site of another version.
+        InputError: the folder contains no site, or a site from a different version.
     """
     from winosmith.web import Site, hosting
 

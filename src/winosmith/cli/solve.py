@@ -1,4 +1,4 @@
-"""`winosmith solve`: answer the problems of a data set with a solver."""
+"""`winosmith solve`: answer the problems in a data set with a solver."""
 
 from __future__ import annotations
 

@@ -210,7 +210,7 @@ def _measure_forgetting(dev: Trainable, out: Path, options: Options) -> dict[str
 
 
 def read_trainable(path: str, options: Options, as_claims: bool = False) -> Trainable:
-    """Read the problems or claims of a file; with `as_claims`, recast problems as claims."""
+    """Read the problems or claims in a file; with `as_claims`, recast problems as claims."""
     items = _options.read_contents(path, options["format_name"]).items
     claims = [item for item in items if isinstance(item, Claim)]
     problems = [item for item in items if isinstance(item, Problem)]

@@ -326,10 +326,10 @@ def pair_files(
     pair_by: str | None = "",
     path: str | Path = "",
 ) -> list[Problem]:
-    """Return the problems of several files, also pairing halves in different files.
+    """Return the problems from several files, also pairing halves in different files.
 
     Args:
-        problems: the problems of all files.
+        problems: the problems from all files.
         files: the file of each problem.
         pair_by: the column that marks twins. With "", single problems in two files are paired by
             their ids; None also refuses an unused column that seems to mark twins.

@@ -165,7 +165,7 @@ class Family:
 
 
 class Families(NamedTuple):
-    """The families of a data set with perturbed problems.
+    """The families in a data set that have perturbed problems.
 
     Attributes:
         kind: The kind of depth.

@@ -228,7 +228,7 @@ def grade_models(
         ] * bool(missing)
         notes += [f"{count_noun(unknown, 'prediction')} with an unknown id omitted"] * bool(unknown)
         if own.data not in (None, asked.blind().digest) and not partial:
-            notes.append("the answers are for data with another digest: the ids match, but "
+            notes.append("the answers are for data with a different digest: the ids match, but "
                          "sentences may differ")  # fmt: skip
         if own.parameters.get("train") == dataset.digest[:12]:
             notes.append("the solver was trained on these problems")

@@ -494,7 +494,7 @@ def find_table5_row(name: str | None, problem_count: int) -> Table5 | None:
 
 
 def count_tokens(dataset: Dataset) -> tuple[TokenCounts, Table5 | None]:
-    """Count the tokens of a data set, and return its row in table 5, if any.
+    """Count the tokens in a data set, and return its row in table 5, if any.
 
     If a data set is in table 5, its tokens are counted as in the table, otherwise in its sentences.
     Problems without spaces between words (`text.detect_script`) are included only in `uncounted`.

@@ -1,4 +1,4 @@
-"""Test whether a solver responds to switched options or to a pronoun of another gender."""
+"""Test whether a solver responds to switched options or to a pronoun of a different gender."""
 
 from __future__ import annotations
 
