@@ -56,7 +56,7 @@ ALL_OPTIONS = {option for needed, other in SOLVER_OPTIONS.values() for option in
 
 
 def check_options(solver: str) -> None:
-    """Check that a solver has the options on the command line, and that none is missing.
+    """Check that the options on the command line are the solver's, and that none is missing.
 
     Raises:
         InputError: an option is not for this solver, or a required option is missing.
@@ -65,7 +65,7 @@ def check_options(solver: str) -> None:
     given = find_given_options(click.get_current_context()) & ALL_OPTIONS
     unused = sorted(given - needed - other)
     if unused:
-        takes = ", ".join(map(_format_option, sorted(needed | other))) or "none of its own"
+        takes = ", ".join(map(_format_option, sorted(needed | other))) or "no options of its own"
         why = _REASONS_WITHOUT_PRONOUN.get(solver, "") if unused[0] == "sees" else ""
         raise InputError(
             f"{_format_option(unused[0])} is not for the solver {solver!r}{why}; it takes {takes}"
@@ -76,8 +76,8 @@ def check_options(solver: str) -> None:
 
 
 _REASONS_WITHOUT_PRONOUN = {
-    "majority": ", which reads no sentence",
-    "random": ", which reads no sentence",
+    "majority": ", which does not read the sentence",
+    "random": ", which does not read the sentence",
     "hunting": ", whose queries have no subject",
 }
 """Reasons why a solver can't see the pronoun."""
