@@ -454,8 +454,7 @@ class FilterRecipe:
     least 20. With null = "report", a phase takes this many times longer."""
     again: bool = True
     """Filter again with another seed, and with vectors perturbed by a ten-thousandth, and report
-    the fraction of removed problems that are removed again; the filter takes three times as
-    long."""
+    the fraction of removed problems that are removed again; this triples the filter's time."""
 
 
 @declaration

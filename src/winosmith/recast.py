@@ -1,8 +1,7 @@
 """Convert problems to true-or-false claims or two-way comparisons, and reorder options.
 
 A problem with k options becomes k claims, one of them true (SuperGLUE-WSC), or k - 1 comparisons of
-the correct option with an incorrect one (WinoGrande's table 5 counts 80 comparisons from the 60
-PDPs).
+the correct option with an incorrect one (WinoGrande's table 5 counts 80 comparisons from 60 PDPs).
 """
 
 from __future__ import annotations

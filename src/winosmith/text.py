@@ -72,8 +72,7 @@ UNSPACED_SHARE, LATIN_SHARE = 0.2, 0.5
 not matter. The first is smaller, because a Chinese word has fewer letters than a Latin one."""
 
 _MAX_CONSECUTIVE_MARKS = 256
-"""Number of consecutive combining marks after which a text is split; real letters have only a
-few."""
+"""Number of consecutive combining marks after which a text is split; real letters have few."""
 
 _NO_ASCII = re.compile(rf"[^\x00-\x7f]{{{_MAX_CONSECUTIVE_MARKS},}}")
 

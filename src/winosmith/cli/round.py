@@ -62,8 +62,7 @@ def command(
     it again to resume.
 
     With --site, the pool consists of the public problems of a site, whose pages show the progress
-    and the results of the round. RECIPE may be omitted, or name a file in the site's recipes
-    folder.
+    and the results of the round. RECIPE may be omitted, or be a file in the site's recipes folder.
 
     The exit code is 1 if the vectors do not distinguish the problems; then nothing is filtered, and
     the remaining guessability is not measured.

@@ -519,8 +519,7 @@ class RootComparison(Result):
         adjusted: The `p_value` after Holm's correction for all values of the field.
         consistent: The fraction of pairs in which both or neither are answered correctly; with
             ties, the expected fraction under fair draws.
-        kept: The fraction of correct answers to problems whose root is answered correctly; None if
-            no root is.
+        kept: The fraction of correct answers if the root is answered correctly; None if no root is.
         unchanged: The number of problems that give this solver the same input as their root: only
             the pronoun changed and the solver saw the blank, or the change is before the local
             context. If the solver's input is unknown, pronouns are compared, too.

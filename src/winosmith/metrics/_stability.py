@@ -328,8 +328,7 @@ def compute_log_rank_scores(
 
     A score is 1 for an event or 0 otherwise, minus the cumulative hazard up to the end of the
     observation: Σ d/n over all pooled observations (Kalbfleisch & Prentice 1980, section 6.2). The
-    (weighted) scores sum to 0. The scores don't depend on solvers, so swapping solvers does not
-    change them.
+    (weighted) scores sum to 0. Swapping solvers does not change the scores.
     """
     each = np.ones(len(durations)) if weights is None else weights
     ends, place = np.unique(durations, return_inverse=True)

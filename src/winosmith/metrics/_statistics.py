@@ -50,8 +50,7 @@ class Statistics(Result):
         withheld: The number of problems without an answer.
         options: The number of problems by number of options.
         questions: The number of problems without a blank.
-        copies: Identical and contradictory problems, and twin ids that more than two problems
-            share.
+        copies: Identical and contradictory problems, and twin ids of more than two problems.
         missing_options: The ids of problems with an option that is not in the sentence, ignoring
             case; questions are omitted, because their options need not occur in the text.
         associative: The number of problems that are labelled as answerable by word association, and
