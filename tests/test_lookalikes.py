@@ -24,10 +24,10 @@ ROWS = st.lists(st.frozensets(st.sampled_from("abcdefghijk"), max_size=9), max_s
 @pytest.fixture(params=[1, 200_000], ids=["row by row", "at once"], autouse=True)
 def at_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Have few rows searched as many are, one at a time or together, without their neighbours."""
-    monkeypatch.setattr(lookalikes, "_DIRECT", 0)
-    monkeypatch.setattr(lookalikes, "_MANY", 0)
+    monkeypatch.setattr(lookalikes, "_MAX_ROWS_FOR_ALL_PAIRS", 0)
+    monkeypatch.setattr(lookalikes, "_MIN_ROWS_FOR_NEIGHBOURS", 0)
     monkeypatch.setattr(lookalikes, "_NEIGHBOURS", 1)
-    monkeypatch.setattr(lookalikes, "_AT_ONCE", request.param)
+    monkeypatch.setattr(lookalikes, "_WORDS_PER_STEP", request.param)
 
 
 def _wanted(rows, share, longer, owners):

@@ -78,7 +78,7 @@ def test_missing_folders_are_made(tmp_path: Path) -> None:
 def test_a_folder_that_is_a_file_is_told(tmp_path: Path, below: str) -> None:
     """Writing below what is a file says so, and what to do."""
     (tmp_path / "file").touch()
-    told = "a file has the name of .* choose another folder"
+    told = "a file has the same name as .* choose another folder"
     with pytest.raises(OutputError, match=told), atomic_write(tmp_path / "file" / below):
         pass
 

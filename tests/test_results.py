@@ -25,7 +25,7 @@ from winosmith.results import (
     CITATION,
     HIDDEN,
     IF_ANY,
-    REPR,
+    MAX_REPR,
     Result,
     computed,
     members,
@@ -114,7 +114,7 @@ def test_the_repr_of_a_result_is_one_short_line_and_its_html_a_table(
     """A notebook prints at most 200 characters, or tables in which every text is escaped."""
     for found in results:
         line = repr(found)
-        assert len(line) <= REPR
+        assert len(line) <= MAX_REPR
         assert line.isprintable()
         shown_as = found._repr_html_()
         assert "<table>" in shown_as

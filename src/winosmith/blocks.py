@@ -50,13 +50,13 @@ MIN_OVERLAP = 0.7
 """Minimum fraction of words that the halves of a twin share (WinoGrande, section 2)."""
 
 MIN_OVERLAP_UNIQUE = 0.4
-"""Minimum fraction of shared words if only two texts have these options. With it, 635 (not
-302) of DPR's 661 training twins are found without their ids. In WinoGrande's train_s, dev and test
-without ids (3,674 problems), it joins 2 pairs across splits that are not twins; 0.3 joins 9."""
+"""Minimum fraction of shared words if only two texts have these options. It finds 635 of DPR's 661
+training twins without their ids; 0.7 finds 302. In WinoGrande's train_s, dev and test without ids
+(3,674 problems), it joins 2 pairs across splits that are not twins; 0.3 would join 9."""
 
 
 _PUNCTUATION = r"""[.,;:!?'"()\[\]{}«»¿¡、。〈-】·‐-‧‹›-]++"""
-_MARKS = re.compile(rf"(?<!\d){_PUNCTUATION}|{_PUNCTUATION}(?!\d)")
+_PUNCTUATION_OUTSIDE_NUMBERS = re.compile(rf"(?<!\d){_PUNCTUATION}|{_PUNCTUATION}(?!\d)")
 """Punctuation that is not between digits."""
 
 _ARTICLE = re.compile(r"\s*(?:the|an?)\s+")
@@ -67,10 +67,10 @@ def blocks(dataset: Dataset, *, lookalikes: bool = True) -> list[list[int]]:
 
     Two problems share a block if they share a twin or a family; if their sentences have the same
     letters and digits, ignoring case, alphabet, spaces and punctuation; or, with `lookalikes`, if
-    they look like a twin without a common id. Such pairs have the same options (also ignoring
-    articles) and share 70 % of their words. If one of them has no twin id, 40 % is enough if no
-    third text has these options; with 70 %, one option may differ or be added if no third text has
-    all the others. Blocks are transitive.
+    they look like a twin but have no common id. Such pairs have the same options, ignoring
+    articles, and share 70 % of their words. Two conditions are relaxed if one of them has no twin
+    id. If no third text has these options, 40 % is enough. If no third text has all the options but
+    one, that one may differ or be added. Blocks are transitive.
 
     >>> pair = [Problem("a", "A _ b.", ("x", "y"), 0, "t"), Problem("b", "B _ c.", ("x", "y"), 1, "t")]
     >>> [sorted(block) for block in blocks(Dataset([*pair, Problem("c", "b _ C.", ("x", "z"))]))]
@@ -230,7 +230,7 @@ def _extract_letters(text: str) -> str:
     ('thecupfell1.5masthe_did', '?!')
     """
     whole = "".join(fold(text).split())
-    return _MARKS.sub("", whole) or whole
+    return _PUNCTUATION_OUTSIDE_NUMBERS.sub("", whole) or whole
 
 
 def _number_words(words: Sequence[str]) -> frozenset[str]:
@@ -358,7 +358,7 @@ def _sort_key(problem: Problem, seed: int) -> tuple[bytes, bytes]:
 
     The input's order may reveal the answers (if the correct option is first, for example), and the
     seed is published. The key therefore does not depend on the order of rows or options, ids or
-    answers. The digest of the id only orders exact copies.
+    answers. The digest of the id decides only the order of exact copies.
     """
     seen = "\0".join((str(seed), problem.sentence, *sorted(problem.options)))
     return hashlib.sha256(seen.encode()).digest(), hashlib.sha256(problem.id.encode()).digest()
@@ -492,8 +492,8 @@ def find_former_splits(
 
     >>> old = Problem("a", "The _ fell.", ("cup", "jug"), 0)
     >>> new = Problem("b", "A _ rose.", ("sun", "moon"), 1)
-    >>> sides = find_former_splits(Dataset([old, new]), [[0], [1]], [FormerProblem(old, "dev")])
-    >>> [sorted(of) for of in sides]
+    >>> found = find_former_splits(Dataset([old, new]), [[0], [1]], [FormerProblem(old, "dev")])
+    >>> [sorted(splits) for splits in found]
     [['dev'], []]
     """
     keys = tuple(keys)
@@ -549,10 +549,10 @@ def assign_splits(
     of its size.
 
     Blocks are added to a split until it has the wanted size. Blocks that would make it more than
-    50 % too large (`BLOCK_SLACK`), such as large families, are skipped, but two problems always
-    fit. If every block is too large, the smallest is added. One contributor or source may account
-    for a large part of the data, with the same faults. With `keys`, a split therefore exceeds its
-    size by at most 10 % (`SLACK`), which makes an interval at most 5 % narrower.
+    50 % too large (`BLOCK_SLACK`), such as large families, are skipped; a first block of two
+    problems always fits. If every block is too large, the smallest is added. The problems of one
+    contributor or source may be numerous and share a fault. With `keys`, a split therefore exceeds
+    its size by at most 10 % (`SLACK`), which makes an interval at most 5 % narrower.
 
     Args:
         dataset: the problems; with `former`, they have the ids of their pool.

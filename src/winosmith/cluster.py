@@ -30,7 +30,7 @@ __all__ = ["ClusterExecutor", "connect"]
 TIMEOUT = 20.0
 """Seconds to wait for the first worker."""
 
-HANDSHAKE = 10.0
+RESPONSE = 10.0
 """Seconds to wait for the scheduler's response, including after a lost connection."""
 
 Result = TypeVar("Result")
@@ -66,7 +66,7 @@ def connect(
     with _silence_dask_log(), contextlib.ExitStack() as stack:
         try:
             client = distributed.Client(
-                where, security=security, timeout=HANDSHAKE, set_as_default=False, name="winosmith"
+                where, security=security, timeout=RESPONSE, set_as_default=False, name="winosmith"
             )
         except (OSError, ValueError, TypeError, RuntimeError) as error:
             raise InputError(
@@ -126,7 +126,7 @@ class ClusterExecutor(Executor):
 
     @property
     def workers(self) -> int:
-        """Current number of threads of all workers; 1 if none is connected."""
+        """Total number of threads of the connected workers; 1 if there are none."""
         try:
             return max(1, sum(map(int, self._client.nthreads().values())))
         except OSError:
@@ -159,7 +159,7 @@ class ClusterExecutor(Executor):
 def _run_on_worker(
     version: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    """Call a function on a worker; raise InputError if the worker has another version."""
+    """Call a function on a worker; raise InputError if the worker has a different version."""
     if version != __version__:
         from distributed import get_worker
 

@@ -120,7 +120,7 @@ class Dataset(Sequence[Problem]):
 
     @cached_property
     def twins(self) -> tuple[tuple[int, int], ...]:
-        """The pairs of rows that form twins, in which exactly two problems share a `twin_id`."""
+        """The pairs of rows that form twins: exactly two problems that share a `twin_id`."""
         return tuple((rows[0], rows[1]) for rows in self.groups if len(rows) == 2)
 
     @cached_property
@@ -145,7 +145,7 @@ class Dataset(Sequence[Problem]):
         return Dataset((problem.blind() for problem in self.problems), self.name)
 
     def drop(self, reasons: dict[int, str], stage: str) -> Filtered:
-        """Split into kept and dropped problems, given the reason for each row to drop.
+        """Split the data set into kept and dropped problems, given the reason for each row to drop.
 
         Raises:
             DataError: a row is out of range.

@@ -78,7 +78,7 @@ class FormatError(InputError):
         super().__init__(reason if path is None else f"{path}{number}: {reason}")
 
     def with_reason(self, reason: str) -> FormatError:
-        """Return a copy of the error with another reason."""
+        """Return a copy of the error with a different reason."""
         return FormatError(reason, self.path, self.line, self.unit)
 
     def __reduce__(
@@ -109,7 +109,7 @@ class DataError(InputError):
 
 
 class OtherDataError(DataError):
-    """Predictions don't match the problems of a data set.
+    """Predictions don't match the problems in a data set.
 
     Attributes:
         common: number of problems with a prediction.

@@ -28,12 +28,12 @@ __all__ = [
 _BIDI = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
 """The characters of Unicode's property Bidi_Control (UAX 9)."""
 
-_NEVER = f"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f{_BIDI}\u2028\u2029\ud800-\udfff\ufffe\uffff"
+_UNSAFE = f"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f{_BIDI}\u2028\u2029\ud800-\udfff\ufffe\uffff"
 """Control characters (C0 and C1) except tab, newline and carriage return; characters that reorder
 displayed text; Unicode's line separators; and characters that UTF-8 or XML can't contain."""
 
-_CONTROL = re.compile(f"[{_NEVER}\r]")
-_ON_A_PAGE = re.compile(f"[{_NEVER}]")
+_CONTROL = re.compile(f"[{_UNSAFE}\r]")
+_UNSAFE_ON_PAGE = re.compile(f"[{_UNSAFE}]")
 
 
 def _escape_character(found: re.Match[str]) -> str:
@@ -57,7 +57,7 @@ def escape_page(text: object) -> str:
     >>> escape_page("a\x00b")
     'a�b'
     """
-    return _ON_A_PAGE.sub("�", str(text))
+    return _UNSAFE_ON_PAGE.sub("�", str(text))
 
 
 def escape_json(document: str) -> str:
@@ -104,7 +104,7 @@ def escape_sarif(text: object) -> str:
 
 
 _MARKUP = re.compile(r"[\\`*\[\]<>|$]|(?<!/)~|(?<!\w)_|_(?!\w)|&(?=#?\w+;)")
-_AT_START = re.compile(r"^(\d+(?=[.)](?:\s|$))|(?=[#+=-]))")
+_LINE_START_MARKUP = re.compile(r"^(\d+(?=[.)](?:\s|$))|(?=[#+=-]))")
 """The start of a heading, list or rule; digits only if ". " follows ("19.3" is a number)."""
 
 
@@ -115,7 +115,7 @@ def escape_markdown(text: object) -> str:
     a\|b \<script\> # \[x\](y)
     """
     line = _MARKUP.sub(lambda found: "\\" + found[0], to_line(text))
-    return _AT_START.sub(r"\1\\", line)
+    return _LINE_START_MARKUP.sub(r"\1\\", line)
 
 
 def markdown_code(text: object) -> str:
@@ -131,7 +131,7 @@ def markdown_code(text: object) -> str:
 
 
 def markdown_block(text: str) -> str:
-    r"""Return Markdown from a release's author with its markup but without control characters.
+    r"""Return a release author's Markdown with its markup, but with control characters escaped.
 
     >>> markdown_block("See *this*\x9b.")
     'See *this*\\x9b.'

@@ -2,7 +2,7 @@
 
 Downloads use HTTPS, also after redirects, and stop if they exceed the size of the published file.
 A file is renamed to its final name, and an archive unpacked, only if its SHA-256 matches. The
-largest file has 3.4 MB, so an interrupted download is restarted, not resumed.
+largest file is 3.4 MB, so an interrupted download is restarted, not resumed.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ def download(
 
     Raises:
         OutputError: the URL is not https, the server can't be reached or refuses the request,
-            or the file is too long, incomplete or has another checksum.
+            or the file is too long or incomplete, or has the wrong checksum.
     """
     import pooch
     from requests import RequestException
@@ -229,6 +229,6 @@ def _unpack(archive: Path, members: Mapping[str, str]) -> list[str]:
         if name in members and checksum(path) != members[name]:
             path.unlink()
             raise OutputError(
-                f"{path}: this file of the archive differs from the published one and was removed"
+                f"{path}: this file in the archive differs from the published one and was removed"
             )
     return names

@@ -101,7 +101,7 @@ class BuildFiles:
         return self._read_private_records(WITHHELD)
 
     def read_scores(self) -> Iterator[dict[str, Any]]:
-        """Yield each problem's AFLite score; nothing without AFLite or without private files."""
+        """Yield each problem's AFLite score; nothing without AFLite or private files."""
         return self._read_private_records(SCORES)
 
     def read_old_ids(self) -> dict[str, str]:

@@ -38,7 +38,7 @@ __all__ = [
 UNVALIDATED = "evolve.unvalidated"
 """Key in `extra`: True for a generated problem until people have judged it."""
 
-_DIGITS = 10
+_ID_DIGITS = 10
 """Number of hex digits of the digest in an id; 100,000 children collide with probability 0.005."""
 
 _NOTHING: Mapping[str, Scalar] = {}
@@ -101,7 +101,7 @@ def make_child(
 
 def _digest_text(sentence: str, options: tuple[str, ...]) -> str:
     seen = "\0".join((sentence, *options)).encode("utf-8", "surrogatepass")
-    return hashlib.sha256(seen).hexdigest()[:_DIGITS]
+    return hashlib.sha256(seen).hexdigest()[:_ID_DIGITS]
 
 
 def find_edits(before: Sequence[str], after: Sequence[str]) -> tuple[Edit, ...]:
@@ -160,8 +160,8 @@ def apply_edits(tokens: Sequence[str], edits: Iterable[Edit]) -> tuple[str, ...]
 
 
 MEASURED = {"lineage": "depth.lineage", "edit": "depth.edit"}
-"""Keys in `extra` for depths that were measured with the whole family. They are used if a parent or
-root is missing from the data, for example because it is not public."""
+"""Keys in `extra` for depths that were measured while the whole family was available. They are used
+if a parent or root is missing from the data, for example because it is not public."""
 
 DISTANCE = "evograd.distance"
 """Key in `extra` for the declared depth if the root is not in the file (as in EvoGrad's format)."""
@@ -366,8 +366,8 @@ class _ChangedPositions:
     still counts, so the depth never decreases.
 
     Attributes:
-        tokens: 1 for each token whose position was changed, otherwise 0; (n,).
-        empty: number of (changed) empty positions before each token and after the last; (n + 1,).
+        tokens: 1 for each token whose position was changed, otherwise 0; shape (n,).
+        empty: number of (changed) empty positions before each token and at the end; shape (n + 1,).
         count: number of changed positions, including empty ones: the lineage depth.
     """
 
@@ -395,12 +395,12 @@ class _ChangedPositions:
         return _ChangedPositions(bytes(tokens), tuple(empty), count)
 
 
-_SHOWN = 5
+_MAX_LISTED_IDS = 5
 """Maximum number of ids from a cycle that a message lists."""
 
 
 def check_lineages(dataset: Dataset, *, complete: bool = True) -> dict[int, str]:
-    """Check all lineages; return the fault of each row with a wrong lineage.
+    """Check all lineages, and return the fault of each row whose lineage is wrong.
 
     Faults are cycles, a root that differs from the parent's root, and edits that don't turn the
     parent's sentence into the child's. As in EvoGrad, a declared depth may differ from the number
@@ -408,9 +408,9 @@ def check_lineages(dataset: Dataset, *, complete: bool = True) -> dict[int, str]
 
     Args:
         dataset: the problems.
-        complete: whether families must be complete. Faults are then also a missing parent or root,
-            and an impossible declared depth (0 if the sentence differs from the root's, or more
-            than 0 if it does not).
+        complete: whether families must be complete. If so, a missing parent or root is also a
+            fault, and so is an impossible declared depth (0 if the sentence differs from the
+            root's, or more than 0 if it does not).
 
     >>> from winosmith import Lineage, Problem
     >>> lost = Problem("c", "A _ b.", ("x", "y"), lineage=Lineage("r", "p"))
@@ -446,8 +446,8 @@ def _describe_cycle(dataset: Dataset, rows: tuple[int, ...]) -> str:
     ids = [repr(dataset[row].id) for row in rows]
     if len(ids) == 1:
         return "the problem is its own parent; a root has no lineage"
-    more = f" … ({len(ids):,} problems)" if len(ids) > _SHOWN else ""
-    chain = " ← ".join([*ids[:_SHOWN], *([] if more else ids[:1])])
+    more = f" … ({len(ids):,} problems)" if len(ids) > _MAX_LISTED_IDS else ""
+    chain = " ← ".join([*ids[:_MAX_LISTED_IDS], *([] if more else ids[:1])])
     return f"the lineage is a cycle: {chain}{more}"
 
 

@@ -1,4 +1,4 @@
-"""Lock files, which the kernel unlocks when the process with the lock ends.
+"""Lock files; the kernel releases a lock when the process that holds it ends.
 
 The file contains a note from the current or last holder of the lock.
 """

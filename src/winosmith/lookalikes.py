@@ -21,19 +21,19 @@ Ints = NDArray[np.int64]
 MinShared = Callable[[Ints, Ints], Ints]
 """A function that returns the number of words that two sets must share, given their sizes."""
 
-_DIRECT = 12
+_MAX_ROWS_FOR_ALL_PAIRS = 12
 """Maximum number of rows for which all pairs are compared."""
 
-_MANY = 1000
+_MIN_ROWS_FOR_NEIGHBOURS = 1000
 """Number of rows above which neighbours are compared first."""
 
-_MORE = 16
+_WORDS_PER_PREFIX_WORD = 16
 """A row's prefix has one more word per 16 words, so that similar rows share more prefix words."""
 
 _NEIGHBOURS = 20
-"""Number of neighbours of each row."""
+"""Number of neighbours on each side with which a row is compared."""
 
-_AT_ONCE = 200_000
+_WORDS_PER_STEP = 200_000
 """Number of shared rare words that are counted in one step."""
 
 
@@ -82,8 +82,8 @@ class PartnerCollector:
     A pair is omitted only if both rows have enough other partners.
 
     Args:
-        wanted: (n,) number of partners for each row.
-        owners: (n,) owner of each row; only rows of different owners are paired. None pairs all.
+        wanted: number of partners for each row, shape (n,).
+        owners: owner of each row, shape (n,), to pair only rows with different owners; or None.
 
     Attributes:
         pairs: the pairs found, with the smaller row number first.
@@ -126,10 +126,10 @@ def find_pairs(
         words: the distinct words of each row. A row without words is not similar to any other.
         min_shared: returns the number of words that rows must share, which grows with their sizes.
         collector: selects the pairs, and collects the similar ones.
-        owners: (n,) owner of each row; pairs of one owner are not wanted.
+        owners: owner of each row, shape (n,); rows with the same owner are not paired.
         on_progress: called repeatedly with the approximate number of finished rows.
     """
-    if len(words) <= _DIRECT:
+    if len(words) <= _MAX_ROWS_FOR_ALL_PAIRS:
         for row, later in combinations(range(len(words)), 2):
             apart, pair = owners is None or owners[row] != owners[later], (words[row], words[later])
             if apart and collector.needs_pair(row, later) and _are_similar(*pair, min_shared):
@@ -168,14 +168,14 @@ def find_pairs(
                 collector.add(*pair)
 
     by_words = np.array(sorted(range(len(rows)), key=lambda row: rows[row][::-1]))
-    for step in range(1, _NEIGHBOURS + 1) if len(rows) > _MANY else ():
+    for step in range(1, _NEIGHBOURS + 1) if len(rows) > _MIN_ROWS_FOR_NEIGHBOURS else ():
         one, other = by_words[:-step], by_words[step:]
         add_similar(one, other, np.minimum(sizes[one], sizes[other]))
     holders = sparse.csr_array(rarest.T)
     cost, done = rarest @ holders.sum(axis=1), 0
     while len(left := collector.select_pending(np.arange(done, len(rows)))):
         on_progress(done)
-        part = left[: max(1, int(np.searchsorted(np.cumsum(cost[left]), _AT_ONCE, "right")))]
+        part = left[: max(1, int(np.searchsorted(np.cumsum(cost[left]), _WORDS_PER_STEP, "right")))]
         shared = (rarest[part] @ holders).tocoo()
         one, other = part[shared.row], shared.col
         # Beyond its rarest words, the row whose list ends first can share only its other words.
@@ -192,7 +192,7 @@ def _compute_prefix_lengths(sizes: Ints, min_shared: MinShared) -> Ints:
         others = np.arange(1, size + 1)
         shares = np.maximum(min_shared(others, np.full(size, size)), 1)
         lengths[sizes == size] = min(
-            size, size - shares[shares <= others].min() + 1 + size // _MORE
+            size, size - shares[shares <= others].min() + 1 + size // _WORDS_PER_PREFIX_WORD
         )
     return lengths
 

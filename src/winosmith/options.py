@@ -87,7 +87,7 @@ _CONFIG = ConfigDict(
 def declaration(kind: type[T]) -> type[T]:
     """Turn a class into a frozen dataclass that validates its values.
 
-    Its constructor raises RecipeError for a value of another type or out of range.
+    Its constructor raises RecipeError for a value of the wrong type or out of range.
 
     >>> @declaration
     ... class Penalty:
@@ -116,7 +116,7 @@ def declaration(kind: type[T]) -> type[T]:
 def checked(function: Callable[P, T]) -> Callable[P, T]:
     """Validate a function's parameters whose annotations are `Annotated` or `Literal`.
 
-    The function raises RecipeError for a value of another type or out of range.
+    The function raises RecipeError for a value of the wrong type or out of range.
 
     >>> @checked
     ... def deal(people: list[str], folds: TwoOrMore = 10) -> int:
@@ -445,17 +445,16 @@ class FilterRecipe:
     keep: OrFalse[Count] = None
     """Number of problems that "random" and "pmi" keep; by default as many as AFLite would."""
     pmi: PmiVariant = "signed"
-    """Variant of "pmi", which scores twins; singles are drawn at the same rate."""
+    """Variant of "pmi", which scores only twins; singles are kept at random at the same rate."""
     pmi_label: PmiLabel = "first-mentioned"
     """Correct option that is coded as y = 1 for "pmi": "first-mentioned" in the sentence, or
     "option-1", as in the paper, whose result depends on the order of options."""
     null_draws: Draws = 20
     """Number of draws of twin-flipped labels for every null distribution; an interval needs at
-    least 20. With the null "report" a phase takes this many times longer."""
+    least 20. With null = "report", a phase takes this many times longer."""
     again: bool = True
     """Filter again with another seed, and with vectors perturbed by a ten-thousandth, and report
-    the fraction of removed problems that are removed again; the filter takes three times as
-    long."""
+    the fraction of removed problems that are removed again; this triples the filter's time."""
 
 
 @declaration

@@ -6,10 +6,10 @@ checksum of a short answer file would reveal the answers.
 
 `OutputFolder.open` applies these rules:
 
-- A folder is accepted if it is new, empty, or has only temporary files of a killed run.
-- A folder of winosmith with the same recipe and version is resumed: finished files stay, and
-  temporary files are removed.
-- A folder of winosmith with another recipe or version is refused, and the error lists the
+- A folder is accepted if it is new, empty, or contains only temporary files from a killed run.
+- A folder that winosmith wrote with the same recipe and version is resumed: finished files stay,
+  and temporary files are removed.
+- A folder that winosmith wrote with another recipe or version is refused, and the error lists the
   differences. `force` replaces only the files in its manifest.
 - Any other folder that is not empty is refused, even with `force`.
 
@@ -50,7 +50,7 @@ __all__ = [
     "unguard_cell",
 ]
 
-ROOM = 1 << 20
+MIN_FREE_BYTES = 1 << 20
 """Number of free bytes below which a failed write is attributed to a full disk."""
 
 
@@ -72,7 +72,7 @@ def atomic_write(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
         return
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, aside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=_ASIDE)
+        handle, aside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=_PARTIAL)
     except OSError as error:
         raise make_write_error(error, path) from error
     try:
@@ -94,7 +94,7 @@ def atomic_write(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
         raise
 
 
-_ASIDE = ".part"
+_PARTIAL = ".part"
 """Extension of unfinished files, which stay locked while they are written."""
 
 
@@ -120,11 +120,11 @@ def make_write_error(error: OSError, path: Path) -> OutputError:
         errno.ENOSPC: "the disk is full; free some space and run the same command again",
         errno.EACCES: "permission denied; choose another folder or change its permissions",
         errno.EROFS: "the disk is read-only; choose another folder",
-        errno.EEXIST: "a file has the name of its folder; choose another folder",
-        errno.ENOTDIR: "a file has the name of one of its folders; choose another folder",
+        errno.EEXIST: "a file has the same name as its folder; choose another folder",
+        errno.ENOTDIR: "a file has the same name as one of its folders; choose another folder",
     }
     number = error.errno
-    if number is None and shutil.disk_usage(path.parent).free < ROOM:
+    if number is None and shutil.disk_usage(path.parent).free < MIN_FREE_BYTES:
         number = errno.ENOSPC  # numpy reports a full disk without an error number
     hint = hints.get(number or 0, error.strerror or str(error))
     return OutputError(f"{path}: {hint}")
@@ -175,7 +175,7 @@ class OutputFolder:
         """Open a new or unfinished folder; the module's docstring states the rules.
 
         Raises:
-            OutputError: the folder contains files of other programs or the results of another
+            OutputError: the folder contains files from other programs or results from another
                 recipe, or it can't be created.
         """
         path = Path(path)
@@ -184,7 +184,7 @@ class OutputFolder:
             raise OutputError(f"{path} is a file; name a folder")
         for place in (path, path / PRIVATE):
             ours = (path / MANIFEST).exists()
-            remove_stale_files(place.glob(f".*{_ASIDE}" if ours else f".{MANIFEST}.*"))
+            remove_stale_files(place.glob(f".*{_PARTIAL}" if ours else f".{MANIFEST}.*"))
         if not (path / MANIFEST).exists():
             if path.is_dir() and any(path.iterdir()):
                 raise OutputError(
@@ -306,7 +306,7 @@ def _write_json(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def _read_manifests(path: Path) -> dict[str, Any]:
-    """Read the public and private manifests of a folder, and merge them."""
+    """Read the public and private manifests in a folder, and merge them."""
     held = {"secret": {}, **_read_manifest(path, path / MANIFEST)}
     if (path / PRIVATE / MANIFEST).exists():
         private = _read_manifest(path, path / PRIVATE / MANIFEST)

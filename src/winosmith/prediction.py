@@ -53,9 +53,9 @@ class Prediction:
             decided, or if only the scores show the tie.
 
     Raises:
-        ProblemError: the choice is out of range; scores are not finite; tied options are fewer than
-            two, unsorted, out of range or without the choice; or an invalid answer has scores or
-            tied options.
+        ProblemError: the choice is out of range; scores are not finite; there are fewer than two
+            tied options, or they are unsorted, out of range or don't include the choice; or an
+            invalid answer has scores or tied options.
 
     >>> Prediction("a", 0, (0.5, 0.5)).credit(1), Prediction("a", 0, tied=(0, 1, 2)).chosen
     (0.5, (0, 1, 2))
@@ -170,6 +170,6 @@ def check_fit(prediction: Prediction, n_options: int, source: str = "") -> None:
         else:
             reason = (
                 f"choice {last} of {prediction.problem_id!r} is not one of {n_options} options, "
-                "which are counted from 0"
+                "which are numbered from 0"
             )
         raise DataError(f"{source}the {reason}")

@@ -37,7 +37,7 @@ _OTHER_BLANK = re.compile(r"_{2,}|[\uff3f\u2581]+|[\[<(]\s*(?:mask|blank)\s*[\])
 
 MIN_OPTIONS, MAX_OPTIONS = 2, 26
 """WinoGrande has 2 options, the Pronoun Disambiguation Problems up to 5 (Davis 2016), MMLU-Pro 10.
-There is a letter for each of 26 options."""
+Up to 26 options can be lettered."""
 
 MAX_COUNT = 2**31 - 1
 """Largest number that a table can contain, because Parquet columns have 32 bits."""
@@ -54,11 +54,11 @@ EXTRA_KEY = re.compile(rf"[a-z][a-z0-9_]*\.[^\s{_BREAKS}](?:[^{_BREAKS}]*[^\s{_B
 _BROKEN = re.compile(rf"[{_BREAKS}\ud800-\udfff]+")
 
 
-_MANY = 1 << 17
+_MAX_CACHED_KEYS = 1 << 17
 """Maximum number of cached keys. All rows usually have the same column names."""
 
 
-@lru_cache(_MANY)
+@lru_cache(_MAX_CACHED_KEYS)
 def make_extra_key(prefix: str, name: str) -> str:
     r"""Return the `Extra` key for a file's column: the column's name, on one line.
 
@@ -122,7 +122,7 @@ class Extra(Mapping[str, Scalar]):
 _NOTHING = Extra()
 
 
-@lru_cache(_MANY)
+@lru_cache(_MAX_CACHED_KEYS)
 def _check_key(key: object) -> None:
     if not isinstance(key, str) or not EXTRA_KEY.fullmatch(key):
         raise ProblemError(f"the extra key {key!r} must have the form 'format.field'")
@@ -230,7 +230,7 @@ class Lineage:
         declared: the depth that the contributor or the file states, 0 to `MAX_COUNT`.
 
     Raises:
-        ProblemError: an id is empty, an edit has another type, or the depth is out of range.
+        ProblemError: an id is empty, an edit has the wrong type, or the depth is out of range.
     """
 
     root: str
@@ -262,7 +262,7 @@ class Problem:
             may be equal, which an audit reports. They may contain `_` if `blank` is given.
         answer: the 0-based index of the correct option; None if it is withheld.
         twin_id: the id that both halves of a twin share; one half keeps it if the other is removed.
-        pronoun: the pronoun that the blank replaced, which restores the original sentence.
+        pronoun: the pronoun that the blank replaced; it restores the original sentence.
         origin, lineage: the origin and the lineage; None if unknown.
         embargo: whether the problem must not be published.
         extra: values that only one file format has; see `Extra`.

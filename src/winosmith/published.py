@@ -50,7 +50,7 @@ _ARTICLES = frozenset({"a", "an", "the"})
 
 @dataclass(frozen=True, slots=True)
 class Digests:
-    """Digests of the problems of a data set.
+    """Digests of the problems in a data set.
 
     Attributes:
         name: the name of the data set, in lower case.
@@ -73,7 +73,7 @@ def find_source_name(sentence: str) -> str | None:
 
 
 def recognise_dataset(dataset: Dataset) -> str | None:
-    """Return the name of a published data set with at least 90 % of the problems, or None.
+    """Return the name of the published data set that has at least 90 % of the problems, or None.
 
     >>> recognise_dataset(Dataset([Problem("a", "The _ fell.", ("cup", "jug"))])) is None
     True

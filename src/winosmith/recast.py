@@ -1,8 +1,7 @@
 """Convert problems to true-or-false claims or two-way comparisons, and reorder options.
 
 A problem with k options becomes k claims, one of them true (SuperGLUE-WSC), or k - 1 comparisons of
-the correct option with an incorrect one (WinoGrande's table 5 counts the 80 comparisons of the 60
-PDPs).
+the correct option with an incorrect one (WinoGrande's table 5 counts 80 comparisons from 60 PDPs).
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ _LETTERS = re.compile(
     r"|\b(?i:all|none|both|neither|any|either|more than one|one|two|three) of "
     r"(?:the|these|those|them)\b ?(?:above|below|options|answers|choices|others)?\W*$"
 )
-_NAMED = re.compile(r"\b(?i:option|answer|choice)s? \(?[A-Z]\)?(?!\w)")
+_OPTION_REFERENCE = re.compile(r"\b(?i:option|answer|choice)s? \(?[A-Z]\)?(?!\w)")
 """A reference to an option by its letter, such as "option B"."""
 
 
@@ -79,7 +78,7 @@ class Recast:
 def to_claims(problems: Iterable[Problem]) -> tuple[Claim, ...]:
     """Convert problems to claims, one for each option, in order.
 
-    Claims don't keep the twin, origin, lineage and embargo of their problem.
+    Claims don't keep the twin, origin, lineage or embargo of their problem.
 
     Raises:
         DataError: a problem is a question, or contains a `_` other than its blank.
@@ -221,7 +220,7 @@ def find_reference(question: str, options: Sequence[str]) -> str | None:
     'B'
     >>> find_reference("Which is oxygen?", ("O", "Hg", "Pb", "Cu"))
     """
-    if _NAMED.search(question):
+    if _OPTION_REFERENCE.search(question):
         return question
     return next((option for option in options if refers_to_others(option, len(options))), None)
 

@@ -131,7 +131,7 @@ def read_text(path: str | Path) -> str:
 
 
 def parse_json_lines(text: str, path: str | Path) -> Iterator[tuple[int, Record]]:
-    r"""Yield each object of JSON Lines with its 1-based line number, skipping empty lines.
+    r"""Yield each JSON Lines object with its 1-based line number, skipping empty lines.
 
     Args:
         text: the text of the file.

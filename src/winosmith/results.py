@@ -53,7 +53,7 @@ CITATION = (
 )
 """Last sentence of each paragraph for a paper, with the version and the citation."""
 
-REPR = 200
+MAX_REPR = 200
 """Maximum length of a repr."""
 
 _T = typing.TypeVar("_T")
@@ -155,14 +155,14 @@ class Result:
         return record
 
     def __repr__(self) -> str:
-        """Return the class name and as many non-empty values as fit into `REPR` characters."""
+        """Return the class name and as many non-empty values as fit into `MAX_REPR` characters."""
         text = f"{type(self).__name__}("
         for one in members(type(self)):
             value = None if one.json is False else getattr(self, one.name)
             if is_empty(value):
                 continue
             part = ", " * (text[-1] != "(") + f"{one.name}={shorten(value)}"
-            if len(text) + len(part) > REPR - len(", …)"):
+            if len(text) + len(part) > MAX_REPR - len(", …)"):
                 return f"{text}, …)"
             text += part
         return f"{text})"

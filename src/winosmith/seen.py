@@ -37,12 +37,12 @@ Sees = Literal["blank", "pronoun"]
 Input = tuple[str, frozenset[str]]
 """A solver's input: the text that it sees, and the options."""
 
-_MARKS = tuple(map(chr, range(0xE000, 0xF900)))
+_BLANK_MARKERS = tuple(map(chr, range(0xE000, 0xF900)))
 """Private-use characters, one of which marks the blank if the text contains other `_`."""
 
-MOST_COPIES = 0.5
-"""Minimum fraction of problems with a version that differs only in the pronoun, for a data set
-about pronouns. Winogender has 95 %; the WSC, DPR, KnowRef and the PDPs have none."""
+MIN_VERSION_FRACTION = 0.5
+"""Minimum fraction of problems with a version that differs only in the pronoun, for a data set to
+count as one about pronouns. Winogender has 95 %; the WSC, DPR, KnowRef and the PDPs have none."""
 
 
 def check_sees(sees: str) -> None:
@@ -112,7 +112,7 @@ def tokenize_with_blank(problem: Problem) -> tuple[list[str], int | None]:
         cut = tokens(problem.sentence)
         at = None if problem.blank is None else next(n for n, t in enumerate(cut) if BLANK in t)
         return cut, at
-    mark = next(sign for sign in _MARKS if sign not in problem.sentence)
+    mark = next(sign for sign in _BLANK_MARKERS if sign not in problem.sentence)
     cut = tokens(problem.replace_blank(mark))
     at = next(n for n, token in enumerate(cut) if mark in token)
     return [token.replace(mark, BLANK) for token in cut], at
@@ -181,8 +181,7 @@ def insert_pronoun(problem: Problem, mark: str = "") -> str:
 def build_inputs(problems: Sequence[Problem], sees: Sees, local: int | None = None) -> list[Input]:
     """Return the solver's input for each problem, normalised for comparison.
 
-    White space and the order of options are ignored. If a pronoun is unknown, the input has the
-    blank.
+    White space and the order of options are ignored. An unknown pronoun is shown as the blank.
 
     Args:
         problems: the problems.
@@ -220,4 +219,4 @@ def is_about_pronouns(problems: Sequence[Problem]) -> bool:
     distinct = Counter(
         blank for blank, _ in set(zip(seen, build_inputs(problems, "pronoun"), strict=True))
     )
-    return 0 < MOST_COPIES * len(seen) <= sum(distinct[blank] > 1 for blank in seen)
+    return 0 < MIN_VERSION_FRACTION * len(seen) <= sum(distinct[blank] > 1 for blank in seen)

@@ -276,7 +276,7 @@ KINDS: dict[str, Any] = {
 }
 """Maps each kind of solver to the class of its options.
 
-Random, majority and hunting see no pronoun (`winosmith.seen`)."""
+Random, majority and hunting never see the pronoun (`winosmith.seen`)."""
 
 LEARNERS = tuple(kind for kind, of in KINDS.items() if of.learns)
 """Kinds of solvers that learn by counting, or from solved problems in the prompt (`shots`)."""

@@ -178,7 +178,7 @@ SIZES = {
     "max_position_embeddings": 1024,
 }
 
-ALSO: dict[str, dict[str, Any]] = {
+EXTRA_SETTINGS: dict[str, dict[str, Any]] = {
     "albert": {"embedding_size": 32},
     "deberta-v2": {"relative_attention": True, "pos_att_type": ["c2p", "p2c"]},
     "distilbert": {"hidden_dim": 48},
@@ -193,7 +193,7 @@ ALSO: dict[str, dict[str, Any]] = {
 }
 """Additional settings by architecture."""
 
-AROUND = {"llama": "<s> $A", "opt": "<s> $A", "gemma2": "<s> $A", "roberta": "<s> $A </s>"}
+TEXT_TEMPLATES = {"llama": "<s> $A", "opt": "<s> $A", "gemma2": "<s> $A", "roberta": "<s> $A </s>"}
 """The special tokens around every text ($A), by architecture."""
 
 
@@ -228,10 +228,10 @@ def tiny_language_model(
     if masked and architecture != "roberta":
         tokeniser = _build_wordpiece_tokeniser(texts, vocabulary)
     else:
-        tokeniser = _train_bpe_tokeniser(texts, vocabulary, AROUND.get(architecture, "$A"))
+        tokeniser = _train_bpe_tokeniser(texts, vocabulary, TEXT_TEMPLATES.get(architecture, "$A"))
     config = transformers.AutoConfig.for_model(
         architecture,
-        **{**SIZES, **ALSO.get(architecture, {}), **changes},
+        **{**SIZES, **EXTRA_SETTINGS.get(architecture, {}), **changes},
         vocab_size=len(tokeniser),
         pad_token_id=tokeniser.pad_token_id,
         bos_token_id=tokeniser.bos_token_id,

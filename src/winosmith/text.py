@@ -3,8 +3,8 @@
 Sentences are split in two ways, because the published numbers use both:
 
 - `words` are separated by white space. WinoGrande's rules for authors count words: 99.7 % of the
-  dev and debiased problems have 15 to 30 words, and in 99.96 % of the twins, the halves share 70 %
-  (97.8 % and 100 % with `tokens`).
+  dev and debiased problems have 15 to 30 words, and the halves of 99.96 % of the twins share 70 %
+  of their words (with `tokens`: 97.8 % and 100 %).
 - `tokens` follow the Penn Treebank, sentence by sentence: punctuation is separate, and "doesn't"
   becomes "does n't". WinoGrande's table 5 counts lower-cased tokens: DPR has 15.9 per sentence and
   a vocabulary of 4,127, SuperGLUE-WSC 28.4 and 1,711, WSC273 19.1 and 918 (919 if opening and
@@ -71,11 +71,10 @@ UNSPACED_SHARE, LATIN_SHARE = 0.2, 0.5
 """Minimum fractions of letters for a text to be "unspaced" and "latin", so that a quoted word does
 not matter. The first is smaller, because a Chinese word has fewer letters than a Latin one."""
 
-_MARKS = 256
-"""Number of consecutive combining marks after which a text is split; real letters have only a
-few."""
+_MAX_CONSECUTIVE_MARKS = 256
+"""Number of consecutive combining marks after which a text is split; real letters have few."""
 
-_NO_ASCII = re.compile(rf"[^\x00-\x7f]{{{_MARKS},}}")
+_NO_ASCII = re.compile(rf"[^\x00-\x7f]{{{_MAX_CONSECUTIVE_MARKS},}}")
 
 
 def normalize(text: str, form: Literal["NFC", "NFKC"] = "NFC") -> str:
@@ -95,7 +94,7 @@ def normalize(text: str, form: Literal["NFC", "NFKC"] = "NFC") -> str:
         # A character that is not a mark itself may decompose into two marks.
         is_mark = unicodedata.combining(unicodedata.normalize(apart, sign)[0])
         marks = marks + 1 if is_mark else 0
-        if marks == _MARKS:
+        if marks == _MAX_CONSECUTIVE_MARKS:
             ends.append(at)
             marks = 0
     parts = (text[start:end] for start, end in pairwise([*ends, len(text)]))
@@ -106,17 +105,17 @@ _TITLES = "".join(rf"(?<!\b{title}\.)" for title in ("Mr", "Mrs", "Ms", "Dr", "P
 _SENTENCE_END = re.compile(rf"(?:(?<=[.?!][\"')])|(?<=[.?!]){_TITLES})\s+(?![a-z])")
 """Space after a full stop, except after a title ("Mr. Moncrieff") or before lower-case letters."""
 
-_APART: tuple[tuple[re.Pattern[str], str], ...] = (
+_TREEBANK_RULES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\.\.\.|--|[;@#$%&?!\[\](){}<>“”\"]"), r" \g<0> "),
     (re.compile(r"[:,](?!\d)"), r" \g<0> "),  # "10:30" and "1,000" stay whole
-    (re.compile(r"(?<=[^.])\.(?=[\s\])}>\"'”’]*$)"), r" ."),  # the last full stop only
+    (re.compile(r"(?<=[^.])\.(?=[\s\])}>\"'”’]*$)"), r" ."),  # only the last full stop
     (re.compile(r"(?<=[^'])'(?=\s|$)"), r" '"),  # a closing quote or a plural possessive
     (re.compile(r"(?<=[^' ])('(?:s|m|d|ll|re|ve)|n't)(?=\s|$)", re.IGNORECASE), r" \1"),
     (re.compile(r"\b(can)(not)\b|\b(gon|wan)(na)\b", re.IGNORECASE), r"\1\3 \2\4"),
 )
 """The Penn Treebank's tokenisation rules (Marcus et al. 1993 and its web page), in order of use."""
 
-_PARTED = ("cannot", "gonna", "wanna")
+_SPLIT_WORDS = ("cannot", "gonna", "wanna")
 """Words that these patterns split although they contain no punctuation."""
 
 _SPACED = "A-Za-z0-9\u00c0-\u024f\u0370-\u058f\u10a0-\u10ff\u1e00-\u1fff"
@@ -127,7 +126,7 @@ _GLUED_BEFORE = re.compile(rf"(?<=[{_SPACED}]){BLANK}")
 _GLUED_AFTER = re.compile(rf"{BLANK}(?=[{_SPACED}])(?!(?:s|es)(?![{_SPACED}]))")
 """A blank that touches a word; plural endings, as in "the _s were full", are an exception."""
 
-LONGEST_KEPT = 1000
+MAX_CACHED = 1000
 """Maximum length of a text whose tokens are cached; no problem is longer."""
 
 FUNCTION_WORDS = frozenset(
@@ -188,8 +187,8 @@ def _get_script(letter: str) -> str:
 def detect_script(text: str) -> Writing:
     """Detect the kind of script of a text from the Unicode names of its letters.
 
-    A text of several scripts is "unspaced" if at least `UNSPACED_SHARE` of its letters are, or else
-    "latin" if at least `LATIN_SHARE` are Latin. A text without letters is "latin". See `Writing`.
+    A text of several scripts is "unspaced" if at least `UNSPACED_SHARE` of its letters are,
+    otherwise "latin" if at least `LATIN_SHARE` are Latin. A text without letters is "latin".
 
     >>> (detect_script("The cup hit the 茶碗 and the _ broke."),
     ...  detect_script("Чашка упала, и _ разбилась."))
@@ -364,12 +363,12 @@ def tokens(text: str) -> list[str]:
     >>> tokens("Ann's cup can't fit. It's 1,000 mm, the _ is.")
     ['Ann', "'s", 'cup', 'ca', "n't", 'fit', '.', 'It', "'s", '1,000', 'mm', ',', 'the', '_', 'is', '.']
     """  # noqa: E501
-    return list(_tokenize_cached(text)) if len(text) <= LONGEST_KEPT else _tokenize_uncached(text)
+    return list(_tokenize_cached(text)) if len(text) <= MAX_CACHED else _tokenize_uncached(text)
 
 
 def _tokenize_uncached(text: str) -> list[str]:
     lowered = text.lower()
-    if lowered.replace(" ", "").isalnum() and not any(word in lowered for word in _PARTED):
+    if lowered.replace(" ", "").isalnum() and not any(word in lowered for word in _SPLIT_WORDS):
         return text.split()  # the same result, ten times as fast
     return [token for sentence in _SENTENCE_END.split(text) for token in _split_treebank(sentence)]
 
@@ -381,7 +380,7 @@ def _tokenize_cached(text: str) -> tuple[str, ...]:
 
 
 def _split_treebank(sentence: str) -> list[str]:
-    for pattern, apart in _APART:
+    for pattern, apart in _TREEBANK_RULES:
         sentence = pattern.sub(apart, sentence)
     return sentence.split()
 

@@ -124,7 +124,7 @@ class Topics(Protocol):
         ...
 
 
-_MOST_TRIES = 50
+_MAX_TRIES = 50
 """Number of consecutive unusable topics after which a source is rejected."""
 
 
@@ -133,7 +133,7 @@ def _draw_topic(count: int, read: Callable[[int], Topic], seed: int, source: str
     if not count:
         raise InputError(f"{source} has no topics")
     reason = ""
-    for number in _make_rng(seed).permutation(count)[:_MOST_TRIES]:
+    for number in _make_rng(seed).permutation(count)[:_MAX_TRIES]:
         try:
             return read(int(number)).with_anchors(seed)
         except InputError as error:
@@ -148,9 +148,9 @@ def _make_rng(seed: int, purpose: int = _FOR_TOPICS) -> np.random.Generator:
     return np.random.default_rng([seed, purpose])
 
 
-_ENDINGS = (".txt", ".md")
+_SUFFIXES = (".txt", ".md")
 
-_MOST_FILE_BYTES = 1_000_000
+_MAX_FILE_BYTES = 1_000_000
 """Maximum size of a text file, in bytes."""
 
 
@@ -171,7 +171,7 @@ class FolderTopics:
 
     @classmethod
     def open(cls, folder: str | Path) -> FolderTopics:
-        """List the text files of a folder.
+        """List the text files in a folder.
 
         Raises:
             InputError: the path is not a folder, or the folder contains no texts.
@@ -179,7 +179,7 @@ class FolderTopics:
         place = Path(folder)
         if not place.is_dir():
             raise InputError(f"{place} is not a folder")
-        found = (path for path in place.rglob("*") if path.suffix.lower() in _ENDINGS)
+        found = (path for path in place.rglob("*") if path.suffix.lower() in _SUFFIXES)
         paths = tuple(sorted(path for path in found if path.is_file()))
         if not paths:
             raise InputError(f"{place} contains no .txt or .md files")
@@ -197,8 +197,8 @@ class FolderTopics:
 
 def _read_topic(path: Path) -> Topic:
     try:
-        if path.stat().st_size > _MOST_FILE_BYTES:
-            raise FormatError(f"the text is longer than {_MOST_FILE_BYTES:,} bytes", path)
+        if path.stat().st_size > _MAX_FILE_BYTES:
+            raise FormatError(f"the text is longer than {_MAX_FILE_BYTES:,} bytes", path)
         text = path.read_text("utf-8")
     except UnicodeDecodeError:
         raise FormatError("the text is not in UTF-8", path) from None
@@ -285,15 +285,15 @@ def load_built_in_topics() -> JsonlTopics:
 Fetch = Callable[[str], tuple[bytes, str]]
 """A function that requests a URL and returns the body and the media type of the response."""
 
-MOST_BYTES = 2_000_000
+MAX_BYTES = 2_000_000
 
-MOST_SECONDS = 5.0
+MAX_SECONDS = 5.0
 
 CHUNK = 16 * 1024
 
 
 def fetch_https(
-    url: str, *, max_bytes: int = MOST_BYTES, timeout: float = MOST_SECONDS
+    url: str, *, max_bytes: int = MAX_BYTES, timeout: float = MAX_SECONDS
 ) -> tuple[bytes, str]:
     """Request an https URL, and return the body and the media type of the response.
 
@@ -325,7 +325,7 @@ def fetch_https(
             while part := response.raw.read1(CHUNK):
                 body += part
                 if len(body) > max_bytes:
-                    raise InputError(f"the response of {url} is larger than {max_bytes:,} bytes")
+                    raise InputError(f"the response from {url} is larger than {max_bytes:,} bytes")
                 if time.monotonic() > until:
                     raise InputError(f"{url} is too slow")
     except (OSError, urllib3.exceptions.HTTPError) as error:
@@ -343,7 +343,7 @@ def _check_redirect(response: Any, **_: Any) -> None:
             )
 
 
-_MOST_CACHED = 500
+_MAX_CACHED_TOPICS = 500
 """Maximum number of topics that a process caches per URL; the oldest are removed."""
 
 
@@ -400,7 +400,7 @@ class HttpTopics:
         cached = dict(self._cached)
         for topic in came:
             cached.setdefault((topic.title, topic.text), topic)
-        self._cached = dict(list(cached.items())[-_MOST_CACHED:])
+        self._cached = dict(list(cached.items())[-_MAX_CACHED_TOPICS:])
         self._next = time.monotonic() + wait
 
 

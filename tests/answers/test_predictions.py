@@ -189,6 +189,6 @@ def test_nothing_half_written_is_left(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="1 of 10 problems have no prediction"):
         answers.write_predictions(predictions()[1:], tmp_path / "p", PROBLEMS, solver="mine")
     (tmp_path / "no").touch()
-    with pytest.raises(OutputError, match="a file has the name of its folder"):
+    with pytest.raises(OutputError, match="a file has the same name as its folder"):
         answers.write_predictions(predictions(), tmp_path / "no" / "p", PROBLEMS, solver="mine")
     assert list(tmp_path.iterdir()) == [tmp_path / "no"]

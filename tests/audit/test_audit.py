@@ -525,7 +525,7 @@ def test_a_long_audit_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(_items, "monotonic", lambda: next(clock))
     monkeypatch.setattr(_items, "_AT_ONCE", 30)
     monkeypatch.setattr(_probes, "_CELLS", 1)
-    monkeypatch.setattr(lookalikes, "_AT_ONCE", 1000)
+    monkeypatch.setattr(lookalikes, "_WORDS_PER_STEP", 1000)
     steps: list[str] = []
     audit.audit(_worded(120, 0.5), draws=19, probe_draws=2, step=steps.append)
     assert steps == [

@@ -52,7 +52,7 @@ def test_a_file_is_split_released_and_proved(place: Path, cli: Cli) -> None:
     assert told.startswith("120 problems: train 9")
     key = place / "out" / "private" / folder.name
     assert f"The release is {folder}" in told
-    assert f"Your private files, such as the answers of the test split, are in {key}." in cli.err
+    assert f"Your private files, such as the answers to the test split, are in {key}." in cli.err
     said = " ".join(cli.err.split())
     assert (
         "10 fields about responsible AI in croissant.json are not stated; add to release.toml: "

@@ -115,7 +115,7 @@ def test_partial_is_named_where_it_helps_alone(cli: Cli) -> None:
     third = {"id": json.loads(first)["id"], "choice": 2}
     Path("third.jsonl").write_text("\n".join([head, json.dumps(third), *rest]) + "\n")
     told = cli.refused("score dev.jsonl third.jsonl")
-    assert "is not one of 2 options, which are counted from 0" in told
+    assert "is not one of 2 options, which are numbered from 0" in told
     assert "--partial" not in told
 
 

@@ -351,7 +351,10 @@ def test_shots_without_pronouns_leave_the_blank(make_language_model: Callable[..
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("--solver random", "--sees is not for the solver 'random', which reads no sentence"),
+        (
+            "--solver random",
+            "--sees is not for the solver 'random', which does not read the sentence",
+        ),
         ("--solver hunting --collection texts", "whose queries have no subject"),
         ("--solver association --train train.jsonl", "the pronoun of 40 of 40 problems is"),
         ("--solver chat --model m --base-url http://localhost:1", "of 24 problems is unknown"),

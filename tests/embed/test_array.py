@@ -121,7 +121,7 @@ def test_damaged_and_foreign_files_are_refused(tmp_path: Path) -> None:
 def test_a_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
     """Writing where there can be no folder says so."""
     (tmp_path / "none").touch()
-    with pytest.raises(OutputError, match="a file has the name of its folder"):
+    with pytest.raises(OutputError, match="a file has the same name as its folder"):
         save_array(tmp_path / "none" / "x.npz", X, PROBLEMS.ids)
 
 

@@ -58,7 +58,7 @@ def test_an_archive_is_unpacked_and_its_files_are_checked(site: Any, tmp_path: P
     assert site.asked == 1
     bad = data(site, body, "made.zip", members={"made/a.jsonl": "0" * 64})
     with pytest.raises(
-        OutputError, match="this file of the archive differs from the published one"
+        OutputError, match="this file in the archive differs from the published one"
     ):
         fetch.fetch(bad, tmp_path / "bad")
     assert not (tmp_path / "bad/made/a.jsonl").exists()

@@ -41,8 +41,8 @@ def test_sets_apart_do_not_overlap() -> None:
             ROOT,
             "the training set contains its sentence",
         ),
-        (TWINS[1], ROOT, "a problem of the training set looks like it"),
-        (replace(CHILD, lineage=None), ROOT, "a problem of the training set looks like it"),
+        (TWINS[1], ROOT, "a problem in the training set looks like it"),
+        (replace(CHILD, lineage=None), ROOT, "a problem in the training set looks like it"),
         (FAR, APART, "the training set contains part of its family"),
         (APART, FAR, "the training set contains part of its family"),
     ],
@@ -108,7 +108,7 @@ def test_one_side_of_the_blank_and_the_options_are_known_again() -> None:
         Problem(name, sentence.format(name), ("Ann", "Eva"), 0) for name in ("kind", "thirsty")
     )
     found = find_overlap(Dataset([two]), public=[held(one)])
-    assert dict(found.rows) == {0: "a problem of winogrande looks like it"}
+    assert dict(found.rows) == {0: "a problem in winogrande looks like it"}
     other = replace(two, options=("Eva", "Zoe"))
     assert not find_overlap(Dataset([other]), public=[held(one)]).withheld
 

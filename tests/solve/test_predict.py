@@ -128,7 +128,7 @@ def test_what_we_did_not_write_is_left_alone(tmp_path: Path) -> None:
         assert out.read_bytes() == content
     with pytest.raises(OutputError, match="is not a file; choose another path"):
         solve.predict_to_file(solve.Random(), PROBLEMS, tmp_path)
-    with pytest.raises(OutputError, match="a file has the name of its folder"):
+    with pytest.raises(OutputError, match="a file has the same name as its folder"):
         solve.predict_to_file(solve.Random(), PROBLEMS, out / "p.jsonl")
 
 

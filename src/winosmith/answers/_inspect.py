@@ -137,7 +137,7 @@ def _parse_row(sample: Mapping[str, Any], scorer: str, items: Items) -> Row:
 
 
 def _are_grades(rows: Sequence[Row]) -> bool:
-    """Return whether all answers are grades, such as C and I, and one can't be a letter."""
+    """Return whether all answers are grades, such as C and I, and some are not option letters."""
     return {row.reply for row in rows} <= {*"CIPN"} and any(
         (row.reply == "I" and not formats.interpret_answer("I", row.options))
         or (row.reply == "C" and row.correct and row.target in ("A", "B", "D"))

@@ -96,7 +96,7 @@ def can_read(file: AnswerFile) -> bool:
 
 
 def read(file: AnswerFile) -> list[Answers]:
-    """Return the predictions of a file."""
+    """Return the predictions in a file."""
     records = file.records()
     has_header = bool(records) and "predictions" in records[0][1]
     head = _validate_record(_HeaderLine, "header", *records.pop(0)) if has_header else _HeaderLine()

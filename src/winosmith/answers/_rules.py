@@ -90,9 +90,9 @@ def read_option(
 ) -> int | None:
     """Return the option that an answer names; None if the answer is invalid.
 
-    If the answer is not of the source's kind, `others` are tried. In a source that uses
-    letters of a script, a letter of that script is always read as a letter, and a letter of another
-    script never: the Cyrillic В is third, the Latin B second.
+    If the answer is not of the source's kind, `others` are tried. In a source that uses the letters
+    of one script, a letter of that script is always read as a letter. A letter of another script
+    never is: the Cyrillic В is third, the Latin B second.
     """
     if (letter := formats.parse_letter(value)) and kind.script:
         return readings.get("letter" if letter[0] == kind.script else "text")
@@ -146,7 +146,7 @@ def read_choices(
 def check_ids(ids: Collection[str], file: AnswerFile, noun: str, hint: str = "") -> None:
     """Raise FormatError if fewer than half of the ids belong to items or omitted records.
 
-    Numbers from 1 are not ids of items that are numbered from 0.
+    Ids that are numbered from 1 are refused if the items are numbered from 0, and vice versa.
     """
     known = {*file.dataset.ids}
     numbers = [*map(str, range(len(known) + 1))]

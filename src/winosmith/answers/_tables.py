@@ -4,7 +4,7 @@ A table with a column named `choice` or `prediction` has the answers of one mode
 scores in `score1`, `score2`, … Without such a column, the option with the best score is chosen. A
 table with a column named `model` has a row for each model and item. A cell is a letter, a number
 from 1 or an option's text. An empty cell, NaN or NA means that the model was not asked; any other
-cell is an invalid answer. If all cells of a column are `correct` or `incorrect` (true or false, and
+cell is an invalid answer. If all cells in a column are `correct` or `incorrect` (true or false, and
 1 or 0 in a column named `correct`), an incorrect answer is a tie of all options except the key. A
 column without a name, such as an index of pandas, is omitted. Records with an id, in any container,
 are a table, and so is a JSON object of one model's answers by id: `{"q1": "A", "q2": 2}`.
@@ -122,9 +122,9 @@ def _find_column(wanted: Iterable[str], names: Iterable[str]) -> str | None:
 def split_models(file: AnswerFile) -> dict[str, AnswerFile]:
     """Return the rows of each model in a table with a row for each model and item.
 
-    The result is empty for other tables: without columns of models and ids, or with a row per item
-    and answers or several names in the column of models. If some columns named like keys differ
-    between models, the other ones have keys and are omitted.
+    The result is empty for other tables: without a model or id column, or with one row per item and
+    several names or the answers in the model column. If some columns named like keys differ between
+    models, the others contain keys and are omitted.
     """
     names = file.rows.names
     model, ids = _find_column(_MODELS, names), _find_column(_IDS, names)
@@ -189,9 +189,9 @@ def unpack_object(file: AnswerFile) -> AnswerFile:
 def _explain_numeric_columns(
     columns: _Columns, graded: Sequence[str], file: AnswerFile
 ) -> dict[str, str]:
-    """Return why columns of numbers that are not all options are no models.
+    """Return why columns of numbers that are not all options are not a model's answers.
 
-    Another column has grades, or it has no key and letters of options in nine of ten answers.
+    Another column must contain grades or, if it is not named like a key, 90 % option letters.
     """
     options = {problem.id: problem.options for problem in file.dataset}
     given = {

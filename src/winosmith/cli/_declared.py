@@ -32,7 +32,7 @@ def declared_options(
     Args:
         kind: the declaration, or a checked function.
         only: names of the fields that get an option; all if empty.
-        option_names: map of fields to options with another name ("pmi": "--pmi-variant").
+        option_names: map of fields to options with a different name ("pmi": "--pmi-variant").
         prefix: start of each help text ("For chat: ").
     """
 

@@ -46,14 +46,14 @@ from winosmith.validate import iterate_votes, read_votes
 @_options.page_option
 @_options.json_option
 def print_results(**options: Any) -> None:
-    """Print people's results on the problems of DATA, from their RESPONSES.
+    """Print people's results on the problems in DATA, from their RESPONSES.
 
     For each test, it prints the fraction of intended answers with its interval and the chance
-    level; scores by subject; the number of people who got each item right; native speakers compared
-    with others; results without the weakest subjects; agreement (Fleiss' kappa, Krippendorff's
-    alpha); flawed items with their most frequent answer; X (ambiguous) answers; and learning
-    and fatigue over the sheet. Across tests, it compares both halves of the schemas, and lists
-    unusually fast people and recognised texts.
+    level, scores by subject, the number of people who got each item right, results without the
+    weakest subjects, and agreement (Fleiss' kappa, Krippendorff's alpha). It compares native
+    speakers with others, measures learning and fatigue over the sheet, and lists flawed items with
+    their most frequent answer, and X (ambiguous) answers. Across tests, it compares both halves of
+    the schemas, and lists unusually fast people and recognised texts.
 
     RESPONSES are files from `winosmith humans enter` or from the platform.
 
@@ -91,7 +91,7 @@ def print_results(**options: Any) -> None:
 
 
 def _read_responses(paths: Sequence[str]) -> tuple[Response, ...]:
-    """Return the test responses of all files; raise FormatError for a repeated answer."""
+    """Return the test responses in all files; raise FormatError for a repeated answer."""
     first: dict[tuple[str, str], str] = {}
     responses: list[Response] = []
     for path in paths:
@@ -181,7 +181,7 @@ def _get_warnings(test: TestResult) -> str:
     return " ".join(filter(None, notes))
 
 
-_BAR = 0.9
+_NEAR_HUMAN = 0.9
 """The accuracy required for "near human" (Davis et al. 2016, section 7)."""
 
 
@@ -228,12 +228,12 @@ def _make_key_figures(results: Results) -> report.Cards:
 def _note_human_level(accuracy: float) -> report.Text:
     return report.Text(
         [
-            f"The bar for “near human” on the challenge of 2016 was {percent(_BAR)}; its subjects "
-            "gave 3,347 of 3,654 answers as intended, 91.6 % (Davis, Morgenstern & Ortiz 2016). "
-            f"The people here are {'above' if accuracy >= _BAR else 'below'} that bar. The results "
-            "apply only to these people and these items. On items that these people selected, the "
-            "same answers are too optimistic; “winosmith humans select” measures people who had "
-            "no part in the selection.",
+            f"The bar for “near human” in the challenge of 2016 was {percent(_NEAR_HUMAN)}; its "
+            "subjects gave 3,347 of 3,654 answers as intended, 91.6 % (Davis, Morgenstern & Ortiz "
+            f"2016). The people here are {'above' if accuracy >= _NEAR_HUMAN else 'below'} that "
+            "bar. The results apply only to these people and these items. If these answers were "
+            "used to select the items, the results are too optimistic; “winosmith humans select” "
+            "measures people who had no part in the selection.",
         ],
         "note",
     )
@@ -411,7 +411,7 @@ def _make_overall_tables(results: Results) -> Iterator[report.Table]:
 _SIGNED = ("floor", "subjects", "per_text", "both_halves")
 """Constraints that are included in the signature."""
 
-_REASONS = 10
+_LISTED_REASONS = 10
 """Maximum number of reasons that are printed, starting with the most frequent."""
 
 
@@ -425,10 +425,10 @@ _REASONS = 10
 @click.option("--out", type=click.Path(file_okay=False), metavar="DIR",
               help="Write chosen.jsonl, left-out.jsonl and report.json to this "
               "folder.")  # fmt: skip
-@click.option("--force", is_flag=True, help="Overwrite the files of a different selection in DIR.")
+@click.option("--force", is_flag=True, help="Overwrite files from a different selection in DIR.")
 @_options.json_option
 def select_problems(**options: Any) -> None:
-    """Select the problems of DATA that people agree on, according to their RESPONSES.
+    """Select the problems in DATA that people agree on, according to their RESPONSES.
 
     The selection is exact: it has as many problems as the constraints allow, or --size of them,
     with the highest agreement. The agreement on a schema is measured on both halves; if both are
@@ -516,7 +516,9 @@ def _print_selection(
             ],
         )
     reasons = Counter(_generalise(left.reason) for left in chosen.filtered.dropped).most_common()
-    print_table("Omitted", ("problems", "because"), [(n, why) for why, n in reasons[:_REASONS]])
+    print_table(
+        "Omitted", ("problems", "because"), [(n, why) for why, n in reasons[:_LISTED_REASONS]]
+    )
     if chosen.answers:
         echo(
             f"Agreement in the answers used to select:   {percent(chosen.naive, 2)} "
@@ -569,16 +571,16 @@ canary string, so that training data can be searched for it; please keep this li
 @_options.format_option
 @click.option("--out", type=click.Path(file_okay=False), required=True, metavar="DIR",
               help="Write released.jsonl and private/withheld.jsonl to this folder.")  # fmt: skip
-@click.option("--force", is_flag=True, help="Overwrite the files of a different round in DIR.")
+@click.option("--force", is_flag=True, help="Overwrite files from a different round in DIR.")
 @_options.json_option
 def publish_problems(
     data: str, used: str, format_name: str | None, out: str, force: bool, as_json: bool
 ) -> None:
-    """Release the problems of DATA that a round USED, and put the rest under embargo.
+    """Release the problems in DATA that a round USED, and put the rest under embargo.
 
     USED is a file of problems, such as chosen.jsonl from `winosmith humans select`. They are
-    released with their other halves. All other problems are marked, and winosmith does not export
-    them until the mark is removed. Every problem gets a canary string.
+    released with their other halves. All other problems are put under embargo, and winosmith does
+    not export them until the embargo is removed. Every problem gets a canary string.
 
     \b
     Example:

@@ -57,10 +57,10 @@ _LISTED_REASONS = 5
 @click.option("--fonts", type=_options.FOLDER, metavar="DIR",
               help="Folder with fonts for scripts that have no font on this machine.")  # fmt: skip
 @click.option("--no-pdf", is_flag=True, help="Do not make PDFs, if you need only forms.")
-@click.option("--force", is_flag=True, help="Overwrite the sheets of different data in DIR.")
+@click.option("--force", is_flag=True, help="Overwrite sheets for different data in DIR.")
 @_options.json_option
 def print_sheets(**options: Any) -> None:
-    """Make test sheets from the problems of DATA.
+    """Make test sheets from the problems in DATA.
 
     One half of each schema goes to test a and the other to test b, at random. Problems without
     another half form a common test, or are in both tests if there are fewer than ten. For each test
@@ -244,7 +244,7 @@ def assign_sheets(
     """Give each SUBJECT a sheet from DIR, a folder that `winosmith humans sheets` made.
 
     SUBJECT is a code, never a name. No subject gets a sheet with the other half, a look-alike or
-    the text of an item that they have seen, even if they gave up that sheet. All tests and orders
+    the text of an item that they have seen, even if they abandoned that sheet. All tests and orders
     are given equally often. A subject with a sheet gets the same sheet again; with --another, a
     different one. Without a SUBJECT, the ledger is shown.
 
@@ -304,7 +304,7 @@ def _record_abandoned_sheets(ledger: Ledger, subjects: Sequence[str]) -> Ledger:
 
 
 def read_sheets(folder: str | Path) -> list[Sheet]:
-    """Read the sheets of a folder that `winosmith humans sheets` made.
+    """Read the sheets in a folder that `winosmith humans sheets` made.
 
     Raises:
         InputError: the folder has no sheets.
@@ -360,7 +360,7 @@ SECOND_ENTRY = "again-"
               metavar="DIR", help="Output folder.")  # fmt: skip
 @_options.json_option
 def enter_answers(**options: Any) -> None:
-    """Enter people's answers on SHEETS.
+    """Enter the answers that people gave on SHEETS.
 
     SHEETS are the JSON files from `winosmith humans sheets`, or their folder.
 
@@ -439,7 +439,7 @@ def _is_record(path: Path, kind: str) -> bool:
 
 
 def read_sittings(paths: Iterable[str], sheets: Mapping[str, Sheet]) -> list[Sitting]:
-    """Return the filled-in sheets of all files, after comparing second entries with the first."""
+    """Return the filled-in sheets in all files, after comparing second entries with the first."""
     files = [file for path in paths for file in _find_answer_files(Path(path))]
     second = [file for file in files if file.name.startswith(SECOND_ENTRY)]
     sittings: list[Sitting] = []
@@ -535,7 +535,7 @@ _SNIPPET_LENGTH = 58
 
 
 def read_typed_answers(sheet: Sheet, subject: str, path: Path) -> Sitting:
-    """Read the answers of a sheet from the keyboard, and return them when all are typed.
+    """Read the answers on a sheet from the keyboard, and return them when all are typed.
 
     Without a terminal, each character of the input is a key, and newlines are ignored.
 

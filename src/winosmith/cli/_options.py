@@ -181,7 +181,7 @@ def _split_names(text: str) -> tuple[str, ...]:
 
 
 def read_data(path: str, format_name: str | None) -> Dataset:
-    """Return the problems of a file, read according to the command's options.
+    """Return the problems in a file, read according to the command's options.
 
     Raises:
         FormatError: see `winosmith.formats.read`.
@@ -215,8 +215,7 @@ def read_contents(
         on_progress: called with the fraction of the file that has been read.
 
     Raises:
-        FormatError: the file can't be read, has a bad record without `--skip-bad`, or has only bad
-            records.
+        FormatError: the file can't be read, has only bad records, or has one without `--skip-bad`.
     """
     from winosmith import formats
 

@@ -49,7 +49,7 @@ labels_option = click.option(
 def read_problems(
     path: str, format_name: str | None, labels: str | None = None
 ) -> tuple[Dataset, list[int]]:
-    """Read the problems of a file; return them with the positions of omitted records.
+    """Read the problems in a file; return them with the positions of omitted records.
 
     Args:
         path: the file.

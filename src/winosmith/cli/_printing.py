@@ -4,8 +4,7 @@ Everything that a command prints, on both streams, passes through this module: t
 controls the terminal, and a closed pipe does not stop a command.
 
 The library's messages give advice in backticks, in the syntax of a Python call: `question=` or
-`answer_is='letter'`. A command prints the corresponding option instead, or names a command that has
-it.
+`answer_is='letter'`. A command prints its corresponding option, or names a command that has it.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from winosmith.problem import Problem
     from winosmith.solve import Solver
 
-SHOTS = 30
+DEFAULT_SHOTS = 30
 """Default number of solved problems in a prompt with --train (EvoGrad 2024, section 4.1)."""
 
 Options = dict[str, Any]
@@ -56,7 +56,7 @@ ALL_OPTIONS = {option for needed, other in SOLVER_OPTIONS.values() for option in
 
 
 def check_options(solver: str) -> None:
-    """Check that a solver has the options on the command line, and that none is missing.
+    """Check that the options on the command line are the solver's, and that none is missing.
 
     Raises:
         InputError: an option is not for this solver, or a required option is missing.
@@ -65,7 +65,7 @@ def check_options(solver: str) -> None:
     given = find_given_options(click.get_current_context()) & ALL_OPTIONS
     unused = sorted(given - needed - other)
     if unused:
-        takes = ", ".join(map(_format_option, sorted(needed | other))) or "none of its own"
+        takes = ", ".join(map(_format_option, sorted(needed | other))) or "no options of its own"
         why = _REASONS_WITHOUT_PRONOUN.get(solver, "") if unused[0] == "sees" else ""
         raise InputError(
             f"{_format_option(unused[0])} is not for the solver {solver!r}{why}; it takes {takes}"
@@ -76,8 +76,8 @@ def check_options(solver: str) -> None:
 
 
 _REASONS_WITHOUT_PRONOUN = {
-    "majority": ", which reads no sentence",
-    "random": ", which reads no sentence",
+    "majority": ", which does not read the sentence",
+    "random": ", which does not read the sentence",
     "hunting": ", whose queries have no subject",
 }
 """Reasons why a solver can't see the pronoun."""
@@ -110,7 +110,7 @@ def make_solver(
     Args:
         options: options of the command.
         train: problems that the solver learns from, or that its prompt shows.
-        on_progress: called with the numbers of texts that a model has read, and of all texts.
+        on_progress: called with the number of texts that a model has read, and the total number.
 
     Raises:
         InputError: an option is missing or out of range.
@@ -258,7 +258,7 @@ def make_chat_client(
 
 def _choose_shot_count(requested: int | None, train: Dataset | None) -> int:
     if requested is None:
-        return SHOTS if train is not None else 0
+        return DEFAULT_SHOTS if train is not None else 0
     if requested and train is None:
         raise InputError("--shots are drawn from solved problems; name them with `train=`")
     return requested
@@ -267,8 +267,8 @@ def _choose_shot_count(requested: int | None, train: Dataset | None) -> int:
 def summarise_replies(solver: Solver, dataset: Dataset) -> dict[str, Any]:
     """Return a summary of a chat model's replies; it is empty for other solvers.
 
-    Replies are read from the cache. Without a cache, the summary has only the replies of this run;
-    its `problems` are then fewer than the data set's if an earlier run solved some.
+    Replies are read from the cache. Without a cache, the summary covers only the replies of this
+    run; its `problems` are then fewer than the data set's if an earlier run solved some.
     """
     from winosmith import chat, solve
 

@@ -164,10 +164,10 @@ def make_stability_sections(results: Stabilities) -> list[report.Section]:
     return sections
 
 
-ROWS = 24
+MAX_DEPTH_ROWS = 24
 """Maximum number of depths shown in a terminal; the report and the JSON contain all depths."""
 
-EDITS = (
+EDITS_NOTE = (
     "Edits: tokens added to the root or removed from it; a replaced token counts as both. In "
     "errors: edits in problems answered incorrectly, as EvoGrad counts them; n and errors count "
     "problems. Points: the fraction of errors minus that of all problems that differ from their "
@@ -233,7 +233,7 @@ def _make_tables_by_depth(results: Stabilities) -> Iterator[report.Table]:
         f"Accuracy by {results.depth} depth",
         ["depth", "problems", *heads],
         rows,
-        most=ROWS + len(rows) - len(every),
+        most=MAX_DEPTH_ROWS + len(rows) - len(every),
         beyond="The report and the JSON contain {:,} greater depths.",
     )
 
@@ -340,7 +340,7 @@ def _make_kind_table(solver: str, kinds: metrics.EditKinds, *, has_accuracy: boo
         f"Errors by kind of edit: {solver}",
         ["kind", "edits", "in errors", "n", "errors", "fraction", "points", "95 %"],
         rows,
-        EDITS.format(share=base) + left,
+        EDITS_NOTE.format(share=base) + left,
     )
 
 
@@ -359,7 +359,7 @@ def _make_annotator_tables(annotators: metrics.Annotators, depth: str) -> Iterat
     yield replace(people, rows=[*people.rows, mean])
     named = (("Fleiss' kappa", annotators.kappa), ("Krippendorff alpha", annotators.alpha))
     reasons = [f"{name} is not defined: {one.reason}." for name, one in named if one.reason]
-    yield table("Agreement of the annotators", dict(named), note=" ".join(reasons))
+    yield table("Agreement among the annotators", dict(named), note=" ".join(reasons))
 
 
 def _format_depth(value: float | None) -> str | None:

@@ -131,7 +131,7 @@ def open_existing_site(folder: str, database: str | None) -> Site:
     """Set up Django for the site in a folder, and return the site.
 
     Raises:
-        InputError: the folder contains no site, or a site of another version.
+        InputError: the folder contains no site, or a site from a different version.
     """
     from winosmith.web import Site, hosting
 
@@ -180,7 +180,7 @@ def invite(site: Site, role: str | None, name: str | None, minutes: int, address
 @pass_site
 @_options.json_option
 def people(site: Site, as_json: bool) -> None:
-    """Count the people of the site by role; a person with several roles is counted in each."""
+    """Count the people on the site by role; a person with several roles is counted in each."""
     from django.db.models import Count, Q
 
     from winosmith.web.people.models import Person
@@ -208,7 +208,7 @@ def people(site: Site, as_json: bool) -> None:
 )
 @pass_site
 def models(site: Site, retry: str | None) -> None:
-    """Show the state, progress, speed and errors of the models of the site in DIR.
+    """Show the state, progress, speed and errors of the models on the site in DIR.
 
     Only this command, not the site, shows the full reason why a model can't be loaded.
     """
@@ -246,7 +246,7 @@ def models(site: Site, retry: str | None) -> None:
 @site_argument
 @pass_site
 def tidy(site: Site) -> None:
-    """Delete data of the site in DIR that is older than the retention_days in its site.toml.
+    """Delete data from the site in DIR that is older than the retention_days in its site.toml.
 
     A running server does this once a day. Sentences and judgements are never deleted. A half that
     has waited wait_days for its other half is published; a running server checks this hourly.

@@ -97,7 +97,7 @@ _SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet")
     "set. A second run changes nothing.",
 )
 @click.option("--drop-copies", is_flag=True, help="With --fix, also remove each item that has the "
-              "question, options and key of an earlier item.")  # fmt: skip
+              "same question, options and key as an earlier item.")  # fmt: skip
 @declared_options(RepairSettings, only=("draws", "seed"))
 @click.option("--no-probes", is_flag=True, help="Skip the word models (probes).")
 @click.option("--sample", default=0, type=click.IntRange(0), metavar="N", help="Number of items, "
@@ -216,8 +216,8 @@ def command(
             )
         if remote := next(filter(is_address, data), None):
             raise click.UsageError(
-                f"--fix changes files, and {remote} is none; `winosmith convert {remote} FILE` "
-                "writes one"
+                f"--fix changes files, and {remote} is not a file; `winosmith convert {remote} "
+                "FILE` writes one"
             )
         _fix_files(data, format_name, options)
         return

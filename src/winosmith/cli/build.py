@@ -27,7 +27,7 @@ from winosmith.report import count_twins_and_singles, format_value
 @click.command()
 @click.argument("recipe", type=FILE)
 @click.option("--out", required=True, metavar="DIR", help="Output folder; created if missing.")
-@click.option("--force", is_flag=True, help="Overwrite the files of a different recipe in DIR, or "
+@click.option("--force", is_flag=True, help="Overwrite files from a different recipe in DIR, or "
               "build the same recipe again.")  # fmt: skip
 @click.option("--last", metavar="DIR", type=FOLDER,
               help="Folder of the previous build. Its problems keep their split (train, dev or "

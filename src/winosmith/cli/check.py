@@ -69,14 +69,14 @@ _LISTED_PARENTS = 3
               help="Number of examples to show for each broken rule.")  # fmt: skip
 @click.option("--out", type=click.Path(file_okay=False), metavar="DIR", help="Write kept.jsonl, "
               "dropped.jsonl and report.html to this folder.")  # fmt: skip
-@click.option("--force", is_flag=True, help="Overwrite the files of a different check in DIR.")
+@click.option("--force", is_flag=True, help="Overwrite files from a different check in DIR.")
 @click.option("--strict", is_flag=True, help="Exit with code 1 if a problem is dropped.")
 @_options.json_option
 def command(**options: Any) -> None:
-    """Validate the structure of twins and, if given, the votes of judges.
+    """Validate the structure of twins and, if given, the judges' votes.
 
     It prints the rules that were used and why, the number of problems that each stage kept, the
-    broken rules with examples, and the votes that did not count. A rule without its input (no
+    broken rules with examples, and the votes that did not count. A rule whose input is missing (no
     anchor, a withheld answer, no spaces between words) is not checked, and never fails. Generated
     problems that enough judges find valid lose the flag `evolve.unvalidated` in kept.jsonl.
 

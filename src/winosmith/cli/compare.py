@@ -39,13 +39,13 @@ from winosmith.text import count_noun
 @_options.page_option
 @_options.json_option
 def command(**options: Any) -> None:
-    """Compare two or more solvers by their PREDICTIONS for the problems of DATA.
+    """Compare two or more solvers by their PREDICTIONS for the problems in DATA.
 
-    For each pair, it prints the difference of their accuracies with its 95 % interval (bootstrap of
-    twins and families); an exact test that keeps twins and families together, corrected for the
-    number of tests (Holm); McNemar's exact test; and how often both choose the same option. For
-    perturbed problems, --by lineage adds a log-rank test of the depths of families' first errors,
-    and a paired test that swaps the solvers in each family.
+    For each pair, it prints the difference between their accuracies with its 95 % interval
+    (bootstrap of twins and families), and how often both choose the same option. It also prints an
+    exact test that keeps twins and families together, corrected for the number of tests (Holm), and
+    McNemar's exact test. For perturbed problems, --by lineage adds a log-rank test of the depths of
+    families' first errors, and a paired test that swaps the solvers in each family.
 
     \b
     Example:

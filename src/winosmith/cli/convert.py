@@ -26,7 +26,7 @@ WRITERS = {known.name: known.writer for known in formats.FORMATS if known.writer
 
 HARNESSES = ("lm-eval", "inspect-ai")
 
-_REASONS = 5
+_LISTED_REASONS = 5
 """Maximum number of reasons that are printed, starting with the most frequent."""
 
 
@@ -123,10 +123,10 @@ def command(
         say(f"omitted: {found.embargoed} under embargo")
     if found.left:
         say(f"left over: {len(found.left)} records{f', in {skip_bad}' if skip_bad else ''}")
-    for reason, count in found.reasons[:_REASONS]:
+    for reason, count in found.reasons[:_LISTED_REASONS]:
         say(f"  {count} x {reason}")
-    if len(found.reasons) > _REASONS:
-        say(f"  and {len(found.reasons) - _REASONS} more reasons")
+    if len(found.reasons) > _LISTED_REASONS:
+        say(f"  and {len(found.reasons) - _LISTED_REASONS} more reasons")
     say(f"wrote: {target} ({into}), {_count_items(found.items)}")
     lost = [
         *found.lost.lines(_choose_noun(contents.items)),
@@ -161,7 +161,7 @@ def _write_items(recast: _Converted, target: str, format_: str, skip_bad: str | 
     if recast.left and skip_bad is not None:
         formats.write_bad_records(recast.left, skip_bad)
     if not recast.items:
-        reasons = [f"{count} x {reason}" for reason, count in recast.reasons[:_REASONS]]
+        reasons = [f"{count} x {reason}" for reason, count in recast.reasons[:_LISTED_REASONS]]
         if recast.embargoed:
             reasons.append(f"{recast.embargoed} under embargo; `with_embargo=True` keeps them")
         why = "; ".join(reasons) or "the file contains none"

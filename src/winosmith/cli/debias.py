@@ -45,7 +45,7 @@ METHODS_BY_OPTION = {
 @click.option("--scratch", metavar="DIR", type=click.Path(exists=True, file_okay=False),
               help="Folder for the rotated copy of the vectors, which saves memory.")  # fmt: skip
 @_options.seed_option()
-@click.option("--force", is_flag=True, help="Overwrite the files of a different run in DIR.")
+@click.option("--force", is_flag=True, help="Overwrite files from a different run in DIR.")
 @_options.format_option
 @_options.json_option
 @click.pass_context
@@ -56,9 +56,9 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     twins, with any number of options; with --aim error it reports the fraction of removed problems
     that may be sound.
 
-    DIR has kept.jsonl, dropped.jsonl with the reason for each problem, report.json and report.html.
-    You can stop the command at any time; run it again to resume from the last phase, or to show the
-    finished result. DIR contains the answers; to make a benchmark to publish, use `winosmith
+    DIR contains kept.jsonl, dropped.jsonl with the reason for each problem, report.json and
+    report.html. You can stop the command at any time; run it again to resume from the last phase,
+    or to show the finished result. DIR contains the answers; to publish a benchmark, use `winosmith
     build`.
 
     The exit code is 1 if the vectors do not distinguish the problems; then nothing is removed, and

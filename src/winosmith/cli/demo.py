@@ -49,7 +49,7 @@ seed = {seed}
 def practice(out: str, handwritten: bool, **options: Any) -> None:
     """Write practice twins: problems, simulated votes, and the planted artifacts.
 
-    DIR has twins.jsonl, votes.csv, planted.json and a recipe.toml to build them.
+    DIR contains twins.jsonl, votes.csv, planted.json and a recipe.toml to build them.
 
     \b
     Example:

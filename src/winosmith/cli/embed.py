@@ -50,7 +50,7 @@ Options = dict[str, Any]
 @_options.format_option
 @_options.json_option
 def command(**options: Any) -> None:
-    """Turn the problems of DATA into vectors, one row each.
+    """Turn the problems in DATA into vectors, one row each.
 
     FILE.npz contains the vectors as X, the ids, and the signature as JSON; `winosmith debias
     --embeddings` and `numpy.load` read it. You can stop the command at any time; run it again to

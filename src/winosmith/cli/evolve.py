@@ -36,7 +36,7 @@ KINDS = ("wordnet", "wordnet-paper", "chat")
 
 _WORDNET = {"wordnet", "wordnet-paper"}
 
-_FEWEST_FOR_PROCESSES = 500
+_MIN_PROBLEMS_FOR_PROCESSES = 500
 """Number of problems below which starting processes costs more time than it saves."""
 
 Options = Mapping[str, Any]
@@ -86,11 +86,11 @@ Options = Mapping[str, Any]
               "core.")  # fmt: skip
 @_options.cluster_option
 @_options.seed_option()
-@click.option("--force", is_flag=True, help="Overwrite the files of a different recipe in DIR.")
+@click.option("--force", is_flag=True, help="Overwrite files from a different recipe in DIR.")
 @_options.format_option
 @_options.json_option
 def command(**options: Any) -> None:
-    """Perturb the problems of DATA into families, and record every step.
+    """Perturb the problems in DATA into families, and record every step.
 
     Each child differs from its parent by a few tokens and names its root, its parent and the
     edits. It is marked as not validated until judges have voted (`winosmith check --votes`). You
@@ -98,7 +98,7 @@ def command(**options: Any) -> None:
 
     \b
     Perturbers:
-        wordnet        a synonym of the same sense, inflected         needs WordNet
+        wordnet        a synonym with the same sense, inflected       needs WordNet
         wordnet-paper  any synonym of any word, as in EvoGrad         needs WordNet
         chat           a chat model, asked as an expert, row by row   --model --base-url
 
@@ -190,7 +190,7 @@ def _make_executor(
     """Return an executor for WordNet: a cluster, or a process pool for many problems, or None."""
     if options["cluster"] and kind != "chat":
         return _options.connect_cluster(options["cluster"])
-    if kind in _WORDNET and options["workers"] > 1 and problem_count >= _FEWEST_FOR_PROCESSES:
+    if kind in _WORDNET and options["workers"] > 1 and problem_count >= _MIN_PROBLEMS_FOR_PROCESSES:
         return ProcessPoolExecutor(options["workers"])
     return nullcontext()
 

@@ -12,8 +12,8 @@ COMMANDS = {
     "enter": "type answers from paper, or read answers saved by forms",
     "results": "print results by subject and item, measure agreement, and write a report",
     "keys": "estimate the number of wrong keys from people's checks",
-    "select": "select the reliable subset, and estimate the agreement of new people",
-    "publish": "release the items of a round, and put the rest under embargo",
+    "select": "select the reliable subset, and estimate the agreement among new people",
+    "publish": "release a round's items, and put the rest under embargo",
 }
 """The commands in the order of use, each with its summary."""
 

@@ -32,11 +32,11 @@ from winosmith.text import count_noun
               "release.toml.")  # fmt: skip
 @declared_options(Splitting)
 @click.option("--votes", type=FILE, metavar="FILE", multiple=True,
-              help="File with the judges' votes, for the number of judges of each problem; may be "
+              help="File with the judges' votes, to count the judges of each problem; may be "
               "repeated.")  # fmt: skip
 @click.option("--ids", type=click.Choice(["keep", "digest"]), default="keep", show_default=True,
-              help="Keep the ids in the files, or derive ids from what a solver sees. Problems of "
-              "a build always get derived ids.")  # fmt: skip
+              help="Keep the ids in the files, or derive ids from what a solver sees. Problems "
+              "from a build always get derived ids.")  # fmt: skip
 @click.option("--leave-out", is_flag=True, help="Omit problems that were withdrawn, and test "
               "problems whose answers were published, instead of refusing them.")  # fmt: skip
 @click.option("--keyed", is_flag=True, help="Publish each block (twin, family, copies) in one of "
@@ -63,9 +63,8 @@ def command(
     SOURCE is the folder of a finished build, files named after their splits (train.jsonl,
     dev.jsonl, test.jsonl), splits of a data set on the Hub ('hf:ORG/NAME[train]'), or one file
     without splits. The release is a folder NAME-VERSION-DIGITS; the digits are a digest of all its
-    files. It does not contain the answers of the test split, which are in DIR/private, only for
-    you. Problems under embargo are omitted; problems that would reveal answers, or break a licence,
-    are refused.
+    files. It does not contain the test answers, which are in DIR/private, only for you. Problems
+    under embargo are omitted; problems that would reveal answers or violate a licence are refused.
 
     \b
     Example:
@@ -142,7 +141,7 @@ def _print_release(released: Released) -> None:
             say(f"detectable shift, {count_noun(models, 'model')}: {shift:.3f} standard deviations")
         say(f"commitment {coins.commitment}")
     if released.key is not None:
-        say(f"Your private files, such as the answers of the test split, are in {released.key}.")
+        say(f"Your private files, such as the answers to the test split, are in {released.key}.")
     if content.keyed:
         say("Keep a copy of coins.json and presentations.jsonl: coins can't be drawn again.")
     if not released.is_new:
@@ -158,18 +157,18 @@ _LISTED_FAULTS = 10
 @click.command()
 @click.argument("release", type=FOLDER)
 @click.option("--private", type=FOLDER, metavar="FOLDER",
-              help="Folder private/ of the build, or private/NAME next to the release; do not "
+              help="The build's private/ folder, or private/NAME next to the release; do not "
               "publish any of its files.")  # fmt: skip
 @json_option
 def verify(release: str, private: str | None, as_json: bool) -> None:
     """Verify a RELEASE, and list its faults; the exit code is 1 if there are any.
 
-    The following are checked: the SHA-256 of every file, the digest and the folder's name; each
-    problem, its label, its row in Parquet and its record in the tasks; that there is no answer of
-    test, no embargoed or withdrawn problem and no address; that no twin, family or near-duplicate
-    is in two splits; the licences; and the counts, configurations and digests in release.json.
-    Texts such as the cards are covered only by their checksums. With --private, the coins of a
-    keyed release are verified against their commitment.
+    It verifies the SHA-256 of every file, the digest, the folder's name, the licences, and the
+    counts, configurations and digests in release.json. It verifies each problem, its label, its row
+    in Parquet and its record in the tasks. There must be no test answer, no embargoed or withdrawn
+    problem and no address, and no twin, family or near-duplicate may be in two splits. Texts such
+    as the cards are covered only by their checksums. With --private, the coins of a keyed release
+    are verified against their commitment.
 
     \b
     Example:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 @click.option("--stored", metavar="DIR", type=FOLDER,
               help="Folder of the same round after it finished: use its vectors and predictions "
               "instead of models, and report whether all files are identical.")  # fmt: skip
-@click.option("--force", is_flag=True, help="Overwrite the results of a different recipe.")
+@click.option("--force", is_flag=True, help="Overwrite results from a different recipe.")
 @json_option
 @click.pass_context
 def command(
@@ -56,13 +56,13 @@ def command(
     """Run a round of the benchmark with the settings in RECIPE.
 
     RECIPE is the TOML file of `winosmith build`, with a `[[solvers]]` for each reference solver.
-    The steps are: build a release of the pool, solve its dev and test, draw the roots for the next
-    round (problems that every solver gets right), list the problems that fool a solver, and report
-    the changes since the last round. You can stop the command at any time; run it again to resume.
+    The command builds a release from the pool, solves its dev and test sets, and draws the roots
+    for the next round (problems that every solver gets right). It lists the problems that fool a
+    solver, and reports the changes since the last round. You can stop the command at any time; run
+    it again to resume.
 
     With --site, the pool consists of the public problems of a site, whose pages show the progress
-    and the results of the round. RECIPE may be omitted, or name a file in the site's recipes
-    folder.
+    and the results of the round. RECIPE may be omitted, or be a file in the site's recipes folder.
 
     The exit code is 1 if the vectors do not distinguish the problems; then nothing is filtered, and
     the remaining guessability is not measured.

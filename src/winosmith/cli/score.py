@@ -51,7 +51,7 @@ from winosmith.validate import read_votes
               "stability under perturbation; may be repeated.")  # fmt: skip
 @_predictions.depth_option
 @_predictions.trained_option
-@click.option("--people", type=_options.FILE, metavar="FILE", help="Responses of new respondents "
+@click.option("--people", type=_options.FILE, metavar="FILE", help="Responses from new respondents "
               "(purpose `test`), as CSV or JSON Lines; their accuracy is also shown.")  # fmt: skip
 @click.option("--marks", type=_options.FILE, multiple=True, metavar="FILE.json", help=
               "Labels of the Winograd Schema Challenge by Trichelair et al.; may be "
@@ -73,23 +73,24 @@ from winosmith.validate import read_votes
 @_options.page_option
 @_options.json_option
 def command(**options: Any) -> None:
-    """Score PREDICTIONS against the answers of DATA.
+    """Score PREDICTIONS against the answers in DATA.
 
-    It prints the accuracy with a 95 % interval that treats twins and families as units; the
-    fraction of twins with both halves correct; the probability that guessing does as well; accuracy
-    by number of options, domain and source, if they differ; and calibration, if there are scores.
+    It prints the accuracy with a 95 % interval that treats twins and families as units, the
+    fraction of twins with both halves correct, and the probability that guessing does as well. If
+    the number of options, the domain or the source differs, it prints the accuracy by each of them;
+    if there are scores, it prints their calibration.
 
     For perturbed problems, --by lineage prints error depths compared with guessing, accuracy by
     depth, families without an error, errors by kind of edit, and the accuracy of annotators
     (--people). With --by lineage, any further --by FIELD compares problems with their roots. The
     report shows the families as trees.
 
-    PREDICTIONS are files from `winosmith solve`; lists of labels (2 or B) in the order of DATA; CSV
-    tables with the columns id and choice, or with ids and a column of letters for each model; JSON
-    objects of labels by ids; samples of lm-evaluation-harness; logs of inspect_ai, HELM and OpenAI
-    evals; instance records of Every Eval Ever; or folders of such logs. An answer that matches none
-    of the options is incorrect. Numbers count options from 1; only `choice` in JSON Lines counts
-    from 0.
+    PREDICTIONS are files from `winosmith solve`, lists of labels (2 or B) in the order of DATA, CSV
+    tables (with the columns id and choice, or with ids and a column of letters for each model), or
+    JSON objects of labels by ids. They can also be samples of lm-evaluation-harness, logs of
+    inspect_ai, HELM and OpenAI evals, instance records of Every Eval Ever, or folders of these. An
+    answer that matches none of the options is incorrect. Options are numbered from 1; only `choice`
+    in JSON Lines starts from 0.
 
     \b
     Example:
@@ -293,7 +294,7 @@ def read_women_by_occupation(path: str) -> dict[str, dict[str, float]]:
 
 
 MAJORITY, PERSON = "people, majority", "a single person"
-"""Names of the human respondents in the solvers' tables."""
+"""Names of the human respondents in tables of solvers."""
 
 
 def make_score_tables(
@@ -308,7 +309,7 @@ def make_score_tables(
 
     Args:
         name: name of the data set.
-        counts: number of problems that each solver was asked.
+        counts: number of problems that each solver was given.
         scores: scores of the solvers whose accuracy is not withheld.
         extra: results that need additional input files.
         overlaps: problems that solvers may have seen in training.

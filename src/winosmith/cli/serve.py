@@ -93,7 +93,7 @@ def work(folder: str, database: str | None, public_url: str | None) -> None:
     time; another worker waits until the first has ended. An interrupted job is resumed.
 
     \b
-    Example, on another machine than the server's, with --no-work there:
+    Example, on a different machine from the server, which runs with --no-work:
         winosmith work twins --database postgresql://db.example.org/twins
     """  # noqa: D301
     from winosmith.web import Site, hosting

@@ -1,4 +1,4 @@
-"""`winosmith solve`: answer the problems of a data set with a solver."""
+"""`winosmith solve`: answer the problems in a data set with a solver."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Options = dict[str, Any]
 @_options.format_option
 @_options.json_option
 def command(**options: Any) -> None:
-    """Solve the problems of DATA, with a score for each option.
+    """Solve the problems in DATA, with a score for each option.
 
     The solver does not see the answers; if they are known, the accuracy is printed at the end, and
     `winosmith score` adds intervals, twins and more. You can stop the command at any time; run it
@@ -100,7 +100,7 @@ def _check_training(dataset: Dataset, train: Dataset, solver: str) -> Iterator[s
     if seen := sum(_make_content_key(problem) in known for problem in dataset):
         yield (
             f"{seen:,} of {len(dataset):,} problems of {dataset.name} are also in --train; the "
-            "accuracy of these does not show how well new problems are solved"
+            "accuracy on these does not show how well new problems are solved"
         )
     most, learnt = (max((len(p.options) for p in of), default=0) for of in (dataset, train))
     if solver == "majority" and learnt < most:

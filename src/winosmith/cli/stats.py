@@ -33,7 +33,7 @@ def command(
     out: str | None,
     as_json: bool,
 ) -> None:
-    """Count the problems of a data set, and find fields that give the answer away.
+    """Count the problems in a data set, and find fields that give the answer away.
 
     Several files are counted as one data set. Lengths and vocabularies are in Penn Treebank tokens.
     Data sets of WinoGrande's table 5 are counted by its rules, and the published numbers are shown

@@ -65,7 +65,7 @@ _DECLARED_SETTINGS = ("weight_decay", "dropout", "split_point", "max_length", "p
               "blank to the end.")  # fmt: skip
 @declared_options(TrainingSettings, only=_DECLARED_SETTINGS)
 @_options.device_option
-@click.option("--force", is_flag=True, help="Overwrite the files of different settings in DIR.")
+@click.option("--force", is_flag=True, help="Overwrite files from different settings in DIR.")
 @_options.format_option
 @_options.json_option
 def command(**options: Any) -> None:
@@ -210,7 +210,7 @@ def _measure_forgetting(dev: Trainable, out: Path, options: Options) -> dict[str
 
 
 def read_trainable(path: str, options: Options, as_claims: bool = False) -> Trainable:
-    """Read the problems or claims of a file; with `as_claims`, recast problems as claims."""
+    """Read the problems or claims in a file; with `as_claims`, recast problems as claims."""
     items = _options.read_contents(path, options["format_name"]).items
     claims = [item for item in items if isinstance(item, Claim)]
     problems = [item for item in items if isinstance(item, Problem)]

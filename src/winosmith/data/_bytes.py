@@ -148,7 +148,7 @@ def expand_path(path: str | Path) -> list[str]:
 
 
 def data_files(path: str | Path) -> list[str]:
-    """Return the files at a path, but only data files from a folder.
+    """Return the files at a path; in a folder, only the data files.
 
     An address is returned unchanged.
 

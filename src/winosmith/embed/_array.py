@@ -30,8 +30,8 @@ class ArrayEmbedder:
     """An embedder that returns the rows of an array.
 
     Attributes:
-        X: (n, d) finite numbers, converted to float32. A `numpy.memmap` of more than 64 MiB is not
-            read into memory, nor are the vectors.
+        X: shape (n, d). Finite numbers, converted to float32. A `numpy.memmap` of more than 64 MiB
+            is not read into memory, nor are the vectors.
         ids: the id of each row, to look up problems in any order. Without ids, there must be one
             row per problem, in the same order.
         name: name of the array, for messages.
@@ -118,7 +118,7 @@ def save_array(
 
     Args:
         path: path of the file.
-        X: (n, d) vectors.
+        X: vectors, shape (n, d).
         ids: the id of each row.
         notes: additional strings or lists of strings; each is stored as an array.
 

@@ -33,7 +33,7 @@ class Embedder(Protocol):
     """
 
     def embed(self, problems: Sequence[Problem]) -> Vectors:
-        """Return one finite vector per problem, (n, d) float32, in the order of the problems."""
+        """Return one finite vector per problem, in the problems' order, as (n, d) float32."""
         ...
 
 
@@ -46,7 +46,7 @@ class TextEmbedder(Protocol):
         ...
 
     def embed_texts(self, texts: Sequence[str]) -> Vectors:
-        """Return one finite vector per text, (n, d) float32, in the order of the texts."""
+        """Return one finite vector per text, in the texts' order, as (n, d) float32."""
         ...
 
 
@@ -109,7 +109,7 @@ class OptionsEmbedder:
         return {"embedder": "options", **asdict(self)}
 
     def embed(self, problems: Sequence[Problem]) -> Vectors:
-        """Return one vector per problem, (n, d) float32, for problems with two options.
+        """Return one vector per problem, as (n, d) float32; each problem must have two options.
 
         Raises:
             DataError: there are no problems, or one has more than two options.
@@ -118,7 +118,7 @@ class OptionsEmbedder:
         return combine_options(self.embed_options(problems), self.combine)
 
     def embed_options(self, problems: Sequence[Problem]) -> Vectors:
-        """Return the vectors of all options, (n, K, d) float32.
+        """Return the vectors of all options, as (n, K, d) float32.
 
         K is the maximum number of options; missing options are padded with zeros.
 
@@ -133,7 +133,7 @@ class OptionsEmbedder:
         return pad_options(rows, [len(problem.options) for problem in problems])
 
     def embed_texts(self, texts: Sequence[str]) -> Vectors:
-        """Return each text's vector, (n, dimensions) float32, without the two length columns."""
+        """Return each text's vector without the length columns, as (n, dimensions) float32."""
         rows = hash_features(map(self._iterate_features, texts), self.dimensions)
         found: Vectors = (rows / compute_nonzero_lengths(rows)).astype(np.float32)
         return found
@@ -152,13 +152,13 @@ class OptionsEmbedder:
 
 
 def compute_nonzero_lengths(rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return the length of each row, (n, 1), with 1 in place of 0."""
+    """Return the length of each row, with 1 in place of 0, as an (n, 1) array."""
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.where(lengths > 0, lengths, 1)
 
 
 def hash_features(texts: Iterable[Iterable[str]], columns: int) -> Vectors:
-    """Hash and count each text's features in signed columns; return (n, columns).
+    """Hash and count each text's features in signed columns; return an (n, columns) array.
 
     This is the hashing trick (Weinberger et al. 2009), with the hash function and signs of
     scikit-learn's `FeatureHasher`.
@@ -177,7 +177,7 @@ def hash_features(texts: Iterable[Iterable[str]], columns: int) -> Vectors:
 
 
 def pad_options(rows: Vectors, counts: Sequence[int]) -> Vectors:
-    """Stack each problem's consecutive option rows as (n, K, d), padded with zeros.
+    """Stack each problem's consecutive option rows as an (n, K, d) array, padded with zeros.
 
     >>> pad_options(np.ones((3, 1), np.float32), [1, 2])[:, :, 0].tolist()
     [[1.0, 0.0], [1.0, 1.0]]

@@ -107,7 +107,7 @@ class EncoderEmbedder:
         return {name: value for name, value in parameters.items() if value is not None}
 
     def embed(self, problems: Sequence[Problem]) -> Vectors:
-        """Return one vector per problem, (n, d) float32; d is the encoder's width, or twice that.
+        """Return (n, d) float32 vectors, one per problem; d is the encoder's width, or twice that.
 
         Raises:
             DataError: a problem has more than two options, or vectors are not finite.
@@ -123,7 +123,7 @@ class EncoderEmbedder:
         return np.concatenate(found)
 
     def embed_options(self, problems: Sequence[Problem]) -> Vectors:
-        """Return the vectors of all options, (n, K, d) float32.
+        """Return the vectors of all options, as (n, K, d) float32.
 
         K is the maximum number of options; missing options are padded with zeros.
 
@@ -137,7 +137,7 @@ class EncoderEmbedder:
         return _embedder.pad_options(rows, [len(problem.options) for problem in problems])
 
     def embed_texts(self, texts: Sequence[str]) -> Vectors:
-        """Return each text's vector, (n, d) float32.
+        """Return each text's vector, as (n, d) float32.
 
         Raises:
             DataError: there are no texts, or vectors are not finite.

@@ -55,8 +55,8 @@ class Space:
 
     Attributes:
         columns: the column of each known word.
-        weights: (words,) the weight of each word.
-        axes: (words, dimensions) the position of each word.
+        weights: shape (words,). The weight of each word.
+        axes: shape (words, dimensions). The position of each word.
     """
 
     columns: Mapping[str, int]
@@ -64,12 +64,12 @@ class Space:
     axes: Floats
 
     def project(self, bags: Sequence[Bag]) -> Floats:
-        """Return the (bags, dimensions) sums of the weighted positions of each bag's words."""
+        """Sum the weighted positions of each bag's words; return a (bags, dimensions) array."""
         placed: Floats = _count_words(bags, self.columns, self.weights) @ self.axes
         return placed
 
     def measure_lengths(self, bags: Sequence[Bag]) -> Floats:
-        """Return the (bags, 1) length of each bag's weighted counts, before the projection."""
+        """Return the length of each bag's weighted counts before the projection, as (bags, 1)."""
         counted = _count_words(bags, self.columns, self.weights)
         lengths: Floats = np.sqrt((counted * counted).sum(axis=1)).reshape(-1, 1)
         return lengths
@@ -188,7 +188,7 @@ def _fix_signs(axes: Floats) -> Floats:
 
 
 def _count_words(bags: Sequence[Bag], columns: Mapping[str, int], weights: Floats) -> Matrix:
-    """Return the (bags, words) weighted counts; unknown words are omitted."""
+    """Return a (bags, words) matrix of weighted counts; unknown words are omitted."""
     from scipy.sparse import csr_array
 
     known = [[columns[word] for word in bag if word in columns] for bag in bags]
@@ -240,8 +240,8 @@ class LightEmbedder:
     2. Cues: the words after the blank, weighted by how often they are in the trigger of a twin,
        (count in triggers + 0.2) / (count in twins + 1), like IDF for documents. An SVD of the
        contrast between the halves of each twin reduces them to a few dimensions, in which words
-       that contrast with the same words are close ("large" and "big", in contrast to "small"). The
-       reduced cues are scaled to length 1, or to less if less than about 1 % of them is preserved.
+       that contrast with the same words are close ("large" and "big", which contrast with "small").
+       The reduced cues are scaled to length 1, or less if under about 1 % of them is preserved.
 
     A linear model on the difference is then a bilinear form of attributes and cues. Answers are not
     used. The words are learned from `corpus`, or from the problems themselves. Without twins there
@@ -278,7 +278,7 @@ class LightEmbedder:
         return {"embedder": "light", "dimensions": self.dimensions, "combine": self.combine, **own}
 
     def embed(self, problems: Sequence[Problem]) -> Vectors:
-        """Return one vector per problem, (n, d) float32; d is at most `dimensions`, or twice that.
+        """Return (n, d) float32 vectors, one per problem; d is at most `dimensions`, or twice that.
 
         If the options of a problem have the same attributes, its `difference` vector is zero.
 
@@ -464,7 +464,7 @@ class HashedEmbedder:
         return {"embedder": "hashed", "dimensions": self.dimensions, "combine": self.combine}
 
     def embed(self, problems: Sequence[Problem]) -> Vectors:
-        """Return one vector per problem, (n, d) float32; d is `dimensions`, or twice that.
+        """Return (n, d) float32 vectors, one per problem; d is `dimensions`, or twice that.
 
         Raises:
             DataError: a problem has more than two options.

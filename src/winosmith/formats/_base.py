@@ -110,7 +110,7 @@ T = TypeVar("T")
 
 
 def build_entries(rows: Iterable[data.Row[T]], build: Callable[[T, int], Item]) -> Iterator[Entry]:
-    """Yield an entry for each record; `build` takes the record's values and 0-based position."""
+    """Yield an entry for each record; `build` gets the record's values and 0-based position."""
     for position, (place, raw, values, reason) in enumerate(rows):
         if values is None:
             yield Entry(place, raw, reason=reason)

@@ -151,7 +151,7 @@ def _make_cells(problem: Problem) -> dict[str, str]:
 
 
 def _has_key_elsewhere(rows: Rows) -> bool:
-    """Return whether the answers are in another column than `answer`, such as `label`.
+    """Return whether the answers are in a column other than `answer`, such as `label`.
 
     The column must have a usual answer name, and a value that names an option. The `questions`
     format reads such rows.

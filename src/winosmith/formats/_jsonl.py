@@ -122,7 +122,7 @@ def to_lines(items: Iterable[Item], marked: bool | None = None) -> Iterator[str]
     r"""Yield problems or claims as lines of winosmith's JSON Lines, each ending in a newline.
 
     Args:
-        items: all items of the file, in order.
+        items: all items in the file, in order.
         marked: whether to mark problems that have neither a twin nor a lineage. By default,
             problems are marked if none has a twin or a lineage and some look like twins; this check
             loads all problems into memory. Pass True for a large file or for part of a file.

@@ -8,7 +8,7 @@ table has start with the kind ("scrambled-10").
 
 A column states the pronoun's index, which is off by a few words in 294 texts; the pronoun nearest
 to the stated index is used, with a note. Some texts have unbalanced quotation marks. Twins are
-detected by their order, as in the WSC; a group of three has one twin.
+detected by their order, as in the WSC; a group of three contains one twin.
 """
 
 from __future__ import annotations

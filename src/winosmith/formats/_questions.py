@@ -1,7 +1,7 @@
 """Multiple-choice questions: rows with question, choices and answer in columns of any name.
 
-All answers of a file are of one kind: letters, numbers or texts. A premise and a hypothesis form
-one question, whose choices are all labels of the file. If the correct and incorrect answers have
+All answers in a file are of one kind: letters, numbers or texts. A premise and a hypothesis form
+one question, whose choices are all labels in the file. If the correct and incorrect answers have
 separate columns, the choices are put in random order. Additional columns are stored in `extra` as
 `questions.NAME`.
 """

@@ -1,7 +1,7 @@
 """Read and write files in any format, and report the records that can't be read or stored.
 
 For all formats, this module checks for repeated ids, blanks that touch a word, twins that the file
-does not mark, and contradictory lineages. `losses` compares items before and after a round trip.
+does not mark, and contradictory lineages. `find_losses` compares items after a round trip.
 """
 
 from __future__ import annotations
@@ -458,7 +458,7 @@ def read_items(
     skip_bad: str | Path | None = None,
     **how: Unpack[ScanOptions],
 ) -> list[Item]:
-    """Return the problems or claims of a file, in order.
+    """Return the problems or claims in a file, in order.
 
     The reader's notes (`Contents.notes`) are issued as warnings.
 
@@ -507,7 +507,7 @@ def read(
     skip_bad: str | Path | None = None,
     **how: Unpack[ScanOptions],
 ) -> Dataset:
-    """Read the problems of a file or another container as a data set; see `read_items`.
+    """Read the problems in a file or another container as a data set; see `read_items`.
 
     Raises:
         FormatError: as `read_items`, or the file contains claims.
@@ -541,7 +541,7 @@ def as_splits(given: Dataset | Readable | Mapping[str, Dataset | Readable]) -> d
 
 
 def to_dataset(contents: Contents) -> Dataset:
-    """Return the problems of a file as a data set with the file's name.
+    """Return the problems in a file as a data set with the file's name.
 
     Raises:
         FormatError: the file contains claims.

@@ -147,7 +147,7 @@ def is_quiz(rows: Rows) -> bool:
     found = try_plan(dict.fromkeys([*names, *record]), Columns(), [record])
     if found is None:
         return False
-    # Any mapping of words may have "question" and "options"; choices must be several.
+    # Any mapping of words may have "question" and "options", so there must be several choices.
     alone = record.get(found.choices[0]) if len(found.choices) == 1 else None
     return not isinstance(alone, str) or may_list_choices(alone)
 

@@ -7,10 +7,10 @@ no spaces. So "because The city councilmen feared" and "because The demonstrator
 file's, letter for letter.
 
 A question with more than two options was published as comparisons with the correct option, each
-`(incorrect, correct)` or `(correct, incorrect)` in the order of the options, so the correct filling
-repeats: the 60 PDPs are 80 comparisons (160 rows). They are read as problems with up to five
-options; `winosmith.recast.to_pairs` returns the 80 pairs. Ids are numbers in wsc273.json and text
-in pdp60.json.
+`(incorrect, correct)` or `(correct, incorrect)` in the order of the options, so the sentence with
+the correct option repeats: the 60 PDPs are 80 comparisons (160 rows). They are read as problems
+with up to five options; `winosmith.recast.to_pairs` returns the 80 pairs. Ids are numbers in
+wsc273.json and text in pdp60.json.
 """
 
 from __future__ import annotations

@@ -160,9 +160,9 @@ def _group_in_pairs(labels: Iterable[str | None]) -> list[Pair]:
 def _derive_labels(problems: Sequence[Problem], values: Sequence[Scalar]) -> list[str | None]:
     """Return the twin label of each problem, derived from a column's values.
 
-    Four interpretations are tried, and the one with the most pairs is used: the value is the mark;
-    the value is the other half's id; the value is the other half's row, counted from 0, 1 or the
-    header; or the value is the mark with the half, such as "7/0".
+    Four interpretations are tried, and the one with the most pairs is used. The value is the twin's
+    label; the other half's id; the number of the other half's row, counted from 0, 1 or the header;
+    or the twin's label followed by the half's, such as "7/0".
     """
     places = {problem.id: at for at, problem in enumerate(problems)}
     texts = [cell(value).strip() or None for value in values]
@@ -239,7 +239,7 @@ def _are_listed(one: Problem, other: Problem, times: Mapping[str, int]) -> bool:
 def pair_by_ids(entries: Iterable[Entry]) -> list[Entry]:
     """Give two problems the same `twin_id` if their ids differ only at the end ("-1", "-2").
 
-    Their texts and answers must differ, they must have a common option, and they are not numbers of
+    Their texts and answers must differ, they must have a common option, and the ids must not number
     a list. If no ids are of this kind, other ids are used ("7_pos", "left-7") if they put most of
     the problems into such pairs; for "left-7", no halves of other pairs may be more alike.
     """
@@ -268,7 +268,7 @@ def pair_by_ids(entries: Iterable[Entry]) -> list[Entry]:
 def _are_closest(problems: Sequence[Problem], twos: Sequence[Pair]) -> bool:
     """Return whether 90 % of pairs have halves as close as the first half is to two other pairs.
 
-    Numbers of two lists ("left-1", "right-1") pair problems of which others are closer.
+    If the ids number two lists ("left-1", "right-1"), they pair problems that are closer to others.
     """
     texts = [pieces(" ".join((one.sentence, *one.options))) for one in problems]
     close = [
@@ -326,10 +326,10 @@ def pair_files(
     pair_by: str | None = "",
     path: str | Path = "",
 ) -> list[Problem]:
-    """Return the problems of several files, also pairing halves in different files.
+    """Return the problems from several files, also pairing halves in different files.
 
     Args:
-        problems: the problems of all files.
+        problems: the problems from all files.
         files: the file of each problem.
         pair_by: the column that marks twins. With "", single problems in two files are paired by
             their ids; None also refuses an unused column that seems to mark twins.
@@ -381,7 +381,7 @@ def _mark_pairs(entries: Sequence[Entry], pairs: Iterable[Pair]) -> list[Entry]:
 
 
 def _find_mutual_pairs(problems: Mapping[int, Problem]) -> list[Pair]:
-    """Return the pairs of unmarked twins of each other and of no third problem."""
+    """Return the pairs of unmarked problems that match each other and no third problem."""
     groups: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for row, problem in problems.items():
         if not problem.twin_id:

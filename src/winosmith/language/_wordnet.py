@@ -46,7 +46,7 @@ class Synonym:
         count: number of its uses with this sense in WordNet's tagged texts.
         share: fraction of its uses there with this sense, 0–1; without uses, 1 if it has no
             other sense, otherwise 0.
-        frames: numbers of its sentence frames, for a verb.
+        frames: for a verb, the numbers of its sentence frames.
     """
 
     lemma: str
@@ -62,7 +62,7 @@ class Sense:
     Attributes:
         key: WordNet's name of the synset ("give.v.03").
         count: number of the word's uses with this sense in WordNet's tagged texts.
-        frames: numbers of the word's sentence frames, for a verb.
+        frames: for a verb, the numbers of its sentence frames.
         synonyms: the other words of the synset, without slang, insults and archaic words.
         antonyms: antonyms of the word and of its near synonyms.
         near: content words of the gloss, the examples and the hypernyms, in lower case.

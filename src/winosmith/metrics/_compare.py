@@ -89,7 +89,7 @@ class Comparison(Result):
     Attributes:
         accuracies: The accuracy of each solver by name.
         pairs: Each pair of solvers, or each solver with the baseline.
-        against_scores: The number of answers without the best score, for each solver that has any.
+        against_scores: The number of choices without the best score, for each solver with any.
         invalid: The number of answers that match no option, for each solver that has any.
         missing: The number of problems without a prediction, for each solver that has any.
         signature: The signature of the data and the predictions.
@@ -186,13 +186,13 @@ def paired_p_value(
     allows differences of any size: if one answer is correct and the other is a tie between two
     options, the difference is one half. If every cluster has one problem and there is no tie, it is
     McNemar's exact test (Edwards 1948: the binomial test of the discordant pairs). If ties among
-    many different numbers of options have too many possible sums, signs are drawn 20,000 times, and
-    p = (1 + #) / (1 + 20,000).
+    many different numbers of options allow too many possible sums, signs are drawn 20,000 times,
+    and p = (1 + #) / (1 + 20,000).
 
     Args:
-        first: (n,) the credit of the first solver's answers, 0–1; 1 / (options tied) for a tie.
-        second: (n,) the credit of the second solver's answers.
-        clusters: (n,) the label of each problem's cluster.
+        first: Shape (n,). The first solver's credits, 0–1; 1 / (options tied) for a tie.
+        second: Shape (n,). The second solver's credits.
+        clusters: Shape (n,). The label of each problem's cluster.
 
     >>> singles, twins = np.arange(10), np.arange(10) // 2
     >>> [round(paired_p_value([1] * 10, [0] * 10, labels), 4) for labels in (singles, twins)]
@@ -210,11 +210,11 @@ def sign_flip_p_value(sums: npt.ArrayLike) -> float:
     The test is two-sided. If all sums are 1 or -1, it is the binomial test, such as McNemar's test
     on the items that only one of two models answers correctly. The result is exact even for tiny p:
     because a Fourier transform rounds at 1e-16, the signs are tilted so that the mean is the
-    observed total, and the result is reweighted (Esscher 1932). If the sums exceed
-    `_MAX_EXACT_SUM`, signs are drawn 20,000 times, and p = (1 + #) / (1 + 20,000).
+    observed total, and the result is reweighted (Esscher 1932). If the largest possible total
+    exceeds `_MAX_EXACT_SUM`, signs are drawn 20,000 times, and p = (1 + #) / (1 + 20,000).
 
     Args:
-        sums: (blocks,) the integer sum of each block.
+        sums: Shape (blocks,). The integer sum of each block.
 
     >>> round(sign_flip_p_value([1] * 9 + [-1] * 3), 4), sign_flip_p_value([2, -2])
     (0.146, 1.0)
@@ -512,14 +512,14 @@ class RootComparison(Result):
         roots: The accuracy on the roots, each counted once per perturbed problem.
         difference: The accuracy on the perturbed problems minus that on the roots, −1 to 1.
         interval: The 95 % interval of the difference, from the cluster bootstrap.
-        lost: The number of pairs with a correct root and an incorrect perturbed problem.
-        won: The number of pairs with an incorrect root and a correct perturbed problem.
+        lost: The number of pairs in which only the root is answered correctly.
+        won: The number of pairs in which only the perturbed problem is answered correctly.
         mcnemar: The p-value of McNemar's exact test, which treats pairs as independent.
         p_value: The p-value of the exact test that keeps blocks together (`paired_p_value`).
         adjusted: The `p_value` after Holm's correction for all values of the field.
-        consistent: The fraction of pairs that are both correct or both incorrect; with ties, the
-            expected fraction under fair draws.
-        kept: The fraction of correct answers given a correct root; None if no root is correct.
+        consistent: The fraction of pairs in which both or neither are answered correctly; with
+            ties, the expected fraction under fair draws.
+        kept: The fraction of correct answers if the root is answered correctly; None if no root is.
         unchanged: The number of problems that give this solver the same input as their root: only
             the pronoun changed and the solver saw the blank, or the change is before the local
             context. If the solver's input is unknown, pronouns are compared, too.
@@ -541,7 +541,7 @@ class RootComparison(Result):
 
 
 def compare_with_roots(graded: Graded, field: str, seed: int = 0) -> tuple[RootComparison, ...]:
-    """Compare a solver's accuracy on perturbed problems and their roots by a field's values.
+    """Compare the accuracy on perturbed problems with that on their roots, by a field's values.
 
     The eight kinds of perturbation of Abdou et al. (2020) are the values of `perturbed_wsc.kind`;
     the values of `origin.source` distinguish human-written from generated problems. Problems whose

@@ -40,9 +40,9 @@ def error_depth(
     of the problems. Compare error depths with this value; see `measure_stability`.
 
     Args:
-        depths: (n,) the depth of each perturbed problem, without roots.
-        wrong: (n,) whether each answer is incorrect; for a tie, the probability, 0–1, that a fair
-            draw among the tied options is incorrect. With ties, the result is an expected value.
+        depths: Shape (n,). The depth of each perturbed problem, without roots.
+        wrong: Shape (n,). Whether each answer is incorrect; for a tie, the probability, 0–1, that a
+            fair draw among the tied options is incorrect. The result is then an expected value.
         kind: "mean" for the mean depth of the errors, "first" for the minimum.
 
     Raises:
@@ -98,11 +98,11 @@ class Family:
         root_credit: The credit for the root's answer, 0–1; None if the root is not in the data.
         root_tied: Whether the root's answer is a tie.
         root_chance: The probability of guessing the root; 1 if the root is not in the data.
-        depths: (n,) the known depths of the perturbed problems.
-        wrong: (n,) whether each answer is incorrect: 0 or 1, or for a tie the probability that a
-            fair draw among the tied options is incorrect.
-        tied: (n,) whether each answer is a tie.
-        chance: (n,) the probability of guessing each problem correctly.
+        depths: Shape (n,). The known depths of the perturbed problems.
+        wrong: Shape (n,). Whether each answer is incorrect: 0 or 1, or for a tie the probability
+            that a fair draw among the tied options is incorrect.
+        tied: Shape (n,). Whether each answer is a tie.
+        chance: Shape (n,). The probability of guessing each problem correctly.
     """
 
     root: str
@@ -165,7 +165,7 @@ class Family:
 
 
 class Families(NamedTuple):
-    """The families of a data set with perturbed problems.
+    """The families in a data set that have perturbed problems.
 
     Attributes:
         kind: The kind of depth.
@@ -251,9 +251,9 @@ NULL_DRAWS = 2_000
 """Number of draws from each null distribution, which is smooth with more than 30 families."""
 
 Sums = npt.NDArray[np.float64]
-"""Sums over families, (…, 5): the depths of all errors, the number of errors, the mean error depths
-of the families, the depths of their first errors, and the number of families with an error. Ties
-add their expected values under fair draws."""
+"""Sums over families, shape (…, 5): the depths of all errors, the number of errors, the mean error
+depths of the families, the depths of their first errors, and the number of families with an error.
+Ties add their expected values under fair draws."""
 
 Errors = tuple[npt.NDArray[Any], npt.NDArray[Any]]
 """The number of errors at each depth, and the probability of no error, both (draws, levels)."""
@@ -376,9 +376,9 @@ def _compute_totals(levels: Ints, wrong: npt.NDArray[Any], no_error: npt.NDArray
     """Return a family's (draws, 5) contribution to `Sums`.
 
     Args:
-        levels: (m,) the distinct depths of the family's problems, ascending.
-        wrong: (draws, m) the number of errors at each depth.
-        no_error: (draws, m) the probability of no error at each depth.
+        levels: Shape (m,). The distinct depths of the family's problems, ascending.
+        wrong: Shape (draws, m). The number of errors at each depth.
+        no_error: Shape (draws, m). The probability of no error at each depth.
     """
     number = wrong.sum(axis=1)
     depth = wrong @ levels

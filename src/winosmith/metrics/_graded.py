@@ -33,7 +33,7 @@ Labels = npt.NDArray[np.int64]
 
 
 def find_clusters(dataset: Dataset) -> Labels:
-    """Return the (n,) cluster number of each problem, from 0.
+    """Return the cluster number of each problem, from 0; shape (n,).
 
     A cluster is a block (`winosmith.blocks`): the halves of a twin, a family of perturbed
     problems, or copies of one sentence. Answers within a cluster depend on each other, so they are
@@ -77,7 +77,7 @@ class Graded(Result):
 
     @cached_property
     def credit(self) -> Floats:
-        """The (n,) credit of each answer, 0–1.
+        """The credit of each answer, 0–1; shape (n,).
 
         The credit is 1 or 0 unless the answer is a tie; see `Prediction.credit`.
         """
@@ -90,12 +90,12 @@ class Graded(Result):
 
     @cached_property
     def chances(self) -> Floats:
-        """The (n,) probability of guessing each answer: 1 / (number of options)."""
+        """The probability of guessing each answer, 1 / (number of options); shape (n,)."""
         return np.array([1 / len(problem.options) for problem in self.dataset])
 
     @cached_property
     def tied(self) -> Bools:
-        """The (n,) mask of answers that are ties."""
+        """The mask of tied answers, shape (n,)."""
         return np.array([len(prediction.chosen) > 1 for prediction in self.predictions], np.bool_)
 
     @property
@@ -110,7 +110,7 @@ class Graded(Result):
 
     @cached_property
     def clusters(self) -> Labels:
-        """The (n,) cluster number of each problem; see `find_clusters`."""
+        """The cluster number of each problem, shape (n,); see `find_clusters`."""
         return find_clusters(self.dataset) if self.known_clusters is None else self.known_clusters
 
     def measure_accuracy(
@@ -232,7 +232,7 @@ def grade_models(
         ] * bool(missing)
         notes += [f"{count_noun(unknown, 'prediction')} with an unknown id omitted"] * bool(unknown)
         if own.data not in (None, asked.blind().digest) and not partial:
-            notes.append("the answers are for data with another digest: the ids match, but "
+            notes.append("the answers are for data with a different digest: the ids match, but "
                          "sentences may differ")  # fmt: skip
         if own.parameters.get("train") == dataset.digest[:12]:
             notes.append("the solver was trained on these problems")
@@ -294,7 +294,7 @@ NOTE_FRACTION = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Comparability:
-    """The answer to whether a solver's results on groups of problems can be compared.
+    """Whether a solver's results on groups of problems can be compared.
 
     Attributes:
         refused: The reason for refusing the comparison, or None. A comparison is refused if two

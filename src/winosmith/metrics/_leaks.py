@@ -49,7 +49,7 @@ class Leak(Result):
         problems: The number of problems with the field and an answer.
         chance: The accuracy of always predicting the most frequent answer, 0–1.
         p_value: The p-value before correction for the number of tells.
-        says: The tell's most frequent values, each with the option that it predicts, from 1.
+        says: The tell's most frequent values, each with the 1-based number of the predicted option.
     """
 
     field: str
@@ -161,9 +161,9 @@ def _measure_leak(
         field: The name of the field.
         tell: The name of the tell.
         values: The tell's value for each row; rows whose value is None are omitted.
-        answers: (n,) the 0-based answer of each row.
-        groups: (n,) the number of each row's block.
-        folds: (n,) the fold of each row, 0 to 3, the same for a whole block.
+        answers: Shape (n,). The 0-based answer of each row.
+        groups: Shape (n,). The block number of each row.
+        folds: Shape (n,). The fold of each row, 0 to 3, the same for a whole block.
     """
     distinct = [value for value in dict.fromkeys(values) if value is not None]
     if len(distinct) < 2:
@@ -185,7 +185,7 @@ def _measure_leak(
 
 
 def _count_by_value(codes: Ints, folds: Ints, answers: Ints, value_count: int) -> Ints:
-    """Count the rows by the tell's value, fold and answer: (values, folds, answers)."""
+    """Count the rows by the tell's value, fold and answer; shape (values, folds, answers)."""
     shape = (value_count, FOLDS, int(answers.max()) + 1)
     flat = np.ravel_multi_index((codes, folds, answers), shape)
     return cast(Ints, np.bincount(flat, minlength=int(np.prod(shape))).reshape(shape))
@@ -455,14 +455,14 @@ def find_overlap(
     >>> from winosmith.testing import make_twins
     >>> data = make_twins(4)
     >>> find_overlap(data[:4], data[4:]).withheld, find_overlap(data[:5], data[5:]).reasons
-    (False, {'a problem of the training set looks like it': 1})
+    (False, {'a problem in the training set looks like it': 1})
     """
     found: dict[int, str] = {}
     if training is not None:
         found.update(_find_shared_families(test, training))
         found.update(_find_shared_sentences(test, training))
         for row in sorted(find_lookalikes(test.problems, training.problems)):
-            found.setdefault(row, "a problem of the training set looks like it")
+            found.setdefault(row, "a problem in the training set looks like it")
     for data in public:
         for row, reason in (*_find_in_public_set(test, data), *_find_public_families(test, data)):
             found.setdefault(row, reason)
@@ -505,7 +505,7 @@ def _find_in_public_set(test: Dataset, public: Digests) -> Iterator[tuple[int, s
         if not whole.isdisjoint(public.whole):
             yield row, f"{public.name} contains its sentence"
         elif not sides.isdisjoint(public.sides):
-            yield row, f"a problem of {public.name} looks like it"
+            yield row, f"a problem in {public.name} looks like it"
 
 
 def _find_public_families(test: Dataset, public: Digests) -> Iterator[tuple[int, str]]:

@@ -82,7 +82,7 @@ def measure_human_accuracy(
     }
     if not counted:
         raise DataError(
-            f"no problem has test responses of {subjects} people or more; validation votes don't "
+            f"no problem has test responses from {subjects} people or more; validation votes don't "
             "count, because only problems with correct votes are kept"
         )
     right = [
@@ -347,7 +347,7 @@ class Reliability(Result):
 
 
 def count_answers(answers: Iterable[Sequence[int | None]], categories: int | None = None) -> Ints:
-    """Count the people who gave each answer, in an (items, categories) table.
+    """Count the people who gave each answer; return an (items, categories) table.
 
     Args:
         answers: The answers to each item, as numbers from 0; None is a missing answer.
@@ -383,17 +383,17 @@ def krippendorff_alpha(
 
     Here m_u is the number of answers to item u, n_uc the number of answers c among them, n_c the
     number of answers c to all items, and n the number of all answers; items with fewer than two
-    answers are not counted. Alpha is undefined, with a reason, if there is no such item or if
-    everybody always gave the same answer. The interval resamples items. Krippendorff's own
-    bootstrap is narrower, because it resamples pairs of answers as if they were independent. Two
-    pseudo-clusters of the mean size are added, one with full and one with chance agreement; without
-    them, ten unanimous items would give a zero-width interval.
+    answers are not counted. Alpha is undefined, with a reason, if no items are counted or everybody
+    always gave the same answer. The interval resamples items. Krippendorff's own bootstrap is
+    narrower, because it resamples pairs of answers as if they were independent. Two pseudo-clusters
+    of the mean size are added, one with full and one with chance agreement; without them, ten
+    unanimous items would give a zero-width interval.
 
     Args:
         table: The (items, categories) number of people who gave each answer to each item, from
             `count_answers`; missing answers are not counted.
-        clusters: (items,) the label of each item's cluster, such as its twin, resampled as a whole;
-            None if every item is its own cluster.
+        clusters: Shape (items,). The label of each item's cluster, such as its twin, resampled as a
+            whole; None if every item is its own cluster.
         seed: The random seed of the bootstrap.
 
     Raises:
@@ -440,8 +440,8 @@ def fleiss_kappa(
     Args:
         table: The (items, categories) number of people who gave each answer to each item, from
             `count_answers`; items with fewer than two answers are omitted.
-        clusters: (items,) the label of each item's cluster, such as its twin, resampled as a whole;
-            None if every item is its own cluster.
+        clusters: Shape (items,). The label of each item's cluster, such as its twin, resampled as a
+            whole; None if every item is its own cluster.
         seed: The random seed of the bootstrap.
 
     Raises:
@@ -476,7 +476,7 @@ def _compute_kappa(sums: Floats) -> Floats:
 
 
 def _check_table(table: npt.ArrayLike, clusters: npt.ArrayLike | None) -> tuple[Ints, Ints, str]:
-    """Return the counts and clusters of items with two answers or more, and why they are too few.
+    """Return counts and clusters of items with two answers or more, and why there is no result.
 
     Raises:
         DataError: The table does not contain counts, or there is not one cluster per item.
@@ -514,11 +514,11 @@ def _make_reliability(
 
     Args:
         counts: The table of the counted items.
-        totals: (items, q) each item's contribution to the sums; the first column is its size.
+        totals: Shape (items, q). Each item's contribution to the sums; its size is in column 1.
         clusters: The cluster of each item.
         seed: The random seed of the draws.
         coefficient: A function from (draws, q) sums to (draws,) values, NaN if undefined.
-        extremes: (2, q − 1) the contributions of full and of chance agreement, for size 1.
+        extremes: Shape (2, q − 1). The contributions of full and of chance agreement, for size 1.
     """
     value = float(coefficient(totals.sum(axis=0)[None])[0])
     of = _proportion.sum_by_cluster(totals, clusters)

@@ -63,7 +63,7 @@ def _find_mention(sentence: str, option: str) -> int:
 
 
 def find_first_mentioned_options(data: Dataset) -> NDArray[np.intp]:
-    """Return the (n,) index of each problem's first-mentioned option, equal in both halves.
+    """Return the index of each problem's first-mentioned option, the same for both halves.
 
     If the halves of a twin mention their options in different orders, the alphabetically first
     sentence decides. The result does not depend on answers, or on the order of options or problems.
@@ -86,7 +86,7 @@ def count_words(data: Dataset) -> tuple[csr_array, list[str]]:
     words, characters and character bigrams are counted instead (`text.units`).
 
     Returns:
-        The (n, words) counts, and the words in alphabetical order.
+        The counts, shape (n, words), and the words in alphabetical order.
     """
     from scipy.sparse import csr_array
 
@@ -124,8 +124,8 @@ def compute_pmi_with_answers(features: csr_array, labels: NDArray[Any], smoothin
     the feature w (once or more) and the answer y, each plus `smoothing` (Gururangan et al. 2018).
 
     Args:
-        features: (n, features) counts.
-        labels: (n,) 0 if the first option is correct, in the order of
+        features: Shape (n, features). Counts.
+        labels: Shape (n,). 0 if the first option is correct, in the order of
             `find_first_mentioned_options`, otherwise 1.
         smoothing: The number added to each count, above 0.
 
@@ -142,7 +142,7 @@ def compute_pmi(counts: NDArray[Any], smoothing: float) -> Floats:
     """Return the pointwise mutual information of two classes with features, in nats.
 
     Args:
-        counts: (2, features) the number of members of each class with each feature.
+        counts: Shape (2, features). The number of members of each class with each feature.
         smoothing: The number added to each count, above 0.
 
     Returns:

@@ -111,8 +111,8 @@ def proportion(
     interval is 0–1. The interval ignores that a tie varies less than a correct or incorrect case.
 
     Args:
-        correct: (n,) booleans, or the credit of each case, 0–1; n ≥ 1.
-        clusters: (n,) the label of each case's cluster; None if every case is its own cluster.
+        correct: Shape (n,). Booleans, or the credit of each case, 0–1; n ≥ 1.
+        clusters: Shape (n,). The label of each case's cluster; None for one cluster per case.
         chance: The fraction expected from guessing, 0–1; stored with the result.
         ties: The number of cases that are ties; stored with the result.
         level: The confidence level, 0–1.
@@ -153,9 +153,9 @@ def crossed_proportion(
     and always contain the true value.)
 
     Args:
-        correct: (n,) whether each answer is correct; n ≥ 1.
-        people: (n,) the label of the person who gave each answer.
-        problems: (n,) the label of each answer's problem; dependent problems (twins) share a label.
+        correct: Shape (n,). Whether each answer is correct; n ≥ 1.
+        people: Shape (n,). The label of the person who gave each answer.
+        problems: Shape (n,). The label of each answer's problem; dependent problems share a label.
 
     >>> who, what = np.divmod(np.arange(200), 50)
     >>> found = crossed_proportion((who > 0) | (what >= 10), who, what)
@@ -194,8 +194,8 @@ def _compute_design_effect(y: Floats, labels: npt.NDArray[np.int64]) -> float:
     """Return the variance of a fraction divided by its variance for independent cases.
 
     Args:
-        y: (n,) values of the cases, 0 to 1.
-        labels: (n,) the cluster number of each case, from 0.
+        y: Shape (n,). Values of the cases, 0 to 1.
+        labels: Shape (n,). The cluster number of each case, from 0.
     """
     mean_size = float((np.bincount(labels).astype(float) ** 2).sum()) / len(y)
     p = (y.sum() + mean_size) / (len(y) + 2 * mean_size)
@@ -224,7 +224,7 @@ def _compute_interval(
 def wilson_interval(correct: float, n: float, level: float = 0.95) -> tuple[float, float]:
     """Return Wilson's confidence interval of a fraction of independent cases, 0–1.
 
-    With p = right / n and z the normal quantile of the level (Wilson 1927; Brown, Cai & DasGupta
+    With p = correct / n and z the normal quantile of the level (Wilson 1927; Brown, Cai & DasGupta
     2001, §3.1.1):
 
         (p + z² / 2n ± z √(p (1 − p) / n + z² / 4n²)) / (1 + z² / n)
@@ -255,7 +255,7 @@ DRAWS = 10_000
 
 
 def sum_by_cluster(values: npt.ArrayLike, clusters: npt.NDArray[np.int64]) -> Floats:
-    """Return the (G, q) sums of (n, q) values over each cluster."""
+    """Sum (n, q) values over each cluster; return a (G, q) array."""
     columns = np.asarray(values, dtype=np.float64)
     labels = np.unique(clusters, return_inverse=True)[1]
     totals = np.zeros((int(labels.max()) + 1, columns.shape[1]))
@@ -266,17 +266,17 @@ def sum_by_cluster(values: npt.ArrayLike, clusters: npt.NDArray[np.int64]) -> Fl
 def resample(
     totals: Floats, seed: int, *, draws: int = DRAWS, prior: Floats | None = None
 ) -> Floats:
-    """Return the (draws, q) bootstrap sums over clusters drawn with replacement.
+    """Return bootstrap sums over clusters drawn with replacement, as a (draws, q) array.
 
     Each draw has as many clusters as the data. Clusters with equal totals are drawn together from a
     multinomial distribution, which is equivalent and much faster.
 
     Args:
-        totals: (G, q) the contribution of each cluster.
+        totals: Shape (G, q). The contribution of each cluster.
         seed: The random seed of the draws.
         draws: The number of draws.
-        prior: (k, 1 + q) pseudo-clusters to add, each with a weight (the first column), so that
-            unobserved outcomes are not impossible; by default none.
+        prior: Shape (k, 1 + q). Pseudo-clusters to add, each with a weight (the first column), so
+            that unobserved outcomes are not impossible; by default none.
     """
     kinds, counts = np.unique(totals, axis=0, return_counts=True)
     weights = counts.astype(float)
@@ -302,9 +302,9 @@ def make_pseudo_clusters(
     answers are correct, the interval would have zero width.
 
     Args:
-        sizes: (G,) the sizes of the clusters.
-        outcomes: (k, q) the contribution of each kind to the sums, per case.
-        weights: (k,) the weights of the kinds; by default 1 each.
+        sizes: Shape (G,). The sizes of the clusters.
+        outcomes: Shape (k, q). The contribution of each kind to the sums, per case.
+        weights: Shape (k,). The weights of the kinds; by default 1 each.
     """
     mean = float((sizes**2).sum() / sizes.sum())
     joins = np.ones(len(outcomes)) if weights is None else np.asarray(weights)
@@ -322,7 +322,7 @@ def percentile_interval(
     (Hesterberg 2015, section 4.6) extends to √(G / (G − 1)) · t_{G−1} standard deviations.
 
     Args:
-        values: (draws,) the draws.
+        values: Shape (draws,). The draws.
         level: The confidence level, 0–1.
         clusters: The number of clusters that were resampled, 2 or more, to expand the interval;
             None if pseudo-clusters were added (`make_pseudo_clusters`). For draws from a null
@@ -350,8 +350,8 @@ def bootstrap_interval(
     """Return the 95 % cluster-bootstrap interval of a mean.
 
     Args:
-        values: (n,) the value of each case.
-        clusters: (n,) the label of each case's cluster.
+        values: Shape (n,). The value of each case.
+        clusters: Shape (n,). The label of each case's cluster.
         seed: The random seed of the draws.
         ends: The minimum and the maximum possible value; a pseudo-cluster of the mean size is added
             for each. Without the pseudo-clusters, the interval of equal values has zero width.
@@ -467,7 +467,7 @@ def find_critical_value(draws: npt.ArrayLike, level: float) -> float:
     p-value, (1 + number of draws at least as large) / (1 + B), is at most `level`.
 
     Args:
-        draws: (B,) the draws from the null distribution.
+        draws: Shape (B,). The draws from the null distribution.
         level: The significance level, 0–1.
 
     Raises:
@@ -491,7 +491,7 @@ def null_interval(draws: npt.ArrayLike) -> tuple[float, float]:
     draws, the interval is their range, and the probability is smaller; see `label_null_interval`.
 
     Args:
-        draws: (B,) the draws from the null distribution, at least one.
+        draws: Shape (B,). The draws from the null distribution, at least one.
 
     >>> null_interval(range(20)), null_interval(range(1, 1000))
     ((0.0, 19.0), (25.0, 975.0))

@@ -310,7 +310,7 @@ def guessing_p_value(graded: Graded, *, lower_tail: bool = False) -> float:
     answer is among the tied options.
 
     The distribution of the sum is exact (by convolution). If ties among many different numbers of
-    options have too many possible sums, rotations are drawn 20,000 times, and
+    options allow too many possible sums, rotations are drawn 20,000 times, and
     p = (1 + #) / (1 + 20,000). Without clusters, this is the one-sided binomial test
     (Poisson-binomial for mixed numbers of options). With clusters, results that are tied by
     construction don't count as evidence: a solver that ignores the trigger gets exactly one half of
@@ -442,7 +442,7 @@ def measure_calibration(graded: Graded, seed: int = 0) -> Calibration:
         [float(errors[row, list(p.chosen)].mean()) for row, p in enumerate(graded.predictions)]
     )
     errors[rows, answers] -= 1
-    edges = np.ceil(np.round(chosen * BINS, 9))  # 1/3 is an edge, whatever the last digit
+    edges = np.ceil(np.round(chosen * BINS, 9))  # 1/3 is an edge, regardless of its last digit
     bins = np.clip(edges.astype(np.int64) - 1, 0, BINS - 1)
     null = [_compute_ece(chosen, drawn, bins) for drawn in _draw_calibrated(graded, chosen, seed)]
     found = [
@@ -465,7 +465,7 @@ def measure_calibration(graded: Graded, seed: int = 0) -> Calibration:
 
 
 def _draw_calibrated(graded: Graded, stated: Floats, seed: int) -> Iterator[npt.NDArray[np.bool_]]:
-    """Yield, for each draw, (n,) whether each answer of a perfectly calibrated solver is correct.
+    """Yield, for each draw, the (n,) mask of correct answers of a perfectly calibrated solver.
 
     The halves of a twin share one random number. The order of the problems has no effect.
     """
@@ -481,7 +481,7 @@ def _draw_calibrated(graded: Graded, stated: Floats, seed: int) -> Iterator[npt.
 
 
 def _log_softmax(scores: Sequence[tuple[float, ...]]) -> Floats:
-    """Return the (n, k) log-probabilities of the options, −inf beyond a problem's own options."""
+    """Return (n, k) log-probabilities of the options, −inf beyond a problem's own options."""
     from scipy.special import log_softmax
 
     table = np.full((len(scores), max(map(len, scores))), -np.inf)

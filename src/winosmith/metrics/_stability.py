@@ -147,7 +147,7 @@ def _measure_consistency(families: Sequence[Family]) -> Proportion:
 
 
 def _pool_accuracy(families: Sequence[Family], depth: int | None = None) -> Proportion:
-    """Return the accuracy on the perturbed problems of a depth, by default of all depths."""
+    """Return the accuracy on the perturbed problems at a depth, by default at all depths."""
     depths = np.concatenate([family.depths for family in families])
     rows = slice(None) if depth is None else depths == depth
     clusters = np.repeat([family.cluster for family in families], [len(f.depths) for f in families])
@@ -171,15 +171,14 @@ class Survival(Result):
     without an error is censored at its deepest problem.
 
     Attributes:
-        depths: (m,) depths at which families have their first error or are censored, ascending.
-        share: (m,) the expected fraction of families without an error beyond each depth, 0–1.
-        intervals: (m,) the 95 % interval of each fraction: Greenwood's on the log-log scale
+        depths: Shape (m,). Ascending depths at which families err first or are censored.
+        share: Shape (m,). The expected fraction (0–1) of families without errors beyond each depth.
+        intervals: Shape (m,). The 95 % interval of each fraction: Greenwood's on the log-log scale
             (Kalbfleisch & Prentice 1980), from lifelines. Families are treated as independent.
-        at_risk: (m,) the number of families that reach each depth without an earlier error.
-        errors: (m,) the number of families whose first error is at each depth. The numbers are
-            integers unless there are ties, which let a family end at several depths, each with a
-            probability.
-        censored: (m,) the number of families that end at each depth without an error.
+        at_risk: Shape (m,). The number of families that reach each depth without an earlier error.
+        errors: Shape (m,). The number of families whose first error is at each depth: an integer
+            unless ties let a family end at several depths, each with a probability.
+        censored: Shape (m,). The number of families that end at each depth without an error.
         median: The depth by which half of the families have an error; None if fewer than half do.
     """
 
@@ -316,7 +315,7 @@ def compare_survival(
 
 
 def _collect_endings(families: Sequence[Family]) -> tuple[Ints, Floats, Ints]:
-    """Return the endings' (m, 2) depths and error flags, probabilities and family numbers."""
+    """Return (m, 2) depths and error flags of the endings, probabilities and family numbers."""
     endings = [(*ending, at) for at, family in enumerate(families) for ending in family.endings]
     depth, failed, weights, of = zip(*endings, strict=True)
     return np.column_stack([depth, failed]).astype(np.int64), np.array(weights), np.array(of)
@@ -325,12 +324,11 @@ def _collect_endings(families: Sequence[Family]) -> tuple[Ints, Floats, Ints]:
 def compute_log_rank_scores(
     durations: npt.NDArray[np.int64], failed: npt.NDArray[np.bool_], weights: Floats | None = None
 ) -> Floats:
-    """Return the (n,) contributions to the log-rank statistic: observed − expected events.
+    """Return the contributions to the log-rank statistic, observed − expected events; shape (n,).
 
     A score is 1 for an event or 0 otherwise, minus the cumulative hazard up to the end of the
     observation: Σ d/n over all pooled observations (Kalbfleisch & Prentice 1980, section 6.2). The
-    (weighted) scores sum to 0. The scores don't depend on solvers, so swapping solvers does not
-    change them.
+    (weighted) scores sum to 0. Swapping solvers does not change the scores.
     """
     each = np.ones(len(durations)) if weights is None else weights
     ends, place = np.unique(durations, return_inverse=True)
@@ -386,7 +384,7 @@ Tables include all depths."""
 
 
 def draw_stability(results: Mapping[str, Stability]) -> Iterator[list[report.Svg]]:
-    """Yield charts of survival and of accuracy by depth, for up to `MAX_SOLVERS` solvers each.
+    """Yield charts of survival and of accuracy by depth, each for up to `MAX_SOLVERS` solvers.
 
     Accuracies are shown for depths with at least `MIN_PLOTTED` problems; roots are at depth 0. If
     accuracies are withheld for all solvers of a group, the accuracy chart is omitted.

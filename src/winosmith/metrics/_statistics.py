@@ -50,7 +50,7 @@ class Statistics(Result):
         withheld: The number of problems without an answer.
         options: The number of problems by number of options.
         questions: The number of problems without a blank.
-        copies: Identical problems, contradictory problems, and twin ids of more than two problems.
+        copies: Identical and contradictory problems, and twin ids of more than two problems.
         missing_options: The ids of problems with an option that is not in the sentence, ignoring
             case; questions are omitted, because their options need not occur in the text.
         associative: The number of problems that are labelled as answerable by word association, and
@@ -493,11 +493,10 @@ def find_table5_row(name: str | None, problem_count: int) -> Table5 | None:
 
 
 def count_tokens(dataset: Dataset) -> tuple[TokenCounts, Table5 | None]:
-    """Count the tokens of a data set, and return its row in table 5, if any.
+    """Count the tokens in a data set, and return its row in table 5, if any.
 
-    The tokens of a data set in table 5 are counted as in the table, those of others in their
-    sentences. Problems without spaces between words (`winosmith.text.detect_script`) are included
-    only in `uncounted`.
+    If a data set is in table 5, its tokens are counted as in the table, otherwise in its sentences.
+    Problems without spaces between words (`text.detect_script`) are included only in `uncounted`.
     """
     name = published.recognise_dataset(dataset)
     comparisons = sum(len(problem.options) - 1 for problem in dataset)

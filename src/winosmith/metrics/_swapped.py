@@ -1,4 +1,4 @@
-"""Test whether a solver responds to switched options or to a pronoun of another gender."""
+"""Test whether a solver responds to switched options or to a pronoun of a different gender."""
 
 from __future__ import annotations
 
@@ -315,8 +315,8 @@ def measure_gender_gap(
     occupation, its percentage of women decides; if the answer is the other participant, the
     opposite holds, because the pronoun then contradicts the occupation. This reading gives the
     table's four cells of 120 sentences. According to section 5.4 (reading "occupation"), the
-    pronoun's gender is in the minority in the *occupation*, whatever the answer; the cells then
-    differ in size. Rudinger et al. (2018, section 5) use the first reading.
+    pronoun's gender is in the minority in the *occupation*, regardless of the answer; the cells
+    then differ in size. Rudinger et al. (2018, section 5) use the first reading.
 
     A solver that sees the blank instead of the pronoun gets the same sentence for a woman and for a
     man. If its answer is correct with a gotcha for one gender, it is correct without a gotcha for
@@ -338,7 +338,7 @@ def measure_gender_gap(
     genders = np.array([str(p.extra.get("winogender.gender", "")) for p in graded.dataset])
     if not all(occupations):
         raise DataError(
-            "the gender gap needs Winogender problems; one has no 'winogender.occupation'"
+            "the gender gap needs Winogender problems; a problem has no 'winogender.occupation'"
         )
     unknown = sorted(set(occupations) - female_share.keys())
     if unknown:

@@ -299,7 +299,7 @@ MIN_LENGTH_DIFFERENCE = 4
 
 @dataclass(frozen=True, slots=True)
 class Habit:
-    """The properties shared by all twins that the same habit produces.
+    """The properties shared by all twins that a habit produces.
 
     Attributes:
         frame: The frame.

@@ -250,7 +250,7 @@ def simulate_votes(
     ambiguous_rate: Fraction = 0.17,
     associative_rate: Fraction = 0.17,
 ) -> tuple[Response, ...]:
-    """Simulate a crowd's votes: each judge votes on the local context, then on the problem.
+    """Simulate votes: each judge votes on the local context, then on the problem.
 
     A random fraction of problems is ambiguous: judges choose at random, and mark most of these
     problems. Independently, a random fraction is answerable by association: judges find the answer
@@ -274,7 +274,7 @@ def simulate_votes(
     """
     if None in dataset.answers:
         withheld = dataset.ids[dataset.answers.index(None)]
-        raise DataError(f"the answer of {withheld!r} is withheld; a simulated crowd needs it")
+        raise DataError(f"the answer of {withheld!r} is withheld; simulated votes need it")
     rng = np.random.default_rng([seed, 2])
     people = make_participants(pool)
     errors = [float(error_rate)] * pool

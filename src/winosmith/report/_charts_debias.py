@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 def draw_funnel(
     stages: Sequence[tuple[str, int]], *, title: str = "Problems left after each step"
 ) -> Svg:
-    """Draw a bar for each stage, with the numbers of remaining and of removed problems.
+    """Draw a bar for each stage, with the number of remaining problems and of removed problems.
 
     `stages` are (name, number of remaining problems) in order; the first is the input.
     """
@@ -65,7 +65,7 @@ def draw_funnel(
 
 
 def draw_phase_sizes(sizes: Sequence[int], removed: Sequence[int]) -> Svg:
-    """Draw the number of remaining and of removed problems after each phase.
+    """Draw the number of remaining problems and of removed problems after each phase.
 
     Args:
         sizes: The number of problems at the start of each phase.
@@ -98,7 +98,7 @@ def draw_phase_chance(
     chance: Sequence[tuple[float, float, float]],
     interval: str = "95 % of the draws",
 ) -> Svg:
-    """Draw each phase's number of problems at the threshold, next to the number by chance.
+    """Draw the number of problems at the threshold in each phase, next to the number by chance.
 
     Args:
         counts: The number of such problems in each phase, with the real answers.
@@ -198,10 +198,10 @@ def draw_margins(
     """Draw a histogram of margins, with the mirror image of the negative margins as an outline.
 
     Args:
-        margins: (U,) the margins, positive for units that agree with a model, otherwise negative.
-        is_removed: (U,) True for removed units.
-        options: (U,) each unit's number of options K (default 2); if it disagrees,
-            it counts 1 / (K − 1).
+        margins: Shape (U,). The margins, positive for units that agree with a model, else negative.
+        is_removed: True for removed units; shape (U,).
+        options: The number K of options of each unit (default 2), shape (U,). A unit that disagrees
+            counts 1 / (K − 1).
         threshold: The minimum margin of removed units; None to draw no line.
     """
     title = "Margins and their mirror image"
@@ -266,7 +266,7 @@ class HistogramPanel:
     Attributes:
         name: The name of the subset ("AFLite").
         edges: The k + 1 edges of the bins.
-        counts: (2, k) the numbers of problems whose answer is option 1, and option 2.
+        counts: The numbers of problems whose answer is option 1 or option 2, by bin; shape (2, k).
         note: A line below the name, such as the KL divergence and its null distribution.
     """
 
@@ -320,8 +320,8 @@ class ScatterPanel:
 
     Attributes:
         name: The name of the subset.
-        points: (n, 2) the coordinates of the problems.
-        answers: (n,) 0 if option 1 is correct, 1 if option 2 is.
+        points: The coordinates of the problems; shape (n, 2).
+        answers: 0 if option 1 is correct, 1 if option 2 is; shape (n,).
         note: A line below the name.
     """
 
@@ -335,7 +335,7 @@ def draw_scatter_plots(panels: Sequence[ScatterPanel]) -> tuple[Svg, ...]:
     """Draw a scatter plot by answer for each subset, with the same scale for all.
 
     Points are round if option 1 is correct, and square if option 2 is. Each point adds about 15
-    bytes, so pass at most about 1,500 points per subset.
+    bytes, so don't pass more than about 1,500 points per subset.
     """
     everything = np.concatenate([np.asarray(p.points, float).reshape(-1, 2) for p in panels])
     low, high = (

@@ -37,7 +37,7 @@ class FractionWithInterval:
 
 
 def draw_accuracies(rows: Sequence[FractionWithInterval], *, chance: float | None = None) -> Svg:
-    """Draw accuracies with their intervals, and a line for chance accuracy.
+    """Draw accuracies with their intervals, and a line at chance accuracy.
 
     Args:
         rows: The rows, from top to bottom.
@@ -99,7 +99,7 @@ def draw_learning_curve(
     Args:
         points: The (size, accuracy) points of the curve; accuracies are 0–1.
         runs: The (size, accuracy) points of all runs, drawn smaller.
-        lines: The sizes and accuracies of each extrapolation, by name.
+        lines: The sizes and accuracies along each extrapolation, by name.
         level: A target accuracy, which is drawn as a line.
         level_name: The name of the target.
 
@@ -227,7 +227,7 @@ _SOLVER_LOOKS = (
 MAX_SOLVERS = len(_SOLVER_LOOKS)
 """Maximum number of solvers in one chart."""
 
-MANY = 15
+FULL_SIZE = 15
 """Maximum number of depths for which markers have their full size."""
 
 
@@ -236,7 +236,7 @@ class DepthCurve:
     """A curve of fractions by depth.
 
     Attributes:
-        depths: (k,) the depths, in ascending order.
+        depths: The depths, in ascending order; shape (k,).
         shares: The fraction at each depth, 0–1.
         low, high: The ends of the interval at each depth; empty if there are no intervals.
         marks: The depths at which families were censored.
@@ -307,7 +307,8 @@ def draw_depth_accuracy(
             if len(line.low) and len(line.high):
                 axes.fill_between(x, line.low, line.high, color=colour, alpha=0.13, lw=0)
             axes.plot(x, line.shares, color=colour, marker=marker, linestyle=dash, linewidth=1.4,
-                      markersize=5 if len(x) <= MANY else 3, label=escape_page(name))  # fmt: skip
+                      markersize=5 if len(x) <= FULL_SIZE else 3,
+                      label=escape_page(name))  # fmt: skip
         bars.bar([at for at, _ in counts], [n for _, n in counts], 0.7, color=MUTED)
         axes.set(ylabel="accuracy")
         bars.set(xlabel="depth", ylabel="problems", yticks=[])
@@ -347,7 +348,7 @@ def _describe_curves(curves: Mapping[str, DepthCurve]) -> str:
 
 @dataclass(frozen=True)
 class SheetPart:
-    """The results on a range of questions of a test sheet.
+    """The results on a range of questions on a test sheet.
 
     Attributes:
         first, last: The numbers of the first and the last question, starting with 1.
@@ -410,7 +411,7 @@ def draw_items_by_correct(histogram: Mapping[int, int], people: int, *, title: s
 
 
 def draw_sheet_accuracy(parts: Sequence[SheetPart], *, title: str, note: str = "") -> Svg:
-    """Draw the accuracy over the questions of a sheet, and the time per question if known.
+    """Draw the accuracy along the questions on a sheet and, if known, the time per question.
 
     Args:
         parts: The parts of the sheet, in order.

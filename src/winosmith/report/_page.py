@@ -130,7 +130,7 @@ class Drawing:
     Attributes:
         caption: The caption.
         panels: The charts, side by side if there is room; or a function that draws them on demand.
-        table: The chart's numbers, shown on a page as a collapsed table; None for no table.
+        table: The numbers in the chart, which a page shows as a collapsed table; None for no table.
         signature: The parameters that determine the numbers.
     """
 

@@ -89,7 +89,7 @@ def draw_chart(
     width: float = 400,
     height: float = 280,
 ) -> Svg:
-    """Call `paint` with an empty figure of this size, in CSS pixels, and return the chart.
+    """Call `paint` with an empty figure of the given size in CSS pixels, and return the chart.
 
     At the default width, the chart's text is as large as the page's on a desktop, and still legible
     on a phone, where the chart shrinks to the screen.
@@ -125,7 +125,7 @@ def _render_chart(paint: Callable[[Canvas], None], width: float, height: float, 
             engine.execute(canvas)
             canvas.set_layout_engine(None)
         file = io.BytesIO()
-        is_svg = kind == "svg"  # an SVG has the background of the page
+        is_svg = kind == "svg"  # an SVG shows the background of its page
         canvas.savefig(
             file,
             format=kind,

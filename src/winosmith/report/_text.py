@@ -33,7 +33,7 @@ def truncate(text: object, length: int) -> str:
 
 
 def count_twins_and_singles(twins: int, singles: int) -> str:
-    """Format the numbers of whole twins and of singles as a phrase.
+    """Format the number of whole twins and of singles as a phrase.
 
     >>> count_twins_and_singles(1, 1_022)
     '1 whole twin and 1,022 singles'

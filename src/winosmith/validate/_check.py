@@ -1,4 +1,4 @@
-"""Validation in two stages, structure and votes, with counts of the problems kept."""
+"""Validation in two stages, structure and votes, with counts of the kept problems."""
 
 from __future__ import annotations
 

@@ -112,11 +112,11 @@ _PRONOUN_GENDERS: dict[str, Gender] = {
 }
 
 _POSSESSIVES = frozenset("his her hers".split())
-"""Possessive pronouns, which show the gender of the owner and not of the person: "her brother"."""
+"""Possessive pronouns, which show the owner's gender, not the person's: "her brother"."""
 
 
 def find_gender(option: str) -> Gender | None:
-    """Return the gender that an option's words show; None if they show no gender, or both genders.
+    """Return the gender that an option's words show; None if they show neither gender, or both.
 
     >>> [find_gender(option) for option in ("Robert", "the old queen", "Alex", "her brother")]
     ['male', 'female', None, 'male']
@@ -138,8 +138,8 @@ def find_gender(option: str) -> Gender | None:
 def explain_gender_mismatch(problem: Problem, halves: Sequence[Problem]) -> str | None:
     """Return an explanation if the two people of a social problem differ in gender, otherwise "".
 
-    A person's gender is shown by the name or noun, and by the pronoun in a half with this person as
-    the answer. The result is None if a person's gender is unknown or contradictory.
+    A person's gender is shown by the name or noun, and by the pronoun in a half whose answer is
+    this person. The result is None if a person's gender is unknown or contradictory.
     """
     if len(problem.options) != 2:
         return None

@@ -4,9 +4,9 @@ A check returns "" if the rule is met, a description of the fault if the rule is
 required input is missing. Rules that count words are not checked in text without spaces, and rules
 about English words are checked only in Latin script (`winosmith.text.detect_script`).
 
-The rules are for twins that people write (WinoGrande, section 2). The rules do not suit perturbed
-problems, which may be shorter or share fewer words. The rules do not suit other published data,
-either: 126 of the 273 Winograd schemas break a rule.
+The rules are for twins that people write (WinoGrande, section 2). They do not suit perturbed
+problems, which may be shorter or share fewer words, or other published data: 126 of the 273
+Winograd schemas break a rule.
 """
 
 from __future__ import annotations
@@ -233,7 +233,7 @@ class StructureRules:
     and dev, 99.7 % of the problems meet `length` and 99.96 % of the twins meet `overlap`, if words
     are split at white space.
 
-    Two checks are always active: a twin id must not have more than two problems, and lineages must
+    Two checks are always active: no more than two problems may share a twin id, and lineages must
     be consistent (`winosmith.lineage.check_lineages`), unless the parent or root is missing.
     """
 
@@ -311,7 +311,7 @@ def _is_active(rule: Rule, rules: StructureRules) -> bool:
 
 
 _TWIN_ID = "twin id"
-"""Name of the rule that a twin id has at most two problems; listed only if the rule is violated."""
+"""Name of the rule that at most two problems share a twin id; listed only if it is violated."""
 
 
 def _run_rules(dataset: Dataset, rules: StructureRules, applied: AppliedRules) -> Iterator[Outcome]:
@@ -347,8 +347,8 @@ def _run_rules(dataset: Dataset, rules: StructureRules, applied: AppliedRules) -
 class Rule(NamedTuple):
     """A rule's name, its field in `StructureRules`, and its check.
 
-    A problem's check takes the problem, all problems with the same twin id, and the setting. A
-    twin's check takes both halves and the setting.
+    A check of a problem is called with the problem, all problems with the same twin id, and the
+    setting; a check of a twin, with both halves and the setting.
     """
 
     name: str

@@ -1,7 +1,7 @@
 """Validation by judges: select eligible votes and valid problems (WinoGrande, section 2).
 
-Vote files are CSV, which people can edit, or JSON Lines. The cells of CSV are separated by
-commas, semicolons or tabs. It has a header, and its columns may be in any order:
+Vote files are CSV, which people can edit, or JSON Lines. A CSV file has a header, its cells are
+separated by commas, semicolons or tabs, and its columns may be in any order:
 
 ==============  ===========================================================================
 `problem_id`    id of the problem; required
@@ -15,8 +15,8 @@ commas, semicolons or tabs. It has a header, and its columns may be in any order
 `seconds`       time to answer, in seconds, or empty
 ==============  ===========================================================================
 
-In JSON Lines, each line is an object with the fields of `winosmith.Response`, so `choice` and
-`shown` count **from 0**, like `Problem.answer`.
+In JSON Lines, each line is an object with the fields of `winosmith.Response`, so options in
+`choice` and `shown` are numbered **from 0**, as in `Problem.answer`.
 
 In CSV, text that a spreadsheet would execute as a formula is written with a leading apostrophe,
 which is removed when the file is read.
@@ -71,11 +71,11 @@ class VoteRules:
     """Required agreement that nearby words do not reveal the answer."""
     local: Agreement = "unanimous"
     """A problem is invalid if judges who saw only the local context reach this agreement on the
-    correct option. By default "unanimous", because three guessing judges are all correct on 1
-    problem in 8, but most of them are correct on 1 in 2."""
+    correct option. By default "unanimous", because if three judges guess, all of them are correct
+    on 1 problem in 8, but a majority is correct on 1 in 2."""
     local_before: Annotated[int, Field(ge=0)] = 2
-    """Number of words before the blank in the local context, which extends to the sentence's end.
-    WinoGrande's local-context baseline uses 2 (section 4.1)."""
+    """Number of words before the blank in the local context, which extends to the end of the
+    sentence. WinoGrande's local-context baseline uses 2 (section 4.1)."""
     both_halves: bool = False
     """Allow a judge to vote on both halves of a twin. Off by default, because a judge who has seen
     one half expects the opposite answer for the other half."""
@@ -203,8 +203,8 @@ def _is_agreement_reached(yes_votes: int, judges: int, agreement: Agreement) -> 
     return yes_votes == judges if agreement == "unanimous" else 2 * yes_votes > judges
 
 
-OWN = "the judge wrote the problem"
-TWICE = "the judge had already voted on it"
+OWN_PROBLEM = "the judge wrote the problem"
+REPEATED_VOTE = "the judge had already voted on it"
 HALF_SEEN = "the judge had seen the other half"
 WHOLE_SEEN = "the judge had read more than the local context"
 UNKNOWN = "the data set has no such problem"
@@ -222,13 +222,13 @@ class UncountedResponse:
 def select_eligible(
     dataset: Dataset, responses: Iterable[Response], *, both_halves: bool = False
 ) -> tuple[tuple[Response, ...], tuple[UncountedResponse, ...]]:
-    """Return the eligible votes and the other responses, both in the given order.
+    """Return the eligible votes and the other responses, each in the given order.
 
-    The responses must be in chronological order. These responses are ineligible: a vote by the
-    author of the problem or of its other half, a judge's repeated vote on a problem for the same
-    purpose, a vote on the local context by a judge who had read the whole problem, a vote by a
-    judge who had seen the other half (unless `both_halves`), responses in human tests, and
-    responses to unknown problems.
+    The responses must be in chronological order. Votes by the author of a problem or of its other
+    half are ineligible, and so are a judge's repeated votes on a problem for the same purpose. A
+    judge can't vote on the local context after reading the whole problem, or on a problem after
+    seeing the other half (unless `both_halves`). Responses in human tests, and responses to unknown
+    problems, are not votes.
 
     Raises:
         DataError: a choice, or the order shown, does not fit the problem's options.
@@ -254,9 +254,9 @@ def select_eligible(
         if response.purpose == "test":
             reason = TEST
         elif response.participant in authors[row]:
-            reason = OWN
+            reason = OWN_PROBLEM
         elif response.purpose in here:
-            reason = TWICE
+            reason = REPEATED_VOTE
         elif response.purpose == "local" and not here.isdisjoint(("validate", "test")):
             reason = WHOLE_SEEN
         elif not both_halves and not before.keys().isdisjoint(other_halves[row]):
@@ -323,7 +323,7 @@ def remove_unvalidated(dataset: Dataset, valid_ids: Collection[str]) -> Dataset:
 COLUMNS = tuple(field.name for field in fields(Response))
 """The columns of responses in CSV, which are also the keys in JSON Lines."""
 
-_NEEDED = ("problem_id", "participant", "choice")
+_REQUIRED_COLUMNS = ("problem_id", "participant", "choice")
 _YES_NO = {"": False, "0": False, "1": True, "false": False, "true": True, "no": False, "yes": True}
 
 
@@ -382,7 +382,7 @@ def check_keys(keys: Iterable[str], required: tuple[str, ...], path: str | Path,
 def _read_csv_records(text: str, path: str | Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """Yield the line number and the cells of each response in CSV text."""
     table = data.Delimited(data.Source(Path(path), text.encode()))
-    check_keys(table.header, _NEEDED, path, 1)
+    check_keys(table.header, _REQUIRED_COLUMNS, path, 1)
     for row in table.rows():
         if row.values is None:
             raise FormatError(str(row.reason), path, row.place.number)
@@ -469,4 +469,4 @@ _JSON_TYPES: Mapping[str, tuple[type, ...]] = {
     "shown": (list,),
     "seconds": (int, float, NoneType),
 }
-"""Accepted types of each key's value in JSON Lines; a Boolean is not accepted as a number."""
+"""Accepted types of the value of each key in JSON Lines; a Boolean is not accepted as a number."""
