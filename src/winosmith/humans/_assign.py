@@ -186,7 +186,7 @@ def _choose_label(previous: Problem | None, problem: Problem, alike: float) -> L
 _STAGE = "sheets"
 
 _MIN_QUESTIONS = 10
-"""Minimum number of unpaired questions for a common test; every version gets a smaller number."""
+"""Minimum number of unpaired questions for a common test; if fewer, every version gets them."""
 
 
 def make_sort_key(*keys: object) -> bytes:
