@@ -128,7 +128,7 @@ class _LocalModelOptions(_ModelOption):
     threads: Annotated[int, Field(ge=1, le=256)] = 1
     """Number of processor threads on a site."""
     memory_gb: OrFalse[Annotated[int, Field(ge=1, le=4096)]] = None
-    """Memory in GB beyond which a site restarts the model's process; by default 1.5 GB more than at
+    """Memory in GB above which a site restarts the model's process; by default 1.5 GB more than at
     startup."""
 
     def build_models(self, solve: Any, kind: Any, parts: SolverParts, settings: Options) -> Any:

@@ -92,7 +92,7 @@ def test_a_request_that_timed_out_is_counted(server: Any, client: Make) -> None:
     [
         ({"tokens": -1}, "tokens is -1; it must be a whole number"),
         ({"money": float("nan"), "price_in": 1.0}, "money is nan; it must be a number"),
-        ({"money": 1.0}, "needs the prices"),
+        ({"money": 1.0}, "requires the prices"),
     ],
 )
 def test_a_budget_that_is_none_is_refused(wrong: Any, message: str) -> None:
@@ -103,7 +103,7 @@ def test_a_budget_that_is_none_is_refused(wrong: Any, message: str) -> None:
 
 def test_a_budget_needs_an_end_of_replies() -> None:
     """Without a longest reply nothing can be held to a budget."""
-    with pytest.raises(InputError, match="a budget needs max_tokens"):
+    with pytest.raises(InputError, match="a budget requires max_tokens"):
         Client("m", "https://host/v1", max_tokens=None, budget=Budget(tokens=5))
     other = {"max_completion_tokens": 5}
     Client("m", "https://host/v1", max_tokens=None, extra=other, budget=Budget(tokens=5))

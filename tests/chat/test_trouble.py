@@ -156,9 +156,9 @@ def test_a_reply_that_drips_is_given_up(server: Any, client: Make) -> None:
 
 @pytest.mark.parametrize("nonsense", [b"<html>Bad gateway</html>", b"", b"\xff{"])
 def test_nonsense_is_tried_again_then_told(server: Any, client: Make, nonsense: bytes) -> None:
-    """What is no JSON is asked for three times in all, and shown."""
+    """A reply that is not JSON is asked for three times in all, and shown."""
     server.always(nonsense)
-    with pytest.raises(ChatError, match="after 3 attempts, its reply is no JSON: "):
+    with pytest.raises(ChatError, match="after 3 attempts, its reply is not JSON: "):
         client()(HI)
     assert len(server.asked) == 3
 
@@ -200,9 +200,9 @@ def test_what_will_not_pass_is_told_at_once(
     [{}, [], 3, {"choices": []}, {"choices": [{}]}, {"choices": [{"message": {"content": 3}}]}],
 )
 def test_json_of_another_kind_is_told(server: Any, client: Make, body: Any) -> None:
-    """JSON that is no chat completion is told."""
+    """JSON that is not a chat completion is reported."""
     server.always(body)
-    with pytest.raises(ChatError, match="its reply is no chat completion: "):
+    with pytest.raises(ChatError, match="its reply is not a chat completion: "):
         client(patience=0.0)(HI)
 
 

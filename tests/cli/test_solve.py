@@ -328,7 +328,7 @@ def test_what_is_about_pronouns_is_solved_with_them(
     assert "so the solver sees the pronoun (--sees pronoun)" in cli.err
     expected = solve.predict(solve.Causal(model, sees="pronoun"), both)
     assert answers.read_predictions("p.jsonl", both).predictions == expected
-    assert "sees is 'pronoun' there, 'blank' here" in cli.refused(f"{command} --sees blank")
+    assert "sees is 'pronoun', not 'blank'" in cli.refused(f"{command} --sees blank")
     cli(f"{command} --sees blank --force")
     assert sees() == "blank"
     formats.write(told("she"), "she.jsonl")

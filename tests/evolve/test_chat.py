@@ -95,7 +95,7 @@ def test_children_come_from_a_server(tmp_path: Path) -> None:
         (10, 25, "turn 1: 10 of 10 rows accepted"),
         (20, 25, "turn 2: 10 of 10 rows accepted"),
         (25, 25, "turn 3: 5 of 5 rows accepted"),
-        (25, 25, "all 25 wanted are accepted"),
+        (25, 25, "25 of 25 children were accepted"),
     ]
     (folder,) = tmp_path.iterdir()
     assert tuple(read(folder / "accepted.jsonl")) == tuple(children)
@@ -179,7 +179,8 @@ def test_the_budget_ends_it_cleanly(tmp_path: Path) -> None:
     with chat_server(Server()) as url:
         client = _client(url, budget=Budget(tokens=5000))
         with pytest.warns(
-            UserWarning, match=r"r1: 10 of 25 are accepted; the budget does not .* spent\); raise"
+            UserWarning,
+            match=r"r1: 10 of 25 children were accepted; the budget does not .* spent\); raise",
         ):
             children = _perturb(client, folder=tmp_path)
         assert len(children) == 10

@@ -87,7 +87,7 @@ def test_the_papers_dialogue_is_replayed() -> None:
     assert dialogue.batch_size == 1
     assert len(dialogue.process_reply(_reply(rows, 5))) == 1  # one was wanted
     assert dialogue.ending is not None
-    assert dialogue.ending == ("done", "all 100 wanted are accepted")
+    assert dialogue.ending == ("done", "100 of 100 children were accepted")
     assert Counter(problem.answer for problem in dialogue.accepted) == {0: 50, 1: 50}
     assert dialogue.count_faults() == {"distance": 31}
     assert check_lineages(_family(dialogue)) == {}
@@ -208,7 +208,8 @@ def test_turns_are_bounded() -> None:
     while not dialogue.ending:
         dialogue.process_reply(_reply(rows, 1))
     assert dialogue.ending == (
-        "rounds", "4 of 100 are accepted after 4 turns; allow more turns, or use a stronger model",
+        "rounds",
+        "4 of 100 children were accepted in 4 turns; allow more turns, or use a stronger model",
     )  # fmt: skip
 
 

@@ -132,7 +132,7 @@ def _changed(folder: Path, name: str, old: str, new: str) -> None:
     ("name", "old", "new", "fault"),
     [
         (COINS, "true", "false", "its coins don't match its bytes"),
-        (COINS, '"bytes": "', '"bytes": "00', "it needs 32 bytes as hexadecimal digits"),
+        (COINS, '"bytes": "', '"bytes": "00', "the key must be 32 bytes as hexadecimal digits"),
         (COINS, '"version": 1', '"version": 2', "not a valid coins file"),
         (COINS, "{", "[", "it is not JSON"),
         (COINS, '"digest": "', '"digest": "0', "belong to another release, or the data has"),

@@ -98,7 +98,7 @@ def test_instructions_are_of_what_most_texts_have(
     (sheet,) = make_sheets(Dataset(problems)).sheets
     assert len(sheet) == len(names)
     page = render_form(sheet)
-    assert ("a word is missing from it" in page, "one word of it is in bold" in page) == (
+    assert ("one word is missing" in page, "one word is in bold" in page) == (
         missing,
         not missing,
     )

@@ -173,7 +173,7 @@ def test_a_score_that_nothing_prints_may_be_any_count() -> None:
 @pytest.mark.parametrize(
     ("parts", "reason"),
     [
-        ((3, {"a": "0.5"}, {1: 2}), "the histogram has 2 problems, the test 3"),
+        ((3, {"a": "0.5"}, {1: 2}), "the histogram has 2 problems, not 3"),
         ((1, {"a": "0.5"}, {2: 1}), "has more people than the 1 subjects"),
     ],
 )

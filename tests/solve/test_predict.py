@@ -95,13 +95,11 @@ def test_other_predictions_are_not_overwritten(tmp_path: Path) -> None:
     """Another seed or another data set is refused with what differs; force replaces the file."""
     out = tmp_path / "p.jsonl"
     solve.predict_to_file(solve.Random(4), PROBLEMS, out)
-    with pytest.raises(
-        OutputError, match=r"contains other predictions \(seed is 4 there, 5 here\)"
-    ):
+    with pytest.raises(OutputError, match=r"contains other predictions \(seed is 4, not 5\)"):
         solve.predict_to_file(solve.Random(5), PROBLEMS, out)
-    with pytest.raises(OutputError, match=r"the data's digest is '.{12}' there, '.{12}' here;"):
+    with pytest.raises(OutputError, match=r"the data's digest is '.{12}', not '.{12}';"):
         solve.predict_to_file(solve.Random(4), PROBLEMS[:10], out)
-    with pytest.raises(OutputError, match="solver is 'random' there, 'majority' here; seed is 4"):
+    with pytest.raises(OutputError, match="solver is 'random', not 'majority'; seed is 4"):
         solve.predict_to_file(solve.Majority((0.5, 0.5)), PROBLEMS, out)
     found = solve.predict_to_file(solve.Random(5), PROBLEMS, out, force=True)
     assert found.predictions == solve.predict(solve.Random(5), PROBLEMS)
@@ -112,7 +110,7 @@ def test_other_unfinished_work_is_not_dropped(tmp_path: Path) -> None:
     out = tmp_path / "p.jsonl"
     with pytest.raises(KeyboardInterrupt):
         solve.predict_to_file(Stops(), PROBLEMS, out)
-    with pytest.raises(OutputError, match=r"seed is 4 there, 5 here\): it is unfinished work"):
+    with pytest.raises(OutputError, match=r"seed is 4, not 5\): it is unfinished work"):
         solve.predict_to_file(solve.Random(5), PROBLEMS, out)
     found = solve.predict_to_file(solve.Random(5), PROBLEMS, out, force=True)
     assert found.predictions == solve.predict(solve.Random(5), PROBLEMS)

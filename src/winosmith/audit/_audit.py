@@ -129,7 +129,7 @@ class SplitAudit(Result):
 
     @property
     def inconclusive(self) -> str:
-        """The reason if the absence of flagged cues shows nothing, or ""."""
+        """Why the absence of flagged cues shows nothing; "" if it is informative."""
         if (bad := len(self.refused)) >= (good := len(self.dataset)):
             return f"{self.name} can't be judged: {bad:,} of {bad + good:,} rows can't be used"
         limits = [one.high for one in self.battery.found if one.about == "position" and one.spread]
@@ -356,7 +356,7 @@ class Audit(Result):
     @property
     @computed(key="line")
     def readme_line(self) -> str:
-        """A README's line with each split's strongest cue and model; "" if one is inconclusive."""
+        """A line for a README: each split's strongest cue and model; "" if one is inconclusive."""
         if any(part.inconclusive for part in self.parts):
             return ""
         return f"Audited by winosmith {__version__}: " + "; ".join(map(_summarise, self.parts))

@@ -328,7 +328,7 @@ class _Round:
 
     @property
     def _exceedances(self) -> Ints:
-        """Number of draws whose maximum z is at least the z of each cue, (cues,)."""
+        """For each cue, the number of draws whose maximum z is at least the cue's z, (cues,)."""
         return np.asarray(self.draws - np.searchsorted(np.sort(self._greatest), self.z))
 
     @property

@@ -170,7 +170,7 @@ class View:
 
     @cached_property
     def word_lengths(self) -> list[float]:
-        """Mean length of the words of each option, in characters."""
+        """Mean word length of each option, in characters."""
         return [_mean(map(len, words)) for words in self.words]
 
     @cached_property
@@ -401,8 +401,8 @@ _SCRIPTS = {
 def count_ties(cue: Cue, views: Sequence[View]) -> Ties:
     """Return the number of tied options for each selected option, (options,).
 
-    The result is 1 for an option that is selected alone, and 0 for options that are not selected.
-    Score differences below 1e-9 are ignored, because they can be rounding errors.
+    The result is 1 for the only option selected, and 0 for options that are not selected. Score
+    differences below 1e-9 are ignored, because they can be rounding errors.
 
     Raises:
         DataError: the number of scores is not the number of options, or a score is not finite.

@@ -160,12 +160,12 @@ class Items(Result):
 
     @cached_property
     def unit_firsts(self) -> Ints:
-        """Index of the first item of each unit, (units,)."""
+        """Index of each unit's first item, (units,)."""
         return np.flatnonzero(np.diff(self.unit, prepend=-1))
 
     @cached_property
     def originals(self) -> Ints:
-        """Index of the original of each item, (n,); its own index if the item is not a copy."""
+        """Index of each item's original, (n,); its own index if the item is not a copy."""
         seen: dict[tuple[int, str], int] = {}
         named = zip(self.unit.tolist(), self.problems, strict=True)
         same = ((unit, normalize_tokens(problem.sentence)) for unit, problem in named)

@@ -138,7 +138,7 @@ _Key = tuple[str, str]
 
 
 class _Search:
-    """Word sequences to search for, and their numbers of matches."""
+    """Word sequences to search for, and the number of matches of each."""
 
     def __init__(self) -> None:
         self.pieces = self.words = 0

@@ -72,7 +72,7 @@ class WrongKeysBound(Result):
 
     Attributes:
         planted: kind of the planted keys; see `KINDS`.
-        visibility: ratio of the detection rates of wrong and of planted keys, 0–1.
+        visibility: ratio of the detection rate of wrong keys to that of planted keys, 0–1.
         most: maximum number of blocks with a wrong key, at 95 % confidence; None if the data can't
             exclude any number.
     """
@@ -208,7 +208,7 @@ class Choices:
         return (exclude_own_block(right) + 1) / (exclude_own_block(asked) + 2)
 
     def sum_by_option(self, values: Floats) -> Floats:
-        """Return the sum of the values of the models that chose each option, (n, most options)."""
+        """For each option, sum the values of the models that chose it, (n, most options)."""
         shape = len(self.keys), int(self.counts.max())
         flat = np.bincount(self.vote_positions, values[self.chosen >= 0], shape[0] * shape[1])
         return np.asarray(flat, np.float64).reshape(shape)
@@ -238,7 +238,7 @@ def find_training_obstacle(choices: Choices) -> str:
 def rank_items(choices: Choices, seed: int) -> PlantedKeys:
     """Rank items by how suspect their keys are, and bound the number of wrong keys.
 
-    In one of 33 draws, each block gets a wrong key: one of its items, drawn at random, and its
+    Each block gets a wrong key in one of 33 draws: one of its items, drawn at random, and its
     copies get another option as the key. A ridge logistic regression separates items with planted
     keys from untouched items, with the features of `compute_features`. An item is scored only by
     classifiers that were not fitted on its block, and is compared only with untouched items of the
@@ -294,7 +294,7 @@ def bound_wrong_keys(beyond: Floats, blocks: int, visibility: float) -> int | No
         beyond: (m, …) for each planted key, the fraction of untouched blocks that are at least as
             suspect, 0–1; additional axes are repeated partitions, whose mean is used.
         blocks: number B of blocks.
-        visibility: ratio v of the detection rates of wrong and of planted keys.
+        visibility: the ratio v of the detection rate of wrong keys to that of planted keys.
 
     >>> bound_wrong_keys(np.zeros(1000), 1000, 1.0)
     1
@@ -315,7 +315,7 @@ def bound_wrong_keys(beyond: Floats, blocks: int, visibility: float) -> int | No
 def _choose_planted_keys(
     choices: Choices, kind: Kind, rng: np.random.Generator
 ) -> tuple[Bools, Ints, Ints]:
-    """Choose the items that get a wrong key, the draws in which they get it, and the wrong keys.
+    """Choose the items that get wrong keys, the draws in which they do, and the wrong keys.
 
     Returns:
         Whether each item gets a wrong key; the draw in which its block is changed, or -1; and its

@@ -6,8 +6,8 @@ gets a probability of staying, learnt from a set of blocks (`Thinning.learn`):
 
 - a conditional logit of the flagged cues, and of a word model if it is significant, gives each
   option a *posterior*: the probability that it is the key, without reading;
-- a unit stays with the probability σ(4 − λ·d). For each cue, d has the selection of the key minus
-  the mean over the options; two additional entries are for the logarithm of the posterior, and for
+- a unit stays with the probability σ(4 − λ·d). For each cue, d contains the selection of the key
+  minus the mean over the options; two more entries are for the logarithm of the posterior, and for
   the option with the highest posterior. λ solves Σ σ(4 − λ·d) d = 0: the accuracy of each entry on
   the remaining items is chance. (The mirror filter's objective "chance" holds only for the option
   with the highest posterior: another option may be correct too often, so that the shortest option
@@ -520,7 +520,7 @@ class Thinning:
 
     @cached_property
     def position_scores(self) -> list[Floats]:
-        """Indicators of the options of fixed items at each position, (options,) each."""
+        """For each position, whether each option is there in a fixed item, (options,)."""
         if not self.fixed.any():
             return []
         at = np.concatenate([np.arange(count) for count in self.items.counts])

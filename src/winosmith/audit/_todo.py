@@ -1,4 +1,4 @@
-"""List the incorrect options to lengthen until the longest option is the key only by chance."""
+"""List incorrect options to lengthen, so that the longest option is the key only by chance."""
 
 from __future__ import annotations
 

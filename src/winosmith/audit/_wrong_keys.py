@@ -161,7 +161,7 @@ def choose_items_to_set_aside(
 def compare_accuracies(
     data: Dataset, answers: Mapping[str, Answers], set_aside: Sequence[str], kept: Sequence[str]
 ) -> dict[str, Accuracy]:
-    """Compare models' accuracy before and after a repair, in descending order of the former.
+    """Compare models' accuracies before and after a repair, in descending order of the former.
 
     Invalid answers are incorrect.
 
@@ -186,7 +186,7 @@ def compare_accuracies(
 
 
 def draw_items(items: Items, seed: int) -> Bools:
-    """Draw the items of the synthetic sets, as a mask, (n,); large data sets are sampled."""
+    """Draw the items of the synthetic sets; return a mask, (n,). Large data sets are sampled."""
     if len(items) <= _MOST_ITEMS:
         return np.ones(len(items), np.bool_)
     order = np.random.default_rng([seed, 9]).permutation(items.block_count)

@@ -163,7 +163,7 @@ class Budget:
 
     def __post_init__(self) -> None:
         if self.money is not None and not (self.price_in or self.price_out):
-            raise InputError("a budget in money needs the prices of input and output tokens")
+            raise InputError("a budget in money requires the prices of input and output tokens")
 
     @property
     def spent_money(self) -> float:
@@ -381,13 +381,13 @@ class Client:
     """A client for an OpenAI-compatible chat model: call it, or `ask` several conversations.
 
     Attributes:
-        model: the server's name of the model.
+        model: name of the model on the server.
         base_url: endpoint URL ("http://localhost:8000/v1"); https unless it is on this machine.
         temperature: sampling temperature; 0 for the likeliest reply, None for the server's default.
         max_tokens: maximum number of tokens per reply; None for the server's default.
         extra: additional fields of the request body ({"top_p": 0.9}); None removes a default field.
-        key_variable: name of the environment variable with the key. None means `OPENAI_API_KEY`,
-            which is sent only over https to another machine.
+        key_variable: name of the environment variable that contains the key. None means
+            `OPENAI_API_KEY`, which is sent only over https to another machine.
         concurrency: number of concurrent requests.
         timeout: seconds to wait for a reply.
         patience: seconds after which a request that keeps failing is abandoned.
@@ -422,13 +422,13 @@ class Client:
             if name in _RESERVED_FIELDS or _SECRET.search(name):
                 raise InputError(f"extra can't set {name!r}; use the client's own attribute for it")
         if self.budget is not None and self.max_reply_tokens is None:
-            raise InputError("a budget needs max_tokens, the maximum length of a reply")
+            raise InputError("a budget requires max_tokens, the maximum length of a reply")
 
     @classmethod
     def from_environment(
         cls, model: str | None = None, base_url: str | None = None, **settings: Any
     ) -> Client:
-        """Return a client for a model and server, by default OPENAI_MODEL and OPENAI_BASE_URL.
+        """Return a client for a model and server, by default $OPENAI_MODEL and $OPENAI_BASE_URL.
 
         There is no default server, because problems may be private.
 

@@ -109,7 +109,7 @@ def parse_reply(body: bytes) -> Reply:
     try:
         record = parse_json(body)
     except ValueError:
-        raise _make_reply_error("no JSON", body) from None
+        raise _make_reply_error("not JSON", body) from None
     if isinstance(record, dict) and record.get("error"):
         raise ChatError(f"the server answers with an error: {get_server_message(record)}")
     try:
@@ -127,7 +127,7 @@ def parse_reply(body: bytes) -> Reply:
             first_token=_parse_first_token(choice.get("logprobs")),
         )
     except (LookupError, TypeError, AttributeError, ValueError):
-        raise _make_reply_error("no chat completion", body) from None
+        raise _make_reply_error("not a chat completion", body) from None
 
 
 def _make_reply_error(fault: str, body: bytes) -> RetryableError:
@@ -235,7 +235,7 @@ class Connection:
 
     Attributes:
         base_url, model, key_variable, timeout: see `Client`.
-        reached: whether the server has answered; see `_UNREACHED_TRIES`.
+        reached: whether the server has ever answered; see `_UNREACHED_TRIES`.
     """
 
     base_url: str
@@ -415,7 +415,7 @@ def is_loopback(url: str) -> bool:
 
 
 def check_url(url: str, *, insecure: bool) -> None:
-    """Raise ChatError if a URL is invalid, contains secrets, or is not encrypted.
+    """Raise ChatError if a URL is invalid, contains secrets, or does not use encryption.
 
     Raises:
         ChatError: the URL is refused; secrets in it are not shown.

@@ -63,15 +63,15 @@ class Phase(Result):
         tied_removed: The number of tied candidates that were removed.
         close: The number of predictions with a decision value within 0.0001 of zero. Rounding on
             another machine may flip these predictions; converged solvers agree on all others.
-        one_class: The number of classifiers that always predict one class, the only one in their
-            training set.
-        polished: The number of classifiers that were finished individually in float64.
+        one_class: The number of classifiers whose training set had only one class, which they
+            always predict.
+        polished: The number of classifiers whose training was finished individually in float64.
         passes: The number of passes over the training rows that the slowest classifier needed.
         chance: The number of candidates, with its null distribution under random labels; None if
             there is no null.
         by_chance: The number of rows that score as high as the removed rows when labels are random.
-            This number estimates how many rows were removed by chance, and tends to be too high,
-            because it assumes that no row is predictable. Without a null, it is None.
+            It estimates how many rows were removed by chance, and tends to be too high, because it
+            assumes that no row is predictable. None if there is no null.
         seconds: The duration of the phase, which comparisons and digests ignore.
     """
 
@@ -102,10 +102,10 @@ class AfliteResult(Result):
         kept: The kept rows of the input, in ascending order.
         removed: The rows removed in each phase, in ascending order.
         phases: The record of each phase.
-        scores: The (N,) score of each row in its last phase; NaN for a row that never had a score.
+        scores: (N,) the score of each row in its last phase; NaN for a row that never had a score.
             If whole groups are removed, it is the score of the row's group.
-        votes: The (N,) number of predictions on which each score is based; 0 if there is no score.
-        removed_in: The (N,) 0-based phase that removed each row, -1 for kept rows.
+        votes: (N,) the number of predictions on which each score is based; 0 if there is no score.
+        removed_in: (N,) the 0-based phase that removed each row, -1 for kept rows.
         stopped: Why the run ended; see `StopReason`.
         parameters: All parameters that the result depends on, except the arrays.
     """
@@ -170,7 +170,7 @@ class AfliteResult(Result):
     @property
     @computed()
     def rows(self) -> int:
-        """The number of rows of the input."""
+        """The number of input rows."""
         return len(self.scores)
 
 
@@ -209,17 +209,17 @@ def aflite(
     The paper leaves some details open, which are settled as follows:
 
     - The paper's text removes scores "above" the threshold; Algorithm 1 also removes scores equal
-      to the threshold. In the text the loop stops with "fewer than m remaining" rows, in Algorithm
-      1 with m or fewer. We follow Algorithm 1 in both cases. Rows that reach the threshold in the
-      last phase stay removed, because line 13 comes before line 14.
+      to the threshold. In the text, the loop stops at "fewer than m remaining" rows; in Algorithm
+      1, it stops at m or fewer. We follow Algorithm 1 in both cases. Rows that reach the threshold
+      in the last phase stay removed, because line 13 comes before line 14.
     - A row that every classifier was trained on has no score in that phase and is kept. This is
       common when only slightly more than `train_size` rows are left.
     - Ties at the cutoff are broken at random by the phase's own generator, never by the order of
       the rows, which may depend on their content.
-    - Le Bras et al. (2020, "Adversarial Filters of Dataset Biases", Algorithm 1) print the same
-      loop, but it stops at a separate target size n > m instead of at m. The parameter
+    - Le Bras et al. (2020, "Adversarial Filters of Dataset Biases", Algorithm 1) give the same
+      loop, except that it stops at a separate target size n > m instead of at m. The parameter
       `target_size` is that n. Their last phase may remove up to k - 1 rows more than the target
-      allows; ours removes only as many as needed.
+      allows; ours removes only as many rows as needed.
     - A classifier whose training set has only one class always predicts it, as the regression does
       in the limit. The run ends when all rows left have the same class.
 
@@ -254,19 +254,19 @@ def aflite(
             is "groups". By default twins are split freely, as in the paper.
         target_size: The number of rows at which to stop (the n of Le Bras et al. 2020); 1 or more.
             The last phase removes only as many rows as needed. If the run ends before reaching this
-            size, `stopped` has another value than "target size".
-        remove: Use "groups" to keep or remove each of the `groups` as a whole, "rows" otherwise.
-            The score of a group is the fraction of correct predictions for all its rows. A phase
+            size, `stopped` has a value other than "target size".
+        remove: "groups" keeps or removes each of the `groups` as a whole; "rows" ignores them. The
+            score of a group is the fraction of correct predictions for all its rows. A phase
             removes groups in the order of their scores, skipping groups that no longer fit into
             `cutoff` rows (or into the size of the largest group, if that is larger).
         null: "off" or "report". With "report", the same classifiers are also trained on random
             labels in every phase, and `Phase.chance` records how many rows then reach the
             threshold. A phase takes `null_draws` + 1 times as long.
         null_draws: The number of draws of random labels per phase, 20 or more.
-        twins: (N,) the group of rows whose labels the null flips together, None for a single;
-            usually the twin ids. By default, these are the `groups`. Without `twins` and `groups`,
-            labels are permuted among all rows, which is the wrong null for data with twins (see
-            `flip_twins`).
+        twins: (N,) the group of each row, None for a single; usually the twin ids. The null flips
+            the labels of a group together. By default, these are the `groups`. Without `twins` and
+            `groups`, labels are permuted among all rows, which is the wrong null for data with
+            twins (see `flip_twins`).
         executor: The executor that trains the classifiers: any `concurrent.futures.Executor` whose
             workers run on this machine (or can access the folder `scratch`), or an executor of
             `winosmith.cluster`, with workers anywhere. By default one thread per processor.
@@ -274,11 +274,11 @@ def aflite(
         on_draw: Called with the phase, from 0, and the number of completed draws of its null.
         checkpoint: A .npz file that is written after every phase. If the file exists, the run is
             resumed and ends with the same result as an uninterrupted run.
-        scratch: A folder for the rotated copy of the rows, of 4 bytes per number. By default the
-            copy is in memory; but if X is a `numpy.memmap` (from ``np.load(file, mmap_mode="r")``),
-            the copy is in the system's temporary folder, so that X can be larger than memory. An
-            executor's processes always read the copy from a file. Its size is logged in advance at
-            level INFO.
+        scratch: A folder for the rotated copy of the rows, which takes 4 bytes per number. By
+            default the copy is in memory; but if X is a `numpy.memmap` (from ``np.load(file,
+            mmap_mode="r")``), the copy is in the system's temporary folder, so that X can be larger
+            than memory. An executor's processes always read the copy from a file. Its size is
+            logged in advance at level INFO.
 
     Raises:
         DataError: X is not 2-dimensional, empty, not real or not finite; lengths differ; a label is
@@ -320,8 +320,8 @@ def aflite(
         train, cut = suggest_sizes(len(rows.y))
         warnings.warn(
             f"train_size is {settings.train_size}, but there are only {len(rows.y)} rows: nothing "
-            f"is removed; scaled to this many rows, the paper's sizes are train_size={train} and "
-            f"cutoff={cut}",
+            f"is removed; the paper's sizes, scaled to this number of rows, are "
+            f"train_size={train} and cutoff={cut}",
             UserWarning,
             stacklevel=3,
         )
@@ -392,7 +392,7 @@ def _build_result(rows: Rows, progress: Progress, parameters: dict[str, Any]) ->
         scores=last_scores,
         votes=votes,
         removed_in=removed_in,
-        stopped=cast(StopReason, progress.stopped),  # the phases have run to their end
+        stopped=cast(StopReason, progress.stopped),  # all phases are complete
         parameters=parameters,
     )
 
@@ -404,7 +404,7 @@ class Run:
     Attributes:
         rows: The rows with their labels and groups.
         settings: The parameters.
-        twins: The (N,) numbers of the groups whose labels a null flips together.
+        twins: (N,) the group number of each row; a null flips the labels of a group together.
         executor: The executor that trains the classifiers; None for threads.
         scratch: The folder for data that does not fit into memory; see `rotate_rows`.
         on_draw: Called with the phase and the number of completed draws of its null.
@@ -423,13 +423,13 @@ class Progress:
     """The state of an AFLite run.
 
     Attributes:
-        scores: The (N,) most recent scores.
-        votes: The (N,) int32 number of predictions on which each score is based.
-        removed_in: The (N,) int32 phase that removed each row, -1 for rows left.
+        scores: (N,) the most recent score of each row.
+        votes: (N,) int32, the number of predictions on which each score is based.
+        removed_in: (N,) int32, the phase that removed each row, -1 for rows left.
         phases: The records of the completed phases.
         stopped: Why the run ended; None while it continues.
         start: The solver's starting point in the next phase; None before the first phase.
-        saved: The phases as JSON that `save_progress` has already written.
+        saved: The phases that `save_progress` has already written, as JSON.
     """
 
     scores: NDArray[np.float64]
@@ -476,7 +476,7 @@ def _find_stop_reason(run: Run, progress: Progress) -> StopReason | None:
 
 
 REFRESH = 4
-"""The number of phases after which the solver's Hessian is recomputed for the remaining rows."""
+"""The number of phases after which the solver's Hessian is recomputed for the rows left."""
 
 
 def _run_phase(run: Run, ensemble: Ensemble, progress: Progress) -> None:

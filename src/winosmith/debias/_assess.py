@@ -3,10 +3,10 @@
 WinoGrande (section 3, figure 1) publishes KL(p(d1, y=1) || q(d1, y=2)): 2.53 for the whole data
 set, 2.51 after random reduction, 2.42 after PMI filtering and 0.12 after AFLite. The paper does not
 state the units, the smoothing or the meaning of "bin size 100" (a number or a width), and has no
-null; so only the pattern of these four numbers can be compared. We use nats; 100 bins of equal
-width over the range of the rows that the PCA was fitted on; half a problem added to every bin of
-both histograms (Krichevsky & Trofimov 1981); option 1 against option 2. All of these choices except
-the unit are parameters.
+null; so only the pattern of these four numbers can be compared. We use nats, and 100 bins of equal
+width over the range of the rows that the PCA was fitted on. Half a problem is added to every bin of
+both histograms (Krichevsky & Trofimov 1981), and option 1 is compared with option 2. All of these
+choices except the unit are parameters.
 
 With 100 bins and few rows, even random labels have a KL divergence well above zero, as the null
 shows. So only the excess over the null is meaningful.
@@ -80,8 +80,8 @@ class Subset(Result):
         rows: The number of rows.
         answers: The numbers of rows whose answer is option 1 and option 2, in the written order.
         twins: The number of twins with both halves among the rows.
-        parted: The number of twins with only one half among the rows because the filter removed the
-            other half.
+        parted: The number of twins with only one half among the rows, because the filter removed
+            the other.
         singles: The number of rows that were not half of a twin before the filter.
         explained: The fractions of variance that d1 and d2 explain, 0–1, for the rows of the PCA.
         points: The (d1, d2) coordinates of a random sample of the rows, drawn in the same order in
@@ -347,9 +347,9 @@ class Axes:
     """The first principal components of a set of rows.
 
     Attributes:
-        mean: The (d,) mean of the rows; 0 if swapping options flips the sign of vectors.
-        directions: The (d, k) orthonormal columns, sorted by descending variance.
-        explained: The (k,) fractions of the variance that the components explain, 0–1.
+        mean: (d,) the mean of the rows; 0 if swapping options flips the sign of vectors.
+        directions: (d, k) orthonormal columns, sorted by descending variance.
+        explained: (k,) the fraction of the variance that each component explains, 0–1.
     """
 
     mean: NDArray[np.float64]
@@ -357,7 +357,7 @@ class Axes:
     explained: NDArray[np.float64]
 
     def project(self, X: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the (n, k) coordinates of rows along the principal components."""
+        """Return the coordinates of rows along the principal components, shape (n, k)."""
         found = np.concatenate(
             [
                 (X[start : start + _CHUNK].astype(np.float64) - self.mean) @ self.directions
@@ -369,7 +369,7 @@ class Axes:
 
 
 def compute_principal_axes(X: NDArray[Any], k: int, *, flips_sign: bool = False) -> Axes:
-    """Return the first `k` principal components of the rows of X, or all d if d < k.
+    """Return the first `k` principal components of the rows of X, or all d of them if d < k.
 
     The components are the eigenvectors of the covariance in float64, computed without a random
     start or a tolerance. The arbitrary sign of a component is chosen so that its loading of largest
@@ -453,7 +453,7 @@ def project_on_answer_axis(
 def _fit_discriminants(
     X: NDArray[Any], labels: NDArray[np.intp], X_test: NDArray[Any], flips_sign: bool
 ) -> NDArray[np.float64]:
-    """Fit a discriminant to X for each labelling; return the (k, m) positions of `X_test`."""
+    """Fit a discriminant to X for each labelling, and return the positions of `X_test`, (k, m)."""
     from scipy.linalg import cho_factor, cho_solve
 
     mean = np.zeros(X.shape[1]) if flips_sign else X.mean(axis=0, dtype=np.float64)
@@ -563,7 +563,7 @@ class Binning:
         return tuple((self.low + self.width * np.arange(self.bins + 1)).tolist())
 
     def count(self, positions: NDArray[np.float64], labels: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Return the (…, 2, bins) number of rows with each answer in each bin.
+        """Return the number of rows with each answer in each bin, shape (…, 2, bins).
 
         As in `numpy.histogram`, the last bin includes its upper edge. Positions outside the range
         are counted in the nearest bin.

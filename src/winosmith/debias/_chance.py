@@ -48,7 +48,7 @@ class Null(Result):
     Attributes:
         value: The number observed with the real labels.
         mean: The mean of the draws.
-        low: The lower end of the interval of the draws (`metrics.null_interval`).
+        low: The lower end of the draws' interval (`metrics.null_interval`).
         high: The upper end of the interval.
         interval: The kind of interval: 95 % of the draws or, with few draws, their range.
         p: The Monte Carlo p-value, the probability that chance gives a number at least as high: (1
@@ -89,7 +89,7 @@ def flip_twins(
     """Return randomly flipped labels that keep the structure of twins.
 
     The labels of a group of two rows or more (a twin) are all flipped or all kept, with equal
-    probability; the labels of singles are permuted among each other.
+    probability; the labels of singles are permuted among themselves.
 
     Args:
         y: (n,) labels, 0 or 1.
@@ -235,7 +235,7 @@ def draw_phase_null(
 
 
 def pool_votes(ensemble: Ensemble, rows: NDArray[np.int32], votes: Votes) -> tuple[Counts, Counts]:
-    """Return the numbers of correct and of all predictions for each remaining row or its group."""
+    """Return each row's numbers of correct predictions and of all predictions, or its group's."""
     if ensemble.settings.remove == "groups" and ensemble.groups is not None:
         groups = ensemble.groups[rows]
         return pool_by_group(votes.correct, groups), pool_by_group(votes.total, groups)

@@ -104,7 +104,7 @@ class MarkedProblem:
 
 @dataclass(frozen=True, slots=True)
 class ClueDirections:
-    """The numbers of problems whose strongest clue points to the answer or away from it.
+    """The number of problems whose strongest clue points to the answer, or away from it.
 
     Attributes:
         problems: The number of problems.
@@ -263,11 +263,11 @@ class _FeatureCounts:
     """Combinations of problem, option and words, with their counts in other problems.
 
     Attributes:
-        rows, options: The (m,) problem and option with which the words occur.
-        right, wrong: The (m,) numbers of other problems in which the words occur with the correct
-            option and with an incorrect one.
+        rows, options: (m,) the problem and the option with which the words occur.
+        right, wrong: (m,) the number of other problems in which the words occur with the correct
+            option, or with an incorrect one.
         keys: The kind and the words of each feature.
-        features: The (m,) index of each combination's feature in `keys`.
+        features: (m,) the index in `keys` of each combination's feature.
     """
 
     def __init__(self, dataset: Dataset):
@@ -294,7 +294,7 @@ class _FeatureCounts:
         self.wrong = _count_in_other_problems(self.features, block_features, is_correct == 0)
 
     def compute_strengths(self) -> NDArray[np.float64]:
-        """Return the (m,) signed statistics of the sign test; 0 if there are no other problems."""
+        """Return the signed sign test statistics, shape (m,); 0 if there are no other problems."""
         counted = np.maximum(self.right + self.wrong, 1)
         return np.asarray((self.right - self.wrong) / np.sqrt(counted))
 

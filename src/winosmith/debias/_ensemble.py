@@ -2,7 +2,7 @@
 
 A phase's classifiers are divided into shares, one per worker (Algorithm 1, lines 5 to 9, of
 WinoGrande). `train_and_vote` trains each classifier on its partition and counts its votes on the
-other rows. A classifier does not depend on the share that contains it.
+other rows. A classifier is the same whichever share contains it.
 
 The rows and labels are transferred once. Threads of this process read the arrays directly. An
 executor that can store values for its workers (a `winosmith.parallel.Broadcaster`) stores them. For
@@ -81,10 +81,10 @@ class Ensemble:
 
     Attributes:
         basis: The rows, in canonical order.
-        y: The (N,) float32 labels.
-        groups: The (N,) group numbers, or None.
+        y: (N,) float32 labels.
+        groups: (N,) group numbers, or None.
         settings: The run's parameters.
-        penalty: The (D,) ridge penalty of each weight.
+        penalty: (D,) the ridge penalty of each weight.
         location: The location of the basis and labels for workers of this machine.
         arrays: A `Broadcaster`'s token for the basis and labels; None for other executors.
         executor: The executor that trains the classifiers.
@@ -282,7 +282,7 @@ def train_and_vote(task: tuple[Share, Arrays | None]) -> Votes:
     ones = np.array([y[share.rows[task]].mean(dtype=np.float64) for task in partitions])
     one_class = (ones == 0) | (ones == 1)
     weights = np.zeros((len(partitions), len(share.start.weights)))
-    # For one class, the optimum has an infinite intercept, whose sign is sufficient, and weights 0.
+    # With one class, the optimum is weights of 0 and an infinite intercept; only its sign matters.
     weights[one_class, share.intercept] = 2 * ones[one_class] - 1
     polished, passes = np.zeros(len(partitions), np.bool_), np.zeros(len(partitions), np.intp)
     both = np.flatnonzero(~one_class)
@@ -405,6 +405,6 @@ def load_arrays(location: ArrayLocation) -> Arrays:
             f"a worker can't read {file}; run the executor's workers on this machine, or "
             "set scratch to a folder that all of them can access (winosmith.cluster needs neither)"
         ) from error
-    _arrays_by_key.clear()  # a worker needs the arrays of one run at a time
+    _arrays_by_key.clear()  # a worker needs the arrays of only one run at a time
     _arrays_by_key[location.key] = arrays = (np.asarray(matrix), y)
     return arrays

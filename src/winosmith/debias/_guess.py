@@ -12,8 +12,8 @@ half is scored on the kept problems of the other.
 
 Swapping the options of a problem flips the sign of a `difference` vector, and the order of options
 has no meaning. So models of these vectors have no intercept: they are trained with the correct
-option first, and swapping options does not change a bit of the result. For problems with any number
-of options, each option has a vector, and the model is a conditional logit.
+option first, and swapping options leaves every bit of the result the same. For problems with any
+number of options, each option has a vector, and the model is a conditional logit.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Probe(Result):
         high: The upper end of the interval.
         chance: The chance level: the mean of 1 / K over problems with K options (0.5 for two
             options). If swapping options does not flip the sign of vectors, it is the fraction of
-            the more frequent answer among the test problems, which an intercept can learn.
+            test problems with the more frequent answer, which an intercept can learn.
         n: The number of test problems.
     """
 
@@ -170,7 +170,7 @@ class GuesserAccuracy(Result):
         high: The upper end of the interval.
         chance: The chance level: the mean of 1 / K over problems with K options (0.5 for two
             options). If swapping options does not flip the sign of vectors, it is the fraction of
-            the more frequent answer, which an intercept can learn.
+            problems with the more frequent answer, which an intercept can learn.
     """
 
     accuracy: float
@@ -244,14 +244,14 @@ def verify(
     score; "the opposite" is a random other option, which is correct in one of K − 1 cases if the
     prediction is incorrect.
 
-    For the intervals, the blocks are resampled `draws` times, with one multinomial weight per block
-    for all splits, and every guesser is refitted; the kept problems stay the same. Splits of the
-    same data are not independent. So a block has the same weight in all splits, and the standard
-    error is the standard deviation of the resampled means over all splits. Because a resample has
-    fewer distinct blocks, its guessers are slightly less accurate. So the interval is the real
-    accuracy ± t standard errors, not quantiles of the resampled accuracies. t is the 1 − .05/(2 G)
-    quantile of Student's distribution with `draws` − 1 degrees of freedom, for G guessers.
-    (Cross-validated accuracies vary 1.1 to 1.4 times as much as binomial ones.)
+    For the intervals, the blocks are resampled `draws` times, and every guesser is refitted; the
+    kept problems stay the same. Splits of the same data are not independent. So a block has the
+    same multinomial weight in all splits, and the standard error is the standard deviation of the
+    resampled means over all splits. Because a resample has fewer distinct blocks, its guessers are
+    slightly less accurate. So the interval is the real accuracy ± t standard errors, not quantiles
+    of the resampled accuracies. t is the 1 − .05/(2 G) quantile of Student's distribution with
+    `draws` − 1 degrees of freedom, for G guessers. (Cross-validated accuracies vary 1.1 to 1.4
+    times as much as binomial ones.)
 
     The result does not depend on the order of options, the number of threads or, with `ids`, the
     order of rows. Two halves are filtered, and then measured, at the same time, so the filter is
@@ -297,8 +297,8 @@ def verify(
     if len(blocks) < MIN_BLOCKS:
         raise DataError(
             f"there {'is' if len(blocks) == 1 else 'are'} {count_noun(len(blocks), 'block')} "
-            "(twins, families, copies, look-alikes); predictability is measured across "
-            f"halves of {MIN_BLOCKS} blocks or more"
+            "(twins, families, copies, look-alikes); measuring predictability requires "
+            f"{MIN_BLOCKS} blocks or more"
         )
     report_step = on_step or (lambda done, steps: None)
     labels = np.asarray(y)
@@ -385,7 +385,7 @@ class _TwoOptionProblems:
 
     @property
     def chance(self) -> float:
-        """The chance level: 0.5, or the fraction of the more frequent answer."""
+        """The chance level: 0.5, or the fraction of problems with the more frequent answer."""
         ones = float(np.mean(self.y == 1))
         return 0.5 if self.flips_sign else max(ones, 1 - ones)
 
@@ -418,7 +418,7 @@ class _SharedData:
     C: float
 
     def get_weights(self, rows: Rows) -> Floats:
-        """Return the (rows, 1 + draws) weights of rows in the real data and in each draw."""
+        """Return the weights of rows in the real data and in each draw, shape (rows, 1 + draws)."""
         return self.resampled[self.block_of[rows]]
 
 
@@ -482,9 +482,9 @@ def _rank_margins(margins: Floats) -> NDArray[np.integer[Any]]:
 def _fit_rule(
     gains: Floats, ranks: NDArray[np.integer[Any]], weights: Floats
 ) -> tuple[NDArray[np.integer[Any]], Floats]:
-    """Return each column's threshold, and 1 to follow the model at or above it, -1 below it.
+    """Return each column's threshold, and 1 to follow the model at or above it, or -1 below it.
 
-    `gains` are each problem's gains from following the model instead of predicting the opposite.
+    `gains` are the problems' gains from following the model instead of predicting the opposite.
     """
     gains = weights * gains
     columns = np.arange(gains.shape[1])
@@ -492,7 +492,7 @@ def _fit_rule(
     for column in columns:
         by_step[:, column] = np.bincount(ranks[:, column], gains[:, column], MARGIN_QUANTILES)
     below = np.vstack([np.zeros((1, len(columns))), np.cumsum(by_step, axis=0)])
-    above = below[-1] - 2 * below  # the gain from following the model only from this quantile on
+    above = below[-1] - 2 * below  # the gain from following the model at or above it
     steps = np.argmax(np.abs(above), axis=0)
     best = np.sign(above[steps, columns])
     return steps, np.where(best == 0, 1.0, best)
@@ -518,7 +518,7 @@ def _apply_filter(keep_rows: Filter, rows: Rows, block_of: Rows) -> Rows:
     if left < MIN_BLOCKS // 2:
         raise DataError(
             f"the filter kept {left} blocks (twins, families, copies, look-alikes) of one half "
-            f"of the data; predictability is measured on {MIN_BLOCKS // 2} or more"
+            f"of the data; measuring predictability requires {MIN_BLOCKS // 2} or more"
         )
     return rows[is_kept]
 
@@ -531,7 +531,7 @@ def _renumber_by_first_occurrence(numbers: Rows, order: Rows) -> Rows:
 
 
 def _resample_blocks(block_count: int, draws: int, seed: int) -> Floats:
-    """Return the (blocks, 1 + draws) bootstrap weights of blocks; the first column is ones."""
+    """Return the bootstrap weights of blocks, (blocks, 1 + draws); the first column is ones."""
     drawn = np.random.default_rng([seed, draws, block_count]).multinomial(
         block_count, np.full(block_count, 1 / block_count), draws
     )

@@ -4,8 +4,8 @@ All loops run on the *basis*: rows of `D` float32 values that include the interc
 `D` is a multiple of 16), so that a decision value is one dot product. The loops visit only the
 requested (row, classifier) pairs, in blocks of `BLOCK` rows that stay in the second-level cache
 while all classifiers use them. Four rows are processed at a time, so that each weight is loaded
-once for four rows. Each classifier's sums run in the order of the rows and are never split. So a
-sum does not depend, in any bit, on the other classifiers in the call or the number of threads.
+once for four rows. Each classifier's sums run in the order of the rows and are never split. So not
+one bit of a sum depends on the other classifiers in the call or on the number of threads.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ class Kernel:
     """AFLite's loops on a basis and its labels, compiled for this machine's processor.
 
     Attributes:
-        X: The (N, D) float32 basis.
-        y: The (N,) float32 labels, 0 or 1.
+        X: (N, D) float32, the basis.
+        y: (N,) float32 labels, 0 or 1.
     """
 
     X: NDArray[np.float32]
@@ -95,7 +95,7 @@ class Kernel:
     def count_votes(
         self, rows: Positions, partitions: Sequence[Positions], weights: Floats
     ) -> tuple[Positions, Positions, int]:
-        """Return each row's correct and all held-out predictions, and the number of close votes."""
+        """Count each row's correct and total held-out predictions, and the close votes."""
         correct, total = np.zeros((2, len(rows)), np.int32)
         even = copy_aligned(np.concatenate([weights, weights[: len(weights) % 2]]))
         close = count_votes(self.X, self.y, rows, *_concatenate(partitions), even, correct, total)
@@ -213,7 +213,7 @@ def write_gradients(
         flush = (last // BLOCK) % FLUSH == 0 or last >= rows.shape[0]
         for j in range(count):
             p, stop, w, g = at[j], end[j], W[j], partial[j]
-            while p + 4 <= stop and positions[p] < last:  # the four may extend past the end
+            while p + 4 <= stop and positions[p] < last:  # these four may extend past the block
                 a, b = rows[positions[p]], rows[positions[p + 1]]
                 c, d = rows[positions[p + 2]], rows[positions[p + 3]]
                 za, zb, zc, zd = dot_four_rows(X, a, b, c, d, w)
@@ -311,8 +311,8 @@ def count_votes(
 def add_curvature(X: Array, rows: Array, w: Array, scale: float, h: Array, q: Array) -> None:
     """Add the Hessian's diagonal at `w` to `h`, and its product with `w` to `q`.
 
-    This is the Hessian of the rows' summed losses, times `scale`. `w` is (D,) float32, `h` and `q`
-    are (D,) float64.
+    This is the Hessian of the rows' summed losses, times `scale`. `w` is float32, and `h` and `q`
+    are float64, all of shape (D,).
     """
     width = w.shape[0]
     for first in range(0, rows.shape[0], BLOCK):
@@ -334,7 +334,7 @@ def add_curvature(X: Array, rows: Array, w: Array, scale: float, h: Array, q: Ar
 
 @compile_cached
 def compute_max_square_sum(X: Array, rows: Array, weights: Array) -> Any:
-    """Return the maximum weighted sum of squares of a row; the (D,) weights are per column."""
+    """Return the largest weighted sum of squares of a row; `weights` has one weight per column."""
     largest = np.float32(0)
     for i in range(rows.shape[0]):
         x = X[rows[i]]

@@ -2,7 +2,7 @@
 
 A *unit* is a choice among options, one of which is correct; each option has a vector. The
 conditional logit (McFadden 1974) is a linear model without an intercept: it uses only the products
-of the options' vectors with one shared vector of weights. With two options, only their difference
+of the options' vectors with one shared weight vector. With two options, only their difference
 matters, so a unit is one row: the vector of the correct option minus that of the other.
 
 All columns share the rows, so that one pass over the rows serves every column. One matrix also
@@ -76,7 +76,7 @@ Rows = NDArray[np.intp]
 
 
 def bound_rounding_errors(V: NDArray[Any], W: Floats, starts: Rows | None = None) -> Floats:
-    """Return (U, c) bounds on the rounding errors of units' products with weights.
+    """Return bounds on the rounding errors of units' products with weights, shape (U, c).
 
     A product's rounding error is proportional to the lengths of its factors (Higham 2002, "Accuracy
     and stability of numerical algorithms", section 3.1). A unit's length is the length of its
@@ -91,7 +91,7 @@ def bound_rounding_errors(V: NDArray[Any], W: Floats, starts: Rows | None = None
 
 
 def compute_unit_lengths(V: NDArray[Any], starts: Rows | None = None) -> Floats:
-    """Return the (U,) length of each unit, as used by `bound_rounding_errors`."""
+    """Return the length of each unit, shape (U,), as used by `bound_rounding_errors`."""
     lengths = np.sqrt(np.einsum("ij,ij->i", V, V, dtype=np.float64))
     if starts is not None:
         lengths = np.maximum.reduceat(lengths, starts)
@@ -121,7 +121,7 @@ class Logit:
         self.factor = _factorize_bound(gram, self.V, C, self.scale, starts is not None)
 
     def fit(self, weights: Singles, coded_keys: Singles | None = None) -> Floats:
-        """Fit a model for each column of weights, and return the (d, c) coefficients.
+        """Fit a model for each column of weights, and return the coefficients, shape (d, c).
 
         Args:
             weights: (U, c) the weight of each unit in each column; 0 omits the unit.
@@ -200,10 +200,10 @@ class CrossLogit:
         ]
 
     def score_rows(self, keys: Rows) -> tuple[Floats, Floats]:
-        """Return the (n, r) products of rows with the models that were not fitted to them.
+        """Return the products of rows with the models that were not fitted to them, shape (n, r).
 
         Equal rows of a fold have bitwise equal products. The second return value contains the
-        (folds, r) lengths of the weights, to which rounding errors are proportional.
+        lengths of the weights, shape (folds, r), to which rounding errors are proportional.
 
         Args:
             keys: (U, r) the key of each unit in each run: ±1 if each row is a unit, otherwise the
@@ -228,7 +228,7 @@ class CrossLogit:
         return found, self.scale * np.linalg.norm(own, axis=2)
 
     def bound_rounding_errors(self, lengths: Floats) -> Floats:
-        """Return (n, r) bounds on the rounding errors of the products from `score_rows`.
+        """Return bounds on the rounding errors of the products from `score_rows`, shape (n, r).
 
         Args:
             lengths: (folds, r) the lengths that `score_rows` returned.
@@ -236,9 +236,9 @@ class CrossLogit:
         return np.repeat(self.unit_rounding[:, None] * lengths[self.fold], self.sizes, axis=0)
 
     def _fit_all(self, coded_keys: Singles, threads: ThreadPoolExecutor) -> Floats:
-        """Return the (folds · r, d) weights, sorted by fold and then by run.
+        """Return the weights, shape (folds · r, d), sorted by fold and then by run.
 
-        `coded_keys` are (n, r) as for `Logit.fit`, in the order of `self.V`.
+        `coded_keys` has the shape (n, r), as for `Logit.fit`, and the order of `self.V`.
         """
         runs, folds = coded_keys.shape[1], len(self.fold_rows)
 
@@ -369,7 +369,7 @@ def _split_into_chunks(
 
 
 def _compute_gram(V: Singles, chunk: _Chunk) -> Singles:
-    """Return the (d, d) Gram matrix of a chunk's rows; options are centred in their unit."""
+    """Return the Gram matrix of a chunk's rows, (d, d); options are centred in their unit."""
     some = V[chunk.rows]
     if chunk.starts is not None:
         sizes = np.diff(np.append(chunk.starts, len(some)))
@@ -422,10 +422,10 @@ def _sum_in_order(parts: Iterable[Singles]) -> Floats:
 
 
 def _multiply_rows(V: Singles, W: Floats) -> Floats:
-    """Return the (n, r) products of (n, d) rows with the (r, d) weights of runs.
+    """Return the products of rows `V`, (n, d), with the weights `W` of runs, (r, d).
 
-    Equal rows have bitwise equal products. Therefore BLAS is not used: its rounding depends on a
-    row's position.
+    The products have the shape (n, r). Equal rows have bitwise equal products. Therefore BLAS is
+    not used: its rounding depends on a row's position.
     """
     found = np.empty((len(V), len(W)))
     step = max(1, PRODUCT_CHUNK // V.shape[1])
@@ -438,7 +438,7 @@ def _multiply_rows(V: Singles, W: Floats) -> Floats:
 def _minimize(
     gradient: Callable[[Floats, Rows], Floats], Z: Floats, G: Floats, curvatures: NDArray[Any]
 ) -> Floats:
-    """Minimise the losses with L-BFGS from `Z` with gradients `G`, and return their minima, (c, d).
+    """Minimise the losses with L-BFGS from `Z`, whose gradients are `G`; return the minima, (c, d).
 
     `gradient` is a function from (k, d) points and their k columns to (k, d) gradients.
     `curvatures` are (c,) upper bounds of the columns' Hessians, as multiples of the identity.
@@ -457,7 +457,7 @@ def _minimize(
         if not column.size:
             return found
         new_G = gradient(Z + step, column)
-        uphill = _dot_rows(new_G, step) > -slope  # steeper behind the minimum than before it
+        uphill = _dot_rows(new_G, step) > -slope  # steeper beyond the minimum than before it
         if uphill.any():
             step[uphill] = -G[uphill] / curvatures[column[uphill], None]
             new_G[uphill] = gradient(Z[uphill] + step[uphill], column[uphill])

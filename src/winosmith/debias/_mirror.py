@@ -73,10 +73,10 @@ class MirrorResult(Result):
         false_share: The estimated fraction of sound units among those at or above the threshold or,
             with the aim "chance", among the removed units; None if nothing was removed.
         found: The number of blocks at or above the threshold before the test with permuted keys;
-            with the aim "chance", the number of agreeing units beyond the number expected if all
-            were sound.
-        turned: The number of blocks at or above the run's own threshold in each run with permuted
-            keys; empty if no run was needed.
+            with the aim "chance", the number of agreeing units in excess of the number expected if
+            all were sound.
+        turned: For each run with permuted keys, the number of blocks at or above its own threshold;
+            empty if no run was needed.
         p: The p-value: (1 + runs with permuted keys that found at least as many blocks) / (1 + runs
             with permuted keys); 1 if nothing was found.
         parameters: All parameters that the result depends on, except the arrays.
@@ -151,7 +151,7 @@ def mirror(
 
     Blocks are assigned to folds independently of their keys. Each fold's units are scored by a
     conditional logit that was fitted to the other folds: the options' vectors times one shared
-    vector of weights, without intercept or centring. The scores of `repeats` assignments are
+    weight vector, without an intercept or centring. The scores of `repeats` assignments are
     averaged.
 
     The aim "error" finds the units that reveal their answers. Each block is represented by its unit
@@ -442,7 +442,7 @@ class _Scorer:
         )
 
     def compute_margins(self, keys: Numbers) -> Floats:
-        """Return the (U, r) margins of units for each run, given the (U, r) keys of r runs."""
+        """Return the margins of units in r runs, given their keys; both have the shape (U, r)."""
         scores, lengths = zip(
             *(assignment.score_rows(keys) for assignment in self.assignments), strict=True
         )

@@ -78,7 +78,7 @@ def pmi(
       mentions first is correct, so that swapping the options of a problem changes no score; see
       `metrics.find_first_mentioned_options`. `label="option-1"` is the paper's definition: option 1
       is correct. Swapping options then changes the scores. In WinoGrande's train_xl both
-      definitions agree in 89 % of the problems; with options in random order, in half.
+      definitions agree in 89 % of the problems; if options are in random order, they agree in half.
     - The order of the halves: t1 is the half whose answer is that option (if this is true of both
       halves or neither, the half whose id sorts first). So f is high if the words reveal the
       answers, and negative if the words mislead. Twins with a strongly negative f are kept with
@@ -163,7 +163,7 @@ def compute_word_pmi(
 
 
 def _make_labels(data: Dataset, label: PmiLabel) -> NDArray[np.intp]:
-    """Return the (n,) labels: 0 for rows with y = 1, and 1 for all others."""
+    """Return the labels, shape (n,): 0 for rows with y = 1, and 1 for all others."""
     first = metrics.find_first_mentioned_options(data) if label == "first-mentioned" else 0
     return np.asarray(get_problem_labels(data) != first, np.intp)
 

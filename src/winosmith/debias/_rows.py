@@ -43,7 +43,7 @@ class Rows:
     """Rows and labels with their canonical order.
 
     Attributes:
-        X: The (N, d) rows in the order given.
+        X: (N, d) rows in the order given.
         order: (N,) the row of `X` at each position of the canonical order.
         y: (N,) float32 labels in canonical order, 0 or 1.
         groups: (N,) group numbers in canonical order, in order of first occurrence; None without
@@ -160,7 +160,7 @@ def check_labels(
 
 
 def get_choice_keys(data: Dataset) -> NDArray[np.intp]:
-    """Return the (n,) index of each problem's correct option.
+    """Return the index of each problem's correct option, shape (n,).
 
     Raises:
         DataError: There are no problems, or an answer is withheld.
@@ -177,7 +177,7 @@ def get_choice_keys(data: Dataset) -> NDArray[np.intp]:
 
 
 def get_problem_labels(data: Dataset) -> NDArray[np.int8]:
-    """Return the (n,) answers of two-option problems as labels, 0 or 1.
+    """Return the answers to two-option problems as labels, 0 or 1, shape (n,).
 
     Raises:
         DataError: The problems are invalid for `get_choice_keys`, or one has more than two options.
@@ -280,7 +280,7 @@ def encode_group_labels(
 
 
 def encode_groups(groups: Sequence[Sequence[int]], row_count: int) -> NDArray[np.intp]:
-    """Return the number of the group that lists each row, from 0.
+    """Return the 0-based number of the group that lists each row.
 
     Raises:
         DataError: The groups do not list each row once.
@@ -321,7 +321,7 @@ def draw_training_rows(
     classifier: int,
     groups: NDArray[np.intp] | None = None,
 ) -> NDArray[np.int32]:
-    """Draw the training set of one classifier; the other rows are held out.
+    """Draw one classifier's training set; the other rows are held out.
 
     All sets of `train_size` rows are equally likely. With `groups`, whole groups are drawn in
     random order, skipping groups that no longer fit: the set has at most `train_size` rows, and the
@@ -379,7 +379,7 @@ def draw_fitting_groups(
 
 
 REGION_BYTES = 1 << 26
-"""The size in bytes of a region of the scratch file, which is sorted in memory."""
+"""The size in bytes of each region of the scratch file; regions are sorted in memory."""
 
 READ_ROWS = 2048
 """The number of rows to read at a time."""

@@ -55,7 +55,7 @@ def compute_scores(correct: Counts, total: Counts) -> NDArray[np.float64]:
 
 
 def reaches_threshold(correct: Counts, total: Counts, threshold: float) -> NDArray[np.bool_]:
-    """Return whether each row has votes, and enough correct ones to reach the threshold."""
+    """Return whether each row has votes, and enough correct votes to reach the threshold."""
     exact = Fraction(str(float(threshold)))  # the decimal as written, not its nearest double
     most = int(total.max(initial=0))
     need = np.array([-(-exact.numerator * n // exact.denominator) for n in range(most + 1)])
@@ -92,7 +92,7 @@ def select(
     `pool_by_group`.
 
     `correct` and `total` are the (size,) numbers of correct and of all predictions for each row, or
-    for its group. `groups` are (size,) group numbers, or None to remove rows individually.
+    for its group. `groups` are group numbers, (size,), or None to remove rows individually.
     """
     candidates = np.flatnonzero(reaches_threshold(correct, total, threshold))
     score = correct[candidates] / total[candidates]  # equal ratios are equal doubles

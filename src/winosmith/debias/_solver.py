@@ -3,8 +3,8 @@
 Column j minimises ``1/(2C) |w|² + sum over its training rows of log(1 + e^(-t z))`` with a free
 intercept, where t is +1 for the rows of class 1 and -1 for the others (scikit-learn's
 ``LogisticRegression(C=C)``). A vote is for class 1 if the decision value z is above 0. All columns
-take their steps together, because one pass over the rows serves all columns. Nevertheless, no bit
-of a column depends on the other columns.
+take their steps together, because one pass over the rows serves all columns. Nevertheless, not one
+bit of a column depends on the other columns.
 
 **The basis** (`rotate_rows`) consists of three changes that leave every prediction unchanged:
 
@@ -95,7 +95,7 @@ class Basis:
 
 
 def make_penalties(basis: Basis, C: float) -> NDArray[np.float64]:
-    """Return the (D,) penalties of the weights; they are 0 for the intercept and the padding."""
+    """Return the penalties of the weights, (D,); they are 0 for the intercept and the padding."""
     penalty = np.zeros(basis.matrix.shape[1])
     penalty[: basis.columns] = basis.scale**2 / C
     return penalty
@@ -191,14 +191,14 @@ def compute_loss(z: Floats, y: Floats) -> float:
 
 
 def compute_residual(z: Floats, y: Floats) -> Floats:
-    """Return the (m,) derivatives of the rows' losses with respect to their decision values."""
+    """Return the derivatives of the rows' losses with respect to their decision values, (m,)."""
     from scipy.special import expit
 
     return np.asarray(expit(z) - (y > 0))
 
 
 def compute_loss_curvature(z: Floats) -> Floats:
-    """Return the (m,) second derivatives of the rows' losses."""
+    """Return the second derivatives of the rows' losses, shape (m,)."""
     from scipy.special import expit
 
     p = expit(z)
@@ -284,7 +284,7 @@ def compute_initial_start(data: StartData, rows: Positions) -> Start:
 
 
 def compute_start_at(weights: Floats, data: StartData, rows: Positions) -> Start:
-    """Return the starting point at the given (D,) weights, for the rows left."""
+    """Return the starting point at the given weights, shape (D,), for the rows left."""
     kernel, scale = data.kernel, data.train_size / len(rows)
     curved = data.map_parts(lambda part: kernel.compute_curvature(part, weights, scale), rows)
     diagonal, product = (np.sum(ones, axis=0) for ones in zip(*curved, strict=True))
@@ -453,7 +453,7 @@ def minimize_by_newton(
     ridge: Floats,
     start: Floats,
 ) -> Floats:
-    """Return the (D,) weights that minimise ``ridge/2 · w² + sum of the losses``.
+    """Return the weights that minimise ``ridge/2 · w² + sum of the losses``, shape (D,).
 
     The iteration ends when the slope along the Newton step, the square of the decrement (Boyd &
     Vandenberghe 2004, section 9.5.1), is small and rounding prevents a further decrease.
@@ -489,7 +489,7 @@ class _Objective:
     ridge: Floats
 
     def compute_loss(self, w: Floats, z: Floats) -> float:
-        """Return the penalised loss at the weights w with the (m,) decision values z."""
+        """Return the penalised loss at the weights w, given the decision values z, shape (m,)."""
         return compute_loss(z, self.y) + 0.5 * float(((self.ridge * w) * w).sum())
 
     def compute_newton_step(self, w: Floats, z: Floats) -> tuple[Floats, float]:

@@ -110,7 +110,7 @@ class Choices:
         return self.X[is_option], np.cumsum(self.options) - self.options
 
     def fit(self, weights: NDArray[np.float32], C: float) -> Floats:
-        """Fit models with different problem weights, and return their (d, c) coefficients.
+        """Fit models with different problem weights, and return their coefficients, shape (d, c).
 
         Args:
             weights: (n, c) the weight of each problem in each model.
@@ -236,7 +236,7 @@ def make_option_units(pool: Dataset, X: NDArray[Any]) -> TwinUnits:
     the unit has K (K − 1) options: all pairs of different answers to its halves. A pair's vector is
     the sum of the vectors of both answers. (If vectors represent only the options, a pair ties with
     its reverse, so nothing about a twin is predictable.) Copies with different answers get zero
-    vectors, so they are not predictable either.
+    vectors, so their answers are not predictable either.
 
     Args:
         pool: Problems with known answers.
@@ -305,9 +305,9 @@ def _iter_option_units(
 
 
 MIN_SEPARABLE = 0.1
-"""Vectors are blind if a smaller fraction of units has vectors that depend on the answer. The light
-embedder does not read triggers before the blank: its vectors depend on the answer for 86 % of the
-twins and singles of WinoGrande's dev set, 69 % of the practice twins, 32 % of the handwritten
+"""Vectors are blind if they depend on the answer for a smaller fraction of units than this. The
+light embedder does not read triggers before the blank: its vectors depend on the answer for 86 % of
+the twins and singles of WinoGrande's dev set, 69 % of the practice twins, 32 % of the handwritten
 twins, and 0 % in a language that it does not support."""
 
 

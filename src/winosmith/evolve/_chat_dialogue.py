@@ -101,7 +101,7 @@ class Dialogue:
     >>> dialogue.process_reply(Reply(row))[0].lineage.declared, dialogue.turns[0].count_faults()
     (1, Counter({'distance': 1}))
     >>> dialogue.ending.message
-    'all 1 wanted are accepted'
+    '1 of 1 children were accepted'
     """
 
     def __init__(self, parent: Problem, *, taken: Iterable[Problem] = (), **rules: Any):
@@ -176,15 +176,15 @@ class Dialogue:
     def stop(self, reason: Literal["budget"], message: str) -> None:
         """End the dialogue for an external reason."""
         self._stopped = Ending(
-            reason, f"{len(self.accepted)} of {self.rules.wanted} are accepted; {message}"
+            reason, f"{len(self.accepted)} of {self.rules.wanted} children were accepted; {message}"
         )
 
     @property
     def ending(self) -> Ending | None:
         """The reason why the dialogue ended; None while it continues."""
-        have = len(self.accepted)
-        if have >= self.rules.wanted:
-            return Ending("done", f"all {self.rules.wanted} wanted are accepted")
+        accepted = f"{len(self.accepted)} of {self.rules.wanted} children were accepted"
+        if len(self.accepted) >= self.rules.wanted:
+            return Ending("done", accepted)
         if self._stopped:
             return self._stopped
         recent = self.turns[-self.rules.fruitless :]
@@ -193,8 +193,8 @@ class Dialogue:
         if len(self.turns) >= self.rules.most_rounds:
             return Ending(
                 "rounds",
-                f"{have} of {self.rules.wanted} are accepted after {self.rules.most_rounds} turns; "
-                "allow more turns, or use a stronger model",
+                f"{accepted} in {self.rules.most_rounds} turns; allow more turns, "
+                "or use a stronger model",
             )
         return None
 

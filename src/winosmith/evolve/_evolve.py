@@ -281,7 +281,7 @@ def draw_roots(
     allow_fewer: bool = False,
     options: int | None = None,
 ) -> Roots:
-    """Draw roots at random among the problems that every solver answers correctly.
+    """Draw roots at random from the problems that every solver answers correctly.
 
     The paper drew 7 roots from WSC273 and 7 from WinoGrande's dev set. At most one problem of a
     block (twins, a family, look-alikes) is drawn. Problems that are under embargo, have no answer
@@ -393,8 +393,8 @@ class Sets(Result):
 
     Attributes:
         small: the roots and the children that people wrote.
-        medium: the roots and their children before replacement by synonyms, for each part.
-        large: train and dev of `medium` with the children made by synonyms; test as in `medium`.
+        medium: for each part, the roots and their children before words are replaced with synonyms.
+        large: train and dev of `medium`, plus the children by synonyms; test as in `medium`.
         dropped: problems that are related to a problem of another part, with the reason.
     """
 
@@ -455,9 +455,9 @@ def assemble(
         medium: the roots and all their children.
         large: `medium` and the children of its problems.
         parts: the part of each root, from `split_roots`.
-        test_grows: whether the test of `large` includes children made by synonyms. According to the
-            paper's text, all 1,414 problems were augmented; the paper's sizes (3,489 from 1,212)
-            exclude the test set.
+        test_grows: whether the test set of `large` includes children made by replacing words with
+            synonyms. According to the paper's text, all 1,414 problems were augmented; the paper's
+            sizes (3,489 from 1,212) exclude the test set.
     """
     everything = Dataset({p.id: p for data in (small, medium, large) for p in data}.values())
     part_of = [parts[problem.root] for problem in everything]

@@ -2,8 +2,8 @@
 
 By default, a synonym must fit the word's likely sense, so most words are not replaced. With
 `as_published`, as in EvoGrad, any word except stop words and names is replaced by any synonym of
-any of its senses: the set nearly triples, as in the paper, but many children change their meaning.
-Only people can judge whether a child is valid.
+any of its senses: the set nearly triples, as in the paper, but many children have a different
+meaning. Only people can judge whether a child is valid.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ _LINKING = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class SynonymThresholds:
-    """Thresholds for a synonym; looser thresholds give more children, and more incorrect children.
+    """Thresholds for a synonym; looser thresholds give more children, but also more incorrect ones.
 
     Attributes:
         certainty: minimum estimated probability of the most likely sense, 0–1.

@@ -1,9 +1,9 @@
 """Draw the secret coins of a keyed release, commit to them, and check the private files.
 
-Each coin is a bit of the HMAC-SHA256 of the block's id with 32 secret random bytes. All coins are
-proved together by a public commitment: the SHA-256 of these bytes and of digests of the data and
-the private presentations. The commitment is hiding: it reveals neither bytes nor answers, because
-nobody can try 2²⁵⁶ values. It is binding: other bytes, data or presentations with the same
+A block's coin is a bit of the HMAC-SHA256 of its id, keyed with 32 secret random bytes. All coins
+are proved together by a public commitment: the SHA-256 of these bytes and of digests of the data
+and the private presentations. The commitment is hiding: it reveals neither bytes nor answers,
+because nobody can try 2²⁵⁶ values. It is binding: other bytes, data or presentations with the same
 commitment would be a SHA-256 collision. It doesn't prove that the bytes were drawn only once. After
 publication, anyone can compute the other presentation of a problem; before publication, nobody can
 predict which of them will be published.
@@ -52,7 +52,7 @@ class Pair:
     """A problem's two presentations, in an order that doesn't depend on the coin.
 
     Attributes:
-        block: id of the block: the alphabetically first of its problems' ids.
+        block: id of the block, which is the alphabetically first id of its problems.
         a: the first presentation, with the answer even if the problem is in the test part.
         b: the second presentation.
     """
@@ -224,7 +224,7 @@ def _parse_key(record: Mapping[str, Any], path: Path) -> bytes:
     except (KeyError, TypeError, ValueError):
         key = b""
     if len(key) != SIZE:
-        raise FormatError(f"it needs {SIZE} bytes as hexadecimal digits; {_RESTORE}", path)
+        raise FormatError(f"the key must be {SIZE} bytes as hexadecimal digits; {_RESTORE}", path)
     return key
 
 

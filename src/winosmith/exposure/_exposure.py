@@ -41,7 +41,7 @@ class ModelExposure(Result):
         adjusted: the p-value after Holm's correction for the models of this look.
         depends: whether the scores are shown to depend on the coins: the adjusted p-value is at
             most the look's level.
-        detectable: shift detected with a power of 80 %; see `compute_detectable_shift`.
+        detectable: the shift that is detected with 80 % power; see `compute_detectable_shift`.
     """
 
     blocks: int = field(metadata=shown("blocks"))
@@ -106,8 +106,8 @@ def measure_exposure(
         The result of each model.
 
     Raises:
-        DataError: There is no model, two models have the same name, fewer than 50 blocks of a model
-            have different scores, or the differences are equal in all blocks of each kind.
+        DataError: There is no model, two models have the same name, a model's two scores differ in
+            fewer than 50 blocks, or the differences are equal in all blocks of each kind.
         FormatError: The ledger is damaged.
         OutputError: The ledger can't be written.
     """

@@ -43,7 +43,7 @@ class Look:
 def record_look(
     folder: str | Path, release: str, models: Sequence[str], scores: Iterable[str]
 ) -> Look:
-    """Add a look at these scores to the ledger unless it is there already, and return it.
+    """Return the look at these scores, after adding it to the ledger if it is new.
 
     A look is recorded before the coins are used, so even an interrupted command is a look.
 

@@ -20,7 +20,7 @@ from winosmith.text import is_content
 from winosmith.validate import find_gender
 
 Kind = Literal["names", "options"]
-"""How two presentations differ: in swapped names or in reversed options."""
+"""How two presentations differ: the names are swapped, or the options are reversed."""
 
 _ABOUT_NAMES = re.compile(
     r"\b(?:names?|named|namesakes?|nick\w*|spell\w*|initials?|alphabet\w*|syllables?|rhym\w*)\b",
@@ -46,7 +46,7 @@ def swap_names(problem: Problem) -> Problem | None:
     The options keep their order, and the other option becomes the answer. The result is equivalent
     only if both options are given names of one gender, so that all pronouns fit; if each mention is
     exactly the name or its possessive with "'s"; and if nothing in the text depends on the names.
-    Otherwise, the result is None, also for problems with edits, which would need the same swap.
+    Otherwise, or if the problem has edits, which would need the same swap, the result is None.
 
     >>> pair = Problem("p", "Ann sold Maria's car because _ moved.", ("Ann", "Maria"), 1)
     >>> other = swap_names(pair)

@@ -132,7 +132,7 @@ def score_presentations(
         model: A folder with a saved model, or a hub id.
         path: The file.
         device: The torch device; by default, the GPU if there is one.
-        on_progress: Called with the number of completed texts and their total.
+        on_progress: Called with the number of completed texts and the total number.
 
     Raises:
         InputError: The model can't be loaded.

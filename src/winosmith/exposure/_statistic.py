@@ -127,9 +127,9 @@ class SignTest:
 def sign_test(residuals: Floats, coins: npt.NDArray[np.bool_]) -> SignTest:
     """Test whether residuals depend on the coins, and estimate the mean shift.
 
-    The estimate is the mean of the residuals, multiplied by the signs of the coins. Over random
-    coins it is unbiased for the mean shift, whatever each block's shift, except for a fraction 1 /
-    n due to the fit. The interval uses Student's t.
+    The estimate is the mean of the residuals, each multiplied by the sign of its coin. Averaged
+    over the coin tosses, it equals the mean shift, except for a fraction 1 / n due to the fit. This
+    is also true if blocks have different shifts. The interval uses Student's t.
 
     Args:
         residuals: The residuals, (n,), at least two and not all 0.

@@ -189,7 +189,7 @@ def read_answer_form(path: str | Path, sheets: Mapping[str, Sheet]) -> Sitting:
 
 
 def parse_sitting(record: Any, sheets: Mapping[str, Sheet], path: str | Path) -> Sitting:
-    """Parse the sitting in an answers record; raises the same errors as `read_answer_form`."""
+    """Parse the sitting in an answers record; raise the errors of `read_answer_form`."""
     path = Path(path)
     if isinstance(record, dict) and record.get("winosmith") == "entry":
         raise FormatError(

@@ -77,7 +77,7 @@ def make_sheets(
     title: Annotated[str, Field(description="Title of the sheets.")] = TITLE,
     alike: Fraction = ALIKE,
 ) -> Sheets:
-    """Make test sheets: each version has one half of every schema; a common test has the singles.
+    """Make test sheets: each version has one half of every schema; a common test has the rest.
 
     Args:
         dataset: problems with a blank; their pronoun is optional.
@@ -186,7 +186,7 @@ def _choose_label(previous: Problem | None, problem: Problem, alike: float) -> L
 _STAGE = "sheets"
 
 _MIN_QUESTIONS = 10
-"""Minimum number of unpaired questions for a common test; fewer are added to every version."""
+"""Minimum number of unpaired questions for a common test; if fewer, every version gets them."""
 
 
 def make_sort_key(*keys: object) -> bytes:
@@ -224,7 +224,7 @@ class TestRows:
 
     Attributes:
         tests: name of each test → rows of the test, in the order of the data; no test is empty.
-        schema: key of the group of each row (`group_schemas`).
+        schema: the group key of each row (`group_schemas`).
         left_out: duplicates and texts that are in no test, with the reasons.
     """
 
@@ -289,7 +289,7 @@ def _choose_texts(dataset: Dataset, texts: dict[str, list[int]], limit: int, see
     """Choose texts of a group, at most one for each test.
 
     Schemas with both halves are chosen first, then single texts, in random order. A half is omitted
-    if no test is left for the other half, unless there are no other texts.
+    if no test is left for the other half, unless no other text can be chosen.
     """
     if len(texts) <= limit:
         return set(texts)
@@ -354,7 +354,7 @@ def assign(
 ) -> tuple[Ledger, Sheet]:
     """Assign a sheet to a subject.
 
-    Tests are excluded if the subject has seen a related text on any sheet of the ledger: the other
+    Tests are excluded if the subject has seen a related text on any sheet in the ledger: the other
     half, a near-duplicate or the same text. Of the remaining tests, the one least often chosen as a
     subject's first (second, …) test is preferred, so that half of the subjects start with the
     common test. Then the version, and then the order, with the fewest takers is preferred. The seed
@@ -375,7 +375,7 @@ def assign(
 
     Raises:
         RecipeError: the code has invalid characters.
-        DataError: the subject has seen texts from every sheet; the message names them.
+        DataError: the subject has seen related texts for every test; the message states where.
     """
     Assignment(subject, "")  # checks the code
     of_code = {sheet.code: sheet for sheet in sheets}
@@ -520,7 +520,7 @@ class Ledger:
     sheets: Mapping[str, Sheet] = field(default_factory=dict)
 
     def get_assignments(self, subject: str) -> tuple[Assignment, ...]:
-        """Return the assignments of a subject, in chronological order."""
+        """Return a subject's assignments, in chronological order."""
         return tuple(given for given in self.given if given.subject == subject)
 
     def count_takers(self, sheet: str) -> int:

@@ -75,7 +75,7 @@ def make_instructions(
         if blanks
         else ("the bold word", "What does the bold word stand for?")
     )
-    start = "a word is missing from it" if blanks else "one word of it is in bold"
+    start = "one word is missing" if blanks else "one word is in bold"
     answer, write, leave = (
         ("Write its letter in the box.", "write", "leave no box empty")
         if on_paper
@@ -117,10 +117,10 @@ def make_instructions(
         "end_title": "After the last question",
         "end": [
             [
-                "Did you recognise any of the texts? Number of the question, and where it is from:",
+                "Did you recognise any of the texts? The question number, and the text's source:",
                 2,
             ],
-            ["Did you ask about a word? Number of the question, and the word:", 1],
+            ["Did you ask about a word? The question number, and the word:", 1],
         ],
         "declared": [
             {"name": d.name, "asked": f"{d.question} (Optional.)", "choices": list(d.choices)}
@@ -218,13 +218,13 @@ def render_pdf(
 ) -> bytes:
     """Return a sheet as PDF; the same sheet and version of typst give the same bytes.
 
-    typst's built-in fonts are used and, only for other scripts (Arabic, Chinese, …), also the fonts
-    of this machine and of `fonts`. A character that no font has is an error, because it would be
-    printed as an empty box.
+    typst's built-in fonts are used. For other scripts (Arabic, Chinese, …), the fonts of this
+    machine and those in `fonts` are used, too. A character that no font has is an error, because it
+    would be printed as an empty box.
 
     Args:
         sheet: the sheet; its problem ids are not printed.
-        large: whether to print in 19 points instead of 11.
+        large: whether to print in 19-point type instead of 11-point type.
         paper: paper size.
         subject: code of the subject to print; None prints empty boxes for the code.
         survey: optional questions about the subject.
@@ -251,7 +251,7 @@ def render_pdf(
 def check_glyphs(
     sheet: Sheet, *, survey: Sequence[SurveyQuestion] = QUESTIONS, fonts: str | Path | None = None
 ) -> None:
-    """Check that the fonts have all characters of a sheet; raise the errors of `render_pdf`.
+    """Check that the fonts have all of a sheet's characters; raise the errors of `render_pdf`.
 
     Raises:
         MissingExtraError: typst is not installed (the extra `print`).

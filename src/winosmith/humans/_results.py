@@ -41,7 +41,7 @@ def _make_remarks_record(remarks: Sequence[tuple[str, Remark]]) -> list[dict[str
 
 @dataclass(frozen=True)
 class Results(Result):
-    """Results of all tests of a round.
+    """Results of all tests in a round.
 
     Attributes:
         tests: the results of each test, sorted by name.
@@ -74,7 +74,7 @@ class Results(Result):
 
     @property
     def flagged(self) -> tuple[ItemRow, ...]:
-        """Items of all tests to which fewer than half of the people gave the intended answer."""
+        """Items in all tests to which fewer than half of the people gave the intended answer."""
         return tuple(item for test in self.tests for item in test.items if item.flagged)
 
 
@@ -256,7 +256,7 @@ def measure_test(
     seed: int,
 ) -> TestResult:
     """Return the results of one test; `responses` maps subjects and problems to responses."""
-    names = sorted(sheets, key=_natural_sort_key)
+    names = sorted(sheets, key=_make_sort_key)
     rows = sorted({dataset.row(problem) for problems in sheets.values() for problem in problems})
     together = metrics.find_clusters(dataset)[rows]
     column = {dataset[row].id: at for at, row in enumerate(rows)}
@@ -297,7 +297,7 @@ def measure_test(
     )
 
 
-def _natural_sort_key(name: str) -> tuple[str, int, str]:
+def _make_sort_key(name: str) -> tuple[str, int, str]:
     head = name.rstrip("0123456789")
     digits = name[len(head) :]
     return head, int(digits) if digits else -1, name

@@ -63,9 +63,9 @@ class Rules:
     """Require that both halves of a schema are suitable. With or without this rule, only one half,
     drawn at random, is chosen (section 4.4)."""
     balance: Mapping[Balanced, Fraction] = field(default_factory=dict)
-    """Maximum deviation of a fraction among the chosen problems from its target, for "answer" (each
-    option's position as often as under guessing), "domain" and "options" (as among the suitable
-    problems)."""
+    """Maximum deviation of a fraction of the chosen problems from its target. The target for
+    "answer" is that each position is correct as often as under guessing; the targets for "domain"
+    and "options" are the fractions of the suitable problems."""
 
 
 def find_unsuitable(dataset: Dataset, counts: Tally, rules: Rules) -> dict[int, str]:
@@ -215,7 +215,7 @@ def select(dataset: Dataset, counts: Tally, rules: Rules | None = None, seed: in
 def _average_by_schema(
     dataset: Dataset, counts: Tally, suitable: Sequence[int]
 ) -> npt.NDArray[np.float64]:
-    """Return the agreement on each suitable problem, (n,), averaged over the halves of twins."""
+    """Return the agreement on each suitable problem, averaged over the halves of twins, (n,)."""
     shares, worth = counts.compute_agreement(), counts.compute_agreement()
     available = set(suitable)
     for pair in dataset.twins:
@@ -269,7 +269,7 @@ class Limit:
     reason: str
 
     def allows(self, chosen: npt.NDArray[np.bool_]) -> bool:
-        """Return whether a choice, (n,), satisfies the constraint."""
+        """Return whether the choice `chosen`, shape (n,), satisfies the constraint."""
         return float(self.weights @ chosen) <= self.maximum + _TOLERANCE
 
 
@@ -340,7 +340,7 @@ _TIME_LIMIT = 60.0
 
 
 def choose(agreement: Floats, limits: Sequence[Limit], size: int | None, ranks: Floats) -> Chosen:
-    """Choose problems; return the indicator of the chosen problems, (n,) of bool.
+    """Choose problems, and return whether each problem is chosen, shape (n,).
 
     Solves three integer programs to optimality (scipy's `milp`, HiGHS; Huangfu & Hall 2018). They
     maximize first the number of problems, then the total agreement, then the sum of ranks.
@@ -388,10 +388,10 @@ def _maximize_choice(values: Floats, limits: Sequence[Limit]) -> Chosen:
     )
     if found.status == 2:
         raise InputError(
-            "no choice of this size satisfies the constraints; relax a balance or change the size"
+            "no choice of this size satisfies the constraints; relax a limit or change the size"
         )
     if found.status != 0:
-        raise InputError(f"no optimal choice was found in {_TIME_LIMIT:g} s; relax a balance")
+        raise InputError(f"no optimal choice was found in {_TIME_LIMIT:g} s; relax a balance limit")
     return np.asarray(found.x) > 0.5
 
 
@@ -443,7 +443,7 @@ def cross_fit(
             the people of a fold.
         folds: number of folds, at most the number of people.
         seed: random seed for making folds and breaking ties.
-        on_fold: called after each fold with the numbers of finished folds and of all folds.
+        on_fold: called after each fold with the number of finished folds and the total number.
 
     Raises:
         DataError: there are fewer than 4 people, or no held-out person answered a chosen problem.
@@ -530,7 +530,7 @@ def publish(dataset: Dataset, used: Iterable[str], *, canary: str | None = None)
 
     Args:
         dataset: all problems, used and unused.
-        used: ids of the problems of the round.
+        used: ids of the problems used in the round.
         canary: the canary string; by default it is derived from the data set.
 
     Raises:

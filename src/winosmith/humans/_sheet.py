@@ -121,7 +121,7 @@ class Sheet:
 
     Attributes:
         title: title at the top ("Winograd schemas").
-        test: name of the test: "a" or "b" (a half of each schema), or "common".
+        test: name of the test: "a" or "b" (each has one half of every schema), or "common".
         order: number of the order among the orders of the test, from 1.
         seed: random seed for assigning halves and shuffling the questions.
         data: digest of the problems without their answers: `Dataset.blind().digest`.
@@ -165,7 +165,7 @@ class Sheet:
         return f"{self.name}-{check}"
 
     def __getitem__(self, number: int) -> Item:
-        """Return the item with a number, from 1; raise DataError if there is no such item."""
+        """Return the item with the given number, from 1; raise DataError if there is none."""
         if not 1 <= number <= len(self.items):
             raise DataError(f"{self.code} has the questions 1 to {len(self.items)}, not {number}")
         return self.items[number - 1]
@@ -422,7 +422,7 @@ def read_sheet(path: str | Path) -> Sheet:
             label       "SAME TEXT AS PREVIOUS QUESTION", "TEXT IS DIFFERENT FROM PREVIOUS QUESTION"
                         or null
 
-    The file has no answers. The file has problem ids, and WinoGrande's ids reveal answers, so it is
+    The file has no answers, but it has problem ids, and WinoGrande's ids reveal answers. So it is
     for a test's organizers, not for subjects. Printed sheets and forms have no ids.
 
     Raises:

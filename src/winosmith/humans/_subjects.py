@@ -185,7 +185,7 @@ def read_subjects(path: str | Path) -> tuple[Subject, ...]:
     """
     rows = data.read(path)
     if not rows.is_typed and "subject" not in map(str.lower, rows.names):
-        raise FormatError("the subjects need a column 'subject'", path, 1)
+        raise FormatError("the table needs a column 'subject'", path, 1)
     found: dict[str, tuple[Subject, int]] = {}
     for row in rows:
         line = row.place.number
@@ -309,7 +309,7 @@ def compare_groups(
 
 
 def compare_scores(scores: Floats, natives: Sequence[bool | None], seed: int) -> Groups | None:
-    """Compare the scores, (n,), of native speakers and other subjects; see `compare_groups`."""
+    """Compare native speakers' and other subjects' scores, shape (n,); see `compare_groups`."""
     known = np.array([[native is True, native is False] for native in natives])
     return compare_groups(scores[known[:, 0]].tolist(), scores[known[:, 1]].tolist(), seed)
 
@@ -333,7 +333,7 @@ def _compute_permutation_p_value(a: Floats, b: Floats, seed: int) -> float:
 
 
 def _run_welch_test(a: Floats, b: Floats) -> tuple[float | None, tuple[float, float] | None]:
-    """Return the difference's p-value and confidence interval; None if undefined.
+    """Return the p-value and the confidence interval of the difference; None if undefined.
 
     scipy's test is not used because it warns if all scores of a group are equal.
     """
@@ -381,8 +381,8 @@ def omit_weakest(
 ) -> WithoutWeakest | None:
     """Return the results without the weakest subjects; None if fewer than two would remain.
 
-    Ties are broken by the order of the codes, `names`. `is_correct`, (subjects, items), is 1 for
-    correct, 0 for incorrect and NaN for not asked.
+    Ties are broken by the order of the codes, `names`. `is_correct` has the shape (subjects,
+    items); it is 1 for correct, 0 for incorrect, and NaN for not asked.
     """
     if not 0 < weakest <= len(names) - 2:
         return None

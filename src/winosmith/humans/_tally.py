@@ -1,4 +1,4 @@
-"""Counts of people's answers, trends of accuracy and speed over a sheet, and subjects' pace.
+"""Counts of people's answers, trends in accuracy and speed over a sheet, and subjects' pace.
 
 `check_grim` checks whether the printed scores of a test are possible and consistent.
 """
@@ -291,7 +291,7 @@ class Course(Result):
     """The change in accuracy and speed from the first question of a test to the last.
 
     Attributes:
-        parts: results of the parts of the sheet, in order.
+        parts: the results for each part of the sheet, in order.
         right: change in the fraction of correct answers.
         seconds: change in the seconds per question; None if there are no times.
         items_set_aside: whether the changes are adjusted for the items' difficulty, which requires
@@ -482,7 +482,7 @@ class PrintedTest:
     def __post_init__(self) -> None:
         if sum(self.histogram.values()) != self.items:
             raise DataError(
-                f"the histogram has {sum(self.histogram.values())} problems, the test {self.items}"
+                f"the histogram has {sum(self.histogram.values())} problems, not {self.items}"
             )
         if any(not 0 <= right <= self.subjects for right in self.histogram):
             raise DataError(f"the histogram has more people than the {self.subjects} subjects")

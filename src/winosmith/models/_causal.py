@@ -59,8 +59,8 @@ class CausalModel(_network.LanguageModel):
     def budget(self) -> int:
         """The default number of tokens in a batch.
 
-        Attention in a tree grows with the square of the number of tokens. Small batches keep a CPU
-        busy; a GPU needs larger ones.
+        The cost of attention in a tree grows with the square of the number of tokens. Small batches
+        keep a CPU busy; a GPU needs larger ones.
         """
         return 256 if self.device == "cpu" else 2_048
 
@@ -268,7 +268,7 @@ def _make_full_passage(leading: list[int], ids: list[int], prompt_size: int) -> 
 
 def _make_partial_passage(leading: list[int], context: list[int], ids: list[int]) -> Passage:
     rest = ids[len(context) :]
-    if not rest:  # the rest is joined with the option's last token, which counts instead
+    if not rest:  # it is joined with the option's last token, which is scored instead
         context, rest = ids[:-1], ids[-1:]
     return Passage((*leading, *context, *rest), max(1, len(leading) + len(context)))
 
@@ -282,7 +282,7 @@ def _tokenise_plain(tokeniser: Any, texts: Sequence[str]) -> list[list[int]]:
     distinct = list(dict.fromkeys(texts))
     if not distinct:
         return []
-    with _network.silence_transformers():  # it warns about long texts, which are truncated later
+    with _network.silence_transformers():  # a warning about long texts, which are truncated later
         found = tokeniser(distinct, add_special_tokens=False, return_attention_mask=False)
     tokens = dict(zip(distinct, found["input_ids"], strict=True))
     return [tokens[text] for text in texts]
@@ -497,7 +497,7 @@ def _classify_error(error: Exception, checked: bool) -> Exception:
 
 
 def _compute_log_probabilities(logits: Any, rows: Any, tokens: Any) -> Values:
-    """Return the (pairs,) log-probabilities of tokens in the given rows of the logits."""
+    """Return the log-probabilities of tokens in the given rows of the logits, shape (pairs,)."""
     torch = require("torch", "models")
     values = torch.log_softmax(logits, -1)[rows, tokens]  # five times as fast as logsumexp
     found: Values = values.double().cpu().numpy()
@@ -543,7 +543,7 @@ class Tree:
         return path
 
     def make_attention_mask(self) -> npt.NDArray[np.bool_]:
-        """Return the (nodes, nodes) mask in which each node attends to itself and its ancestors."""
+        """Return a mask, (nodes, nodes), in which each node attends to itself and its ancestors."""
         seen = np.zeros((len(self.tokens), len(self.tokens)), np.bool_)
         for node, parent in enumerate(self.parents):
             if parent >= 0:
@@ -599,7 +599,7 @@ def _get_cache_argument(network: Any) -> str:
 
 
 def compute_logits_at(network: Any, inputs: Mapping[str, Any], rows: Any, columns: Any) -> Any:
-    """Return the logits at the requested positions as a float32 tensor (positions, vocabulary).
+    """Return the logits at the requested positions, a float32 tensor of (positions, vocabulary).
 
     The output layer is as wide as the vocabulary and takes most of the time of a small model, so it
     runs only on the requested positions.
@@ -607,8 +607,8 @@ def compute_logits_at(network: Any, inputs: Mapping[str, Any], rows: Any, column
     Args:
         network: A causal or masked language model of transformers.
         inputs: The keyword arguments of its call.
-        rows: An index tensor (positions,) with the row in the batch.
-        columns: An index tensor (positions,) with the position in the row.
+        rows: An index tensor, (positions,): each position's row in the batch.
+        columns: An index tensor, (positions,): each position's index in its row.
     """
     cut: list[bool] = []
 

@@ -96,7 +96,7 @@ class Encoder:
         tokens_per_batch: int | None = None,
         on_batch: OnProgress | None = None,
     ) -> npt.NDArray[np.float32]:
-        """Return (n, width) text vectors, pooled from the last layer and not normalised.
+        """Return text vectors, (n, width), pooled from the last layer and not normalised.
 
         Texts are batched by length to reduce padding; batching changes values by about 1e-5 in
         float32. The default of `tokens_per_batch` is `Reader.budget`.
@@ -228,7 +228,7 @@ class ChoiceModel:
         )
 
     def forward(self, rows: Sequence[dict[str, list[int]]]) -> Any:
-        """Return the (rows,) tensor of scores for unpadded inputs."""
+        """Return a tensor of the scores of unpadded inputs, shape (rows,)."""
         inputs = self.reader.make_batch(rows)
         if hasattr(self.network, HEAD_NAME):
             first = self.network(**inputs).last_hidden_state[:, 0]
@@ -262,7 +262,7 @@ class ChoiceModel:
         tokens_per_batch: int | None = None,
         on_batch: Callable[[int, int], None] | None = None,
     ) -> npt.NDArray[np.float32]:
-        """Return the (rows,) scores of unpadded inputs, computed in evaluation mode."""
+        """Return the scores of unpadded inputs, shape (rows,), computed in evaluation mode."""
         torch = require("torch", "models")
         scores = np.empty(len(rows), np.float32)
         self.network.eval()
@@ -324,7 +324,7 @@ def load_choice_model(
 
     Args:
         folder: The folder of the model or of its training run, or a hub id.
-        input_format: The input format; by default that of its training, if known.
+        input_format: The input format; by default the format used in training, if known.
         device: A torch device; by default the GPU if there is one.
         max_length: The maximum input length in tokens; by default the model's own limit.
 

@@ -129,7 +129,7 @@ def train_grid(
 ) -> GridResult:
     """Train a model for each combination of settings, and keep the one that is best on dev.
 
-    If several models are equally good, the first is kept. Only the results of all other runs are
+    If several models are equally good, the first is kept. Of all other runs, only the results are
     kept. After an interruption, the same call resumes from the last finished epoch, with the same
     result. Raises the same errors as `train_multiple_choice`.
 

@@ -124,7 +124,7 @@ Span = tuple[int, int]
 def mask_tokens(
     model: MaskedModel, problems: Sequence[Problem], *, within_word: bool = False
 ) -> list[list[list[MaskedText]]]:
-    """Mask each token in turn in the filled-in sentence of each option of each problem.
+    """For each option of each problem, mask each token of the filled-in sentence in turn.
 
     The sum of the log-probabilities is the pseudo-log-likelihood of the sentence (Salazar et al.
     2020, "Masked Language Model Scoring", section 2). The sum overestimates words of several
@@ -151,7 +151,7 @@ def mask_tokens(
 
 
 def mask_options(model: MaskedModel, problems: Sequence[Problem]) -> list[list[MaskedText]]:
-    """Mask the whole option in the filled-in sentence of each option of each problem.
+    """For each option of each problem, mask the whole option in the filled-in sentence.
 
     Each token of the option is replaced by a mask (Kocijan et al. 2019, "A Surprisingly Robust
     Trick for the Winograd Schema Challenge", section 3).
@@ -182,7 +182,7 @@ def _tokenise(model: MaskedModel, problems: Sequence[Problem]) -> list[list[Row]
     texts = [before + option + after for before, options, after in cuts for option in options]
     if not texts:
         return []
-    with _network.silence_transformers():  # it warns about long texts, which are refused later
+    with _network.silence_transformers():  # a warning about long texts, which are refused later
         read = model.tokeniser(texts, return_offsets_mapping=True)
     number = itertools.count()
     return [

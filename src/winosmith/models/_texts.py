@@ -238,7 +238,7 @@ class Questions:
         return len(self.problems)
 
     def compute_loss(self, scores: Any, answers: Any) -> Any:
-        """Return the summed cross-entropy of (n · texts_per_problem,) scores, in nats."""
+        """Return the summed cross-entropy of scores, (n · texts_per_problem,), in nats."""
         from torch.nn import functional
 
         if self.texts_per_problem == 2:
@@ -297,7 +297,7 @@ def read_questions(
         return Questions(items.problems, 2, answers, items.groups, items.digest)
     for claim in items:
         if claim.holds is None:
-            raise DataError(f"a claim of {claim.problem_id!r} has no label to {purpose}")
+            raise DataError(f"a claim about {claim.problem_id!r} has no label to {purpose}")
     together: dict[str, list[int]] = {}
     for row, claim in enumerate(items):
         together.setdefault(claim.problem_id, []).append(row)
@@ -338,7 +338,7 @@ def compute_chance_p_value(
     """
     right = np.asarray(correct, dtype=np.float64)
     excess = [round(2 * float(right[list(rows)].sum())) - len(rows) for rows in groups]
-    distribution = np.ones(1)  # of (sum + largest sum) / 2, in half problems
+    distribution = np.ones(1)  # of (sum + largest sum) / 2, in units of half a problem
     for size in filter(None, map(abs, excess)):
         longer = np.zeros(len(distribution) + size)
         longer[: len(distribution)] += distribution / 2

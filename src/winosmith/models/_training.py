@@ -75,10 +75,10 @@ class TrainingSettings:
     patience: OrFalse[Annotated[int, Field(ge=1)]] = None
     """Number of epochs without improvement on dev after which a run stops; by default, never."""
     last: OrFalse[Annotated[int, Field(ge=1)]] = None
-    """Number of epochs to train and then keep the last one, regardless of dev. Use it for a run on
-    all data with a previously selected number of epochs. By default, the best epoch is kept."""
+    """Number of epochs to train, if the last one is kept, regardless of dev. Use it to train on all
+    data for a previously selected number of epochs. By default, the best epoch is kept."""
     sees: Sees = "blank"
-    """Input of the encoder: "blank" fills in each option; "pronoun" has the original sentence,
+    """Input of the encoder: "blank" fills in each option; "pronoun" uses the original sentence,
     followed by each option."""
 
     def __post_init__(self) -> None:
@@ -180,7 +180,7 @@ class FinishedRun(TrainingRun):
 MODEL, RECORD, STATE = "model", "training.json", "state.safetensors"
 
 OnStep = Callable[[int, int, str], None]
-"""A callback that receives the finished steps, their total, and a message with epoch and loss."""
+"""A callback that receives the number of finished steps, the total number, and a message."""
 
 
 def train_multiple_choice(

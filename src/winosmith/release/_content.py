@@ -134,7 +134,7 @@ def list_forms(problem: Problem, keyed: bool) -> Iterator[Problem]:
 def find_split_groups(
     parts: Mapping[str, Dataset], kinds: Iterable[str]
 ) -> Iterator[tuple[tuple[str, int], tuple[str, int], str]]:
-    """Yield two problems of each group of these kinds that is split between sides.
+    """Yield two problems from each group of these kinds that is split between sides.
 
     Yields:
         The part and row of each of the two problems, and the reason why they belong together.
@@ -206,7 +206,7 @@ class Splitting:
 
     disjoint: Annotated[tuple[Disjoint, ...], Field(strict=False)] = ()
     """Origins that train, dev and test must not share, in addition to twins, families and copies. A
-    single file is split accordingly. Repeat the option for both."""
+    single file is split accordingly. Repeat the option to name both."""
     dev: Annotated[float, Field(ge=0, le=1)] = 0.1
     """Fraction of problems in dev if a single file is split."""
     test: Annotated[float, Field(ge=0, le=1)] = 0.14

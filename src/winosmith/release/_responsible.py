@@ -1,7 +1,7 @@
 """The fields of Croissant's vocabulary for responsible AI, from release.toml and from the data.
 
-Names and meanings are those of the Croissant RAI specification 1.0 (MLCommons, 2024). The fields
-that NeurIPS requests are required, and those about collection, annotators and maintenance.
+Names and meanings are those of the Croissant RAI specification 1.0 (MLCommons, 2024). The required
+fields are those that NeurIPS requests, and those about collection, annotators and maintenance.
 """
 
 from __future__ import annotations

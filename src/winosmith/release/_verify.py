@@ -56,7 +56,7 @@ class Secrets:
 
 
 def read_secrets(folder: str | Path) -> Secrets:
-    """Read the private folder of a build or of a release.
+    """Read the private folder of a build or release.
 
     Raises:
         InputError: the folder has neither test.jsonl nor coins.json, or a file can't be read.
@@ -301,7 +301,7 @@ def verify(
 
     Args:
         folder: folder of the release.
-        private: the folder private/ of the build from which it was made, or private/NAME next to
+        private: the private/ folder of the build from which it was made, or private/NAME next to
             the release. The content of this folder must not be in the release.
         step: shows progress.
 
@@ -439,7 +439,7 @@ def check_coins(folder: Path, content: Content, private: str | Path | None) -> I
 
 
 def check_digests(folder: Path, sums: Iterable[str], secrets: Secrets) -> Iterator[Fault]:
-    """Yield faults for digests of private files, which would allow testing guessed answers."""
+    """Yield faults for digests of private files, with which guessed answers could be tested."""
     for path in sums:
         text = (folder / path).read_bytes().decode("utf-8", "replace")
         if secrets.digests & set(re.findall(r"\b[0-9a-f]{64}\b", text)):

@@ -320,7 +320,7 @@ class Released:
     Attributes:
         folder: folder of the release.
         content: content of the release.
-        key: the folder in private/ with the owner's files: the answers of test, and the problems'
+        key: the folder in private/ with the owner's files: the answers to test, and the problems'
             ids in the source; None if neither is known.
         is_new: whether the folder is new; False if an identical release already existed.
         copies: identical problems and their contradictions, including test if answers are known.
@@ -361,10 +361,10 @@ def release(
         new_ids: make ids from the problems' texts, also for files; a build always gets new ids.
         leave_out: omit problems that were withdrawn, or are in test and were published with their
             answers, instead of refusing them.
-        keyed: publish each block in one of two equivalent presentations, chosen by secret coins,
-            so that the dependence of a model on the release can be tested; see
-            `winosmith.exposure`. The coins come from random bytes of the operating system, which
-            are drawn once for a version and saved in private/; no seed determines them.
+        keyed: publish each block in one of two equivalent presentations, chosen by secret coins, so
+            that a model's dependence on the release can be tested; see `winosmith.exposure`. The
+            coins come from random bytes of the operating system, which are drawn once for a version
+            and saved in private/; no seed determines them.
         format_name: format name of the files.
         pair_by: an additional column of the files that both halves of a twin share.
         step: shows progress.

@@ -130,7 +130,7 @@ def _make_solver_blocks(record: Mapping[str, Any]) -> list[report.Block]:
     return [
         report.Table(
             "Accuracy of the reference solvers, with cluster-based 95 % intervals",
-            ["solver", "kind", "this round", "whole twins", last, "removed from it", "revision"],
+            ["solver", "kind", "this round", "whole twins", last, "removed", "revision"],
             rows,
             note=" ".join(note),
         )
@@ -146,7 +146,7 @@ def describe_measurement(record: Mapping[str, Any]) -> str:
 
 
 def describe_seen_problems(record: Mapping[str, Any]) -> list[str]:
-    """Return a sentence, without its full stop, about each solver that may have seen test problems.
+    """Return a sentence without a full stop about each solver that may have seen test problems.
 
     Args:
         record: content of `round.json`.

@@ -323,8 +323,8 @@ class People(Result):
     Attributes:
         judged: number of problems with eligible votes (`validate.select_eligible`).
         agree: fraction of these votes that are for the answer, 0–1; None if there are no votes. It
-            is not an accuracy, because problems were kept if most judges chose the answer; use it
-            to compare rounds.
+            is not an accuracy, because problems are kept only if most judges chose the answer; use
+            it to compare rounds.
         unanimous: fraction of the judged problems for which all judges chose the answer.
         accuracy: accuracy of the majority of people who were not judges; None if the votes contain
             no responses to a test.
@@ -339,7 +339,7 @@ class People(Result):
 
 
 def measure_people(recipe: Recipe, files: BuildFiles, dataset: Dataset) -> People | None:
-    """Return people's answers to problems of a build; None if the build has no votes.
+    """Return people's answers to a build's problems; None if the build has no votes.
 
     Raises:
         FormatError: the votes can't be read.

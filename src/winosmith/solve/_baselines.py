@@ -26,8 +26,8 @@ from winosmith.text import units
 class Random:
     """Gives every option a random score, uniformly distributed between 0 and 1.
 
-    An option's score depends only on the seed, the problem's id and the option, so the order of
-    problems or options and the sentence don't matter.
+    An option's score depends only on the seed, the problem's id and the option, so neither the
+    sentence nor the order of problems or options matters.
 
     Attributes:
         seed: The random seed.
@@ -59,7 +59,7 @@ class Majority:
     """Scores an option by the fraction of solved problems with the answer at its position.
 
     Attributes:
-        shares: The fraction of answers at each position, 0–1; later positions have 0.
+        shares: The fraction of answers at each position, 0–1; it is 0 for later positions.
 
     >>> half = Problem("a", "A _ b.", ("x", "y"), 1)
     >>> Majority.trained_on(Dataset([half])).score([half.blind()])
@@ -144,9 +144,9 @@ if a text has no spaces between words; see `text.units`):
 - `words`: the words of the sentence, by whether the first-mentioned option is correct, as the PMI
   filter counts them by default (WinoGrande, section 3; `metrics.find_first_mentioned_options`). The
   option mentioned first scores Σ PMI(y = 1; w) over the words of the sentence, the other one Σ
-  PMI(y = 2; w). Only for two options; the order of options does not matter.
+  PMI(y = 2; w). It supports only two options, whose order does not matter.
 - `pairs`: a word of an option with a word of the sentence, by whether the option is correct. An
-  option scores Σ PMI(correct; v, w) over its distinct pairs. For any number of options.
+  option scores Σ PMI(correct; v, w) over its distinct pairs. It supports any number of options.
 """
 
 
@@ -293,9 +293,9 @@ def _list_pairs_by_option(problem: Problem) -> Iterator[list[str]]:
 
 
 def _count_pairs(problems: Iterable[Problem]) -> tuple[NDArray[np.int64], list[str]]:
-    """Return the (2, pairs) counts of pairs with correct and incorrect options, and the pairs.
+    """Count pairs with correct and with incorrect options; return the counts and the pairs.
 
-    Only the counts are in memory, so that a server can retrain regularly.
+    Only the counts, (2, pairs), are in memory, so that a server can retrain regularly.
     """
     column: dict[str, int] = {}
     correct, incorrect = array("q"), array("q")

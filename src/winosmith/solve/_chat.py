@@ -27,7 +27,7 @@ _TOP_TOKENS = 20
 
 @dataclass(frozen=True)
 class ChatSolver:
-    """Asks a chat model to choose an option of each problem, and interprets its reply.
+    """Asks a chat model to choose an option for each problem, and interprets its reply.
 
     An option's score is the fraction of replies that choose it: 1 or 0 if a problem is asked once.
     An unclear reply counts equally for all options; `ask(…).unclear` is the number of such replies.
@@ -35,8 +35,8 @@ class ChatSolver:
 
     Attributes:
         model: a `chat.Client`, or a callable that takes messages and returns a `chat.Reply`.
-        shots: the few-shot examples: one tuple of solved problems for each draw; each problem is
-            asked once per draw. Zero-shot is one empty draw.
+        shots: the few-shot examples: one tuple of solved problems for each draw. Each problem is
+            asked once per draw; a single empty draw means zero-shot.
         swap: Whether to ask again with the options in another order, to detect position bias.
         scoring: "reply" interprets the text. "logprobs" uses the probabilities of the options'
             numbers (letters for a question) as the first token, from a `chat.Client` whose server
@@ -455,8 +455,8 @@ _CLAUSE = 500
 def parse_answer(text: str, options: Sequence[str], sentence: str = "") -> int | None:
     """Return the position of the option that a reply chooses; None if unclear.
 
-    The first of these that the reply contains decides; a contradiction ("Option 1: Maria" if Maria
-    is the second option) is unclear:
+    The first of the following that the reply contains decides; a contradiction in it ("Option 1:
+    Maria" if Maria is the second option) is unclear:
 
     1. the text after the last "answer is", "I choose", or the like;
     2. a line with only the option's number, letter, position or text;
@@ -482,7 +482,7 @@ def parse_answer(text: str, options: Sequence[str], sentence: str = "") -> int |
         return None
     said = _normalize_text(text)
     known = [_normalize_text(option) for option in options]
-    # options that consist of marks, or differ only in marks, are never found
+    # options that consist of punctuation, or differ only in it, are never found
     known = [one if one and known.count(one) == 1 else "\0" for one in known]
     announced = (_find_announced_option, _find_option_on_own_line, _find_option_at_start)
     for find in (*announced, _find_praised_option, _find_option_in_blank, _find_mentioned_option):
@@ -540,7 +540,7 @@ def _match_line_start(line: str, options: Sequence[str]) -> Iterator[tuple[int, 
         yield from by_words
         return
     if any(not rest for _, rest in by_words):
-        yield from by_words  # an option that is a number: it means both
+        yield from by_words  # an option that is a number can mean both
     rest = re.sub(r"^(?:(?!-\d)[\W_])*(?:is\s+)?", "", line[head.end() :])
     more = list(_match_option(rest, options))
     yield place, more[0][1] if more else rest
@@ -585,7 +585,7 @@ def _find_mentions(text: str, options: Sequence[str]) -> Iterator[tuple[int, int
         for match in words.finditer(left):
             if not _is_denied(text, match.start()):
                 yield option, match.end()
-        left = words.sub(lambda match: "\0" * len(match.group()), left)  # not again in a shorter
+        left = words.sub(lambda match: "\0" * len(match.group()), left)  # not in shorter ones
     for match in _LABELLED.finditer(text):
         place = _PLACES[next(filter(None, match.groups()))]
         denied = _is_denied(text, match.start()) or _IS_NOT.match(text, match.end())

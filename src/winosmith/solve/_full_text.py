@@ -30,14 +30,14 @@ _BATCH = 10_000
 _TABLE = "CREATE VIRTUAL TABLE passages USING fts5(text, tokenize='porter unicode61')"
 
 Progress = Callable[[int, int, int], None]
-"""A callback that receives the numbers of finished texts, of all texts, and of passages so far."""
+"""A callback that receives the numbers of finished texts, all texts, and passages so far."""
 
 
 @dataclass(frozen=True)
 class FullTextIndex:
     """Finds the sentences of a text collection that contain given phrases, in any inflection.
 
-    The best match is first (Okapi BM25); ties are in the order of the texts.
+    The best match comes first (Okapi BM25); tied matches are in the order of the texts.
 
     Attributes:
         path: path of the index file.
@@ -57,7 +57,7 @@ class FullTextIndex:
         """Return the index of a text collection; build it in `folder` if it is missing.
 
         An index is identified by the contents of the texts, not by their names; equal texts are
-        indexed once. An interrupted build starts again in the next call.
+        indexed once. The next call restarts an interrupted build.
 
         Args:
             collection: a text, or a folder of texts: `.txt`, or `.jsonl` with a "text" in each

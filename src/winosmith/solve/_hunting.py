@@ -74,10 +74,10 @@ class KnowledgeHunting:
 
     This is Wino Knowledge Hunting (Emami et al. 2018) with the user's text collection instead of a
     web search, and words instead of parsers. Each term of the predicate between the options is
-    searched together with each term of the predicate at the blank. If, in a sentence found, the
-    participant with the blank's role is the agent (or patient) of the first predicate, it is
-    evidence for the option with that role in the problem. A sentence that mentions an option next
-    to the blank's predicate is also evidence for it; this helps with many options, and with things.
+    searched together with each term of the predicate at the blank. If the participant with the
+    blank's role in a retrieved sentence is the agent (or patient) of the first predicate, the
+    sentence is evidence for the option with that role. A sentence that mentions an option next to
+    the blank's predicate is also evidence for it; this helps with many options, and with things.
 
     Each snippet is counted once, with its strongest reading, unless an equally strong reading
     supports another option. A snippet with 70 % of the problem's content words, and 70 % of those
@@ -194,7 +194,7 @@ class Query:
         agent: option before the context predicate (after it in the passive); None if the sentence
             does not mention two options.
         patient: option after the context predicate (before it in the passive); None as for `agent`.
-        heads: last word of each option; None for a name, because texts have no facts about it.
+        heads: last word of each option; None for a name, because a text has no facts about it.
         stems: stems of the content words of the sentence.
     """
 
@@ -325,9 +325,9 @@ class Evidence(NamedTuple):
 def find_role_evidence(snippet: str, query: Query, context: Term, term: Term) -> Evidence | None:
     """Return the evidence that a snippet's agent and patient give, or None.
 
-    It is evidence if the mention with the blank's role at `term` is the agent or the patient of
-    `context`. The strength is that of the paper: 2 if a term has several words, otherwise 1; plus 2
-    if the context comes first, otherwise plus 1.
+    A snippet is evidence if the mention with the blank's role at `term` is the agent or the patient
+    of `context`. The strength is that of the paper: 2 if a term has several words, otherwise 1;
+    plus 2 if the context comes first, otherwise plus 1.
     """
     if query.agent is None or query.patient is None:
         return None
@@ -348,7 +348,7 @@ def find_role_evidence(snippet: str, query: Query, context: Term, term: Term) ->
 
 
 def find_mention_evidence(snippet: str, query: Query, option: int, term: Term) -> Evidence | None:
-    """Return the evidence of a snippet that mentions the option next to `term`, or None.
+    """Return the evidence if a snippet mentions the option next to `term`, otherwise None.
 
     The strength is 2 if the term has several words, otherwise 1.
     """
@@ -389,7 +389,7 @@ def _find_role(
     )
     is_left_out = mention.token is None and follows and query.blank == "subject"
     if is_left_out and any(map(is_boundary, words[stop : query_span.start])):
-        # "she refused, fearing violence": who is omitted is the subject
+        # "she refused, fearing violence": the omitted participant is the subject
         return "patient" if find_passive_auxiliary(words, context_span) is not None else "agent"
     for test in (is_same_noun, may_corefer):
         fits = [test(mention, agent), test(mention, patient)]

@@ -207,8 +207,8 @@ class Masked(LanguageSolver):
     option is scored (`models.ask_referent`).
 
     Attributes:
-        kind: name of the score; see `MaskedScore`. Sentence scores read the sentence once for each
-            of its tokens, option scores once.
+        kind: name of the score; see `MaskedScore`. A sentence score reads the sentence once for
+            each of its tokens, an option score only once.
         within_word: whether, for sentence scores, the later pieces of a word are hidden together
             with each of its pieces (Kauf and Ivanova 2023, PLL-word-l2r).
 
@@ -233,7 +233,7 @@ class Masked(LanguageSolver):
 
     def _score_parts(self, problems: Sequence[Problem], parts: Sequence[str]) -> LanguageScores:
         asked = ask_referents(problems, self.sees, ".")
-        texts: list[list[models.MaskedText]] = []  # of one option and one kind of score each
+        texts: list[list[models.MaskedText]] = []  # each for one option and one kind of score
         for part in parts:
             if part == "option":
                 for own in models.mask_options(self._model, asked):
@@ -333,7 +333,7 @@ class Ensemble:
         ]
 
     def _combine(self, scores_by_solver: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Combine the solvers' scores, (solvers, options), into one per option, (options,)."""
+        """Combine `scores_by_solver`, (solvers, options), into one score per option, (options,)."""
         product: npt.NDArray[np.float64] = scores_by_solver.sum(0)
         if self.combine == "product":
             return product
@@ -341,7 +341,7 @@ class Ensemble:
         votes = np.zeros(scores_by_solver.shape[1])
         for best in bests:
             votes[best] += 1 / len(best)
-        step = 1 / np.lcm.reduce([len(best) for best in bests])  # what sums of votes differ by
+        step = 1 / np.lcm.reduce([len(best) for best in bests])  # the smallest difference of votes
         share = np.exp(product - product.max())
         tie: npt.NDArray[np.float64] = votes + step / 2 * share / share.sum()
         return tie
@@ -359,7 +359,7 @@ class EncoderSolver:
     Attributes:
         model: a folder from `winosmith train` or `models.train_multiple_choice`, or its `model/`;
             or a hub id or folder of a model with a multiple-choice head.
-        how: the input format; by default that of the training, or cut before the option.
+        how: the input format; by default the format used in training, or cut before the option.
         sees: "blank" or "pronoun", for a model without its own input format; a model trained with
             the other value is refused. By default as in `how`.
         device: a torch device ("cpu", "cuda:0"); by default the GPU if there is one.
@@ -425,7 +425,7 @@ class EncoderSolver:
         return self._model.input_format.claims
 
     def judge(self, claims: Sequence[Claim]) -> list[float]:
-        """Return the log-odds that each claim is true; needs a model that was trained on claims.
+        """Return the log-odds that each claim is true; the model must be trained on claims.
 
         Raises:
             InputError: see `score`, or the model was trained to choose between options.

@@ -1,8 +1,8 @@
 """Find the mentions next to a predicate, their roles, and the possible referents of pronouns.
 
-Only the form of words is used, without a parser: number, gender and animacy of pronouns, and the
-auxiliary and participle of a passive. The noun lists were compiled for winosmith. A noun that is in
-no list may be a person or a thing, so it may be the referent of either kind of pronoun.
+Instead of a parser, only the form of words is used: the number, gender and animacy of pronouns, and
+the auxiliary and participle of a passive. The noun lists were compiled for winosmith. A noun that
+is in no list may be a person or a thing, so it may be the referent of either kind of pronoun.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _BOUNDARIES = frozenset(
 """Words that begin a clause."""
 
 _BE = frozenset("am are be been being is was were 're 'm".split())
-"""Forms of "be", without "'s", which is as often "has"."""
+"""Forms of "be", without "'s", which is just as often "has"."""
 
 _GET = frozenset("get gets got gotten getting".split())
 
@@ -247,7 +247,7 @@ def is_same_noun(first: Mention, second: Mention) -> bool:
 
 
 def may_corefer(first: Mention, second: Mention) -> bool:
-    """Return whether one mention is a pronoun that may refer to the other, judged by its form."""
+    """Return whether one mention is a pronoun whose form lets it refer to the other."""
     if first.token is None or second.token is None:
         return False
     if first.group and second.group:

@@ -68,7 +68,7 @@ def predict(solver: Solver, problems: Sequence[Problem]) -> tuple[Prediction, ..
         if len(given) != len(problem.options) or not all(map(math.isfinite, given)):
             raise DataError(
                 f"the solver gave {problem.id!r} the scores {tuple(given)}; it must give one "
-                f"finite score for each of its {len(problem.options)} options"
+                f"finite score for each of the {len(problem.options)} options"
             )
         own = tuple(map(float, given))
         best = find_best_options(own)
@@ -109,9 +109,9 @@ def sample_solved(problems: Sequence[Problem], count: int, seed: int | list[int]
 class TwoWay:
     """Applies a solver for two options to every pair of options.
 
-    An option's score is the mean difference between its score and the other option's over its
-    pairs. If the solver scores options independently, the best option stays the best. Scores of
-    problems with two options don't change.
+    An option's score is its lead over the other option, averaged over all pairs that contain it. If
+    the solver scores options independently, the best option stays the best. Scores of problems with
+    two options don't change.
 
     Attributes:
         solver: a solver for two options.
@@ -253,7 +253,7 @@ def _can_reuse(path: Path, header: str, force: bool) -> bool:
 
 def _keep_complete_chunks(path: Path, file: IO[str], header: str, force: bool) -> int:
     file.seek(0)
-    lines = file.read().split("\n")[:-1]  # what follows the last newline was cut short
+    lines = file.read().split("\n")[:-1]  # a last line without a newline is incomplete
     if lines and lines[0] != header and not force:
         raise OutputError(
             f"{path} {_describe_difference(lines[0], header)}: it is unfinished work; run the "
@@ -274,7 +274,7 @@ def _describe_difference(existing: str, expected: str) -> str:
         return "was not written by winosmith solve"
     names = {"predictions": "solver", "data": "the data's digest"}
     found = [
-        f"{names.get(key, key)} is {_shorten(there.get(key))} there, {_shorten(here.get(key))} here"
+        f"{names.get(key, key)} is {_shorten(there.get(key))}, not {_shorten(here.get(key))}"
         for key in dict.fromkeys((*there, *here))
         if there.get(key) != here.get(key)
     ]

@@ -220,7 +220,7 @@ class AccuracyLine(Result):
 
 
 def make_accuracy_lines(results: Mapping[str, Sequence[Solved]]) -> dict[str, list[AccuracyLine]]:
-    """Return the systems in order of accuracy, for each data set that the user's systems solved.
+    """Return the systems by accuracy, for each data set that the user's systems solved.
 
     Printed systems are from WinoGrande's section 1 and tables 3 and 6, and EvoGrad's table 4.
 
@@ -331,7 +331,7 @@ MARKS = (
 def make_transfer_sections(
     results: Mapping[str, Sequence[Solved]], withheld: Sequence[str] = ()
 ) -> list[Section]:
-    """Return report sections: a table per data set, table 7, and the impossible numbers.
+    """Return report sections: a table for each data set, table 7, and the impossible numbers.
 
     Args:
         results: name of each of the user's systems → its results.
@@ -359,8 +359,8 @@ def make_transfer_sections(
 
 
 GENDER = (
-    "Accuracy in percent without and with a gotcha: the pronoun's gender is the rarer one for the "
-    "correct answer. The gaps are signed differences of counts; the paper prints unsigned "
+    "Accuracy in percent, without and with a gotcha (the pronoun's gender is the rarer one for the "
+    "correct answer). The gaps are signed differences of counts; the paper prints unsigned "
     "differences of rounded numbers."
 )
 

@@ -57,7 +57,7 @@ class _SolverInputs:
 
     Attributes:
         options: settings of the rule.
-        folder: base folder of relative paths.
+        folder: base folder for relative paths.
         cache: folder of full-text indexes.
         train: the problems from which the solver learns.
         patience: timeout for a chat server's reply, in seconds.
@@ -177,8 +177,8 @@ _MAKERS: dict[str, Callable[[_SolverInputs], Parts]] = {
 }
 
 
-# Known training data has four sources: the handwritten twins, the rule's `trained_on`, the digests
-# that `winosmith train` saved next to the weights, and `--trained-on`.
+# There are four sources of known training data: the handwritten twins, the rule's `trained_on`, the
+# digests that `winosmith train` saved next to the weights, and `--trained-on`.
 
 OTHER = "other:"
 """Prefix for the name of an unavailable corpus."""
@@ -363,8 +363,8 @@ def train_on_all(
 ) -> FinishedRun:
     """Retrain on train and dev, with the settings and number of epochs selected on dev.
 
-    WinoGrande's models for transfer were trained like this ("fine-tuned on train and dev",
-    table 6). The dev accuracy of the result is on training problems: it only shows whether the run
+    WinoGrande's models for transfer were trained like this ("fine-tuned on train and dev", table
+    6). The result's dev accuracy is measured on training problems, so it only shows whether the run
     fell to chance.
 
     Args:
@@ -427,7 +427,7 @@ def make_curve_runs(
 
 
 def write_curve(points: Sequence[CurveRun], path: str | Path) -> None:
-    """Write a CSV file for `winosmith curve` with size, accuracy (0–1), seed and at_chance."""
+    """Write a CSV file with size, accuracy (0–1), seed and at_chance for `winosmith curve`."""
     with atomic_write(path) as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(["size", "accuracy", "seed", "at_chance"])
@@ -463,8 +463,8 @@ def split_as_in_paper(name: str, data: Trainable) -> tuple[Trainable, Trainable]
 def find_shared_sentences(first: Trainable, second: Trainable) -> list[str]:
     """Return the distinct sentences of `second` that are also in `first`, in order.
 
-    Only letters and digits are compared, in lower case, with the pronoun, if known, in the blank:
-    this finds a Winograd schema in SuperGLUE-WSC.
+    Only letters and digits are compared, in lower case. If the pronoun is known, it fills the
+    blank, so that a Winograd schema is also found in SuperGLUE-WSC.
     """
     known = {_make_text_key(item) for item in first}
     shared = {

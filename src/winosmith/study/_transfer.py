@@ -73,7 +73,7 @@ class Target:
         name: one of `TARGETS`.
         asked: its problems, or its claims in the order of the file.
         file: path of its file.
-        unreadable: number of records of the file that are not problems, and were omitted.
+        unreadable: number of records in the file that are not problems, and were omitted.
     """
 
     name: str
@@ -87,7 +87,7 @@ class Target:
     @property
     def notes(self) -> tuple[str, ...]:
         """A note on the number of omitted records, if there are any."""
-        omitted = f"{self.unreadable:,} records of the file are not problems and were removed"
+        omitted = f"{self.unreadable:,} records in the file are not problems and were removed"
         return (omitted,) if self.unreadable else ()
 
 
