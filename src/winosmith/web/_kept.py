@@ -37,7 +37,7 @@ def cached(name: str, compute: Callable[[], tuple[int, Value]]) -> Value:
 def cached_each(
     name: str, keys: Sequence[int], compute: Callable[[list[int]], dict[int, tuple[int, Value]]]
 ) -> dict[int, Value]:
-    """Return cached statistics for each key; the number of problems sets the caching time.
+    """Return cached statistics for each key; the number of problems determines the caching time.
 
     Args:
         name: The name of the statistics, which is the start of the cache keys.

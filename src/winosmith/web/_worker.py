@@ -73,7 +73,7 @@ def supervise(targets: Sequence[Callable[[], None]], children: Sequence[Child] =
 
     Args:
         targets: The functions that the processes call; SIGTERM ends them unless they handle it.
-        children: Processes that are not forks, which are started, and restarted when they end.
+        children: Processes that are not forks; they are started, and restarted when they end.
     """
     received: list[int] = []
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -153,7 +153,7 @@ def answer_requests(
         os._exit(0)
 
     def close_stalled_connections() -> None:
-        """Close connections whose client has not read from its response for `IDLE` seconds.
+        """Close connections whose client has read nothing from its response for `IDLE` seconds.
 
         Waitress itself closes only idle connections without a request.
         """

@@ -61,7 +61,8 @@ class Job(models.Model):
         asked: The request, by the form's field names; never a secret.
         state: The state.
         tries: The number of times that a worker has started the job since the job last ended.
-        done, total: The numbers of finished and of all problems; 0 if problems are not counted.
+        done, total: The number of finished problems, and of all problems; 0 if problems are not
+            counted.
         came: The result.
         error: The reason for the last failure, for admins.
         at: The time of the request; for a periodic job, the time of the next run.
@@ -613,7 +614,7 @@ def _run_jobs_forever(kinds: Iterable[str]) -> None:
 
 
 class Child:
-    """A Python process that is restarted when it ends, after longer waits if it fails repeatedly.
+    """A Python process that is restarted when it ends, after longer delays if it fails repeatedly.
 
     Args:
         arguments: The arguments for Python.

@@ -1,4 +1,4 @@
-"""API operations on the token's owner: their account, their twins, and the twins' states."""
+"""API operations for the token's owner: their account, their twins, and the twins' states."""
 
 from __future__ import annotations
 

@@ -42,8 +42,8 @@ def get_family_problems() -> QuerySet[Problem]:
 def count_versions_against() -> list[tuple[str, int]]:
     """Count the public versions that were written to fool each model, in descending order.
 
-    Contributors chose these models and saw their answers. The versions are therefore selected
-    against these models, so these models look worse than they are, compared with other models.
+    Contributors chose these models and saw their answers. These versions are therefore selected
+    against these models, which makes the models look worse than others.
     """
     rows = get_family_problems().filter(version__against__isnull=False).order_by()
     counts = dict(rows.values_list("version__against__name").annotate(n=Count("pk")))
@@ -55,7 +55,7 @@ def get_answered_problems(model: Model, *, families: bool = True) -> QuerySet[Pr
 
     Args:
         model: Any revision of a model.
-        families: Whether to return only the problems of families.
+        families: Whether to return only problems in families.
     """
     public = get_family_problems() if families else public_problems().alias(place=F("id"))
     return public.filter(

@@ -185,13 +185,15 @@ def build_nodes(
 
     `options` are empty if they equal the parent's options. `note` is the reason that a version is
     not public, and `wrong` is the number of incorrect answers in a folded branch. `page` and
-    `fragment` are the URLs of the tree around and below the version; `more`, of its next children.
+    `fragment` are the URLs of the tree around and below the version. `more` has the same two URLs
+    for its next children.
 
     Args:
         tree: The family.
         top: The top node, from `trees.build_tree_around` or `trees.build_tree_below`.
         problems: The problems, from `load_problems`.
-        answers: The chosen models; a single model with all its answers, for folded branches.
+        answers: The chosen models. If there is only one, it has its answers, which are counted in
+            folded branches.
         links: The URLs of the versions.
         focus: The number of the version at the centre of the page.
         hidden_root: Whether to hide the root and the changes from it.
@@ -321,7 +323,7 @@ def get_depth_name(kind: str) -> Any:
 
 @register.simple_tag(name="number")
 def format_number(value: float | None, digits: int = 2) -> str:
-    """Format a number; a dash for None."""
+    """Format a number; None becomes a dash."""
     return "–" if value is None else to_fixed(value, digits)
 
 
@@ -335,19 +337,19 @@ def format_count(value: float) -> Any:
 
 @register.simple_tag(name="interval")
 def format_interval(ends: Ends) -> str:
-    """Format an interval of depths; a dash for None."""
+    """Format an interval of depths; None becomes a dash."""
     return "–" if not ends else f"{to_fixed(ends[0], 2)}–{to_fixed(ends[1], 2)}"
 
 
 @register.simple_tag(name="share")
 def format_percentage(value: float | str | None) -> str:
-    """Format a fraction as a percentage; a dash for None."""
+    """Format a fraction as a percentage; None becomes a dash."""
     return to_percent(value) if isinstance(value, int | float) else "–"
 
 
 @register.simple_tag(name="shares")
 def format_percentage_interval(ends: Ends | str) -> str:
-    """Format an interval of fractions as percentages; a dash for None."""
+    """Format an interval of fractions as percentages; None becomes a dash."""
     if not ends or isinstance(ends, str):
         return "–"
     return f"{to_fixed(100 * ends[0], 1)}–{to_fixed(100 * ends[1], 1)}"
@@ -355,7 +357,7 @@ def format_percentage_interval(ends: Ends | str) -> str:
 
 @register.simple_tag(name="p_value")
 def format_p_value(value: float | None) -> str:
-    """Format a p-value as in reports (`report.probability`); a dash for None."""
+    """Format a p-value as in reports (`report.probability`); None becomes a dash."""
     if value is None:
         return "–"
     return f"<{to_fixed(MIN_P_VALUE, 4)}" if value < MIN_P_VALUE else to_fixed(value, 4)

@@ -1,9 +1,10 @@
 """Quality control of judges: training, bounds that put votes on hold, and gold questions.
 
-A judge whose numbers cross one of the site's bounds is *on hold*: their votes on undecided
-problems, and their later votes, are provisional (`Slot.provisional`). A provisional vote keeps its
-slot, but decides nothing until a moderator counts or discards the vote. A gold question has a gold
-answer and shows whether a judge reads carefully.
+A judge who crosses one of the site's bounds (on pace, gold questions, or accounts at one address)
+is *on hold*: their votes on undecided problems, and their later votes, are provisional
+(`Slot.provisional`). A provisional vote keeps its slot, but decides nothing until a moderator
+counts or discards the vote. A gold question has a gold answer and shows whether a judge reads
+carefully.
 """
 
 from __future__ import annotations
@@ -55,9 +56,9 @@ class Pace:
 def measure_pace(person: int, since: datetime | None = None, limit: int | None = None) -> Pace:
     """Return the median time that a judge took for their newest answers.
 
-    The time of an answer starts when the problem was shown, or at the judge's previous answer if
-    that was later. Therefore, the same seconds are never counted for two problems that are open at
-    the same time. Answers to gold questions are included.
+    An answer is timed from the moment when its problem was shown, or from the judge's previous
+    answer if that was later. Therefore, the same seconds are never counted for two problems that
+    are open at the same time. Answers to gold questions are included.
 
     Args:
         person: The judge's primary key.
@@ -113,7 +114,7 @@ def _filter_gold_answers(
 
 
 def _find_failed_gold(judge: Judge, contests: int = CONTESTS) -> dict[str, int]:
-    """Return a judge's counts if their last gold questions cross the bound, otherwise {}."""
+    """Return a judge's counts if too few last answers to gold questions are correct, else {}."""
     rules = settings.RULES
     rows = _filter_gold_answers([judge.pk], judge.since, contests).order_by("-answered_at")
     last = list(rows.values_list("right", flat=True)[: rules.hold_gold_over])
@@ -123,7 +124,7 @@ def _find_failed_gold(judge: Judge, contests: int = CONTESTS) -> dict[str, int]:
 
 
 def compute_false_hold_rate(accuracy: float = CAREFUL) -> float:
-    """Return the probability that a careful judge's last gold questions cross the bound.
+    """Return the probability that a careful judge's last answers to gold questions miss the bound.
 
     This is the binomial probability, for one check, that fewer than `SiteRules.hold_gold_percent`
     percent of `hold_gold_over` answers are correct if each is correct with probability `accuracy`.
@@ -267,7 +268,7 @@ def _find_accounts_at_address(slot: Slot, address: str) -> set[int]:
 
 
 def apply_bounds(judge: Judge, slot: Slot, address: str = "") -> None:
-    """Put a judge's votes on hold if their new answer crosses one of the site's bounds.
+    """Put a judge's votes on hold if the judge crosses one of the site's bounds with a new answer.
 
     If one address would get a majority of a problem's votes, the vote is excluded. The caller
     settles the problem, which passes it to another judge.

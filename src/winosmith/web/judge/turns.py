@@ -55,7 +55,8 @@ def lease_next_problem(person: Person, judge: Judge | None = None) -> Slot | Non
 
     Returns:
         The slot, leased for `SiteRules.lease_minutes`. None if no problem is left for the person,
-        they have completed their paid work, wait for a moderator, or are taking a human test.
+        or if they have completed their paid work, are waiting for a moderator, or are taking a
+        human test.
 
     Raises:
         InputError: The person may not judge.
@@ -233,9 +234,10 @@ def get_judging_status(person: Person, judge: Judge | None) -> dict[str, Any]:
 def explain_no_work(person: Person) -> dict[str, Any]:
     """Return why a person gets none of the problems that still need votes.
 
-    The numbers of slots, at most `MAX_COUNTED`: `own`, on problems of the person's own twins;
-    `seen`, on problems whose twin the person has read, at least in part; and `held`, leased to
-    other judges, but otherwise available. `until` is the end of the first of these leases, or None.
+    The result contains three numbers of slots, each at most `MAX_COUNTED`. `own` counts slots on
+    problems of the person's own twins, and `seen` those on problems whose twin the person has read,
+    at least in part. `held` counts slots that are available except that other judges have leased
+    them; `until` is the end of the first of these leases, or None.
     """
     rows = Slot.objects.filter(open=True, gold=False).exclude(holder=person)
     held = rows.filter(unseen_by(person), lease_until__gt=timezone.now())
@@ -292,7 +294,8 @@ def store_answer(
     Args:
         person: The judge.
         ref: The reference of the judge's slot.
-        choice: The 0-based index of the chosen option; None for neither, with `ambiguous`.
+        choice: The 0-based index of the chosen option; None for neither, which requires
+            `ambiguous`.
         ambiguous: Whether both options are plausible.
         associative: Whether nearby words give the answer away.
         comment: A comment for the contributor and the moderators, of at most `LONGEST` characters.

@@ -62,7 +62,7 @@ class Action:
 
     @property
     def preselects_reason(self) -> bool:
-        """Whether the action neither is against the contributor nor overrules a decision."""
+        """Whether the action is neither against the contributor nor a reversal of a decision."""
         return self.name not in {"hold", "reject", "withdraw"} | APPEAL_ANSWERS
 
     def list_reasons(self, *, has_appeal: bool = True) -> tuple[Any, ...]:
@@ -400,7 +400,7 @@ def decide(
         problem: The problem, which is locked and read again first.
         reason: The reason for the contributor; 1 to MAX_REASON characters.
         seen: The key of the problem's newest event when the moderator saw it; 0 if it had none.
-        batch: The mark shared by all actions of a batch.
+        batch: The identifier that all actions of a batch share.
 
     Raises:
         ConflictError: The problem has events that the moderator has not seen.
@@ -538,7 +538,7 @@ def undo(person: Person, event: Event, *, reason: str, batch: str) -> Event:
         person: Any moderator.
         event: A decision that no other event follows, except undone events.
         reason: The reason for the contributor.
-        batch: The mark shared by all decisions that are undone together.
+        batch: The identifier that all decisions share that are undone together.
 
     Returns:
         The new event; its `undoes` is the undone event.

@@ -32,11 +32,11 @@ from winosmith.web.problems.states import LATE, latest_public_time
 def list_rows(reader: Person, problems: Sequence[Problem], twin: str = "") -> list[dict[str, Any]]:
     """Return the template context for the rows of a problem list.
 
-    `pick` is the value of a row's checkbox: the problem with its newest event that the reader has
-    seen. `contributor` is a pseudonym, or "" for an imported problem; `own` is whether the reader
-    wrote it, so that others decide; `appeal` is the text of an open appeal; `root` is the id of its
-    family's root, or "" if it was not perturbed; `until` is the latest day of its publication if it
-    waits for the other half of its twin.
+    Each row contains: `pick`, the value of its checkbox, which has the problem's id and the newest
+    event that the reader has seen; `contributor`, a pseudonym, or "" for an imported problem;
+    `own`, whether the reader may not decide on the problem; `appeal`, the text of an open appeal;
+    `root`, the id of the family's root, or "" if the problem was not perturbed; and `until`, the
+    latest time of its publication if it waits for the other half of its twin.
 
     Args:
         reader: The moderator.
@@ -180,7 +180,7 @@ class LogFilters:
         ref: The id of a problem.
         since: The first day, such as "2026-11-21".
         until: The last day.
-        batch: The mark of a batch.
+        batch: The identifier of a batch.
     """
 
     who: str = ""

@@ -259,7 +259,7 @@ def get_possible_changes(person: Person, other: Person) -> list[Any]:
 
 
 def get_people_held_together(other: Person) -> list[Person]:
-    """Return the other people on hold who share a person's address, sorted by key."""
+    """Return the other people on hold with the same address as a person, sorted by key."""
     own = Judge.objects.filter(person=other, held__isnull=False).exclude(together="").first()
     if own is None:
         return []
@@ -272,7 +272,7 @@ def appoint(person: Person, other: Person, kind: str, reason: str) -> Appointmen
 
     Args:
         person: A moderator; an admin to appoint moderators.
-        other: The person to change, who is read again first.
+        other: The person to change; their row is read again first.
         kind: One of `Appointment.Kind`.
         reason: The reason, 1 to MAX_REASON characters.
 

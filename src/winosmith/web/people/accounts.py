@@ -139,8 +139,9 @@ def _create_link(minutes: int, **fields: object) -> str:
 class Argon2(Argon2PasswordHasher):
     """Argon2id with OWASP's minimum: 19 MiB, two passes, one thread.
 
-    Django's default of 100 MiB and eight threads takes six times as long, and 1.6 GB for sixteen
-    simultaneous log-ins; the limit on guesses compensates (OWASP's "Password Storage Cheat Sheet").
+    Django's default of 100 MiB and eight threads takes six times as long, and needs 1.6 GB for
+    sixteen simultaneous log-ins. The limit on guesses makes up for the weaker parameters (OWASP's
+    "Password Storage Cheat Sheet").
     """
 
     time_cost = 2
@@ -241,9 +242,9 @@ def check_login(
 ) -> Person | None:
     """Return the person with a name and password, or None if they don't match.
 
-    Attempts are counted in one transaction before the password is checked, so that simultaneous
-    attempts all count; if the password is correct, a second transaction takes the attempt off the
-    count. Nothing is locked in between, because checking a password is slow.
+    An attempt is counted in one transaction before the password is checked, so that simultaneous
+    attempts all count. If the password is correct, a second transaction removes the attempt from
+    the count. Nothing is locked in between, because checking a password is slow.
 
     Args:
         request: The request of the attempt; its network is counted.

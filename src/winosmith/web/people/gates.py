@@ -1,8 +1,8 @@
 """Checks of each request: sessions, permissions, rate limits, and repeated forms.
 
-The database stores each session with its person. The cookie contains a key of 165 random bits, and
-the table its SHA-256, so that readers of the database, or of a backup, can't use it. A visitor
-without an account is known only by their session.
+The database stores each session with its person. The cookie contains a key of 165 random bits. The
+table contains only the key's SHA-256, so that readers of the database, or of a backup, can't use
+it. A visitor without an account is known only by their session.
 
 The database also stores the counts for rate limits, which all processes share: by account, or by
 network for visitors. Only digests that need the site's key are stored.

@@ -278,7 +278,7 @@ def _check_scores(task: Task, scores: Sequence[float]) -> tuple[float, ...]:
 
 
 GRACE = 1.0
-"""Number of seconds after the time limit when the kernel kills a process."""
+"""Number of seconds between the time limit and the time when the kernel kills a process."""
 
 SOLVER_GRACE = 5.0
 """Same as GRACE, for a solver with its own timeout, such as a chat client; the kernel ends the

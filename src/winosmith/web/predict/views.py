@@ -38,7 +38,7 @@ def show_model(request: HttpRequest, name: str) -> HttpResponse:
 @require_POST
 @moderators_only
 def retry_predictions(request: HttpRequest, name: str) -> HttpResponse:
-    """Retry the model's timed-out and failed predictions, once per form."""
+    """Retry the model's timed-out and failed predictions, at most once per submitted form."""
     found = get_object_or_404(Model, name=name, current=True)
     try:
         result = process_form(

@@ -268,7 +268,7 @@ VOTES = {
     "votes.csv": "a plain table: problem_id, participant, choice …",
     "votes.jsonl": "JSON Lines, one answer per line",
 }
-"""File name → description."""
+"""Maps file names to descriptions."""
 
 
 def open_votes_file(query: QuerySet[Problem], name: str) -> tuple[str, HeadedFile]:

@@ -363,10 +363,10 @@ class ProgressReporter:
 def get_round_progress(round_: Round) -> dict[str, Any] | None:
     """Return the progress of a waiting or running round; None for other rounds.
 
-    It contains `at_work`: whether a process runs the round, which may have been interrupted. Once
-    the first step has started, it also contains the fields of `StepProgress`, with the step's label
-    and start; `percent`, the finished part of all steps, with equal weights; and `until`, the
-    estimated end of the round, or None.
+    `at_work` is whether a process is running the round, which may have been interrupted. Once the
+    first step has started, the result also contains the fields of `StepProgress`, with the step's
+    label and start. `percent` is then the finished part of all steps, with equal weights, and
+    `until` is the estimated end of the round, or None.
     """
     if not round_.busy:
         return None

@@ -72,7 +72,7 @@ def show_progress(request: HttpRequest, name: str) -> HttpResponse:
 
 @gates.admins_only
 def start_round(request: HttpRequest) -> HttpResponse:
-    """Show the form for a new round; on POST, start the round, once per form."""
+    """Show the form for a new round; on POST, start the round, at most once per submitted form."""
     form, person = StartForm(request.POST or None), cast(Person, request.user)
     if request.method == "POST" and form.is_valid():
         name, recipe = form.cleaned_data["name"], form.cleaned_data["recipe"]
@@ -92,7 +92,7 @@ def start_round(request: HttpRequest) -> HttpResponse:
 @require_POST
 @gates.admins_only
 def change_round(request: HttpRequest, name: str, do: str) -> HttpResponse:
-    """Publish, stop or resume a round, as stated by `do`, once per form."""
+    """Publish, stop or resume a round, as `do` states, at most once per submitted form."""
     round_, person = get_visible_round(request, name), cast(Person, request.user)
     acts: dict[str, tuple[Callable[[], object], str]] = {
         "publish": (lambda: running.publish_round(person, round_), _("The round is published.")),

@@ -178,7 +178,7 @@ class FileContent:
         format: The format in which it was read.
         dataset: The problems that can be imported.
         refused: (line, reason) for each other record, by line.
-        notes: Notes on changes beyond the file's content.
+        notes: Sentences on the assumptions and corrections that were made while reading.
     """
 
     format: str

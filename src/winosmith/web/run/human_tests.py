@@ -18,7 +18,7 @@ from winosmith.web.take.models import Round
 MOST_ORDERS = 100
 
 LONGEST_CONSENT = 20_000
-"""Characters."""
+"""Maximum number of characters in a consent text."""
 
 
 class TestForm(DataForm):

@@ -386,9 +386,10 @@ _COUNTS = {
 def round_progress(round_: Round) -> dict[str, Any]:
     """Return the progress of a human test.
 
-    It contains the `round`, the number of `problems` in its data, and its `sheets`: code, test,
-    order, number of questions, and how often each is being taken (`given`), was submitted (`done`),
-    and was given up (`dropped`). The last three are also given as totals.
+    The result contains the `round`, the number of `problems` in its data, and its `sheets`: code,
+    test, order, and number of questions. For each sheet, `given` respondents are taking it, `done`
+    have submitted it, and `dropped` have given it up. The result also contains the totals of these
+    three numbers.
     """
     rows = round_.sheets.annotate(**_COUNTS).order_by("test", "order")
     sheets = [

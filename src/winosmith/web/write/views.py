@@ -50,7 +50,7 @@ def show_start(request: HttpRequest) -> HttpResponse:
 
 
 def _open_draft(request: HttpRequest) -> str:
-    """Open a draft on a new topic, once per form; return the draft's URL."""
+    """Open a draft on a new topic, at most once per submitted form; return the draft's URL."""
     person, topic = gates.get_or_create_writer(request), rules.draw_topic()
 
     def start_draft() -> dict[str, str]:
