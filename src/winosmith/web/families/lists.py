@@ -49,7 +49,7 @@ class Family:
         errors: For each model's key, the number of errors; a tie counts as 1 minus its credit.
         answered: For each model's key, the number of answers, including ties.
         ties: For each model's key, the number of ties.
-        fooling: The number of incorrect answers of all current models, without ties.
+        fooling: The number of incorrect answers by all current models, without ties.
         problem: The root, if the family is on the page.
     """
 

@@ -142,8 +142,8 @@ class Training:
     """A judge's progress in the training before their first vote.
 
     Attributes:
-        done, right: The numbers of answered questions and of correct answers in this attempt.
-        of, need: The numbers of questions in an attempt and of correct answers needed.
+        done, right: The number of questions answered in this attempt, and of correct answers.
+        of, need: The number of questions in an attempt, and of correct answers needed.
     """
 
     done: int
@@ -549,7 +549,7 @@ def get_answered_gold(person: Person, ref: str) -> Slot | None:
 
 
 def contest_gold(person: Person, ref: str, text: str) -> Contest:
-    """Store a judge's contest of a gold question's answer, for a moderator to settle.
+    """Store a judge's objection to a gold question's answer, for a moderator to settle.
 
     Raises:
         InputError: The text is empty or too long, or the judge has no incorrect answer to contest.

@@ -157,7 +157,7 @@ def show_gold_result(request: HttpRequest, ref: str) -> HttpResponse:
 @judges_only
 @judging_consent_required
 def submit_contest(request: HttpRequest, ref: str) -> HttpResponse:
-    """Store a judge's contest of a gold question's answer."""
+    """Store a judge's objection to a gold question's answer."""
     slot = _get_answered_gold(request, ref)
     person, text = request.user, request.POST.get("text", "")
     try:

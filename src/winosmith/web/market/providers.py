@@ -115,7 +115,8 @@ class Provider:
         needs_submission: Whether its links always have a submission.
         id_pattern: The pattern of an id.
         query: The query string of the study link that the market gets.
-        return_url: The URL to which a worker returns with a code; empty if they enter the code.
+        return_url: The URL to which a worker returns with a code; empty if they enter the code
+            there.
         individual_codes: Whether each worker gets an individual code if the study has none.
     """
 

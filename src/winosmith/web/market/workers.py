@@ -177,7 +177,7 @@ def get_paid_twins(part: Participation) -> QuerySet[Twin]:
 
 
 def count_done(part: Participation) -> int:
-    """Return the number of stored answers or twins of the required work."""
+    """Return the number of stored answers or twins that count towards the required work."""
     if part.study.kind == models.WRITE:
         # A perturbed sentence is stored like a twin, but is not a paid twin.
         return get_paid_twins(part).filter(problems__version__parent=None).count()

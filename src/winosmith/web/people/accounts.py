@@ -304,7 +304,7 @@ class OpenAccess:
 
 
 def count_access(person: Person) -> OpenAccess:
-    """Return the numbers of sessions, tokens and links of an account."""
+    """Return an account's numbers of sessions, tokens and links."""
     live = person.sessions.filter(expire_date__gt=timezone.now())
     return OpenAccess(
         live.count(), person.tokens.active().count(), get_recovery_links(person).count()

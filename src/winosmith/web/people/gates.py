@@ -142,7 +142,7 @@ COUNT_WAIT = 1.0
 
 
 class RateLimitError(WinosmithError):
-    """An action exceeded the site's rate limit; `again` is when the action is allowed again."""
+    """An action exceeded the site's rate limit; `again` is the time when it is allowed again."""
 
     def __init__(self, what: str, again: datetime):
         self.what, self.again = what, again

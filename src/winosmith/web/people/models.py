@@ -72,7 +72,8 @@ class Person(AbstractBaseUser, PermissionsMixin):
         salt: The salt of the pseudonym; an erasure replaces it.
         entry: The salt of log-in sessions; a new value ends all of them.
         email: The confirmed address, or "". See `people.news`.
-        mail_news: Whether to mail news; `mailed` is the last time, or the address's confirmation.
+        mail_news: Whether to mail news; `mailed` is the time of the last such mail, or of the
+            address's confirmation.
         news_seen: The time of the person's last visit to their news, or None.
     """
 
@@ -136,7 +137,7 @@ class Document(models.Model):
     """A text that people agree to; a new version is a new row, and rows never change.
 
     Attributes:
-        licence: The licence named in the text; empty in the consent of contributors.
+        licence: The licence named in the text; empty in the contributors' consent.
     """
 
     class Kind(models.TextChoices):

@@ -41,7 +41,7 @@ _ANY = ("1", "2")
 
 
 def hash_version(sentence: str, options: Sequence[str]) -> str:
-    """Hash a version; versions that differ only in the order of their options are equal."""
+    """Hash a version; versions that differ only in the order of their options have equal hashes."""
     seen = "\0".join((sentence, *sorted(options))).encode("utf-8", "surrogatepass")
     return hashlib.sha256(seen).hexdigest()
 

@@ -1,8 +1,8 @@
 """Downloads: the problems in each output format, in constant memory, and the votes.
 
 A download reads the rows twice. First, it computes the digest, which is `winosmith.Dataset.digest`
-of the data, and finds problems that don't fit the format. Then it sends the file in parts; the
-parts of a table have the columns of the whole file. If a row was withdrawn in between, the download
+of the data, and finds problems that don't fit the format. Then it sends the file in parts; each
+part of a table has the columns of the whole file. If a row was withdrawn in between, the download
 ends with an error, so each complete file matches its digest. The judges' votes are a separate file,
 in the format of `winosmith check`.
 """
@@ -198,7 +198,7 @@ def survey(query: QuerySet[Problem], file_format: Format, *, skip_unfit: bool = 
 
 
 def encode_for_digest(datum: Datum) -> bytes:
-    """Return the part of a problem in the input of `winosmith.Dataset.digest`."""
+    """Return the bytes that a problem adds to the input of `winosmith.Dataset.digest`."""
     return (dump_json(problem_record(datum)) + "\n").encode("utf-8", "surrogatepass")
 
 

@@ -43,7 +43,7 @@ class SiteNumbers:
         twins: The number of twins with two public halves.
         singles: The number of public originals whose other half is not public.
         perturbed: The number of public perturbed problems; `families` is the number of their roots.
-        contributors: The number of contributors of public problems that were not imported.
+        contributors: The number of people who wrote public problems on this site.
         judged: The number of problems that judges have decided here, except problems under embargo,
             those waiting for their other half, and those imported as valid.
         valid: The number of judged problems that are public.
