@@ -86,7 +86,7 @@ class Job(models.Model):
         BACKUP = "backup", gettext_lazy("backup")
         MAIL = "mail", gettext_lazy("mail")
         NEWS = "news", gettext_lazy("news by e-mail")
-        PUBLISH = "publish", gettext_lazy("publication of halves after their wait")
+        PUBLISH = "publish", gettext_lazy("publication of halves whose wait is over")
         ORIGINS = "origins", gettext_lazy("deletion of judges’ network digests")
         TIDY = "tidy", gettext_lazy("deletion of old data")
         LEARN = "learn", gettext_lazy("update of the word-association meter")

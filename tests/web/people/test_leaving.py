@@ -136,7 +136,7 @@ def test_hiding_takes_everything_off_the_site(
     mine = Problem.objects.filter(twin__contributor=ann)
     assert set(mine.values_list("state", flat=True)) == {"withdrawn"}
     assert lease_next_problem(judge) is None
-    assert "4 texts are hidden" in browser.get("/people/").content.decode()
+    assert "4 texts are now hidden" in browser.get("/people/").content.decode()
 
 
 def test_erasure_leaves_no_trace_of_the_name(db: Any, visit: Any, person: Any, twin: Any) -> None:

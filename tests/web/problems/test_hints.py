@@ -208,10 +208,10 @@ def test_near_duplicates_are_hints(db: Any, person: Any) -> None:
         ("embargoed", {"state": "valid", "embargo": True}),
     ):
         index_problems(single(ref, TEXT.replace("thin", ref), **fields))
-    hidden = "shares most of its words with a problem of this site that is not public"
+    hidden = "shares most of its words with a problem on this site that is not public"
     known = [
-        "shares 100 % of its words with w-1 of WinoGrande",
-        "shares 95 % of its words with open of this site",
+        "shares 100 % of its words with w-1 in WinoGrande",
+        "shares 95 % of its words with open on this site",
     ]
     assert contributor_hints([_half(TEXT), _half(TEXT)], ann) == [*known, hidden]
     assert moderator_hints([_half(TEXT), _half(TEXT)], ann) == [*known, hidden]

@@ -146,7 +146,7 @@ PEOPLE = 50
 BOARD_SORTS: dict[str, tuple[Any, Callable[[BoardEntry], int]]] = {
     "fools": (_("models fooled"), lambda entry: entry.fooled),
     "versions": (_("versions"), lambda entry: entry.versions),
-    "families": (_("families begun"), lambda entry: entry.families),
+    "families": (_("families started"), lambda entry: entry.families),
     "deepest": (_("the deepest version that fooled a model"), lambda entry: entry.deepest or 0),
 }
 """The orders of the leaderboard: the label, and the value, which decreases."""

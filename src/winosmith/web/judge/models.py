@@ -224,7 +224,7 @@ class Judge(models.Model):
 
         PACE = "pace", _("answers faster than people can read")
         GOLD = "gold", _("gold questions answered incorrectly")
-        ADDRESS = "address", _("several accounts of one address on the same problem")
+        ADDRESS = "address", _("several accounts at one address judged the same problem")
         TRAINING = "training", _("the training was not passed")
         MODERATOR = "moderator", _("a moderator decided so")
 

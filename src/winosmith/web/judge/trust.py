@@ -583,7 +583,7 @@ def settle_contest(
             )
         if contest.slot.holder_id == moderator.pk:
             raise InputError(
-                gettext("you can't decide on your own contest; another moderator must")
+                gettext("you can't decide on your own objection; another moderator must")
             )
         contest.upheld, contest.settled_by, contest.answer = upheld, moderator, answer.strip()
         contest.settled_at = timezone.now()

@@ -464,9 +464,9 @@ def iter_judging_news(person: Person, after: datetime) -> Iterator[Item]:
     settled = Contest.objects.filter(slot__holder=person, settled_at__gt=after)
     for contest in settled.select_related("slot__problem").order_by("-settled_at")[:MAX_ITEMS]:
         text = (
-            _("A moderator agreed with your contest")
+            _("A moderator agreed with your objection")
             if contest.upheld
-            else _("A moderator checked your contest and kept the known answer")
+            else _("A moderator checked your objection and kept the known answer")
         )
         to = reverse("judge:checked", args=[contest.slot.ref]) if contest.slot.ref else ""
         problem = contest.slot.problem

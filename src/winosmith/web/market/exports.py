@@ -219,7 +219,7 @@ def parse_amount(text: str, currency: str = "") -> Decimal:
     fits = named <= {currency} and currency in CURRENCY_SIGNS.get(match["sign"] or "", {currency})
     if currency and not fits:
         raise InputError(
-            _("%(sum)r is in another currency than %(currency)s")
+            _("%(sum)r is in a currency other than %(currency)s")
             % {"sum": text, "currency": currency}
         )
     return Decimal(match["number"]).quantize(Decimal("0.01"))

@@ -137,7 +137,7 @@ class JudgingRecord:
             return ""
         values, cause = self.held.measured, str(self.held.get_cause_display())
         if self.held.cause == PACE:
-            numbers = _("median of %(seconds)s s per problem over %(over)d")
+            numbers = _("median of %(seconds)s s per problem over %(over)d answers")
         elif self.held.cause == GOLD:
             numbers = _("%(right)d of the last %(over)d correct")
         elif self.held.cause == ADDRESS:

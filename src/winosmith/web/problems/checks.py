@@ -430,12 +430,12 @@ def _describe_lookalike(hit: Lookalike) -> str:
     """Return the hint for a near-duplicate; a hidden text is not quoted."""
     share = percent(hit.share, 0)
     if hit.where:
-        return _("shares {share} of its words with {ref} of {source}").format(
+        return _("shares {share} of its words with {ref} in {source}").format(
             share=share, ref=hit.ref, source=hit.where
         )
     if hit.sentence is None:
-        return _("shares most of its words with a problem of this site that is not public")
-    return _("shares {share} of its words with {ref} of this site").format(share=share, ref=hit.ref)
+        return _("shares most of its words with a problem on this site that is not public")
+    return _("shares {share} of its words with {ref} on this site").format(share=share, ref=hit.ref)
 
 
 def _join_findings(findings: Sequence[str]) -> str:

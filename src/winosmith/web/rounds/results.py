@@ -198,7 +198,7 @@ _STAGE_LABELS = {
 
 _METRIC_LABELS = {
     "collected": gettext_lazy("public problems exported"),
-    "valid fraction of collected problems": gettext_lazy("fraction that is well formed"),
+    "valid fraction of collected problems": gettext_lazy("fraction of well-formed problems"),
     "kept": gettext_lazy("kept"),
     "train_xl": gettext_lazy("for training, unfiltered"),
     "dev": gettext_lazy("for development"),
@@ -213,11 +213,11 @@ _METRIC_LABELS = {
         "distance between the answers (KL, first component)"
     ),
     "votes for the answers of kept problems": gettext_lazy(
-        "judges’ votes for the answers of kept problems"
+        "judges’ votes for the answers to kept problems"
     ),
     "kept problems with unanimous judges": gettext_lazy("kept problems on which all judges agree"),
     "accuracy of people who had not judged": gettext_lazy(
-        "correct answers of people who had not judged"
+        "correct answers by people who had not judged"
     ),
     "accuracy on this round's dev and test": gettext_lazy("accuracy"),
     "whole twins correct": gettext_lazy("whole twins correct"),

@@ -95,9 +95,9 @@ def change_round(request: HttpRequest, name: str, do: str) -> HttpResponse:
     """Publish, stop or resume a round, as `do` states, at most once per submitted form."""
     round_, person = get_visible_round(request, name), cast(Person, request.user)
     acts: dict[str, tuple[Callable[[], object], str]] = {
-        "publish": (lambda: running.publish_round(person, round_), _("The round is published.")),
-        "stop": (lambda: running.cancel_round(round_), _("The round is stopped.")),
-        "resume": (lambda: running.resume_round(round_), _("The round continues.")),
+        "publish": (lambda: running.publish_round(person, round_), _("The round was published.")),
+        "stop": (lambda: running.cancel_round(round_), _("The round was stopped.")),
+        "resume": (lambda: running.resume_round(round_), _("The round was resumed.")),
     }
     change, message = acts[do]
     try:

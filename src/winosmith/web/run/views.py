@@ -93,7 +93,7 @@ def edit_settings(request: HttpRequest) -> HttpResponseBase:
         with lock_settings():
             chosen = _process_once(request, form, lambda: change_settings(person, changed).mark)
         if chosen:
-            messages.success(request, _("The settings are saved."))
+            messages.success(request, _("The settings have been saved."))
             return redirect("run:settings")
     return _render_form(request, "run/settings.html", form)
 

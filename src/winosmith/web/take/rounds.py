@@ -150,7 +150,7 @@ def _check_name(name: str) -> None:
             _("%r is not a valid name; use up to 40 letters, digits and dashes") % name
         ) from None
     if Round.objects.filter(name=name).exists():
-        raise InputError(_("a round named %r exists already; choose another name") % name)
+        raise InputError(_("a round named %r already exists; choose another name") % name)
 
 
 def _find_site_problems(dataset: Dataset) -> dict[str, Problem]:

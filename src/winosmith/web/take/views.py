@@ -62,7 +62,7 @@ def _start_test(request: HttpRequest, round_: Round) -> HttpResponseBase:
 
     def assign_sheet() -> dict[str, Any]:
         if not request.POST.get("agree"):
-            raise InputError(_("Tick the box to agree; without it, you can’t take the test."))
+            raise InputError(_("Tick the box to agree; you can’t take the test unless you agree."))
         gates.rate_limit(person, "assign_all", MAX_STARTS)
         agree(person, gates.read_shown_documents(request))
         prefix = "declared-"

@@ -163,7 +163,7 @@ def discard_draft(request: HttpRequest, ref: str) -> HttpResponse:
     found = rules.get_draft(gates.get_current_writer(request), ref)
     if found is not None:
         rules.discard_draft(found)
-        messages.info(request, _("The draft on “%s” is discarded.") % found.topic)
+        messages.info(request, _("The draft on “%s” has been discarded.") % found.topic)
     return redirect("write:start")
 
 
