@@ -36,8 +36,7 @@ IDLE = 150
 120), or a proxy may submit a form on a connection that is being closed."""
 
 FILES = 16_384
-"""Maximum number of open files that a process requests from the kernel; a connection may need three
-files."""
+"""Maximum number of open files that a process requests; a connection may need three files."""
 
 IN_MEMORY = 1 << 16
 """Maximum number of bytes of a request or response in memory; the rest is in a temporary file."""

@@ -20,8 +20,8 @@ from winosmith.web.problems.checks import (
     find_full_names,
     find_invisible,
     find_shouting,
+    find_text_hints,
     moderator_hints,
-    text_hints,
 )
 from winosmith.web.problems.lookalikes import Half, index_problems, index_published_dataset
 from winosmith.web.problems.models import Problem as Row
@@ -161,13 +161,13 @@ def test_characters_are_named() -> None:
 def test_what_is_written_with_care_gets_no_hint(db: Any) -> None:
     """None of the twins that ship gives a hint of its text."""
     for problem in practice.read_handwritten():
-        assert text_hints([problem]) == []
+        assert find_text_hints([problem]) == []
 
 
 def test_hints_are_rare_on_published_data(db: Any, data_dir: Path) -> None:
     """Of WinoGrande's development set fewer than 1 % of the problems give a hint of their text."""
     data = formats.read(data_dir / "winogrande" / "dev.jsonl")
-    assert sum(bool(text_hints([problem])) for problem in data) < 0.01 * len(data)
+    assert sum(bool(find_text_hints([problem])) for problem in data) < 0.01 * len(data)
 
 
 def _half(sentence: str) -> Any:

@@ -169,7 +169,7 @@ def _make_twin_summary(twin: TwinRow) -> dict[str, Any]:
 
 
 def _make_twin_record(person: Person, twin: TwinRow) -> dict[str, Any]:
-    context = pages.twin_context(person, twin)
+    context = pages.make_twin_context(person, twin)
     return {
         "ref": twin.ref,
         "created": twin.created,

@@ -185,8 +185,7 @@ class PathsAtDepth:
         before: The number of paths that reach this depth without an earlier error.
         errors: The number of paths whose first error is at this depth.
         ends: The number of paths that end at this depth without an error (censored).
-        ties: The number of tied versions at this depth, on paths that may be free of earlier
-            errors.
+        ties: The number of tied versions at this depth, on paths that may have no earlier error.
 
     Ties make the counts fractional: a path with ties counts with the probabilities of its outcomes
     if ties are broken at random, as in `winosmith.metrics.Survival`.

@@ -18,7 +18,7 @@ from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.predict.models import Model, Prediction
 from winosmith.web.problems.models import Problem, Version
 from winosmith.web.problems.search import Term, filter_by_terms
-from winosmith.web.problems.states import public_problems
+from winosmith.web.problems.states import get_public_problems
 
 FAMILIES = 20
 """Number of families on a page."""
@@ -121,7 +121,7 @@ def get_families_page(terms: list[Term], sort: str, page: object) -> Page:
     found = [family for family in _FAMILIES.latest() if family.root in roots]
     found.sort(key=SORTS[sort][1])
     shown = Paginator(found, FAMILIES).get_page(page)
-    problems = public_problems().in_bulk([family.root for family in shown])
+    problems = get_public_problems().in_bulk([family.root for family in shown])
     shown.object_list = [
         replace(family, problem=problems[family.root])
         for family in shown
@@ -131,7 +131,7 @@ def get_families_page(terms: list[Term], sort: str, page: object) -> Page:
 
 
 def _find_public_roots(terms: list[Term]) -> list[int]:
-    public = public_problems().select_related(None)
+    public = get_public_problems().select_related(None)
     roots = public.filter(pk__in=Version.objects.values("root")).order_by()
     if terms:
         found = filter_by_terms(public.filter(version__isnull=False), terms).order_by("-place")

@@ -2,7 +2,7 @@
 
 Everybody sees the public versions; contributors also see their own hidden versions. A version with
 a hidden parent is attached to its nearest visible ancestor. Building the tree of 10,000 versions
-takes 30 ms, and the tree is cached until a version is added or removed. A page shows about fifty
+takes 30 ms; the tree is cached until a version is added or removed. A page shows about fifty
 versions.
 """
 

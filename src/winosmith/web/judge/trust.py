@@ -3,8 +3,7 @@
 A judge who crosses one of the site's bounds (on pace, gold questions, or accounts at one address)
 is *on hold*: their votes on undecided problems, and their later votes, are provisional
 (`Slot.provisional`). A provisional vote keeps its slot, but decides nothing until a moderator
-counts or discards the vote. A gold question has a gold answer and shows whether a judge reads
-carefully.
+counts or discards it. A gold question has a gold answer and shows whether a judge reads carefully.
 """
 
 from __future__ import annotations
@@ -28,9 +27,9 @@ from winosmith.web._lock import writing
 from winosmith.web.judge.models import Contest, Gold, Judge, Seen, Slot, Slots, unseen_by
 from winosmith.web.judge.votes import count_votes, get_queue_position, return_slot, settle_votes
 from winosmith.web.people.addresses import read_address
-from winosmith.web.people.models import Person, keyed_digest
+from winosmith.web.people.models import Person, make_digest
 from winosmith.web.problems.models import Problem, State
-from winosmith.web.problems.states import gold_questions, update_waits
+from winosmith.web.problems.states import get_gold_questions, update_waits
 
 HOUR = timedelta(hours=1)
 
@@ -186,7 +185,7 @@ def has_enough_gold() -> bool:
 def get_askable_questions() -> QuerySet[Problem]:
     """Return the gold questions that judges can get: those whose other half is not public."""
     half = Problem.objects.filter(twin=OuterRef("twin"), public=True)
-    return gold_questions().filter(~Exists(half))
+    return get_gold_questions().filter(~Exists(half))
 
 
 def finish_training(judge: Judge) -> None:
@@ -224,7 +223,7 @@ def digest_origin(address: str, time: datetime | None = None) -> str:
     if found.version == 6:
         network = str(ip_network((found, 64), strict=False))
     hour = (time or timezone.now()).replace(minute=0, second=0, microsecond=0)
-    return keyed_digest("judging", f"{hour.isoformat()} {network}")
+    return make_digest("judging", f"{hour.isoformat()} {network}")
 
 
 def delete_origins(now: datetime | None = None) -> int:
@@ -449,8 +448,7 @@ def add_gold(problem: Problem, explanation: str, *, attention: bool = False) -> 
     """Turn a problem into a gold question, which is excluded from the data.
 
     Raises:
-        InputError: The problem has no answer, has votes, or lacks an explanation, or its other half
-            is public.
+        InputError: The problem has no answer, no explanation, votes, or a public other half.
     """
     if problem.answer is None:
         raise InputError(f"the problem {problem.ref} has no answer; a gold question needs one")

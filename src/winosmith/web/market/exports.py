@@ -324,8 +324,7 @@ def plan_changes(
         study: The study of the export.
         rows: The rows of the export.
         final: Whether the export has all submissions; if so, missing participations are rejected.
-        sent: The time of the export, or None for now; people who started later don't count as
-            missing.
+        sent: The time of the export, or None for now; people who started later aren't missing.
     """
     unknown: list[int] = []
     doubts: list[tuple[int, str]] = []

@@ -158,7 +158,7 @@ def run_batch_job(job: Job, progress: Progress) -> None:
 
 
 def _check_request(person: Person, action: str, reason: str) -> None:
-    if not person.moderates:
+    if not person.can_moderate:
         raise InputError(_("Only moderators can decide on problems."))
     if action != decisions.UNDO and action not in decisions.ACTIONS:
         raise InputError(_("Choose an action."))

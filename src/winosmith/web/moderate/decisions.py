@@ -348,7 +348,7 @@ def clean_reason(reason: str) -> str:
 
 def may_decide(person: Person, problem: Problem) -> bool:
     """Return whether a person is a moderator and did not write the problem."""
-    return person.moderates and problem.twin.contributor_id != person.pk
+    return person.can_moderate and problem.twin.contributor_id != person.pk
 
 
 def check_may_decide(person: Person, problem: Problem) -> None:
@@ -357,7 +357,7 @@ def check_may_decide(person: Person, problem: Problem) -> None:
     Raises:
         InputError: The person is not a moderator, or wrote the problem.
     """
-    if not person.moderates:
+    if not person.can_moderate:
         raise InputError(gettext("Only moderators can decide on problems."))
     if not may_decide(person, problem):
         raise InputError(gettext("You can't decide on your own problems; another moderator must."))

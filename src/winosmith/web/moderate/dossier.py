@@ -26,7 +26,7 @@ from winosmith.web.predict.models import Prediction
 from winosmith.web.problems.family import fold_steps, get_visible_steps, path_from_root
 from winosmith.web.problems.lookalikes import find_lookalikes
 from winosmith.web.problems.models import Event, Problem, Version
-from winosmith.web.problems.states import LATE, latest_public_time
+from winosmith.web.problems.states import LATE, get_public_time
 
 
 def list_rows(reader: Person, problems: Sequence[Problem], twin: str = "") -> list[dict[str, Any]]:
@@ -61,7 +61,7 @@ def list_rows(reader: Person, problems: Sequence[Problem], twin: str = "") -> li
             "own": not decisions.may_decide(reader, problem),
             "appeal": appeals.get(problem.pk, ""),
             "root": roots.get(problem.pk, ""),
-            "until": latest_public_time(problem),
+            "until": get_public_time(problem),
         }
         for problem in problems
     ]
@@ -216,7 +216,7 @@ def get_name_in_log(person: Person | None) -> str:
     """Return a person's name in the log: a moderator's name, or a pseudonym."""
     if person is None:
         return "site"
-    return person.name if person.moderates else pseudonym(person)
+    return person.name if person.can_moderate else pseudonym(person)
 
 
 def iter_log_rows(filters: LogFilters) -> Iterator[Iterable[object]]:
@@ -237,7 +237,7 @@ def get_kind_label(kind: str) -> str:
 
 def _find_person_keys(name: str) -> list[int]:
     named = Person.objects.filter(name=name).first()
-    if named is not None and named.moderates:
+    if named is not None and named.can_moderate:
         return [named.pk]
     person = find_person(name)
     return [person.pk] if person is not None else []

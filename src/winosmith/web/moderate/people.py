@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 
 from winosmith.errors import InputError
 from winosmith.metrics import Proportion, proportion
-from winosmith.web._kept import cached_each
+from winosmith.web._kept import get_cached_each
 from winosmith.web._lock import writing
 from winosmith.web.jobs import VOTES, Job, Progress, create_job
 from winosmith.web.judge import exclusion
@@ -65,7 +65,7 @@ def count_problems_of_people(people: Sequence[Person]) -> dict[int, ProblemCount
 
     The counts of people with thousands of problems are cached.
     """
-    return cached_each("moderate.written", [person.pk for person in people], _count_problems)
+    return get_cached_each("moderate.written", [person.pk for person in people], _count_problems)
 
 
 def _count_problems(people: list[int]) -> dict[int, tuple[int, ProblemCounts]]:
@@ -240,7 +240,7 @@ def may_appoint(person: Person, other: Person) -> bool:
     Moderators change judges, but never admins or themselves. Visitors have no role.
     """
     is_other = other.pk != person.pk and other.is_active and not other.anonymous
-    return person.moderates and is_other and not other.is_superuser
+    return person.can_moderate and is_other and not other.is_superuser
 
 
 def get_possible_changes(person: Person, other: Person) -> list[Any]:

@@ -1,8 +1,7 @@
 """The moderators' queue: filtered problems in pages, fast even with a million problems.
 
 The queue uses a full-text index of the sentences in all states. The public search has a separate
-index (`winosmith.web.problems.search`), so that it reveals nothing about problems that are not
-public.
+index (`winosmith.web.problems.search`), so it reveals nothing about non-public problems.
 """
 
 from __future__ import annotations
@@ -49,8 +48,7 @@ _INDEXES = (
 def create_indexes(alias: str = "default") -> None:
     """Create the queue's missing indexes.
 
-    This function runs after every migration, because rebuilding the table of problems drops the
-    indexes.
+    This runs after every migration, because rebuilding the table of problems drops the indexes.
     """
     _INDEX.ensure(alias)
     with connections[alias].cursor() as cursor:
@@ -303,7 +301,7 @@ def record_answers_read(person: Person, problems: Sequence[Problem]) -> None:
 
 def iter_moderation_news(person: Person, after: datetime) -> Iterator[Item]:
     """Yield new appeals and contests for a moderator."""
-    if not person.moderates:
+    if not person.can_moderate:
         return
     # Sentences are omitted, because readers of a sentence must not judge the other half.
     appeals = Appeal.objects.filter(answer=None, at__gt=after).exclude(person=person)
@@ -317,7 +315,7 @@ def iter_moderation_news(person: Person, after: datetime) -> Iterator[Item]:
 
 def iter_moderation_work(person: Person) -> Iterator[Work]:
     """Yield a moderator's pending work: problems and judges on hold, appeals, and contests."""
-    if not person.moderates:
+    if not person.can_moderate:
         return
     found, queue = count_pending(), reverse("moderate:queue")
     for kind, to, text in (

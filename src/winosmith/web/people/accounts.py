@@ -35,7 +35,7 @@ from winosmith.web.people.models import (
     check_still_active,
     digest_token,
     get_name_skeleton,
-    new_salt,
+    make_salt,
 )
 
 ROLES: dict[str, tuple[str, ...]] = {
@@ -87,7 +87,7 @@ def create_recovery_link(person: Person, minutes: int) -> str:
 def may_invite(creator: Person, role: str) -> bool:
     """Return whether a person may grant a role: moderators invite judges, and admins anybody."""
     return creator.is_active and (
-        creator.is_superuser or (creator.moderates and role in ("contributor", "judge"))
+        creator.is_superuser or (creator.can_moderate and role in ("contributor", "judge"))
     )
 
 
@@ -140,8 +140,8 @@ class Argon2(Argon2PasswordHasher):
     """Argon2id with OWASP's minimum: 19 MiB, two passes, one thread.
 
     Django's default of 100 MiB and eight threads takes six times as long, and needs 1.6 GB for
-    sixteen simultaneous log-ins. The limit on guesses makes up for the weaker parameters (OWASP's
-    "Password Storage Cheat Sheet").
+    sixteen log-ins at once. The limit on guesses compensates for this (OWASP's "Password Storage
+    Cheat Sheet").
     """
 
     time_cost = 2
@@ -315,7 +315,7 @@ def end_access(person: Person) -> OpenAccess:
     """End a person's log-ins, and revoke their tokens and links; return their numbers."""
     with writing():
         ended = count_access(person)
-        person.entry = new_salt()
+        person.entry = make_salt()
         person.save(update_fields=["entry"])
         person.sessions.all().delete()
         person.tokens.active().update(revoked=timezone.now())

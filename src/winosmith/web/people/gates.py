@@ -41,7 +41,7 @@ from winosmith.web.people.models import (
     Session,
     check_still_active,
     digest_token,
-    keyed_digest,
+    make_digest,
     pseudonym,
 )
 from winosmith.web.people.privacy import get_missing_documents
@@ -162,9 +162,9 @@ class RateLimitError(WinosmithError):
 def _make_limit_key(actor: HttpRequest | Person | str) -> str:
     if isinstance(actor, HttpRequest):
         if not actor.user.is_authenticated:
-            return keyed_digest("network", get_network(get_client_address(actor)))
+            return make_digest("network", get_network(get_client_address(actor)))
         actor = actor.user
-    return keyed_digest("limit", actor if isinstance(actor, str) else f"person {actor.pk}")
+    return make_digest("limit", actor if isinstance(actor, str) else f"person {actor.pk}")
 
 
 def rate_limit(actor: HttpRequest | Person | str, action: str, limit: int) -> None:
@@ -375,7 +375,7 @@ def judges_only(view: View[P]) -> View[P]:
 
 def moderators_only(view: View[P]) -> View[P]:
     """Admit only moderators and admins."""
-    return _require_permission(view, lambda person: person.moderates)
+    return _require_permission(view, lambda person: person.can_moderate)
 
 
 def admins_only(view: View[P]) -> View[P]:

@@ -242,7 +242,7 @@ def erase(person: Person, texts: bool) -> None:
         Invitation.objects.filter(Q(used_by=person) | Q(made_by=person)).update(label="")
         if not any(stays):
             person.agreements.all().delete()
-        person.salt, person.entry = models.new_salt(), models.new_salt()
+        person.salt, person.entry = models.make_salt(), models.make_salt()
         person.erased = timezone.now()
         person.set_name(f"erased-{secrets.token_hex(12)}")
         person.is_active = person.is_judge = person.is_moderator = person.is_superuser = False
@@ -255,7 +255,7 @@ def erase(person: Person, texts: bool) -> None:
 
 def _compute_erasure_digest(person: Person) -> str:
     # Only a backup still has the salt to compute it.
-    return models.keyed_digest("erased", f"{person.pk}:{person.salt}")
+    return models.make_digest("erased", f"{person.pk}:{person.salt}")
 
 
 def _log_erasure(person: Person, digest: str, texts: bool) -> None:

@@ -251,7 +251,7 @@ def _set_new_password(request: HttpRequest, invitation: Invitation, person: Pers
         with _show_errors_on(form):
             ended = accounts.set_new_password(person, form.cleaned_data["password"], invitation)
             _start_session(request, person)
-            messages.success(request, _add_ended(_("Your password has been changed."), ended))
+            messages.success(request, _add_ended(_("The password was changed."), ended))
             return redirect("people:me")
     doors = _reduce_access(accounts.count_access(person), links=1)
     return _render_form(request, "new_password", form, person=person, doors=doors)
@@ -389,9 +389,7 @@ def change_password(request: HttpRequest) -> HttpResponseBase:
         with _show_errors_on(form):
             ended = accounts.set_new_password(person, form.cleaned_data["password"])
             _start_session(request, person)
-            message = _add_ended(
-                _("Your password has been changed."), _reduce_access(ended, browsers=1)
-            )
+            message = _add_ended(_("The password was changed."), _reduce_access(ended, browsers=1))
             messages.success(request, message)
             return redirect("people:me")
     doors = _reduce_access(accounts.count_access(person), browsers=1)

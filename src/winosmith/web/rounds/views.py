@@ -119,7 +119,7 @@ def _render_round(
     if round_.state == Round.State.DONE:
         roots = results.get_public_roots(round_)
         note_twins_read(gates.get_current_writer(request), roots)
-        context |= {**results.results_context(round_), "roots": roots}
+        context |= {**results.make_results_context(round_), "roots": roots}
     return render(request, "rounds/round.html", context, status=409 if error else 200)
 
 
@@ -136,7 +136,7 @@ def get_visible_round(request: HttpRequest, name: str) -> Round:
 
 
 def _is_moderator(request: HttpRequest) -> bool:
-    return bool(request.user.is_authenticated and request.user.moderates)
+    return bool(request.user.is_authenticated and request.user.can_moderate)
 
 
 SIZE = 20

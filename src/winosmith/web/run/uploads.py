@@ -95,8 +95,7 @@ def store_file(job: Job, values: dict[str, Any]) -> Job:
 
     Args:
         job: A new job, saved by the caller; its kind has a function in `previews`.
-        values: The form's data: `file`; or `sent`, the id of a chunked upload, and its size
-            `sent_bytes`.
+        values: The form's `file`; or `sent`, the id of a chunked upload, and its size `sent_bytes`.
 
     Raises:
         InputError: The file can't be read, or is incomplete.

@@ -26,7 +26,7 @@ from winosmith.web.people.models import Person
 from winosmith.web.people.news import get_site_url
 from winosmith.web.run import backups, files, human_tests, studies
 from winosmith.web.run.choices import SettingsForm, change_settings, lock_settings
-from winosmith.web.run.dashboard import dashboard_context
+from winosmith.web.run.dashboard import make_dashboard_context
 from winosmith.web.run.steps import count_incomplete, list_faults, list_setup_steps
 from winosmith.web.run.uploads import CHUNK_BYTES, get_max_bytes, store_chunk
 from winosmith.web.take.models import Round
@@ -57,7 +57,7 @@ def show_start(request: HttpRequest) -> HttpResponse:
 @admins_only
 def show_dashboard(request: HttpRequest) -> HttpResponse:
     """Show the site's statistics, by day or week."""
-    context = {**dashboard_context(request.GET.get("by", "")), "faults": list_faults()}
+    context = {**make_dashboard_context(request.GET.get("by", "")), "faults": list_faults()}
     return render(request, "run/dashboard.html", context)
 
 

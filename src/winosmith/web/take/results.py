@@ -196,7 +196,7 @@ def _write_records(out: OutputFolder, name: str, records: Iterable[Any]) -> None
         file.writelines(dump_json(record) + "\n" for record in records)
 
 
-def results_context(round_: Round) -> dict[str, Any]:
+def make_results_context(round_: Round) -> dict[str, Any]:
     """Return the template context for a closed round: `fault`, or `tests` and the totals."""
     figures = round_.figures
     if not figures:

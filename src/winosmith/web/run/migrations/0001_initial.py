@@ -28,7 +28,7 @@ class Migration(migrations.Migration):
                 (
                     "mark",
                     models.CharField(
-                        default=winosmith.web.jobs.new_mark, max_length=32, unique=True
+                        default=winosmith.web.jobs.make_job_id, max_length=32, unique=True
                     ),
                 ),
                 (
