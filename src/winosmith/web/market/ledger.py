@@ -263,7 +263,7 @@ def _parse_payment(study: Study, cells: list[str], location: str) -> Payment:
         raise InputError(f"{location}: {key!r} is not a payment id")
     if currency != study.currency:
         raise InputError(
-            f"{location}: the currency is {currency!r}, and the study pays in {study.currency}"
+            f"{location}: the currency is {currency!r}, but the study pays in {study.currency}"
         )
     try:
         paid = parse_amount(amount, study.currency)
