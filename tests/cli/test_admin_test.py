@@ -56,7 +56,9 @@ def test_a_round_goes_from_a_file_to_what_is_published(site: Any, tmp_path: Path
     opened = _run(*test, "open", data, "--name", "spring", "--ask", "age=How old are you?")
     assert re.search(r"a-1-\w{4} +12", opened)
     assert "/tests/round/spring/" in opened
-    assert "already; choose another name" in _run(*test, "open", data, "--name", "spring", code=2)
+    assert "already exists; choose another name" in _run(
+        *test, "open", data, "--name", "spring", code=2
+    )
     assert "a name and a question" in _run(
         *test, "open", data, "--name", "x", "--ask", "age", code=2
     )

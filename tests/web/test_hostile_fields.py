@@ -38,7 +38,7 @@ from winosmith.web.people.gates import new_key
 from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.people.privacy import agree
 from winosmith.web.problems.models import Event, Problem, State, Twin
-from winosmith.web.problems.states import public_problems
+from winosmith.web.problems.states import get_public_problems
 from winosmith.web.read.downloads import FILES, survey
 from winosmith.web.read.public import Filters
 from winosmith.web.write.models import Draft
@@ -508,7 +508,7 @@ def _spread(world: Any) -> None:
 def test_files_of_all_formats_hold_the_texts(world: Any, tmp_path: Path) -> None:
     """Each file, read again, has the very texts of all problems that fit, and no formula."""
     _spread(world)
-    rows = public_problems().filter(sentence__contains="teapot")
+    rows = get_public_problems().filter(sentence__contains="teapot")
     assert rows.count() == len(TEXTS)
     for name, known in FILES.items():
         unfit = survey(Filters(QueryDict("q=teapot")).apply(), known).unfit

@@ -16,7 +16,7 @@ from winosmith.web.judge.models import Gold, Slot
 from winosmith.web.judge.votes import open_slots
 from winosmith.web.problems.lookalikes import find_lookalikes
 from winosmith.web.problems.records import as_problem
-from winosmith.web.problems.states import public_problems
+from winosmith.web.problems.states import get_public_problems
 
 
 def _import(dataset: Dataset, as_: Any, **options: Any) -> Any:
@@ -44,7 +44,7 @@ def test_what_comes_in_goes_out_again(database: Any) -> None:
     data = Dataset([*_twins(), FULL])
     made = _import(data, "valid")
     assert (made.added, made.known) == (len(data), 0)
-    assert Dataset(map(as_problem, public_problems().order_by("pk"))).digest == data.digest
+    assert Dataset(map(as_problem, get_public_problems().order_by("pk"))).digest == data.digest
 
 
 def test_an_import_happens_once(database: Any) -> None:
@@ -112,17 +112,17 @@ def test_gold_questions_are_never_part_of_the_data(database: Any, person: Any) -
     assert Problem.objects.count() == 0
     assert _import(data, "gold").added == 4
     assert set(Gold.objects.values_list("explanation", "attention")) == {("It says so.", True)}
-    assert not public_problems().exists()
+    assert not get_public_problems().exists()
 
 
 def test_an_embargo_holds_for_what_is_imported(database: Any) -> None:
     """With embargo=True nothing of the import is public; marks in the file hold as well."""
     first, *rest = _twins(2)
     _import(Dataset([replace(first, embargo=True), *rest]), "valid")
-    assert public_problems().count() == 3
+    assert get_public_problems().count() == 3
     other = Dataset(replace(problem, id=f"x{problem.id}", twin_id=None) for problem in _twins(2))
     _import(other, "valid", embargo=True)
-    assert public_problems().count() == 3
+    assert get_public_problems().count() == 3
 
 
 @pytest.mark.parametrize(

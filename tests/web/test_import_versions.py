@@ -23,7 +23,7 @@ from winosmith.web.predict.models import Model, Prediction, Status
 from winosmith.web.problems.family import lift_embargo
 from winosmith.web.problems.models import Problem as Row, Version
 from winosmith.web.problems.records import as_public
-from winosmith.web.problems.states import public_problems
+from winosmith.web.problems.states import get_public_problems
 
 WORDS = ("mug", "jug", "pan", "pot", "jar", "urn", "can", "keg")
 
@@ -77,7 +77,7 @@ def test_versions_get_their_place(database: Any, reverse: bool) -> None:
         p.lineage.parent for p in family[1:]
     ]
     assert {place[0] for place in places.values()} == {"r"}
-    assert Dataset(as_public(list(public_problems().order_by("pk")))).digest == data.digest
+    assert Dataset(as_public(list(get_public_problems().order_by("pk")))).digest == data.digest
 
 
 def test_a_family_grows_by_later_imports(database: Any) -> None:
@@ -122,13 +122,13 @@ def test_what_an_embargo_covers_is_never_public(
     made = module.import_problems(
         Dataset(data[::-1] if reverse else data),
         "valid",
-        on_progress=lambda _: seen.append(public_problems().count()),
+        on_progress=lambda _: seen.append(get_public_problems().count()),
     )
     assert (made.versions, seen) == (4, [0] * len(data))
-    assert not public_problems().exists()
+    assert not get_public_problems().exists()
     with writing():
         assert lift_embargo(Problem.objects.get(ref=root.id)) == 4
-    assert public_problems().count() == 5
+    assert get_public_problems().count() == 5
 
 
 def test_an_interrupted_import_stays_covered(
@@ -145,9 +145,9 @@ def test_an_interrupted_import_stays_covered(
 
     with pytest.raises(KeyboardInterrupt):
         module.import_problems(data, "valid", on_progress=stop)
-    assert not public_problems().exists()
+    assert not get_public_problems().exists()
     assert module.import_problems(data, "valid").versions == 4
-    assert not public_problems().exists()
+    assert not get_public_problems().exists()
     assert Version.objects.filter(covered=True).count() == 4
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from winosmith.web._kept import RefreshedValue, cached, cached_each
+from winosmith.web._kept import RefreshedValue, cached, get_cached_each
 
 pytestmark = pytest.mark.usefixtures("forgotten")
 
@@ -46,7 +46,7 @@ def test_each_of_several_is_kept_for_its_own_number(site: Any) -> None:
         return {key: (key, -key) for key in keys}
 
     for keys in ([5, 900_000], [5, 900_000, 7]):
-        assert cached_each("each", keys, count) == {key: -key for key in keys}
+        assert get_cached_each("each", keys, count) == {key: -key for key in keys}
     assert asked == [[5, 900_000], [5, 7]]
 
 

@@ -24,7 +24,7 @@ from winosmith.web.people.models import Document, Person, pseudonym
 from winosmith.web.predict.models import Prediction
 from winosmith.web.problems.models import Event, Problem, Version
 from winosmith.web.problems.records import as_problem, as_public
-from winosmith.web.problems.states import public_problems
+from winosmith.web.problems.states import get_public_problems
 from winosmith.web.take.models import Round
 from winosmith.web.take.results import write_round
 
@@ -104,7 +104,7 @@ def read_snapshot() -> Iterator[None]:
 
 def _write_public(output: OutputFolder, format_name: str, suffix: str) -> int:
     name = f"problems{suffix}"
-    data = (one for rows in iter_chunks(public_problems()) for one in as_public(rows))
+    data = (one for rows in iter_chunks(get_public_problems()) for one in as_public(rows))
     if format_name == "winosmith":
         with output.write(name) as file:
             return sum(1 for line in formats.to_lines(data, marked=True) if file.write(line))

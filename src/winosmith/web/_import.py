@@ -88,7 +88,7 @@ REASONS = (
 
 
 class NotImportableError(InputError):
-    """A problem can't be imported; `problem` is the id that the problem would have on the site."""
+    """A problem can't be imported; `problem` is the id that it would have on the site."""
 
     def __init__(self, reason: str, problem: str):
         self.problem = problem

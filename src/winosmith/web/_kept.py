@@ -31,19 +31,18 @@ def cached(name: str, compute: Callable[[], tuple[int, Value]]) -> Value:
         name: The name of the statistics, which is the cache key.
         compute: A function that returns the number of problems, and the statistics.
     """
-    return cached_each(name, [0], lambda _: {0: compute()})[0]
+    return get_cached_each(name, [0], lambda _: {0: compute()})[0]
 
 
-def cached_each(
+def get_cached_each(
     name: str, keys: Sequence[int], compute: Callable[[list[int]], dict[int, tuple[int, Value]]]
 ) -> dict[int, Value]:
-    """Return cached statistics for each key; the number of problems sets the caching time.
+    """Return cached statistics for each key; the number of problems determines the caching time.
 
     Args:
         name: The name of the statistics, which is the start of the cache keys.
         keys: The keys.
-        compute: A function that returns, for several keys, the number of problems and the
-            statistics.
+        compute: A function that returns the number of problems, and the statistics of the keys.
     """
     names = {f"{name}.{key}": key for key in keys}
     found = {names[known]: value for known, value in cache.get_many(names).items()}
@@ -59,8 +58,8 @@ QUICK_SECONDS = 0.03
 """Values that take at most this many seconds to compute are not cached."""
 
 CACHE_FACTOR = 20
-"""Factor by which the caching time exceeds the computing time, so that a value takes at most 5 % of
-a core."""
+"""Factor by which the caching time exceeds the computing time: a value takes at most 5 % of a
+core."""
 
 RETRY_SECONDS = 10
 """Seconds before a failed computation is retried."""

@@ -209,7 +209,7 @@ Short = Annotated[str, AfterValidator(lambda text: text.strip().removeprefix("ma
 
 @declaration
 class SiteRules:
-    """The settings of a site; defaults that section 2 of the WinoGrande paper states follow it."""
+    """The settings of a site; values in section 2 of the WinoGrande paper are the defaults."""
 
     title: Annotated[str, _setting("name", min_length=1, max_length=LONGEST)] = "Winosmith"
     """Name of the site. Shown at the top of each page."""
@@ -242,8 +242,8 @@ class SiteRules:
     """Judges first answer from the words around the blank. Then they read the whole sentence. This
     shows whether word association gives the answer away."""
     local_before: Annotated[int, _setting("judging", more=True, ge=0, le=50)] = 2
-    """Number of words before the blank that judges see first. Used if judges first answer from the
-    words around the blank."""
+    """Number of words before the blank that judges see first. Applies only if judges first answer
+    from the words around the blank."""
     both_halves: Annotated[bool, _setting("judging", more=True)] = False
     """One person may judge both halves of a twin. A person who has seen one half may read the other
     half as its opposite."""
@@ -266,12 +266,12 @@ class SiteRules:
     """Minimum number of seconds per problem. If half of a judge's last answers took less time, the
     judge's votes wait for a moderator; 0 for no minimum."""
     hold_gold_percent: Annotated[int, _setting("trust", more=True, ge=0, le=100)] = 70
-    """Minimum percentage of correct gold questions. If a judge's last gold questions are below it,
-    the judge's votes wait for a moderator; 0 for no minimum."""
+    """Minimum percentage of correct answers to gold questions. If a judge's last answers are below
+    it, the judge's votes wait for a moderator; 0 for no minimum."""
     hold_accounts: Annotated[int, _setting("trust", more=True, ge=0, le=1000), _MUST_NOT_BE_ONE] = 3
-    """Hold votes if this many accounts at one address judge the same problem. Counted within an
-    hour; fewer accounts with one address never get a majority of a problem's votes. 2 or more; 0
-    for never, for example for a class in one building."""
+    """Hold votes if this many accounts at one address judge the same problem. Accounts are counted
+    within an hour; fewer accounts with one address never get a majority of a problem's votes. 2 or
+    more; 0 for never, for example for a class in one building."""
 
     writes_per_hour: Annotated[int, _setting("limits", more=True, ge=1, le=1_000_000)] = 60
     """Number of twins that one person may write in an hour. For people without an account, the

@@ -105,7 +105,7 @@ class Site:
         """Return the site of this process, according to the environment variables.
 
         Raises:
-            InputError: The environment variables name no site.
+            InputError: The environment variables don't name a site.
         """
         folder = os.environ.get(FOLDER)
         if not folder:
@@ -162,7 +162,7 @@ def _read_or_create_key(path: Path, database: Database) -> str:
     If an existing site lacks its key, no key is created. `hosting.prepare` checks the key.
     """
     if not path.exists():
-        # The second look: another process may have created both in the meantime.
+        # Check again, because another process may have created both in the meantime.
         if database.url is None and database.path.exists() and not path.exists():
             raise InputError(
                 f"{path} is missing, but {database.path.name} exists: a new key would change every "
@@ -240,7 +240,7 @@ _NAME = re.compile(
 
 
 def is_site_file(name: str) -> bool:
-    """Return whether a name is one that `iter_site_files` may yield, inside the folder."""
+    """Return whether `iter_site_files` may yield a name, which always lies inside the folder."""
     return _NAME.fullmatch(name) is not None
 
 

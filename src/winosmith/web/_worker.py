@@ -36,8 +36,7 @@ IDLE = 150
 120), or a proxy may submit a form on a connection that is being closed."""
 
 FILES = 16_384
-"""Maximum number of open files that a process requests from the kernel; a connection may need three
-files."""
+"""Maximum number of open files that a process requests; a connection may need three files."""
 
 IN_MEMORY = 1 << 16
 """Maximum number of bytes of a request or response in memory; the rest is in a temporary file."""
@@ -73,7 +72,7 @@ def supervise(targets: Sequence[Callable[[], None]], children: Sequence[Child] =
 
     Args:
         targets: The functions that the processes call; SIGTERM ends them unless they handle it.
-        children: Processes that are not forks, which are started, and restarted when they end.
+        children: Processes that are not forks; they are started, and restarted when they end.
     """
     received: list[int] = []
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -153,7 +152,7 @@ def answer_requests(
         os._exit(0)
 
     def close_stalled_connections() -> None:
-        """Close connections whose client has not read from its response for `IDLE` seconds.
+        """Close connections whose client has read nothing from its response for `IDLE` seconds.
 
         Waitress itself closes only idle connections without a request.
         """

@@ -122,9 +122,9 @@ def open_site(site: Site) -> Site:
 def _check_key(site: Site, *, first: bool = False) -> None:
     """Reject a key that does not belong to the database; if `first`, store a missing digest."""
     from winosmith.web._lock import writing
-    from winosmith.web.people.models import SiteKey, keyed_digest
+    from winosmith.web.people.models import SiteKey, make_digest
 
-    digest, rows = keyed_digest("site", "key"), SiteKey.objects.all()
+    digest, rows = make_digest("site", "key"), SiteKey.objects.all()
     found = rows.first()
     if found is None and first:
         with writing():

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from winosmith.web._site import Site
 
 
-def new_mark() -> str:
+def make_job_id() -> str:
     """Return a random identifier for a new job: 32 hexadecimal digits."""
     return secrets.token_hex(16)
 
@@ -61,7 +61,7 @@ class Job(models.Model):
         asked: The request, by the form's field names; never a secret.
         state: The state.
         tries: The number of times that a worker has started the job since the job last ended.
-        done, total: The numbers of finished and of all problems; 0 if problems are not counted.
+        done, total: The number of finished and of all problems; 0 if they are not counted.
         came: The result.
         error: The reason for the last failure, for admins.
         at: The time of the request; for a periodic job, the time of the next run.
@@ -85,7 +85,7 @@ class Job(models.Model):
         BACKUP = "backup", gettext_lazy("backup")
         MAIL = "mail", gettext_lazy("mail")
         NEWS = "news", gettext_lazy("news by e-mail")
-        PUBLISH = "publish", gettext_lazy("publication of halves after their wait")
+        PUBLISH = "publish", gettext_lazy("publication of halves whose wait is over")
         ORIGINS = "origins", gettext_lazy("deletion of judges’ network digests")
         TIDY = "tidy", gettext_lazy("deletion of old data")
         LEARN = "learn", gettext_lazy("update of the word-association meter")
@@ -106,7 +106,7 @@ class Job(models.Model):
         DROPPED = "dropped", gettext_lazy("discarded")
         STOPPED = "stopped", gettext_lazy("stopped")
 
-    mark = models.CharField(max_length=32, unique=True, default=new_mark)
+    mark = models.CharField(max_length=32, unique=True, default=make_job_id)
     actor = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="jobs"
     )
@@ -239,8 +239,7 @@ IN_PARTS = (IMPORT, *CONTINUABLE)
 """Kinds of jobs that can be stopped while they run."""
 
 BEFORE = (State.READING, State.WAITING)
-"""States before the job has changed anything: the worker is reading its file, or has not started
-the job yet."""
+"""States before the job has changed anything: the worker is reading its file or has not started."""
 
 BUSY = (*BEFORE, State.RUNNING)
 
@@ -261,8 +260,7 @@ Progress = Callable[[int], object]
 transaction that finishes them. It raises `JobStopped` if a user has stopped the job."""
 
 works: dict[str, Callable[[Job, Progress], dict[str, Any] | None]] = {}
-"""For each kind, the function that runs a job and returns its result. A second call must resume
-the job."""
+"""For each kind, the function that runs a job and returns its result; a second call resumes it."""
 
 Reading = Callable[[float], object]
 """Function that is called with the fraction, 0–1, of a file that has been read."""
@@ -613,7 +611,7 @@ def _run_jobs_forever(kinds: Iterable[str]) -> None:
 
 
 class Child:
-    """A Python process that is restarted when it ends, after longer waits if it fails repeatedly.
+    """A Python process that is restarted when it ends, after longer delays if it fails repeatedly.
 
     Args:
         arguments: The arguments for Python.

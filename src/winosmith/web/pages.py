@@ -262,19 +262,19 @@ def _compile_phrase(phrase: str) -> re.Pattern[str]:
 
 @register.filter("day")
 def format_day(time: date | None) -> str:
-    """Format the day of a date or time; a dash for None."""
+    """Format the day of a date or time; None becomes a dash."""
     return _format_time(time, _("j M Y"))
 
 
 @register.filter("moment")
 def format_moment(time: datetime | None) -> str:
-    """Format a date and time, which times.js shows in the reader's time zone; a dash for None."""
+    """Format a moment, which times.js shows in the reader's time zone; None becomes a dash."""
     return _format_time(time, _("j M Y, H:i"), "moment")
 
 
 @register.filter("clock")
 def format_clock(time: datetime | None) -> str:
-    """Format a time of day, which times.js shows in the reader's time zone; a dash for None."""
+    """Format a time of day, which times.js shows in the reader's time zone; None becomes a dash."""
     return _format_time(time, "H:i", "clock")
 
 

@@ -204,4 +204,4 @@ _OF_SQLITE = {
     sqlite3.SQLITE_FULL: FULL,
 }
 _OF_POSTGRESQL = {"55P03": LOCKED, "25006": READ_ONLY, "53100": FULL}
-"""lock_not_available, read_only_sql_transaction, disk_full."""
+"""Faults by SQLSTATE: lock_not_available, read_only_sql_transaction, disk_full."""

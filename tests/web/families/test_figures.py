@@ -28,7 +28,7 @@ from winosmith.web.families.page import (
 from winosmith.web.families.trees import DEPTHS, Tree, load_tree
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.records import as_problem, as_public
-from winosmith.web.problems.states import public_problems
+from winosmith.web.problems.states import get_public_problems
 
 
 def _stability(
@@ -181,7 +181,7 @@ def test_the_public_download_gives_the_figures_of_a_family_with_hidden_ones(
     Problem.objects.filter(pk=found["old"].pk).update(state="judging")
     root = found["root"]
     answers = load_answers(root, load_tree(root, None), alpha)
-    rows = list(public_problems().filter(version__root=root).order_by("pk"))
+    rows = list(get_public_problems().filter(version__root=root).order_by("pk"))
     data = Dataset(as_public(rows))
     names = {problem.ref: name for name, problem in found.items()}
     said = [Prediction(one.id, ((one.answer or 0) + (names[one.id] in wrong)) % 2) for one in data]

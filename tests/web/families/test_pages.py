@@ -182,7 +182,7 @@ def test_own_versions_are_marked(
 def test_the_board_counts_what_is_valid(
     db: Any, visit: Any, family: Any, version: Any, person: Any, model: Any, says: Any
 ) -> None:
-    """Versions, fools by model, the deepest, families begun; ties share a rank; names are none."""
+    """Versions, fools by model, the deepest, families; ties share a rank; names are none."""
     ann, bob, eve = person("ann"), person("bob"), person("eve")
     alpha, beta = model("alpha"), model("beta")
     found = family(alpha, beta, by=ann)

@@ -25,7 +25,7 @@ from winosmith.web.pages import _compile_phrase, to_fixed, to_percent
 from winosmith.web.people.gates import new_key
 from winosmith.web.problems.models import Event, Problem
 from winosmith.web.read.downloads import FILES
-from winosmith.web.run.files import FAULTS, first_faults, read_file, translate_fault
+from winosmith.web.run.files import FAULTS, get_faults, read_file, translate_fault
 
 ARABIC = {"accept-language": "ar"}
 
@@ -94,7 +94,7 @@ def test_reasons_against_an_import_come_in_the_readers_language(
     path = tmp_path / "cups.csv"
     path.write_text("\n".join(FAULTY))
     asked = {"file": path.name, "format": "", "new_ids": False}
-    faults = first_faults(asked, read_file(path, asked, "judging"))
+    faults = get_faults(asked, read_file(path, asked, "judging"))
     assert len(faults) == len(FAULTY) - 2
     known = {made_up(phrase) for phrase in FAULTS}
     with translation.override("ar"):

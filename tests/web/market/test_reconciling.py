@@ -196,7 +196,7 @@ FAULTS = {
     "worker,status,paid\nabcd,approved,NaN\n": ":2: 'paid': 'NaN' is not an amount of money",
     "worker,status,paid\nabcd,approved,1_0\n": ":2: 'paid': '1_0' is not an amount of money",
     "worker,status,paid\nabcd,approved,1.005\n": ":2: 'paid': '1.005' is not an amount of money",
-    "worker,status,paid\nabcd,approved,€2.50\n": ":2: 'paid': '€2.50' is in another currency",
+    "worker,status,paid\nabcd,approved,€2.50\n": ":2: 'paid': '€2.50' is in a currency other",
     "worker,status,paid\nabcd,approved,-1\n": ":2: 'paid': '-1' is not an amount of money",
     "worker,status,seconds\nabcd,approved,1e999\n": ":2: 'seconds' is '1e999', which is not a num",
     "worker,status\nabcd,approved\n\nabcd,returned\n": ":4: repeats the submission in line 2",

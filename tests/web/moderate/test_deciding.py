@@ -14,7 +14,7 @@ from winosmith.web.moderate.batches import apply_to_selected
 from winosmith.web.moderate.decisions import ConflictError, get_possible_actions
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Event
-from winosmith.web.problems.states import move, public_problems
+from winosmith.web.problems.states import get_public_problems, move
 
 
 @pytest.mark.parametrize(
@@ -156,11 +156,11 @@ def test_an_embargo_hides_and_is_lifted(db: Any, moderator: Any, twin: Any, do: 
     """Under embargo a valid problem is not public; lifted, it is; the log has both."""
     eva, half = moderator(), twin(state="valid")[0]
     do(eva, "embargo", half)
-    assert not public_problems().filter(pk=half.pk).exists()
+    assert not get_public_problems().filter(pk=half.pk).exists()
     with pytest.raises(InputError, match="it is already under embargo"):
         do(eva, "embargo", half)
     do(eva, "lift", half)
-    assert public_problems().filter(pk=half.pk).exists()
+    assert get_public_problems().filter(pk=half.pk).exists()
     assert list(half.events.order_by("pk").values_list("kind", flat=True)) == ["embargo", "lift"]
 
 

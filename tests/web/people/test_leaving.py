@@ -33,7 +33,7 @@ from winosmith.web.predict.models import Model, Prediction
 from winosmith.web.problems.family import path_from_root
 from winosmith.web.problems.models import Problem, Version
 from winosmith.web.problems.records import as_problem, as_public
-from winosmith.web.problems.states import public_problems
+from winosmith.web.problems.states import get_public_problems
 from winosmith.web.write import rules
 from winosmith.web.write.models import Draft
 
@@ -132,11 +132,11 @@ def test_hiding_takes_everything_off_the_site(
     browser = visit(ann)
     key = key_of(browser.get("/people/"))
     assert browser.post("/people/hide/", {"key": key}).status_code == 302
-    assert set(public_problems()) == set(theirs)
+    assert set(get_public_problems()) == set(theirs)
     mine = Problem.objects.filter(twin__contributor=ann)
     assert set(mine.values_list("state", flat=True)) == {"withdrawn"}
     assert lease_next_problem(judge) is None
-    assert "4 texts are hidden" in browser.get("/people/").content.decode()
+    assert "4 texts are now hidden" in browser.get("/people/").content.decode()
 
 
 def test_erasure_leaves_no_trace_of_the_name(db: Any, visit: Any, person: Any, twin: Any) -> None:
@@ -174,8 +174,8 @@ def test_released_text_stays_without_its_writer(db: Any, person: Any, twin: Any)
     waiting = twin(ann)
     author = as_problem(released[0]).origin.author
     erase(ann, texts=True)
-    assert set(public_problems()) == set(released)
-    now = public_problems()[0]
+    assert set(get_public_problems()) == set(released)
+    now = get_public_problems()[0]
     assert now.sentence == released[0].sentence
     assert as_problem(now).origin.author != author
     assert now.twin.contributor.agreements.count() == 2

@@ -137,7 +137,7 @@ def test_a_lost_password_is_set_anew_by_mail(
     assert (to, message["From"]) == ([ADDRESS], "twins@example.org")
     assert 'name="password"' in _text(stranger.get(_link(message), follow=True))  # logged in first
     assert Person.objects.get(pk=ann.pk).email == ""
-    assert "Your address is confirmed." in _text(browser.get(_link(message), follow=True))
+    assert "Your address has been confirmed." in _text(browser.get(_link(message), follow=True))
     assert Person.objects.get(pk=ann.pk).email == ADDRESS
     lost = "/people/password/lost/"
     said = [stranger.post(lost, {"email": given}) for given in ("nobody@example.org", ADDRESS)]
@@ -148,7 +148,7 @@ def test_a_lost_password_is_set_anew_by_mail(
     link, new = _link(post.taken[1][1]), "jugs-and-lamps"
     assert "too short" in _text(stranger.post(link, {"password": "1", "again": "1"}))
     changed = stranger.post(link, {"password": new, "again": new}, follow=True)
-    assert "Your password is changed." in _text(changed)
+    assert "The password was changed." in _text(changed)
     assert "About you" in _text(stranger.get("/people/"))
     assert "works only once" in _text(visit().get(link))
     old = visit().post("/people/login/", {"name": "ann", "password": PASSWORD})

@@ -120,7 +120,7 @@ def test_a_judge_hears_what_became_of_what_they_contested(
     settle(contested, eva, upheld=True, answer="True: cups may be.")
     assert _badge(visit(bob)) == 1
     page = _news(visit(bob))
-    assert "A moderator agreed with your contest" in page
+    assert "A moderator agreed with your objection" in page
     assert "True: cups may be." in page
     assert f"/judge/checked/{slot.ref}/" in page
     assert page.count('class="sentence') == 1

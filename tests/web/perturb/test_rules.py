@@ -221,7 +221,7 @@ def test_kin_is_no_hint_and_strangers_are(db: Any, contributor: Any, original: A
     assert send(ann, child, typed(GRANDCHILD)).hints == []
     other = CHILD.replace("small", "narrow")
     index_published_dataset(Dataset([Problem("w2", other, OPTIONS)]), "WSC273")
-    assert send(ann, root, typed(other)).hints == ["shares 100 % of its words with w2 of WSC273"]
+    assert send(ann, root, typed(other)).hints == ["shares 100 % of its words with w2 in WSC273"]
     flagged = send(ann, root, typed(CHILD.replace("small", "small, Mary Smith said")))
     assert (flagged.state, len(flagged.hints)) == ("held", 1)
 

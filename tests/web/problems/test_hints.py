@@ -20,8 +20,8 @@ from winosmith.web.problems.checks import (
     find_full_names,
     find_invisible,
     find_shouting,
+    find_text_hints,
     moderator_hints,
-    text_hints,
 )
 from winosmith.web.problems.lookalikes import Half, index_problems, index_published_dataset
 from winosmith.web.problems.models import Problem as Row
@@ -161,13 +161,13 @@ def test_characters_are_named() -> None:
 def test_what_is_written_with_care_gets_no_hint(db: Any) -> None:
     """None of the twins that ship gives a hint of its text."""
     for problem in practice.read_handwritten():
-        assert text_hints([problem]) == []
+        assert find_text_hints([problem]) == []
 
 
 def test_hints_are_rare_on_published_data(db: Any, data_dir: Path) -> None:
     """Of WinoGrande's development set fewer than 1 % of the problems give a hint of their text."""
     data = formats.read(data_dir / "winogrande" / "dev.jsonl")
-    assert sum(bool(text_hints([problem])) for problem in data) < 0.01 * len(data)
+    assert sum(bool(find_text_hints([problem])) for problem in data) < 0.01 * len(data)
 
 
 def _half(sentence: str) -> Any:
@@ -208,10 +208,10 @@ def test_near_duplicates_are_hints(db: Any, person: Any) -> None:
         ("embargoed", {"state": "valid", "embargo": True}),
     ):
         index_problems(single(ref, TEXT.replace("thin", ref), **fields))
-    hidden = "shares most of its words with a problem of this site that is not public"
+    hidden = "shares most of its words with a problem on this site that is not public"
     known = [
-        "shares 100 % of its words with w-1 of WinoGrande",
-        "shares 95 % of its words with open of this site",
+        "shares 100 % of its words with w-1 in WinoGrande",
+        "shares 95 % of its words with open on this site",
     ]
     assert contributor_hints([_half(TEXT), _half(TEXT)], ann) == [*known, hidden]
     assert moderator_hints([_half(TEXT), _half(TEXT)], ann) == [*known, hidden]

@@ -11,7 +11,7 @@ from tests.web.lineaged import child, root
 from winosmith import Dataset, formats
 from winosmith.lineage import UNVALIDATED, Depths, check_lineages, depths
 from winosmith.web.problems.records import as_problem, as_public
-from winosmith.web.problems.states import public_problems
+from winosmith.web.problems.states import get_public_problems
 
 
 def _family(person: Any, **states: str) -> tuple[Any, Any, Any]:
@@ -43,7 +43,7 @@ def test_no_word_of_a_hidden_parent_is_told(db: Any, person: Any, state: str) ->
 def test_the_distance_to_a_hidden_root_is_published(db: Any, person: Any) -> None:
     """Without a public root, the data contain the depths that the site measured."""
     _top, middle, last = _family(person, root="withdrawn")
-    data = as_public(list(public_problems().order_by("pk")))
+    data = as_public(list(get_public_problems().order_by("pk")))
     assert [datum.id for datum in data] == [middle.ref, last.ref]
     assert [depths(Dataset(data))[at][1:] for at in (0, 1)] == [(1, 1), (1, 1)]
     assert [len(datum.lineage.edits) for datum in data] == [0, 1]
@@ -66,7 +66,7 @@ def test_depths_below_a_hidden_version_are_those_of_the_site(
     for state, hidden in (("valid", False), ("judging", True), ("withdrawn", True)):
         top, _middle, last = _family(lambda name, state=state: person(name + state), middle=state)
         under = child(child(last, new=("shelf", "board")), new=("big", "large"))
-        family = public_problems().filter(version__root=top).order_by("pk")
+        family = get_public_problems().filter(version__root=top).order_by("pk")
         data = as_public(list(family))
         measured = {row.ref: (row.version.lineage, row.version.edit) for row in family}
         assert measured[under.ref] == (3, 3)

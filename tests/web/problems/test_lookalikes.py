@@ -23,12 +23,12 @@ from winosmith.web.problems.lookalikes import (
     Half,
     compute_word_overlap,
     find_lookalikes,
+    get_words_to_compare,
     hash_shingles,
     hash_sketch,
     index_problems,
     index_published_dataset,
     unindex_problem,
-    words_to_compare,
 )
 from winosmith.web.problems.models import Problem as Row, Remembered, Shingle, Twin
 
@@ -118,8 +118,8 @@ def test_planted_changes_are_found_as_by_brute_force(db: Any, data_dir: Path, nu
             sentence[at] = rng.choice(words)
         changed = " ".join(sentence)
         exact = compute_word_overlap(
-            words_to_compare(changed, row.options),
-            words_to_compare(row.sentence, row.options),
+            get_words_to_compare(changed, row.options),
+            get_words_to_compare(row.sentence, row.options),
         )
         if exact >= MIN_SHARE:
             due += 1
@@ -241,10 +241,10 @@ def test_a_sentence_that_is_hardly_begun_has_no_lookalikes(
 @given(st.lists(st.sampled_from("the cup _ broke because ann it too was red".split()), max_size=40))
 def test_what_is_stored_is_asked_for(words: list[str]) -> None:
     """A sentence is stored under numbers that it is asked for by, each once, of 64 bits."""
-    asked = hash_shingles(words_to_compare(" ".join(words), ["cup"]))
-    assert set(hash_sketch(words_to_compare(" ".join(words), ["cup"]))) <= set(asked)
+    asked = hash_shingles(get_words_to_compare(" ".join(words), ["cup"]))
+    assert set(hash_sketch(get_words_to_compare(" ".join(words), ["cup"]))) <= set(asked)
     assert len(set(asked)) == len(asked)
-    assert len(hash_sketch(words_to_compare(" ".join(words)))) <= STORED + 1
+    assert len(hash_sketch(get_words_to_compare(" ".join(words)))) <= STORED + 1
     assert all(-(2**63) <= number < 2**63 for number in asked)
 
 

@@ -27,7 +27,7 @@ from winosmith.web.judge.votes import measure_agreement as judges_agree
 from winosmith.web.people.privacy import agree
 from winosmith.web.predict.models import Model
 from winosmith.web.problems.models import Problem, Twin, Version
-from winosmith.web.problems.states import is_visible_to, public_problems, update_waits
+from winosmith.web.problems.states import get_public_problems, is_visible_to, update_waits
 from winosmith.web.read import downloads
 from winosmith.web.read.downloads import FILES
 from winosmith.web.read.public import agreement, get_stats
@@ -335,4 +335,4 @@ def test_the_database_says_what_the_condition_says(database: Any, person: Any) -
     law = {ref for ref, case in halves.items() if case.public}
     assert {row.ref for row in rows if row.public} == law
     assert {row.ref for row in rows if is_visible_to(None, row)} == law
-    assert set(public_problems().filter(ref__in=halves).values_list("ref", flat=True)) == law
+    assert set(get_public_problems().filter(ref__in=halves).values_list("ref", flat=True)) == law

@@ -30,9 +30,9 @@ from winosmith.web.problems.family import lift_embargo, set_embargo
 from winosmith.web.problems.models import Problem as Row, State
 from winosmith.web.problems.states import (
     _get_due_problems,
-    latest_public_time,
+    get_public_problems,
+    get_public_time,
     move,
-    public_problems,
     publish_due_halves,
 )
 
@@ -160,7 +160,7 @@ def test_what_tells_the_answer_of_an_attention_question_is_not_public(
     _to(one, "valid")
     _later([one], days=30)
     assert _public(one) == [False]
-    assert (publish_due_halves(), latest_public_time(one)) == (0, None)
+    assert (publish_due_halves(), get_public_time(one)) == (0, None)
     page = visit(one.twin.contributor).get(f"/problems/{one.ref}/").content.decode()
     assert "This half is waiting for the other half" in page
     assert "No date is set yet." in page
@@ -261,7 +261,7 @@ def test_what_is_public_and_what_waits_is_found_by_small_indexes(db: Any) -> Non
             cursor.execute("ANALYZE sqlite_master")
     waiting = Problem.objects.filter(waits=True).order_by("-created", "-pk")
     plans = {
-        "problem_public": public_problems().order_by("-id")[:20].explain(),
+        "problem_public": get_public_problems().order_by("-id")[:20].explain(),
         "problem_waits": _get_due_problems().values_list("twin", flat=True).explain(),
         "problem_waits ": waiting[:20].explain(),
     }

@@ -85,7 +85,7 @@ def test_an_admin_watches_a_round_and_publishes_it(
         assert second.wait(LONGEST) == 0, (tmp_path / "log").read_text()
         page.get_by_text("Publish the round").click()
         page.get_by_role("button", name="Publish", exact=True).click()
-        page.get_by_text("The round is published.").wait_for()
+        page.get_by_text("The round was published.").wait_for()
         faults += axe_faults(page, axe_source)
         context.close()
     assert faults == []

@@ -21,7 +21,7 @@ from winosmith.web import hosting
 from winosmith.web.people.privacy import delete_old_rows, erase, export_personal_data
 from winosmith.web.problems.models import Problem, Twin
 from winosmith.web.problems.records import as_problem
-from winosmith.web.problems.states import public_problems
+from winosmith.web.problems.states import get_public_problems
 from winosmith.web.take.models import Sitting, Subject
 from winosmith.web.take.results import write_results
 from winosmith.web.take.rounds import close_round, publish_round
@@ -70,7 +70,7 @@ def test_publishing_releases_what_was_asked_with_its_other_halves(
     expected = {
         d.id for d in data if d.id in on_it or (d.twin_id and sitting.sheet.test != "common")
     }
-    assert {p.ref for p in public_problems().filter(ref__in=data.ids)} == expected
+    assert {p.ref for p in get_public_problems().filter(ref__in=data.ids)} == expected
     assert (done.used, done.used + done.alternates) == (len(on_it), len(expected))
     rows = [as_problem(row) for row in Problem.objects.filter(ref__in=data.ids)]
     assert {row.extra[CANARY] for row in rows} == {done.canary}

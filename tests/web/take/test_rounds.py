@@ -18,7 +18,7 @@ from winosmith.web import hosting
 from winosmith.web.judge.turns import get_current_slot, lease_next_problem
 from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.problems.models import Event, Problem, Twin, Version
-from winosmith.web.problems.states import public_problems
+from winosmith.web.problems.states import get_public_problems
 from winosmith.web.take import rounds
 from winosmith.web.take.models import Round
 from winosmith.web.take.rounds import close_round
@@ -40,7 +40,7 @@ def test_a_round_brings_its_problems_under_embargo(opened: Maker) -> None:
     made = opened(data, orders=2)
     rows = Problem.objects.filter(ref__in=data.ids)
     assert {(row.state, row.embargo, row.gold) for row in rows} == {("valid", True, False)}
-    assert not public_problems().filter(ref__in=data.ids).exists()
+    assert not get_public_problems().filter(ref__in=data.ids).exists()
     sheets = {
         (s.test, s.order): {i["problem"] for i in s.record["items"]} for s in made.sheets.all()
     }

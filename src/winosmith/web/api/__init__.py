@@ -8,7 +8,7 @@ from django.apps import AppConfig
 class Config(AppConfig):
     """The Django application; registers the functions that delete and erase tokens.
 
-    The operations are only loaded with the first request.
+    The operations are loaded only with the first request.
     """
 
     name = "winosmith.web.api"

@@ -53,7 +53,7 @@ class InvalidTokenError(Exception):
 
 
 class MalformedRequestError(RefusedError):
-    """A request's parameters are unknown or contradictory; `faults` has each one's errors."""
+    """A request's parameters are unknown or contradictory; `faults` has the errors of each."""
 
 
 def make_error_response(

@@ -38,7 +38,7 @@ class VersionsQuery(RequestData):
 
 
 class ErrorCount(Response):
-    """The number of a model's errors; a tie counts as 1 minus its credit."""
+    """A model's number of errors; a tie counts as 1 minus its credit."""
 
     model: str
     wrong: int | float

@@ -32,7 +32,7 @@ class Token(models.Model):
         name: The owner's name for the token ("the nightly download").
         start: The first characters, by which the owner recognises the token.
         used: The day of the last use; the time is not stored.
-        revoked: The time when the token was revoked, alone or with all access to the account.
+        revoked: The time when the token, or all access to the account, was revoked.
     """
 
     person = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="tokens")

@@ -1,4 +1,4 @@
-"""API operations on the token's owner: their account, their twins, and the twins' states."""
+"""API operations for the token's owner: their account, their twins, and the twins' states."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def _make_twin_summary(twin: TwinRow) -> dict[str, Any]:
 
 
 def _make_twin_record(person: Person, twin: TwinRow) -> dict[str, Any]:
-    context = pages.twin_context(person, twin)
+    context = pages.make_twin_context(person, twin)
     return {
         "ref": twin.ref,
         "created": twin.created,

@@ -25,7 +25,7 @@ from winosmith.web.api.door import (
 from winosmith.web.judge.models import note_twins_read
 from winosmith.web.problems.family import may_perturb
 from winosmith.web.problems.models import Problem as Row
-from winosmith.web.problems.states import is_visible_to, latest_public_time
+from winosmith.web.problems.states import get_public_time, is_visible_to
 from winosmith.web.read.downloads import FILES, VOTES
 from winosmith.web.read.public import Agreement, Filters, agreement, count_rows, get_page, get_stats
 from winosmith.web.read.views import JudgeVotes, count_votes, family_context
@@ -186,7 +186,7 @@ def make_judged_record(row: Row) -> dict[str, Any]:
     return {
         "problem": to_records([row])[0],
         "state": row.state,
-        "waits_until": latest_public_time(row),
+        "waits_until": get_public_time(row),
         "judged": count_votes(row),
     }
 

@@ -139,9 +139,10 @@ class ErrorDepth:
         errors: The number of incorrect answers; a tie counts as 1 minus its credit.
         mean: The mean depth of the errors; None if there are none.
         coin: The mean depth expected from random guessing; None if there are no versions. If all
-            versions have the same number of options, this is their mean depth.
+            versions have the same number of options, this is the versions' mean depth.
         first: The minimum depth of an error; None if there are no errors.
-        coin_first: The minimum depth expected from random guessing with an error, or None.
+        coin_first: The expected minimum depth of an error if answers are guessed at random and at
+            least one is incorrect; None if there are no versions.
     """
 
     kind: DepthKind
@@ -160,7 +161,7 @@ class DepthAccuracy:
     Attributes:
         depth: The depth.
         n: The number of public versions with an answer.
-        right: The number of correct answers; a tie counts as its credit (`compute_tie_credit`).
+        right: The number of correct answers; each tie adds its credit (`compute_tie_credit`).
         ties: The number of ties.
     """
 
@@ -184,7 +185,7 @@ class PathsAtDepth:
         before: The number of paths that reach this depth without an earlier error.
         errors: The number of paths whose first error is at this depth.
         ends: The number of paths that end at this depth without an error (censored).
-        ties: The number of tied versions at this depth, on paths without a certain earlier error.
+        ties: The number of tied versions at this depth, on paths that may have no earlier error.
 
     Ties make the counts fractional: a path with ties counts with the probabilities of its outcomes
     if ties are broken at random, as in `winosmith.metrics.Survival`.

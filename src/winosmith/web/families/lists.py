@@ -18,7 +18,7 @@ from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.predict.models import Model, Prediction
 from winosmith.web.problems.models import Problem, Version
 from winosmith.web.problems.search import Term, filter_by_terms
-from winosmith.web.problems.states import public_problems
+from winosmith.web.problems.states import get_public_problems
 
 FAMILIES = 20
 """Number of families on a page."""
@@ -49,7 +49,7 @@ class Family:
         errors: For each model's key, the number of errors; a tie counts as 1 minus its credit.
         answered: For each model's key, the number of answers, including ties.
         ties: For each model's key, the number of ties.
-        fooling: The number of incorrect answers of all current models, without ties.
+        fooling: The number of incorrect answers by all current models, without ties.
         problem: The root, if the family is on the page.
     """
 
@@ -121,7 +121,7 @@ def get_families_page(terms: list[Term], sort: str, page: object) -> Page:
     found = [family for family in _FAMILIES.latest() if family.root in roots]
     found.sort(key=SORTS[sort][1])
     shown = Paginator(found, FAMILIES).get_page(page)
-    problems = public_problems().in_bulk([family.root for family in shown])
+    problems = get_public_problems().in_bulk([family.root for family in shown])
     shown.object_list = [
         replace(family, problem=problems[family.root])
         for family in shown
@@ -131,7 +131,7 @@ def get_families_page(terms: list[Term], sort: str, page: object) -> Page:
 
 
 def _find_public_roots(terms: list[Term]) -> list[int]:
-    public = public_problems().select_related(None)
+    public = get_public_problems().select_related(None)
     roots = public.filter(pk__in=Version.objects.values("root")).order_by()
     if terms:
         found = filter_by_terms(public.filter(version__isnull=False), terms).order_by("-place")
@@ -146,7 +146,7 @@ PEOPLE = 50
 BOARD_SORTS: dict[str, tuple[Any, Callable[[BoardEntry], int]]] = {
     "fools": (_("models fooled"), lambda entry: entry.fooled),
     "versions": (_("versions"), lambda entry: entry.versions),
-    "families": (_("families begun"), lambda entry: entry.families),
+    "families": (_("families started"), lambda entry: entry.families),
     "deepest": (_("the deepest version that fooled a model"), lambda entry: entry.deepest or 0),
 }
 """The orders of the leaderboard: the label, and the value, which decreases."""

@@ -30,20 +30,20 @@ from winosmith.web.predict.asking import get_current_models
 from winosmith.web.predict.models import Model, Prediction as Row, Status
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.records import as_public, iter_rows, load_keys, select_columns
-from winosmith.web.problems.states import public_problems
+from winosmith.web.problems.states import get_public_problems
 from winosmith.web.read.downloads import HeadedFile, encode_for_digest
 
 
 def get_family_problems() -> QuerySet[Problem]:
     """Return the public problems of families, including the roots."""
-    return public_problems().filter(version__isnull=False).alias(place=F("id"))
+    return get_public_problems().filter(version__isnull=False).alias(place=F("id"))
 
 
 def count_versions_against() -> list[tuple[str, int]]:
     """Count the public versions that were written to fool each model, in descending order.
 
-    Contributors chose these models and saw their answers. The versions are therefore selected
-    against these models, so these models look worse than they are, compared with other models.
+    Contributors chose these models and saw their answers. These versions are therefore selected
+    against these models, which makes the models look worse than others.
     """
     rows = get_family_problems().filter(version__against__isnull=False).order_by()
     counts = dict(rows.values_list("version__against__name").annotate(n=Count("pk")))
@@ -55,9 +55,9 @@ def get_answered_problems(model: Model, *, families: bool = True) -> QuerySet[Pr
 
     Args:
         model: Any revision of a model.
-        families: Whether to return only the problems of families.
+        families: Whether to return only problems in families.
     """
-    public = get_family_problems() if families else public_problems().alias(place=F("id"))
+    public = get_family_problems() if families else get_public_problems().alias(place=F("id"))
     return public.filter(
         answer__isnull=False,
         predictions__model=model,
@@ -97,7 +97,9 @@ def write_predictions_file(model: Model, *, families: bool = True) -> tuple[str,
     query = get_answered_problems(model, families=families)
     file = tempfile.TemporaryFile()  # noqa: SIM115 - closed after sending
     data_digest, file_digest, count = hashlib.sha256(), hashlib.sha256(), 0
-    for chunk in iter_rows(load_keys(query.order_by("place")), select_columns(public_problems())):
+    for chunk in iter_rows(
+        load_keys(query.order_by("place")), select_columns(get_public_problems())
+    ):
         blind = Dataset(as_public(chunk)).blind()
         known = {row.pk: row.ref for row in chunk}
         for prediction in load_predictions(model, known):
@@ -201,13 +203,13 @@ def draw_stability(stabilities: Mapping[str, Stability]) -> list[str]:
         stabilities: Map each model's name to its stability, all for the same kind of depth.
     """
     made = [svg for panels in metrics.draw_stability(stabilities) for svg in panels]
-    return [styles_to_attributes(svg.inline(f"d{at}")) for at, svg in enumerate(made)]
+    return [convert_styles_to_attributes(svg.inline(f"d{at}")) for at, svg in enumerate(made)]
 
 
-def styles_to_attributes(markup: str) -> str:
+def convert_styles_to_attributes(markup: str) -> str:
     """Turn an SVG's inline styles into attributes, which the content security policy allows.
 
-    >>> styles_to_attributes('<svg><path style="fill: none; stroke-width: 0.8" /></svg>')
+    >>> convert_styles_to_attributes('<svg><path style="fill: none; stroke-width: 0.8" /></svg>')
     '<svg><path fill="none" stroke-width="0.8" /></svg>'
     """
     from defusedxml.ElementTree import fromstring

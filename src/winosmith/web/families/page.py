@@ -24,7 +24,7 @@ from winosmith.web.people.models import Person
 from winosmith.web.predict.asking import get_current_models
 from winosmith.web.predict.models import Model, Prediction, Status
 from winosmith.web.problems.models import Problem, State
-from winosmith.web.problems.states import is_visible_to, public_problems
+from winosmith.web.problems.states import get_public_problems, is_visible_to
 
 ALL = "all"
 """Value of the URL parameter `model` that selects all models."""
@@ -86,7 +86,7 @@ def get_root(ref: str, person: Person | None) -> Problem:
     found = Problem.objects.select_related("twin", "version__root__twin").filter(ref=ref).first()
     if found is None:
         raise Http404
-    versions = public_problems().filter(version__root=found).exclude(pk=found.pk)
+    versions = get_public_problems().filter(version__root=found).exclude(pk=found.pk)
     if not (is_visible_to(person, found) or versions.exists()):
         raise Http404
     return found
@@ -118,20 +118,20 @@ class Links:
         self._home = reverse("read:home")
         self._kept = look.query()
 
-    def page_url(self, ref: str, after: int = 0) -> str:
+    def get_page_url(self, ref: str, after: int = 0) -> str:
         """Return the URL of the tree around a version."""
         version = "" if ref == self._root else f"&version={quote(ref, safe='')}"
         return f"{self.family}?{self._kept}{version}{_format_after(after)}#tree"
 
-    def fragment_url(self, ref: str, after: int = 0) -> str:
+    def get_fragment_url(self, ref: str, after: int = 0) -> str:
         """Return the URL of the tree below a version, which an open page loads."""
         return f"{self.family}below/{quote(ref, safe='')}/?{self._kept}{_format_after(after)}"
 
-    def perturb_url(self, ref: str) -> str:
+    def get_perturb_url(self, ref: str) -> str:
         """Return the URL of the form that perturbs a version."""
         return f"{self._home}perturb/{quote(ref, safe='')}/"
 
-    def details_url(self, ref: str) -> str:
+    def get_details_url(self, ref: str) -> str:
         """Return the URL of the problem's page."""
         return f"{self._home}problems/{quote(ref, safe='')}/"
 
@@ -185,13 +185,13 @@ def build_nodes(
 
     `options` are empty if they equal the parent's options. `note` is the reason that a version is
     not public, and `wrong` is the number of incorrect answers in a folded branch. `page` and
-    `fragment` are the URLs of the tree around and below the version; `more`, of its next children.
+    `fragment` are the URLs of the tree around and below it; `more` has both for its next children.
 
     Args:
         tree: The family.
         top: The top node, from `trees.build_tree_around` or `trees.build_tree_below`.
         problems: The problems, from `load_problems`.
-        answers: The chosen models; a single model with all its answers, for folded branches.
+        answers: The chosen models; if there is only one, with its answers, for folded branches.
         links: The URLs of the versions.
         focus: The number of the version at the centre of the page.
         hidden_root: Whether to hide the root and the changes from it.
@@ -221,13 +221,13 @@ def build_nodes(
             "shown": shown,
             "wrong": whole.incorrect_below[shown.number] if whole and shown.folded else None,
             "focus": shown.number == focus,
-            "page": links.page_url(problem.ref),
-            "fragment": links.fragment_url(problem.ref),
-            "perturb": links.perturb_url(problem.ref),
-            "details": links.details_url(problem.ref),
+            "page": links.get_page_url(problem.ref),
+            "fragment": links.get_fragment_url(problem.ref),
+            "perturb": links.get_perturb_url(problem.ref),
+            "details": links.get_details_url(problem.ref),
             "more": (
-                links.page_url(problem.ref, shown.after),
-                links.fragment_url(problem.ref, shown.after),
+                links.get_page_url(problem.ref, shown.after),
+                links.get_fragment_url(problem.ref, shown.after),
             ),
             "children": [build_node(child) for child in shown.children],
         }
@@ -321,7 +321,7 @@ def get_depth_name(kind: str) -> Any:
 
 @register.simple_tag(name="number")
 def format_number(value: float | None, digits: int = 2) -> str:
-    """Format a number; a dash for None."""
+    """Format a number; None becomes a dash."""
     return "–" if value is None else to_fixed(value, digits)
 
 
@@ -335,19 +335,19 @@ def format_count(value: float) -> Any:
 
 @register.simple_tag(name="interval")
 def format_interval(ends: Ends) -> str:
-    """Format an interval of depths; a dash for None."""
+    """Format an interval of depths; None becomes a dash."""
     return "–" if not ends else f"{to_fixed(ends[0], 2)}–{to_fixed(ends[1], 2)}"
 
 
 @register.simple_tag(name="share")
 def format_percentage(value: float | str | None) -> str:
-    """Format a fraction as a percentage; a dash for None."""
+    """Format a fraction as a percentage; None becomes a dash."""
     return to_percent(value) if isinstance(value, int | float) else "–"
 
 
 @register.simple_tag(name="shares")
 def format_percentage_interval(ends: Ends | str) -> str:
-    """Format an interval of fractions as percentages; a dash for None."""
+    """Format an interval of fractions as percentages; None becomes a dash."""
     if not ends or isinstance(ends, str):
         return "–"
     return f"{to_fixed(100 * ends[0], 1)}–{to_fixed(100 * ends[1], 1)}"
@@ -355,7 +355,7 @@ def format_percentage_interval(ends: Ends | str) -> str:
 
 @register.simple_tag(name="p_value")
 def format_p_value(value: float | None) -> str:
-    """Format a p-value as in reports (`report.probability`); a dash for None."""
+    """Format a p-value as in reports (`report.probability`); None becomes a dash."""
     if value is None:
         return "–"
     return f"<{to_fixed(MIN_P_VALUE, 4)}" if value < MIN_P_VALUE else to_fixed(value, 4)

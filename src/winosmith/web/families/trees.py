@@ -2,7 +2,7 @@
 
 Everybody sees the public versions; contributors also see their own hidden versions. A version with
 a hidden parent is attached to its nearest visible ancestor. Building the tree of 10,000 versions
-takes 30 ms, and the tree is cached until a version is added or removed. A page shows about fifty
+takes 30 ms; the tree is cached until a version is added or removed. A page shows about fifty
 versions.
 """
 
@@ -75,7 +75,7 @@ class Tree:
 
     @cached_property
     def kind(self) -> DepthKind:
-        """Kind of depth that most public versions have; if tied, lineage, then edit."""
+        """Kind of depth that most public versions have; ties go to lineage, then to edit."""
         counts = {
             kind: int((of[1:][self.public[1:]] >= 0).sum()) for kind, of in self.depths.items()
         }
@@ -166,7 +166,7 @@ Row = tuple[int, int | None, int, int | None, int | None, int | None, int, int]
 def _compute_stamp(root: Problem) -> tuple[Any, ...]:
     """Return a stamp that changes when a version becomes public or stops being public.
 
-    The query reads only two indexes, and takes a tenth of the time of loading the tree.
+    The query reads only two indexes, and takes a tenth of the time needed to load the tree.
     """
     with connection.cursor() as cursor:
         cursor.execute(_STAMP, [root.pk])

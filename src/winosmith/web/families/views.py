@@ -25,7 +25,7 @@ from winosmith.web.predict.models import Model
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.search import parse_terms
 from winosmith.web.problems.states import is_visible_to
-from winosmith.web.read.downloads import FILES, QUOTA, HeadedFile, file_response, iter_file, survey
+from winosmith.web.read.downloads import FILES, QUOTA, HeadedFile, iter_file, send_file, survey
 
 MAX_QUERY_LENGTH = 200
 """Maximum number of characters in a search."""
@@ -247,7 +247,7 @@ def download_file(request: HttpRequest, name: str) -> HttpResponseBase:
         model = _get_current_model(name.removesuffix(".jsonl"))
         rate_limit_reading(request, "download", QUOTA)
         digest, source = measuring.write_predictions_file(model, families=families)
-    return file_response(request, name, digest, source)
+    return send_file(request, name, digest, source)
 
 
 def _get_current_model(name: str) -> Model:

@@ -208,7 +208,7 @@ def _is_decided_by_votes(problem: Problem) -> bool:
 
 
 def _check_moderator(person: Person, moderator: Person) -> None:
-    if not moderator.moderates or moderator.pk == person.pk:
+    if not moderator.can_moderate or moderator.pk == person.pk:
         raise InputError(_("Another moderator must do this."))
 
 

@@ -147,8 +147,8 @@ class Seen(models.Model):
     """A problem that a person has read, at least in part, as a judge or in a human test.
 
     Attributes:
-        block: The key of the twin, or minus the key of the problem if the site lets one person
-            judge both halves; a person may read each block once.
+        block: The key of the twin; if the site lets one person judge both halves, the negated key
+            of the problem. A person may read each block once.
         spent: Whether the person read the whole problem or skipped it, and so never gets it again.
             Otherwise, they know only its local context; they may get it, but not its other half.
     """
@@ -224,7 +224,7 @@ class Judge(models.Model):
 
         PACE = "pace", _("answers faster than people can read")
         GOLD = "gold", _("gold questions answered incorrectly")
-        ADDRESS = "address", _("several accounts of one address on the same problem")
+        ADDRESS = "address", _("several accounts at one address judged the same problem")
         TRAINING = "training", _("the training was not passed")
         MODERATOR = "moderator", _("a moderator decided so")
 
@@ -296,7 +296,7 @@ class Verdict(models.Model):
     """The result of the votes on a problem.
 
     Attributes:
-        counts: The numbers of judges per choice, in descending order, such as "2,1".
+        counts: The number of judges for each choice, in descending order, such as "2,1".
     """
 
     problem = models.OneToOneField(

@@ -20,7 +20,7 @@ from winosmith.web.judge.votes import close_slots, open_all_slots, return_slot
 from winosmith.web.people.models import Person
 from winosmith.web.problems import models
 from winosmith.web.problems.lookalikes import AnyHalf, index_problems, unindex_problem
-from winosmith.web.problems.models import Event, Problem, State, Twin, Version, new_ref
+from winosmith.web.problems.models import Event, Problem, State, Twin, Version, make_ref
 from winosmith.web.problems.states import REMOVED_STATES, is_visible_to, move
 
 HIDDEN = gettext_noop("the contributor hid everything they wrote")
@@ -54,7 +54,7 @@ def submit_twin(
     state = _choose_first_state(twin.contributor, hints)
     entered = [
         Problem(
-            ref=new_ref(),
+            ref=make_ref(),
             twin=twin,
             sentence=half.sentence,
             options=list(half.options),

@@ -1,9 +1,9 @@
 """Quality control of judges: training, bounds that put votes on hold, and gold questions.
 
-A judge whose numbers cross one of the site's bounds is *on hold*: their votes on undecided
-problems, and their later votes, are provisional (`Slot.provisional`). A provisional vote keeps its
-slot, but decides nothing until a moderator counts or discards the vote. A gold question has a gold
-answer and shows whether a judge reads carefully.
+A judge who crosses one of the site's bounds (on pace, gold questions, or accounts at one address)
+is *on hold*: their votes on undecided problems, and their later votes, are provisional
+(`Slot.provisional`). A provisional vote keeps its slot, but decides nothing until a moderator
+counts or discards it. A gold question has a gold answer and shows whether a judge reads carefully.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from winosmith.web._lock import writing
 from winosmith.web.judge.models import Contest, Gold, Judge, Seen, Slot, Slots, unseen_by
 from winosmith.web.judge.votes import count_votes, get_queue_position, return_slot, settle_votes
 from winosmith.web.people.addresses import read_address
-from winosmith.web.people.models import Person, keyed_digest
+from winosmith.web.people.models import Person, make_digest
 from winosmith.web.problems.models import Problem, State
-from winosmith.web.problems.states import gold_questions, update_waits
+from winosmith.web.problems.states import get_gold_questions, update_waits
 
 HOUR = timedelta(hours=1)
 
@@ -55,9 +55,9 @@ class Pace:
 def measure_pace(person: int, since: datetime | None = None, limit: int | None = None) -> Pace:
     """Return the median time that a judge took for their newest answers.
 
-    The time of an answer starts when the problem was shown, or at the judge's previous answer if
-    that was later. Therefore, the same seconds are never counted for two problems that are open at
-    the same time. Answers to gold questions are included.
+    An answer is timed from the moment when its problem was shown, or from the judge's previous
+    answer if that was later. Therefore, the same seconds are never counted for two problems that
+    are open at the same time. Answers to gold questions are included.
 
     Args:
         person: The judge's primary key.
@@ -113,7 +113,7 @@ def _filter_gold_answers(
 
 
 def _find_failed_gold(judge: Judge, contests: int = CONTESTS) -> dict[str, int]:
-    """Return a judge's counts if their last gold questions cross the bound, otherwise {}."""
+    """Return a judge's counts if too few last answers to gold questions are correct, else {}."""
     rules = settings.RULES
     rows = _filter_gold_answers([judge.pk], judge.since, contests).order_by("-answered_at")
     last = list(rows.values_list("right", flat=True)[: rules.hold_gold_over])
@@ -123,7 +123,7 @@ def _find_failed_gold(judge: Judge, contests: int = CONTESTS) -> dict[str, int]:
 
 
 def compute_false_hold_rate(accuracy: float = CAREFUL) -> float:
-    """Return the probability that a careful judge's last gold questions cross the bound.
+    """Return the probability that a careful judge's last answers to gold questions miss the bound.
 
     This is the binomial probability, for one check, that fewer than `SiteRules.hold_gold_percent`
     percent of `hold_gold_over` answers are correct if each is correct with probability `accuracy`.
@@ -141,8 +141,8 @@ class Training:
     """A judge's progress in the training before their first vote.
 
     Attributes:
-        done, right: The numbers of answered questions and of correct answers in this attempt.
-        of, need: The numbers of questions in an attempt and of correct answers needed.
+        done, right: The number of questions answered in this attempt, and of correct answers.
+        of, need: The number of questions in an attempt, and of correct answers needed.
     """
 
     done: int
@@ -185,7 +185,7 @@ def has_enough_gold() -> bool:
 def get_askable_questions() -> QuerySet[Problem]:
     """Return the gold questions that judges can get: those whose other half is not public."""
     half = Problem.objects.filter(twin=OuterRef("twin"), public=True)
-    return gold_questions().filter(~Exists(half))
+    return get_gold_questions().filter(~Exists(half))
 
 
 def finish_training(judge: Judge) -> None:
@@ -223,7 +223,7 @@ def digest_origin(address: str, time: datetime | None = None) -> str:
     if found.version == 6:
         network = str(ip_network((found, 64), strict=False))
     hour = (time or timezone.now()).replace(minute=0, second=0, microsecond=0)
-    return keyed_digest("judging", f"{hour.isoformat()} {network}")
+    return make_digest("judging", f"{hour.isoformat()} {network}")
 
 
 def delete_origins(now: datetime | None = None) -> int:
@@ -267,7 +267,7 @@ def _find_accounts_at_address(slot: Slot, address: str) -> set[int]:
 
 
 def apply_bounds(judge: Judge, slot: Slot, address: str = "") -> None:
-    """Put a judge's votes on hold if their new answer crosses one of the site's bounds.
+    """Put a judge's votes on hold if the judge crosses one of the site's bounds with a new answer.
 
     If one address would get a majority of a problem's votes, the vote is excluded. The caller
     settles the problem, which passes it to another judge.
@@ -448,8 +448,7 @@ def add_gold(problem: Problem, explanation: str, *, attention: bool = False) -> 
     """Turn a problem into a gold question, which is excluded from the data.
 
     Raises:
-        InputError: The problem has no answer, has votes, or lacks an explanation, or its other half
-            is public.
+        InputError: The problem has no answer, no explanation, votes, or a public other half.
     """
     if problem.answer is None:
         raise InputError(f"the problem {problem.ref} has no answer; a gold question needs one")
@@ -548,7 +547,7 @@ def get_answered_gold(person: Person, ref: str) -> Slot | None:
 
 
 def contest_gold(person: Person, ref: str, text: str) -> Contest:
-    """Store a judge's contest of a gold question's answer, for a moderator to settle.
+    """Store a judge's objection to a gold question's answer, for a moderator to settle.
 
     Raises:
         InputError: The text is empty or too long, or the judge has no incorrect answer to contest.
@@ -582,7 +581,7 @@ def settle_contest(
             )
         if contest.slot.holder_id == moderator.pk:
             raise InputError(
-                gettext("you can't decide on your own contest; another moderator must")
+                gettext("you can't decide on your own objection; another moderator must")
             )
         contest.upheld, contest.settled_by, contest.answer = upheld, moderator, answer.strip()
         contest.settled_at = timezone.now()

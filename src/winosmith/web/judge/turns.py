@@ -26,7 +26,7 @@ from winosmith.web.judge.votes import return_slot, settle_votes
 from winosmith.web.people.gates import may_judge
 from winosmith.web.people.models import Person
 from winosmith.web.people.news import MAX_ITEMS, Item, Work
-from winosmith.web.problems.models import Event, Problem, State, new_ref
+from winosmith.web.problems.models import Event, Problem, State, make_ref
 from winosmith.web.problems.states import REMOVED_STATES, lock_problem
 
 test_checks: list[Callable[[Person], bool]] = []
@@ -55,7 +55,7 @@ def lease_next_problem(person: Person, judge: Judge | None = None) -> Slot | Non
 
     Returns:
         The slot, leased for `SiteRules.lease_minutes`. None if no problem is left for the person,
-        they have completed their paid work, wait for a moderator, or are taking a human test.
+        or if they have done their paid work, are waiting for a moderator, or are taking a test.
 
     Raises:
         InputError: The person may not judge.
@@ -93,7 +93,7 @@ def _lease_slot(slot: Slot, person: Person) -> None:
     now = timezone.now()
     slot.holder, slot.taken_at, slot.lease_until = person, now, now + get_lease_length()
     slot.local_choice = slot.local_at = slot.local_seconds = None
-    slot.ref = new_ref()
+    slot.ref = make_ref()
     local, whole = get_local_context(slot.problem), slot.problem.sentence
     is_partial = len(text.words(local)) < len(text.words(whole))
     note_seen(person, slot, spent=not (is_partial and needs_local_answer(slot)))
@@ -233,9 +233,10 @@ def get_judging_status(person: Person, judge: Judge | None) -> dict[str, Any]:
 def explain_no_work(person: Person) -> dict[str, Any]:
     """Return why a person gets none of the problems that still need votes.
 
-    The numbers of slots, at most `MAX_COUNTED`: `own`, on problems of the person's own twins;
-    `seen`, on problems whose twin the person has read, at least in part; and `held`, leased to
-    other judges, but otherwise available. `until` is the end of the first of these leases, or None.
+    Three numbers count slots, up to `MAX_COUNTED`: `own`, on problems of the person's own twins;
+    `seen`, on problems whose twin the person has read, at least in part; and `held`, slots that
+    other judges have leased but that are otherwise available. `until` is when the first lease ends,
+    or None.
     """
     rows = Slot.objects.filter(open=True, gold=False).exclude(holder=person)
     held = rows.filter(unseen_by(person), lease_until__gt=timezone.now())
@@ -292,7 +293,7 @@ def store_answer(
     Args:
         person: The judge.
         ref: The reference of the judge's slot.
-        choice: The 0-based index of the chosen option; None for neither, with `ambiguous`.
+        choice: The 0-based index of the chosen option; None (neither) requires `ambiguous`.
         ambiguous: Whether both options are plausible.
         associative: Whether nearby words give the answer away.
         comment: A comment for the contributor and the moderators, of at most `LONGEST` characters.
@@ -461,9 +462,9 @@ def iter_judging_news(person: Person, after: datetime) -> Iterator[Item]:
     settled = Contest.objects.filter(slot__holder=person, settled_at__gt=after)
     for contest in settled.select_related("slot__problem").order_by("-settled_at")[:MAX_ITEMS]:
         text = (
-            _("A moderator agreed with your contest")
+            _("A moderator agreed with your objection")
             if contest.upheld
-            else _("A moderator checked your contest and kept the known answer")
+            else _("A moderator checked your objection and kept the known answer")
         )
         to = reverse("judge:checked", args=[contest.slot.ref]) if contest.slot.ref else ""
         problem = contest.slot.problem

@@ -59,7 +59,7 @@ def _render_turn(request: HttpRequest, person: Person, slot: Slot | None) -> Htt
     return render(request, "judge/start.html", page)
 
 
-def _form_view(
+def _make_form_view(
     act: Callable[[HttpRequest, Person], FormResult],
 ) -> Callable[[HttpRequest], HttpResponse]:
     """Return a view that processes a form once and shows errors with the form.
@@ -97,13 +97,13 @@ def _form_view(
     return view
 
 
-@_form_view
+@_make_form_view
 def take_next(_request: HttpRequest, person: Person) -> FormResult:
     """Lease the next problem."""
     return {}, turns.lease_next_problem(person)
 
 
-@_form_view
+@_make_form_view
 def submit_local(request: HttpRequest, person: Person) -> FormResult:
     """Store the answer to the local context."""
     choice = _parse_choice(request.POST.get("choice"))
@@ -111,7 +111,7 @@ def submit_local(request: HttpRequest, person: Person) -> FormResult:
     return {}, turns.store_local_answer(person, _read_slot_ref(request), choice)
 
 
-@_form_view
+@_make_form_view
 def submit_answer(request: HttpRequest, person: Person) -> FormResult:
     """Store the answer to the whole problem, and lease the next problem."""
     rate_limit(person, "judge", settings.RULES.answers_per_hour)
@@ -129,7 +129,7 @@ def submit_answer(request: HttpRequest, person: Person) -> FormResult:
     return {}, turns.lease_next_problem(person, person.judging)  # `store_answer` has locked the row
 
 
-@_form_view
+@_make_form_view
 def skip_problem(request: HttpRequest, person: Person) -> FormResult:
     """Skip the problem, and lease the next problem."""
     rate_limit(person, "judge", settings.RULES.answers_per_hour)
@@ -138,7 +138,7 @@ def skip_problem(request: HttpRequest, person: Person) -> FormResult:
     return {}, turns.lease_next_problem(person)
 
 
-@_form_view
+@_make_form_view
 def undo_answer(request: HttpRequest, person: Person) -> FormResult:
     """Undo the last answer, and show the problem again."""
     return {}, turns.undo_answer(person, _read_slot_ref(request))
@@ -157,7 +157,7 @@ def show_gold_result(request: HttpRequest, ref: str) -> HttpResponse:
 @judges_only
 @judging_consent_required
 def submit_contest(request: HttpRequest, ref: str) -> HttpResponse:
-    """Store a judge's contest of a gold question's answer."""
+    """Store a judge's objection to a gold question's answer."""
     slot = _get_answered_gold(request, ref)
     person, text = request.user, request.POST.get("text", "")
     try:

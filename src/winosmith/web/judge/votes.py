@@ -354,7 +354,8 @@ class Agreement:
         problems: The number of problems decided by votes.
         valid: The number of these problems that were found valid.
         unanimous: The number of these problems on which all judges made the same choice.
-        pairs: The fraction of pairs of judges of a problem who made the same choice, or None.
+        pairs: The fraction of pairs of a problem's judges who made the same choice; None if no
+            problem has two judges.
         alpha: Krippendorff's alpha over the last `LAST` problems, by the stored order of options.
         alpha_of: The number of problems from which alpha was computed.
         gold: The number of correct answers to gold questions, and of all answers to them.
@@ -419,12 +420,13 @@ def _compute_alpha() -> tuple[Reliability | None, int]:
 
 
 def compare_with_others(judges: Iterable[int]) -> dict[int, Proportion]:
-    """Map each judge to their agreement with the majority of the other judges of each problem.
+    """Map each judge to the fraction of their votes that equal the other judges' majority.
 
-    Only the last `LAST_OF_ONE` votes, and only problems with votes of at least two other judges,
-    are compared. Votes on hold are compared with other votes, but never the reverse. `ties` are the
-    votes on problems without a majority of the other judges; `n` does not include them. Judges
-    without a problem that has a majority are omitted.
+    The majority is that of the other judges' votes on the same problem. Only a judge's last
+    `LAST_OF_ONE` votes are compared, and only on problems with votes of at least two other judges.
+    Votes on hold are compared with other votes, but never the reverse. `ties` counts the votes on
+    problems without such a majority; `n` does not include them. Judges without any problem that has
+    a majority are omitted.
     """
     mine: dict[int, dict[int, int | None]] = {}
     for judge in judges:

@@ -11,7 +11,7 @@ class Config(AppConfig):
     name = "winosmith.web.market"
 
     def ready(self) -> None:
-        """Register the functions that delete old ids and erase workers."""
+        """Register the functions that delete old ids and erase workers' data."""
         from winosmith.web.market.workers import delete_old_ids, erase_worker, export_studies
         from winosmith.web.people.privacy import cleaners, erasers, exporters
 

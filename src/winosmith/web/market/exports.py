@@ -219,7 +219,7 @@ def parse_amount(text: str, currency: str = "") -> Decimal:
     fits = named <= {currency} and currency in CURRENCY_SIGNS.get(match["sign"] or "", {currency})
     if currency and not fits:
         raise InputError(
-            _("%(sum)r is in another currency than %(currency)s")
+            _("%(sum)r is in a currency other than %(currency)s")
             % {"sum": text, "currency": currency}
         )
     return Decimal(match["number"]).quantize(Decimal("0.01"))
@@ -324,7 +324,7 @@ def plan_changes(
         study: The study of the export.
         rows: The rows of the export.
         final: Whether the export has all submissions; if so, missing participations are rejected.
-        sent: The time of the export, or None for now; people who started later are not missing.
+        sent: The time of the export, or None for now; people who started later aren't missing.
     """
     unknown: list[int] = []
     doubts: list[tuple[int, str]] = []

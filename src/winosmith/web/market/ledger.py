@@ -21,7 +21,7 @@ from winosmith.web.market import models, workers
 from winosmith.web.market.exports import parse_amount
 from winosmith.web.market.models import Identity, Participation, Payment, Study
 from winosmith.web.market.providers import digest_id, read_table
-from winosmith.web.people.models import decrypt, keyed_digest, pseudonym
+from winosmith.web.people.models import decrypt, make_digest, pseudonym
 
 CENT = Decimal("0.01")
 
@@ -220,7 +220,7 @@ def iter_payments(ledger: Ledger) -> Iterator[tuple[str, str, str, str]]:
 
 
 def _make_payment_id(part: Participation, number: int) -> str:
-    return f"pay-{keyed_digest('payment', f'{part.pk} {number}')[:16]}"
+    return f"pay-{make_digest('payment', f'{part.pk} {number}')[:16]}"
 
 
 def record_bonuses(study: Study, path: Path) -> int:
@@ -263,7 +263,7 @@ def _parse_payment(study: Study, cells: list[str], location: str) -> Payment:
         raise InputError(f"{location}: {key!r} is not a payment id")
     if currency != study.currency:
         raise InputError(
-            f"{location}: the currency is {currency!r}, and the study pays in {study.currency}"
+            f"{location}: the currency is {currency!r}, but the study pays in {study.currency}"
         )
     try:
         paid = parse_amount(amount, study.currency)

@@ -100,7 +100,7 @@ class Participation(models.Model):
 
     Attributes:
         person: The person created for this study; texts that the worker read earlier count as read.
-        browser: A digest of a mark in the worker's browser; no other browser can continue the work.
+        browser: A digest of an identifier in the worker's browser; no other can continue the work.
         state: The progress of the stored work.
         verdict: The market's decision in its last export; `said` is the status in that export.
         seconds: The seconds of work, set when it ends; `market_seconds` is the market's value.

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from winosmith.data import Delimited, Row, Source
 from winosmith.errors import FormatError, InputError
 from winosmith.web.pages import translate_row_fault
-from winosmith.web.people.models import keyed_digest
+from winosmith.web.people.models import make_digest
 
 
 def read_table(path: Path) -> Delimited:
@@ -51,12 +51,12 @@ def digest_id(provider: str, kind: str, text: str) -> str:
 
     Only the holder of the site's key can compute the digest.
     """
-    return keyed_digest("market id", "\0".join((provider, kind, text)))
+    return make_digest("market id", "\0".join((provider, kind, text)))
 
 
 def make_individual_code(participation: int) -> str:
     """Return the unique completion code of a participation."""
-    digest = bytes.fromhex(keyed_digest("market code", str(participation)))
+    digest = bytes.fromhex(make_digest("market code", str(participation)))
     return b32encode(digest).decode("ascii")[:CODE_LENGTH]
 
 
@@ -116,7 +116,7 @@ class Provider:
         needs_submission: Whether its links always have a submission.
         id_pattern: The pattern of an id.
         query: The query string of the study link that the market gets.
-        return_url: The URL to which a worker returns with a code; empty if they enter the code.
+        return_url: The URL to which a worker returns with a code; empty if they type the code.
         individual_codes: Whether each worker gets an individual code if the study has none.
     """
 

@@ -159,7 +159,7 @@ def create_study(
     """Create a study; return the study and the secret part of its link, which is not stored.
 
     Each item of `screens` is a list of workers' ids and whether to admit them. The other arguments
-    are fields of `Study`; required are `reward`, `currency`, `minutes` and `places`.
+    are fields of `Study`; `reward`, `currency`, `minutes` and `places` are required.
 
     Raises:
         InputError: The name is taken, or a value is not valid.

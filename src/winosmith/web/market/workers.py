@@ -1,8 +1,8 @@
 """Workers of a study, from the market's link to the end of their participation.
 
-The worker's browser stores the ids of the link. The start creates a person for this study and this
-browser. Progress and working time are computed from stored rows. Workers can export and erase their
-data.
+The worker's browser stores the ids of the link. When the worker starts, the site creates a person
+for this study and browser. Progress and working time are computed from stored rows. Workers can
+export and erase their data.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Arrival:
     Attributes:
         study: The study's primary key.
         claim: The ids in the link.
-        mark: A random mark of this browser; only this browser can continue the work.
+        mark: A random identifier of this browser; only this browser can continue the work.
     """
 
     study: int
@@ -71,7 +71,7 @@ class Arrival:
 
     @property
     def browser(self) -> str:
-        """Return the digest of the mark, as stored in a participation."""
+        """Return the digest of the identifier, as stored in a participation."""
         return sha256(self.mark.encode()).hexdigest()
 
 
@@ -85,7 +85,7 @@ def read_arrival(request: HttpRequest) -> Arrival | None:
 
 
 def store_claim(request: HttpRequest, response: HttpResponse, study: Study, claim: Claim) -> None:
-    """Store the ids of a study link in an encrypted cookie, with a mark of the browser."""
+    """Store the ids of a study link in an encrypted cookie, with an identifier of the browser."""
     before = read_arrival(request)
     mark = secrets.token_urlsafe(24) if before is None else before.mark
     value = encrypt(COOKIE, [study.pk, claim.worker, claim.submission, mark])
@@ -106,7 +106,7 @@ shortened. A problem takes seconds; a twin, which is a single action, takes many
 
 
 def sum_work_seconds(times: Iterable[datetime], max_gap: timedelta) -> int:
-    """Return the seconds from the first to the last time, with each gap limited to `max_gap`.
+    """Return the seconds from the first to the last time, counting at most `max_gap` of each gap.
 
     >>> from datetime import datetime, timedelta
     >>> at = [datetime(2026, 1, 1, 12, minute) for minute in (0, 1, 31)]
@@ -136,7 +136,7 @@ class Workload:
     """A worker's progress.
 
     Attributes:
-        done, amount: The number of stored, and of required, problems or twins.
+        done, amount: The number of problems or twins that are stored, and that are required.
         has_problem: Whether the worker has an unanswered problem.
         has_more: Whether more work is available now.
         paused: Whether the worker's votes are on hold until a moderator checks them.
@@ -177,7 +177,7 @@ def get_paid_twins(part: Participation) -> QuerySet[Twin]:
 
 
 def count_done(part: Participation) -> int:
-    """Return the number of stored answers or twins of the required work."""
+    """Return the number of stored answers or twins that count towards the required work."""
     if part.study.kind == models.WRITE:
         # A perturbed sentence is stored like a twin, but is not a paid twin.
         return get_paid_twins(part).filter(problems__version__parent=None).count()
@@ -185,7 +185,7 @@ def count_done(part: Participation) -> int:
 
 
 def describe_missing_work(part: Participation, done: int) -> str:
-    """Return why a part of completed work no longer counts; "" if all of it counts."""
+    """Return why part of the completed work no longer counts; "" if all of it counts."""
     if part.state != models.COMPLETE or done >= part.study.amount:
         return ""
     return _("all the work was done, but some of it was withdrawn")
@@ -493,8 +493,8 @@ def _find_training_twins(person: Person, others: QuerySet[Participation]) -> lis
 def erase_worker(person: Person, _texts: bool) -> None:
     """Delete an erased person's market ids; their payments are kept without a name.
 
-    Votes that the market has not confirmed can no longer be confirmed: they don't count, and others
-    judge these problems. A screened id is removed from the list.
+    Votes that the market has not confirmed can no longer be confirmed, so they don't count, and
+    others judge these problems. If the study has a list of ids, the worker's id is removed from it.
     """
     part = Participation.objects.select_related("study", "person").filter(person=person).first()
     if part is None:

@@ -69,7 +69,7 @@ class Pair:
 
     @property
     def kappa_interval(self) -> tuple[float, float] | None:
-        """Return a 95 % interval of kappa, from the ends of `interval` and a fixed `chance`.
+        """Return a 95 % interval of kappa, from the ends of `interval` and with `chance` fixed.
 
         The usual interval (Fleiss, Cohen & Everitt 1969) contains a kappa of 0.9 in only 63 % of
         samples of 20; this interval does in 93 %.

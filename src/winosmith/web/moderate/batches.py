@@ -53,7 +53,7 @@ def apply_to_selected(
 
     Args:
         person: The moderator.
-        action: The name of one of ACTIONS.
+        action: The name of an action in ACTIONS.
         picks: The problems' ids, each with the newest event that the moderator saw.
         reason: The reason for the contributors.
 
@@ -84,7 +84,7 @@ def apply_to_matching(
 
     Args:
         person: The moderator.
-        action: The name of one of ACTIONS.
+        action: The name of an action in ACTIONS.
         filters: The filters.
         reason: The reason for the contributors.
         newest: The newest event and problem when the moderator confirmed; later problems are not
@@ -158,7 +158,7 @@ def run_batch_job(job: Job, progress: Progress) -> None:
 
 
 def _check_request(person: Person, action: str, reason: str) -> None:
-    if not person.moderates:
+    if not person.can_moderate:
         raise InputError(_("Only moderators can decide on problems."))
     if action != decisions.UNDO and action not in decisions.ACTIONS:
         raise InputError(_("Choose an action."))

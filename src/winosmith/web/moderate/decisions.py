@@ -62,7 +62,7 @@ class Action:
 
     @property
     def preselects_reason(self) -> bool:
-        """Whether the action neither is against the contributor nor overrules a decision."""
+        """Whether the action is neither against the contributor nor a reversal of a decision."""
         return self.name not in {"hold", "reject", "withdraw"} | APPEAL_ANSWERS
 
     def list_reasons(self, *, has_appeal: bool = True) -> tuple[Any, ...]:
@@ -348,7 +348,7 @@ def clean_reason(reason: str) -> str:
 
 def may_decide(person: Person, problem: Problem) -> bool:
     """Return whether a person is a moderator and did not write the problem."""
-    return person.moderates and problem.twin.contributor_id != person.pk
+    return person.can_moderate and problem.twin.contributor_id != person.pk
 
 
 def check_may_decide(person: Person, problem: Problem) -> None:
@@ -357,7 +357,7 @@ def check_may_decide(person: Person, problem: Problem) -> None:
     Raises:
         InputError: The person is not a moderator, or wrote the problem.
     """
-    if not person.moderates:
+    if not person.can_moderate:
         raise InputError(gettext("Only moderators can decide on problems."))
     if not may_decide(person, problem):
         raise InputError(gettext("You can't decide on your own problems; another moderator must."))
@@ -400,7 +400,7 @@ def decide(
         problem: The problem, which is locked and read again first.
         reason: The reason for the contributor; 1 to MAX_REASON characters.
         seen: The key of the problem's newest event when the moderator saw it; 0 if it had none.
-        batch: The mark shared by all actions of a batch.
+        batch: The identifier that all actions of a batch share.
 
     Raises:
         ConflictError: The problem has events that the moderator has not seen.
@@ -538,7 +538,7 @@ def undo(person: Person, event: Event, *, reason: str, batch: str) -> Event:
         person: Any moderator.
         event: A decision that no other event follows, except undone events.
         reason: The reason for the contributor.
-        batch: The mark shared by all decisions that are undone together.
+        batch: The identifier that all decisions share that are undone together.
 
     Returns:
         The new event; its `undoes` is the undone event.

@@ -26,17 +26,17 @@ from winosmith.web.predict.models import Prediction
 from winosmith.web.problems.family import fold_steps, get_visible_steps, path_from_root
 from winosmith.web.problems.lookalikes import find_lookalikes
 from winosmith.web.problems.models import Event, Problem, Version
-from winosmith.web.problems.states import LATE, latest_public_time
+from winosmith.web.problems.states import LATE, get_public_time
 
 
 def list_rows(reader: Person, problems: Sequence[Problem], twin: str = "") -> list[dict[str, Any]]:
     """Return the template context for the rows of a problem list.
 
-    `pick` is the value of a row's checkbox: the problem with its newest event that the reader has
-    seen. `contributor` is a pseudonym, or "" for an imported problem; `own` is whether the reader
-    wrote it, so that others decide; `appeal` is the text of an open appeal; `root` is the id of its
-    family's root, or "" if it was not perturbed; `until` is the latest day of its publication if it
-    waits for the other half of its twin.
+    Each row contains: `pick`, the value of its checkbox, which has the problem's id and the newest
+    event that the reader has seen; `contributor`, a pseudonym, or "" for an imported problem;
+    `own`, whether the reader may not decide on the problem; `appeal`, the text of an open appeal;
+    `root`, the id of the family's root, or "" if the problem was not perturbed; and `until`, the
+    latest time of its publication if it waits for the other half of its twin.
 
     Args:
         reader: The moderator.
@@ -61,7 +61,7 @@ def list_rows(reader: Person, problems: Sequence[Problem], twin: str = "") -> li
             "own": not decisions.may_decide(reader, problem),
             "appeal": appeals.get(problem.pk, ""),
             "root": roots.get(problem.pk, ""),
-            "until": latest_public_time(problem),
+            "until": get_public_time(problem),
         }
         for problem in problems
     ]
@@ -181,7 +181,7 @@ class LogFilters:
         ref: The id of a problem.
         since: The first day, such as "2026-11-21".
         until: The last day.
-        batch: The mark of a batch.
+        batch: The identifier of a batch.
     """
 
     who: str = ""
@@ -217,7 +217,7 @@ def get_name_in_log(person: Person | None) -> str:
     """Return a person's name in the log: a moderator's name, or a pseudonym."""
     if person is None:
         return "site"
-    return person.name if person.moderates else pseudonym(person)
+    return person.name if person.can_moderate else pseudonym(person)
 
 
 def iter_log_rows(filters: LogFilters) -> Iterator[Iterable[object]]:
@@ -238,7 +238,7 @@ def get_kind_label(kind: str) -> str:
 
 def _find_person_keys(name: str) -> list[int]:
     named = Person.objects.filter(name=name).first()
-    if named is not None and named.moderates:
+    if named is not None and named.can_moderate:
         return [named.pk]
     person = find_person(name)
     return [person.pk] if person is not None else []

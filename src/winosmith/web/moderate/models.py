@@ -15,8 +15,8 @@ from winosmith.web.jobs import Job
 class Batch(models.Model):
     """A moderator's action on one or many problems.
 
-    The events of a batch have its mark. A batch is processed in chunks; the row stores the
-    progress, so that an interrupted batch resumes and nothing is done twice.
+    The events of a batch store its identifier (`mark`). A batch is processed in chunks; the row
+    stores the progress, so that an interrupted batch resumes and nothing is done twice.
 
     Attributes:
         where: The filter, as a query string; empty if problems were selected by hand.

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 
 from winosmith.errors import InputError
 from winosmith.metrics import Proportion, proportion
-from winosmith.web._kept import cached_each
+from winosmith.web._kept import get_cached_each
 from winosmith.web._lock import writing
 from winosmith.web.jobs import VOTES, Job, Progress, create_job
 from winosmith.web.judge import exclusion
@@ -65,7 +65,7 @@ def count_problems_of_people(people: Sequence[Person]) -> dict[int, ProblemCount
 
     The counts of people with thousands of problems are cached.
     """
-    return cached_each("moderate.written", [person.pk for person in people], _count_problems)
+    return get_cached_each("moderate.written", [person.pk for person in people], _count_problems)
 
 
 def _count_problems(people: list[int]) -> dict[int, tuple[int, ProblemCounts]]:
@@ -137,7 +137,7 @@ class JudgingRecord:
             return ""
         values, cause = self.held.measured, str(self.held.get_cause_display())
         if self.held.cause == PACE:
-            numbers = _("median of %(seconds)s s per problem over %(over)d")
+            numbers = _("median of %(seconds)s s per problem over %(over)d answers")
         elif self.held.cause == GOLD:
             numbers = _("%(right)d of the last %(over)d correct")
         elif self.held.cause == ADDRESS:
@@ -240,7 +240,7 @@ def may_appoint(person: Person, other: Person) -> bool:
     Moderators change judges, but never admins or themselves. Visitors have no role.
     """
     is_other = other.pk != person.pk and other.is_active and not other.anonymous
-    return person.moderates and is_other and not other.is_superuser
+    return person.can_moderate and is_other and not other.is_superuser
 
 
 def get_possible_changes(person: Person, other: Person) -> list[Any]:
@@ -259,7 +259,7 @@ def get_possible_changes(person: Person, other: Person) -> list[Any]:
 
 
 def get_people_held_together(other: Person) -> list[Person]:
-    """Return the other people on hold who share a person's address, sorted by key."""
+    """Return the other people on hold with the same address as a person, sorted by key."""
     own = Judge.objects.filter(person=other, held__isnull=False).exclude(together="").first()
     if own is None:
         return []
@@ -272,7 +272,7 @@ def appoint(person: Person, other: Person, kind: str, reason: str) -> Appointmen
 
     Args:
         person: A moderator; an admin to appoint moderators.
-        other: The person to change, who is read again first.
+        other: The person to change; their row is read again first.
         kind: One of `Appointment.Kind`.
         reason: The reason, 1 to MAX_REASON characters.
 

@@ -1,7 +1,7 @@
 """The moderators' queue: filtered problems in pages, fast even with a million problems.
 
-It uses a full-text index of the sentences in all states. The public search has a separate index
-(`winosmith.web.problems.search`), so that it reveals nothing about problems that are not public.
+The queue uses a full-text index of the sentences in all states. The public search has a separate
+index (`winosmith.web.problems.search`), so it reveals nothing about non-public problems.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _INDEXES = (
 def create_indexes(alias: str = "default") -> None:
     """Create the queue's missing indexes.
 
-    It runs after every migration, because rebuilding the table of problems drops the indexes.
+    This runs after every migration, because rebuilding the table of problems drops the indexes.
     """
     _INDEX.ensure(alias)
     with connections[alias].cursor() as cursor:
@@ -240,7 +240,7 @@ def _filter_domain(query: QuerySet[Problem], domain: str) -> QuerySet[Problem]:
 
 
 def get_page(filters: QueueFilters, cursor: str = "", *, size: int = SIZE) -> Page:
-    """Return the page after the problem with the key `cursor`, or before it if "-" precedes it."""
+    """Return the page after the problem with the key `cursor`, or before it for "-" and the key."""
     backwards, key = cursor.startswith("-"), cursor.removeprefix("-")
     start = Problem.objects.filter(pk=int(key)).first() if is_number(key) else None
     ascending = bool(filters.oldest) != backwards
@@ -286,7 +286,7 @@ def count_pending() -> dict[str, int]:
 
 
 def record_answers_read(person: Person, problems: Sequence[Problem]) -> None:
-    """Record that a moderator has read the answers of problems, which they then must not judge."""
+    """Record that a moderator has read the answers to problems, and so must not judge them."""
     unread = [p for p in problems if p.gold or p.state in (State.HELD, State.JUDGING)]
     if not may_judge(person) or not unread:
         return
@@ -301,7 +301,7 @@ def record_answers_read(person: Person, problems: Sequence[Problem]) -> None:
 
 def iter_moderation_news(person: Person, after: datetime) -> Iterator[Item]:
     """Yield new appeals and contests for a moderator."""
-    if not person.moderates:
+    if not person.can_moderate:
         return
     # Sentences are omitted, because readers of a sentence must not judge the other half.
     appeals = Appeal.objects.filter(answer=None, at__gt=after).exclude(person=person)
@@ -315,7 +315,7 @@ def iter_moderation_news(person: Person, after: datetime) -> Iterator[Item]:
 
 def iter_moderation_work(person: Person) -> Iterator[Work]:
     """Yield a moderator's pending work: problems and judges on hold, appeals, and contests."""
-    if not person.moderates:
+    if not person.can_moderate:
         return
     found, queue = count_pending(), reverse("moderate:queue")
     for kind, to, text in (

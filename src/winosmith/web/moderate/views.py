@@ -379,7 +379,7 @@ def show_person(request: HttpRequest, name: str) -> HttpResponse:
 @require_POST
 @moderators_only
 def appoint(request: HttpRequest, name: str) -> HttpResponse:
-    """Change a person's roles or votes, once per form."""
+    """Change a person's roles or votes, at most once per submitted form."""
     other, kind = _get_person(name), request.POST.get("kind", "")
 
     def appoint_all() -> None:

@@ -35,7 +35,7 @@ from winosmith.web.people.models import (
     check_still_active,
     digest_token,
     get_name_skeleton,
-    new_salt,
+    make_salt,
 )
 
 ROLES: dict[str, tuple[str, ...]] = {
@@ -87,7 +87,7 @@ def create_recovery_link(person: Person, minutes: int) -> str:
 def may_invite(creator: Person, role: str) -> bool:
     """Return whether a person may grant a role: moderators invite judges, and admins anybody."""
     return creator.is_active and (
-        creator.is_superuser or (creator.moderates and role in ("contributor", "judge"))
+        creator.is_superuser or (creator.can_moderate and role in ("contributor", "judge"))
     )
 
 
@@ -139,8 +139,9 @@ def _create_link(minutes: int, **fields: object) -> str:
 class Argon2(Argon2PasswordHasher):
     """Argon2id with OWASP's minimum: 19 MiB, two passes, one thread.
 
-    Django's default of 100 MiB and eight threads takes six times as long, and 1.6 GB for sixteen
-    simultaneous log-ins; the limit on guesses compensates (OWASP's "Password Storage Cheat Sheet").
+    Django's default of 100 MiB and eight threads takes six times as long, and needs 1.6 GB for
+    sixteen log-ins at once. The limit on guesses compensates for this (OWASP's "Password Storage
+    Cheat Sheet").
     """
 
     time_cost = 2
@@ -241,9 +242,9 @@ def check_login(
 ) -> Person | None:
     """Return the person with a name and password, or None if they don't match.
 
-    Attempts are counted in one transaction before the password is checked, so that simultaneous
-    attempts all count; if the password is correct, a second transaction takes the attempt off the
-    count. Nothing is locked in between, because checking a password is slow.
+    An attempt is counted in one transaction before the password is checked, so that simultaneous
+    attempts all count. If the password is correct, a second transaction removes the attempt from
+    the count. Nothing is locked in between, because checking a password is slow.
 
     Args:
         request: The request of the attempt; its network is counted.
@@ -303,7 +304,7 @@ class OpenAccess:
 
 
 def count_access(person: Person) -> OpenAccess:
-    """Return the numbers of sessions, tokens and links of an account."""
+    """Return an account's numbers of sessions, tokens and links."""
     live = person.sessions.filter(expire_date__gt=timezone.now())
     return OpenAccess(
         live.count(), person.tokens.active().count(), get_recovery_links(person).count()
@@ -314,7 +315,7 @@ def end_access(person: Person) -> OpenAccess:
     """End a person's log-ins, and revoke their tokens and links; return their numbers."""
     with writing():
         ended = count_access(person)
-        person.entry = new_salt()
+        person.entry = make_salt()
         person.save(update_fields=["entry"])
         person.sessions.all().delete()
         person.tokens.active().update(revoked=timezone.now())

@@ -69,7 +69,7 @@ def get_client_address(request: HttpRequest) -> str:
 
 
 def _count_trusted_proxies(chain: Sequence[str]) -> int:
-    """Return the number of trusted proxies at the end of a chain, less than the chain's length."""
+    """Return the number of trusted proxies at the end of a chain, at most all but its first."""
     expected = settings.RULES.proxies if settings.SITE.public_url else 0
     last = len(chain) - 1
     if isinstance(expected, int):

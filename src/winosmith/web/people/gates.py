@@ -1,8 +1,8 @@
 """Checks of each request: sessions, permissions, rate limits, and repeated forms.
 
-The database stores each session with its person. The cookie contains a key of 165 random bits, and
-the table its SHA-256, so that readers of the database, or of a backup, can't use it. A visitor
-without an account is known only by their session.
+The database stores each session with its person. The cookie contains a key of 165 random bits. The
+table contains only the key's SHA-256, so that readers of the database, or of a backup, can't use
+it. A visitor without an account is known only by their session.
 
 The database also stores the counts for rate limits, which all processes share: by account, or by
 network for visitors. Only digests that need the site's key are stored.
@@ -41,7 +41,7 @@ from winosmith.web.people.models import (
     Session,
     check_still_active,
     digest_token,
-    keyed_digest,
+    make_digest,
     pseudonym,
 )
 from winosmith.web.people.privacy import get_missing_documents
@@ -142,7 +142,7 @@ COUNT_WAIT = 1.0
 
 
 class RateLimitError(WinosmithError):
-    """An action exceeded the site's rate limit; `again` is when the action is allowed again."""
+    """An action exceeded the site's rate limit; `again` is the time when it is allowed again."""
 
     def __init__(self, what: str, again: datetime):
         self.what, self.again = what, again
@@ -162,9 +162,9 @@ class RateLimitError(WinosmithError):
 def _make_limit_key(actor: HttpRequest | Person | str) -> str:
     if isinstance(actor, HttpRequest):
         if not actor.user.is_authenticated:
-            return keyed_digest("network", get_network(get_client_address(actor)))
+            return make_digest("network", get_network(get_client_address(actor)))
         actor = actor.user
-    return keyed_digest("limit", actor if isinstance(actor, str) else f"person {actor.pk}")
+    return make_digest("limit", actor if isinstance(actor, str) else f"person {actor.pk}")
 
 
 def rate_limit(actor: HttpRequest | Person | str, action: str, limit: int) -> None:
@@ -375,7 +375,7 @@ def judges_only(view: View[P]) -> View[P]:
 
 def moderators_only(view: View[P]) -> View[P]:
     """Admit only moderators and admins."""
-    return _require_permission(view, lambda person: person.moderates)
+    return _require_permission(view, lambda person: person.can_moderate)
 
 
 def admins_only(view: View[P]) -> View[P]:

@@ -31,7 +31,7 @@ _SAME_SHAPE = str.maketrans("l10", "iio")
 """ASCII characters that many typefaces draw alike, in lower case (UTS 39, table 1)."""
 
 
-def new_salt() -> str:
+def make_salt() -> str:
     """Return 32 random hex digits, the salt of a pseudonym or of log-in sessions."""
     return secrets.token_hex(16)
 
@@ -72,7 +72,8 @@ class Person(AbstractBaseUser, PermissionsMixin):
         salt: The salt of the pseudonym; an erasure replaces it.
         entry: The salt of log-in sessions; a new value ends all of them.
         email: The confirmed address, or "". See `people.news`.
-        mail_news: Whether to mail news; `mailed` is the last time, or the address's confirmation.
+        mail_news: Whether to mail news; `mailed` is the time of the last such mail, or of the
+            address's confirmation.
         news_seen: The time of the person's last visit to their news, or None.
     """
 
@@ -85,8 +86,8 @@ class Person(AbstractBaseUser, PermissionsMixin):
     is_judge = models.BooleanField(default=False)
     is_moderator = models.BooleanField(default=False)
     is_active = models.BooleanField(default=True)
-    salt = models.CharField(max_length=32, default=new_salt, editable=False)
-    entry = models.CharField(max_length=32, default=new_salt, editable=False)
+    salt = models.CharField(max_length=32, default=make_salt, editable=False)
+    entry = models.CharField(max_length=32, default=make_salt, editable=False)
     joined = models.DateTimeField(default=timezone.now)
     erased = models.DateTimeField(null=True, blank=True)
     news_seen = models.DateTimeField(null=True, blank=True, editable=False)
@@ -121,7 +122,7 @@ class Person(AbstractBaseUser, PermissionsMixin):
         return self.is_superuser
 
     @property
-    def moderates(self) -> bool:
+    def can_moderate(self) -> bool:
         """Return whether the person may decide on other people's problems."""
         return self.is_active and (self.is_moderator or self.is_superuser)
 
@@ -136,7 +137,7 @@ class Document(models.Model):
     """A text that people agree to; a new version is a new row, and rows never change.
 
     Attributes:
-        licence: The licence named in the text; empty in the consent of contributors.
+        licence: The licence named in the text; empty in the contributors' consent.
     """
 
     class Kind(models.TextChoices):
@@ -283,7 +284,7 @@ def digest_token(token: str) -> str:
     return sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def keyed_digest(purpose: str, text: str) -> str:
+def make_digest(purpose: str, text: str) -> str:
     """Return a digest that depends on the site's key; 64 hex digits."""
     message = f"{purpose}\0{text}".encode("utf-8", "surrogatepass")
     return hmac.new(settings.SECRET_KEY.encode(), message, sha256).hexdigest()
@@ -296,7 +297,7 @@ def encrypt(purpose: str, value: Any) -> str:
         purpose: The purpose; each purpose has its own key.
         value: The value, for JSON.
     """
-    return _fernet(purpose).encrypt(json.dumps(value).encode()).decode("ascii")
+    return _make_cipher(purpose).encrypt(json.dumps(value).encode()).decode("ascii")
 
 
 def decrypt(purpose: str, text: str, seconds: int | None = None) -> Any:
@@ -306,11 +307,11 @@ def decrypt(purpose: str, text: str, seconds: int | None = None) -> Any:
         cryptography.fernet.InvalidToken: The string was made with another key, was changed, or is
         older than `seconds`.
     """
-    return json.loads(_fernet(purpose).decrypt(text.encode("utf-8", "replace"), ttl=seconds))
+    return json.loads(_make_cipher(purpose).decrypt(text.encode("utf-8", "replace"), ttl=seconds))
 
 
-def _fernet(purpose: str) -> Fernet:
-    return Fernet(urlsafe_b64encode(bytes.fromhex(keyed_digest("encryption", purpose))))
+def _make_cipher(purpose: str) -> Fernet:
+    return Fernet(urlsafe_b64encode(bytes.fromhex(make_digest("encryption", purpose))))
 
 
 def pseudonym(person: Person) -> str:
@@ -318,7 +319,7 @@ def pseudonym(person: Person) -> str:
 
     It depends on the site's key and on a salt that an erasure replaces.
     """
-    return f"p-{keyed_digest('pseudonym', f'{person.pk}:{person.salt}')[:12]}"
+    return f"p-{make_digest('pseudonym', f'{person.pk}:{person.salt}')[:12]}"
 
 
 def check_still_active(person: Person) -> None:

@@ -101,7 +101,7 @@ def list_news(person: Person, after: datetime) -> list[Item]:
 
 
 def count_unread(person: Person) -> int:
-    """Return the number of unread items, 0–MAX_ITEMS, which may be a minute old."""
+    """Return the number of unread items, 0–MAX_ITEMS; the number may be a minute old."""
     after = get_last_visit(person)
 
     def count_all() -> int:

@@ -1,8 +1,8 @@
 """Consent, and personal data: their export, hiding, erasure and retention.
 
-Consent and contributor licence have versions; everybody is asked to agree to each new version. Each
-area adds functions for its own rows to the registries below when the site starts. The functions run
-in the caller's transaction, in reverse order of registration.
+The consent and the contributor licence have versions; everybody is asked to agree to each new
+version. Each area adds functions for its own rows to the registries below when the site starts. The
+functions run in the caller's transaction, in reverse order of registration.
 """
 
 from __future__ import annotations
@@ -219,7 +219,7 @@ def erase(person: Person, texts: bool) -> None:
 
     The name, the password, the roles, all sessions, drafts, leases, comments, and reading records
     of the person are deleted. Their salt is replaced, so that their published pseudonym can't be
-    traced. Released text remains, and without a name the agreements for its licence.
+    traced. Released text remains, and so do the agreements to its licence, without a name.
 
     Args:
         person: A person with or without an account.
@@ -242,7 +242,7 @@ def erase(person: Person, texts: bool) -> None:
         Invitation.objects.filter(Q(used_by=person) | Q(made_by=person)).update(label="")
         if not any(stays):
             person.agreements.all().delete()
-        person.salt, person.entry = models.new_salt(), models.new_salt()
+        person.salt, person.entry = models.make_salt(), models.make_salt()
         person.erased = timezone.now()
         person.set_name(f"erased-{secrets.token_hex(12)}")
         person.is_active = person.is_judge = person.is_moderator = person.is_superuser = False
@@ -255,7 +255,7 @@ def erase(person: Person, texts: bool) -> None:
 
 def _compute_erasure_digest(person: Person) -> str:
     # Only a backup still has the salt to compute it.
-    return models.keyed_digest("erased", f"{person.pk}:{person.salt}")
+    return models.make_digest("erased", f"{person.pk}:{person.salt}")
 
 
 def _log_erasure(person: Person, digest: str, texts: bool) -> None:
@@ -282,7 +282,7 @@ def find_people_to_erase_again() -> list[tuple[Person, bool]]:
     """Find the erased people whom a restored backup brought back.
 
     Returns:
-        Each person, with whether their unreleased texts were erased too, in the order of keys.
+        Each person, and whether their unreleased texts were erased, too; in the order of keys.
     """
     path = settings.SITE.folder / ERASURES
     logged: dict[tuple[int, str], bool] = {}
@@ -314,8 +314,8 @@ MAIL_RETENTION = timedelta(days=7)
 """Time for which admins can see the mails that the mail server rejected."""
 
 HIT_RETENTION = timedelta(days=1)
-"""Time for which rate-limit counts are needed: the last hour overlaps the previous clock hour. At
-most `SiteRules.retention_days`, which is at least a day."""
+"""Time for which rate-limit counts are needed: the last hour overlaps the previous clock hour. This
+is never more than `SiteRules.retention_days`, which is at least a day."""
 
 CHUNK = 2000
 """Number of rows deleted per transaction, so that others can write in between."""

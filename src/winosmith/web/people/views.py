@@ -248,7 +248,7 @@ def _set_new_password(request: HttpRequest, invitation: Invitation, person: Pers
         with _show_errors_on(form):
             ended = accounts.set_new_password(person, form.cleaned_data["password"], invitation)
             _start_session(request, person)
-            messages.success(request, _add_ended(_("Your password is changed."), ended))
+            messages.success(request, _add_ended(_("The password was changed."), ended))
             return redirect("people:me")
     doors = _reduce_access(accounts.count_access(person), links=1)
     return _render_form(request, "new_password", form, person=person, doors=doors)
@@ -316,10 +316,10 @@ def edit_mail_address(request: HttpRequest) -> HttpResponseBase:
         email, news = form.cleaned_data["email"], form.cleaned_data["news"]
         if not email:
             mails.delete_address(person)
-            message = _("Your address is deleted.")
+            message = _("Your address has been deleted.")
         elif email == person.email:  # only the setting for news mails differs
             mails.set_news_mails(person, news)
-            message = _("The settings are saved.")
+            message = _("The settings have been saved.")
         else:
             mails.send_address_link(person, email, news, request)
             message = _("A link was sent to this address; open it within a day.")
@@ -335,7 +335,7 @@ def confirm_mail_address(request: HttpRequest, token: str) -> HttpResponseBase:
     """Store an e-mail address after its owner opened the link that was sent to it."""
     try:
         mails.confirm_address(cast(Person, request.user), token)
-        messages.success(request, _("Your address is confirmed."))
+        messages.success(request, _("Your address has been confirmed."))
     except InputError as error:
         messages.error(request, str(error))
     return redirect("people:me")
@@ -387,7 +387,7 @@ def change_password(request: HttpRequest) -> HttpResponseBase:
         with _show_errors_on(form):
             ended = accounts.set_new_password(person, form.cleaned_data["password"])
             _start_session(request, person)
-            message = _add_ended(_("Your password is changed."), _reduce_access(ended, browsers=1))
+            message = _add_ended(_("The password was changed."), _reduce_access(ended, browsers=1))
             messages.success(request, message)
             return redirect("people:me")
     doors = _reduce_access(accounts.count_access(person), browsers=1)
@@ -458,7 +458,7 @@ def withdraw_texts(request: HttpRequest, person: Person) -> HttpResponse:
         messages.error(request, str(error))
         return redirect("people:me")
     count = done["twins"]
-    message = ngettext("%d text is hidden now.", "%d texts are hidden now.", count) % count
+    message = ngettext("%d text is now hidden.", "%d texts are now hidden.", count) % count
     messages.success(request, message)
     return redirect("people:me")
 
@@ -485,9 +485,9 @@ def erase_other(request: HttpRequest, number: int) -> HttpResponseBase:
     if request.method == "POST" and form.is_valid():
         with _show_errors_on(form):
             if person == request.user:
-                raise InputError(_("To erase your own account, use your own page."))
+                raise InputError(_("To erase your own account, go to your account page."))
             privacy.erase(person, form.cleaned_data["texts"])
-            messages.success(request, _("The person is erased."))
+            messages.success(request, _("The person’s data have been erased."))
             return redirect("people:invitations")
     return _render_form(request, "erase", form, person=person, own=False)
 
@@ -523,7 +523,7 @@ def ask_consent(request: HttpRequest) -> HttpResponseBase:
 def _store_agreement(request: HttpRequest, *, judging: bool) -> str:
     """Store the agreement; return the form's error, or ""."""
     if not request.POST.get("agree"):
-        return _("Tick the box to agree; without it, you can only read.")
+        return _("Tick the box to agree; if you don’t agree, you can only read.")
     try:
         if gates.get_current_writer(request) is None:
             gates.rate_limit(request, "consent", MAX_CONSENTS)

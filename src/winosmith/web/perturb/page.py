@@ -23,14 +23,14 @@ from winosmith.web.pages import round_percent
 from winosmith.web.people.models import Person
 from winosmith.web.perturb import rules
 from winosmith.web.perturb.rules import Position, SentenceInput
-from winosmith.web.predict.asking import get_current_models, get_current_predictions, model_state
+from winosmith.web.predict.asking import check_model, get_current_models, get_current_predictions
 from winosmith.web.predict.models import Model, Prediction, Status
 from winosmith.web.problems.association import softmax
 from winosmith.web.problems.checks import contributor_hints, form_context, mark_rejected, summarize
 from winosmith.web.problems.family import fold_steps, get_visible_steps, may_perturb
 from winosmith.web.problems.lookalikes import Half
 from winosmith.web.problems.models import Problem, State, Version
-from winosmith.web.problems.states import is_visible_to, public_problems
+from winosmith.web.problems.states import get_public_problems, is_visible_to
 from winosmith.web.read.public import Filters
 
 
@@ -78,7 +78,7 @@ def list_problems_with_families(problems: list[Problem]) -> list[dict[str, Any]]
     """
     rows = Version.objects.filter(problem__in=problems).select_related("root")
     versions: dict[Any, Version] = {version.problem_id: version for version in rows}
-    public = public_problems().select_related(None)
+    public = get_public_problems().select_related(None)
     counted = dict(
         public.filter(version__root__in={version.root_id for version in versions.values()})
         .order_by()
@@ -169,7 +169,7 @@ def _list_bad_examples(root_sentence: str) -> list[dict[str, Any]]:
 
 def explain_unavailability(model: Model) -> str:
     """Return a message for users on why a model can't answer now; "" if it can."""
-    alive, why = model_state(model)
+    alive, why = check_model(model)
     return "" if alive else why
 
 
@@ -200,11 +200,11 @@ def get_context(
         "declared_faults": faults.get("declared", []),
         "error": error,
         "models": [(model, explain_unavailability(model)) for model in get_current_models()],
-        **checks_context(position, typed, faults),
+        **make_checks_context(position, typed, faults),
     }
 
 
-def checks_context(
+def make_checks_context(
     position: Position, typed: SentenceInput, faults: dict[str, list[str]] | None = None
 ) -> dict[str, Any]:
     """Return the template context for the checks that are updated while the user types."""
@@ -261,7 +261,7 @@ VOID_STATES = (State.REJECTED, State.WITHDRAWN, State.REVISED)
 """States in which a version is not counted as fooling a model, whatever the model predicts."""
 
 
-def predictions_context(
+def make_predictions_context(
     person: Person | None, problem: Problem, version: Version, parent: Problem | None
 ) -> dict[str, Any]:
     """Return the template context for the models' predictions.
@@ -274,7 +274,7 @@ def predictions_context(
     """
     before = {row.model_id: row.right for row in get_current_predictions(parent)} if parent else {}
     shown = [
-        _prediction_context(row, problem, version, before.get(row.model_id))
+        _make_prediction_context(row, problem, version, before.get(row.model_id))
         for row in get_current_predictions(problem)
     ]
     shown.sort(key=lambda context: not context["target"])
@@ -294,7 +294,7 @@ def predictions_context(
     }
 
 
-def _prediction_context(
+def _make_prediction_context(
     row: Prediction, problem: Problem, version: Version, parent_correct: bool | None
 ) -> dict[str, Any]:
     """Return the template context for a single prediction.

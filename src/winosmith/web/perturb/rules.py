@@ -33,7 +33,7 @@ from winosmith.web.problems.family import (
     path_from_root,
 )
 from winosmith.web.problems.lookalikes import Half
-from winosmith.web.problems.models import Problem, State, Twin, Version, new_ref
+from winosmith.web.problems.models import Problem, State, Twin, Version, make_ref
 from winosmith.web.problems.states import REMOVED_STATES, is_visible_to, lock_problem
 
 
@@ -391,7 +391,7 @@ def _store_version(person: Person, typed: SentenceInput, position: Position) -> 
     old = position.revises
     embargo = retire_replaced_halves(person, old.twin) and not old.version.covered if old else False
     twin = Twin.objects.create(
-        ref=new_ref(),
+        ref=make_ref(),
         contributor=person,
         source=SOURCE,
         domain=position.root.twin.domain,

@@ -161,7 +161,7 @@ def _render_checks(request: HttpRequest, position: Position) -> HttpResponse:
     except gates.RateLimitError as many:
         return gates.render_paused_part(request, many)
     typed = SentenceInput.from_form(request.POST, len(position.parent.options))
-    return render(request, "perturb/checks.html", pages.checks_context(position, typed))
+    return render(request, "perturb/checks.html", pages.make_checks_context(position, typed))
 
 
 def _rate_limit_check(request: HttpRequest) -> None:
@@ -185,7 +185,7 @@ def show_version(request: HttpRequest, ref: str) -> HttpResponse:
     note_twins_read(person, seen)
     parent = path[-2]
     steps = get_visible_steps(path, person)
-    result = pages.predictions_context(
+    result = pages.make_predictions_context(
         person, problem, version, parent if is_visible_to(person, parent) else None
     )
     own = result["own"]
@@ -213,7 +213,7 @@ def show_predictions(request: HttpRequest, ref: str) -> HttpResponse:
     person = gates.get_current_writer(request)
     version = _get_version(person, ref)
     parent = version.parent if version.parent and is_visible_to(person, version.parent) else None
-    context = pages.predictions_context(person, version.problem, version, parent)
+    context = pages.make_predictions_context(person, version.problem, version, parent)
     known = request.GET.get("done") == str(context["done"])
     if known and request.GET.get("pace") == str(context["pace"]):
         return HttpResponse(status=204)

@@ -40,8 +40,8 @@ TOO_LATE = gettext_noop("The model took too long.")
 def request_predictions(problem: Problem, urgent: bool = True) -> None:
     """Request a prediction from every current model, within the caller's transaction.
 
-    Repeated calls only change the urgency. Models never see problems under embargo or gold
-    questions.
+    Repeated calls change only the urgency. Models see no gold questions and no problems under
+    embargo.
 
     Args:
         problem: A stored problem.
@@ -294,7 +294,7 @@ def list_failed_predictions(model: Model) -> QuerySet[Prediction]:
 
 def _make_status(model: Model, counts: dict[tuple[int, str], int], total: int) -> ModelStatus:
     by = {stand: counts.get((model.pk, stand), 0) for stand in Status.values}
-    alive, state = model_state(model)
+    alive, state = check_model(model)
     return ModelStatus(
         model,
         state,
@@ -313,7 +313,7 @@ READY = gettext_noop("The model predicts.")
 STARTING = gettext_noop("The model will restart in a moment.")
 
 
-def model_state(model: Model) -> tuple[bool, str]:
+def check_model(model: Model) -> tuple[bool, str]:
     """Return whether a model is available now or soon, and its state as a message for users."""
     if model.fault:
         return False, _(model.fault)

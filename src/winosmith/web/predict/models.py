@@ -72,10 +72,9 @@ class Prediction(models.Model):
     Attributes:
         urgent: Whether a person is waiting for the prediction.
         scores: One score per option, as given by the solver.
-        choice: The 0-based index of the option with the highest score, the first if tied; None
-            until it is done.
+        choice: The 0-based index of the highest-scoring option, the first if tied; None until done.
         right: Whether the choice is the problem's answer; None if either is unknown, or for a tie,
-            which is neither correct nor fooled.
+            which counts neither as correct nor as fooled.
         tie: Whether several options have the highest score (see `prediction.find_best_options`).
         input: The digest of the model's input.
         leased_until: The end of the lease, before which no other process claims the prediction.

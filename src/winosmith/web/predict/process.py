@@ -222,8 +222,7 @@ def predict_tasks(
 ) -> list[Outcome]:
     """Predict the answers for some tasks with a solver.
 
-    If a batch fails, its problems are solved one at a time, so that a bad sentence affects no other
-    prediction.
+    If a batch fails, its problems are solved one at a time, so a bad sentence affects only itself.
 
     Args:
         made_solver: The solver.
@@ -278,7 +277,7 @@ def _check_scores(task: Task, scores: Sequence[float]) -> tuple[float, ...]:
 
 
 GRACE = 1.0
-"""Number of seconds after the time limit when the kernel kills a process."""
+"""Number of seconds between the time limit and the time when the kernel kills a process."""
 
 SOLVER_GRACE = 5.0
 """Same as GRACE, for a solver with its own timeout, such as a chat client; the kernel ends the
@@ -312,11 +311,11 @@ class LoadedModel:
         self.next_sweep = 0.0
         self.outcomes: list[Outcome] = []
         limit_gb = getattr(rule.settings, "memory_gb", None)
-        self.max_bytes = limit_gb * 2.0**30 if limit_gb else _memory_bytes() + GROWTH_GB * 2.0**30
+        self.max_bytes = limit_gb * 2.0**30 if limit_gb else _measure_memory() + GROWTH_GB * 2.0**30
 
     def run(self) -> None:
         """Predict until the process has grown too large."""
-        while self.outcomes or _memory_bytes() < self.max_bytes:
+        while self.outcomes or _measure_memory() < self.max_bytes:
             try:
                 if not self._predict_next_batch():
                     time.sleep(POLL_SECONDS)
@@ -326,7 +325,7 @@ class LoadedModel:
                 time.sleep(RETRY_SECONDS)
 
     def _predict_next_batch(self) -> bool:
-        room = self.batch_size.size if _memory_bytes() < self.max_bytes else 0
+        room = self.batch_size.size if _measure_memory() < self.max_bytes else 0
         tasks = store_outcomes_and_claim(self.model, self.outcomes, room, self.limit + 30)
         self.outcomes = []
         if tasks:
@@ -355,7 +354,7 @@ def set_time_limit(seconds: float) -> None:
     signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
-def _memory_bytes() -> float:
+def _measure_memory() -> float:
     """Return the memory usage of this process in bytes; 0 if unknown."""
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[1])

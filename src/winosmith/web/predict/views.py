@@ -24,13 +24,13 @@ def show_models(request: HttpRequest) -> HttpResponse:
 def show_model(request: HttpRequest, name: str) -> HttpResponse:
     """Show a model's properties and revisions; moderators also see its failures."""
     found = get_object_or_404(Model, name=name, current=True)
-    moderates = request.user.is_authenticated and request.user.moderates
+    can_moderate = request.user.is_authenticated and request.user.can_moderate
     context = {
         "stand": asking.get_model_status(found),
         "about": [(key, value) for key, value in found.about.items() if key != "solver"],
         "revisions": asking.list_previous_revisions(found),
-        "failures": asking.list_failed_predictions(found) if moderates else (),
-        "moderates": moderates,
+        "failures": asking.list_failed_predictions(found) if can_moderate else (),
+        "can_moderate": can_moderate,
     }
     return render(request, "predict/model.html", context)
 
@@ -38,7 +38,7 @@ def show_model(request: HttpRequest, name: str) -> HttpResponse:
 @require_POST
 @moderators_only
 def retry_predictions(request: HttpRequest, name: str) -> HttpResponse:
-    """Retry the model's timed-out and failed predictions, once per form."""
+    """Retry the model's timed-out and failed predictions, at most once per submitted form."""
     found = get_object_or_404(Model, name=name, current=True)
     try:
         result = process_form(

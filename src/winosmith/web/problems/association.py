@@ -27,7 +27,7 @@ from winosmith.problem import BLANK
 from winosmith.text import is_content, units
 from winosmith.web.pages import read_file_stamp
 from winosmith.web.problems.lookalikes import AnyHalf
-from winosmith.web.problems.states import public_problems
+from winosmith.web.problems.states import get_public_problems
 
 LEAST_GAIN = 0.1
 """Minimum number of nats by which a listed word favours the correct option: odds of 1.1 to 1."""
@@ -44,8 +44,7 @@ CHUNK = 500
 """Number of problems read at a time."""
 
 SMOOTHING = 1.0
-"""Laplace smoothing; small, because there is little data (Gururangan et al. 2018 add 100 to
-300,000)."""
+"""Laplace smoothing; small, because data are few (Gururangan et al. 2018 add 100 to 300,000)."""
 
 FILE = "association.npy"
 """Path of the weights file in the site's folder."""
@@ -191,8 +190,7 @@ class Pairs:
         """Return the weights of the given pairs, except for unknown pairs.
 
         Args:
-            pairs: The pairs as in `WordAssociation`: an option's word and another word, in lower
-                case.
+            pairs: As in `WordAssociation`: an option's word and another word, in lower case.
         """
         asked = np.fromiter(map(_hash_pair, pairs), np.uint64, len(pairs))
         places = np.searchsorted(self.table[0], asked).clip(max=self.table.shape[1] - 1)
@@ -207,7 +205,7 @@ def train_pairs() -> Pairs:
     Problems under embargo and gold questions are omitted, because the words that the meter lists
     would reveal them.
     """
-    newest = public_problems().exclude(answer=None).order_by("-pk")[:MAX_TRAINING]
+    newest = get_public_problems().exclude(answer=None).order_by("-pk")[:MAX_TRAINING]
     rows = newest.values_list("ref", "sentence", "options", "answer")
 
     def problems() -> Iterator[Problem]:

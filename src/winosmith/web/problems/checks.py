@@ -74,8 +74,7 @@ _OPENERS = frozenset(
 def find_flagged_words(text: str, word_list: Iterable[str]) -> list[str]:
     """Return the listed words and phrases in a text, including disguised spellings.
 
-    A listed word matches only itself, ignoring case; with a final "*" it matches all words that
-    start with it.
+    A listed word matches only itself, ignoring case; with a final "*", it matches as a prefix.
 
     >>> find_flagged_words("What an IDIOT, idiotically!", ["idiot", "dunce*"])
     ['idiot']
@@ -386,10 +385,10 @@ def contributor_hints(
         limit=MAX_FINDINGS,
     )
     similar = dict.fromkeys(map(_describe_lookalike, near))
-    return [*text_hints(halves, settings.RULES.words_to_flag), *similar]
+    return [*find_text_hints(halves, settings.RULES.words_to_flag), *similar]
 
 
-def text_hints(halves: Sequence[AnyHalf], words_to_flag: Sequence[str] = ()) -> list[str]:
+def find_text_hints(halves: Sequence[AnyHalf], words_to_flag: Sequence[str] = ()) -> list[str]:
     """Return the hints on the wording of halves; a finding in both halves is listed once."""
     found = [
         _find_issues(half.sentence, tuple(half.options), tuple(words_to_flag)) for half in halves
@@ -430,12 +429,12 @@ def _describe_lookalike(hit: Lookalike) -> str:
     """Return the hint for a near-duplicate; a hidden text is not quoted."""
     share = percent(hit.share, 0)
     if hit.where:
-        return _("shares {share} of its words with {ref} of {source}").format(
+        return _("shares {share} of its words with {ref} in {source}").format(
             share=share, ref=hit.ref, source=hit.where
         )
     if hit.sentence is None:
-        return _("shares most of its words with a problem of this site that is not public")
-    return _("shares {share} of its words with {ref} of this site").format(share=share, ref=hit.ref)
+        return _("shares most of its words with a problem on this site that is not public")
+    return _("shares {share} of its words with {ref} on this site").format(share=share, ref=hit.ref)
 
 
 def _join_findings(findings: Sequence[str]) -> str:

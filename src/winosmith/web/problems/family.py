@@ -41,7 +41,7 @@ _ANY = ("1", "2")
 
 
 def hash_version(sentence: str, options: Sequence[str]) -> str:
-    """Hash a version; versions that differ only in the order of their options are equal."""
+    """Hash a version; versions that differ only in the order of their options have equal hashes."""
     seen = "\0".join((sentence, *sorted(options))).encode("utf-8", "surrogatepass")
     return hashlib.sha256(seen).hexdigest()
 
@@ -75,8 +75,7 @@ def measure_depths(
         path: The path from the root, as from `path_from_root`.
         sentence: The sentence of the new version, with one blank.
         declared: The depth as stated by its contributor.
-        edits: The edits from the last problem of the path to the sentence; by default a shortest
-            edit script.
+        edits: The edits from the path's last problem to the sentence; by default a shortest script.
     """
     row = Datum(
         "new", sentence, _ANY, lineage=Lineage(str(path[0].pk), str(path[-1].pk), edits, declared)

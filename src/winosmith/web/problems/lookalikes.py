@@ -35,15 +35,13 @@ MOST_HASHES = 100
 """Maximum number of hashes by which a text is looked up: three times as many as a half has."""
 
 STEP = 16
-"""The number of values in an SQL statement is a multiple of this, so that there are few distinct
-statements."""
+"""SQL statements have multiples of this number of values, so that few distinct ones occur."""
 
 MOST_PER_HASH = 200
 """Maximum number of sentences considered per hash: a more frequent hash is not informative."""
 
 MOST_COMPARED = 60
-"""Maximum number of sentences compared word by word: those that share the most and rarest
-hashes."""
+"""Maximum number of sentences compared word by word: those with the most and rarest hashes."""
 
 CHUNK = 500
 """Number of published sentences stored per transaction, so that others can write in between."""
@@ -134,7 +132,7 @@ def find_lookalikes(
         include_hidden: Whether to report problems under embargo, without text or share.
         limit: The maximum number of results.
     """
-    asked = [words_to_compare(half.sentence, half.options) for half in halves]
+    asked = [get_words_to_compare(half.sentence, half.options) for half in halves]
     numbers = [hash_shingles(words)[:MOST_HASHES] for words in asked]
     stored: Sequence[tuple[int, int]] = _look_up_hashes(
         list({number: None for own in numbers for number in own})
@@ -145,11 +143,11 @@ def find_lookalikes(
     if not any(likeliest):
         return []
     rows = _load_comparable_sentences({key for keys in likeliest for key in keys}, skip_twin)
-    root = words_to_compare(family.sentence, family.options) if family else None
+    root = get_words_to_compare(family.sentence, family.options) if family else None
     near: dict[Any, Lookalike] = {}
     for words, keys in zip(asked, likeliest, strict=True):
         for row in filter(None, map(rows.get, keys)):
-            share = _shared_fraction(row, words, root)
+            share = _measure_overlap(row, words, root)
             if share < MIN_SHARE:
                 continue
             shown = _make_visible_lookalike(row, share, reader, include_hidden)
@@ -178,10 +176,10 @@ def _load_comparable_sentences(keys: set[int], skip_twin: int | None) -> dict[in
     }
 
 
-def _shared_fraction(row: Remembered, words: Sequence[str], root: Sequence[str] | None) -> float:
+def _measure_overlap(row: Remembered, words: Sequence[str], root: Sequence[str] | None) -> float:
     """Return the fraction of shared words; 0 if a row only resembles the family's root."""
     own = row.problem or row
-    theirs = words_to_compare(own.sentence, own.options)
+    theirs = get_words_to_compare(own.sentence, own.options)
     share = compute_word_overlap(words, theirs)
     return 0.0 if root is not None and _is_similar_via_root(theirs, root, share) else share
 
@@ -201,7 +199,7 @@ def index_problems(*problems: Problem, new: bool = False) -> None:
         rows = [Remembered(problem=problem) for problem in problems if problem.pk not in known]
         Remembered.objects.bulk_create(rows)
         _insert_hashes(
-            (row, hash_sketch(words_to_compare(row.problem.sentence, row.problem.options)))
+            (row, hash_sketch(get_words_to_compare(row.problem.sentence, row.problem.options)))
             for row in rows
         )
 
@@ -210,7 +208,7 @@ def unindex_problem(problem: Problem) -> None:
     """Remove a problem from the near-duplicate index; call this before erasing its text."""
     with writing():
         for row in Remembered.objects.filter(problem=problem):
-            numbers = hash_sketch(words_to_compare(problem.sentence, problem.options))
+            numbers = hash_sketch(get_words_to_compare(problem.sentence, problem.options))
             Shingle.objects.filter(value__in=numbers, remembered_id=row.pk).delete()
             row.delete()
 
@@ -245,7 +243,7 @@ def index_published_dataset(
             for p in chunk
         ]
         numbers = {
-            row.ref: hash_sketch(words_to_compare(row.sentence, row.options)) for row in rows
+            row.ref: hash_sketch(get_words_to_compare(row.sentence, row.options)) for row in rows
         }
         with writing():
             known = set(
@@ -344,10 +342,10 @@ def _make_visible_lookalike(
     return Lookalike("", MIN_SHARE) if include_hidden or not problem.embargo else None
 
 
-def words_to_compare(sentence: str, options: Sequence[str] = ()) -> list[str]:
+def get_words_to_compare(sentence: str, options: Sequence[str] = ()) -> list[str]:
     """Return a sentence's words for comparison: lower-case, no punctuation, masked options.
 
-    >>> words_to_compare("Ann thanked the old man because _ was kind.", ["Ann", "the old man"])
+    >>> get_words_to_compare("Ann thanked the old man because _ was kind.", ["Ann", "the old man"])
     ['•', 'thanked', 'the', '•', 'because', '•', 'was', 'kind']
     """
     words = list(_iter_plain_words(sentence))
@@ -359,7 +357,7 @@ def words_to_compare(sentence: str, options: Sequence[str] = ()) -> list[str]:
 def compute_word_overlap(first: Sequence[str], second: Sequence[str]) -> float:
     """Return the fraction of words that two sentences share, 0–1: `winosmith.text.overlap`.
 
-    The words are those of `words_to_compare`. The fraction is 0 if they share less than
+    The words are those of `get_words_to_compare`. The fraction is 0 if they share less than
     `LEAST_CONTENT` of the content words. Without this condition, 1,572 other sentences share 70 %
     of their words with one of 250 sentences of WinoGrande, most of them little more than function
     words.
@@ -373,7 +371,7 @@ def hash_shingles(words: Sequence[str]) -> list[int]:
     """Hash a sentence and its shingles for a lookup; the whole sentence's hash comes first.
 
     Args:
-        words: The words from `words_to_compare`.
+        words: The words from `get_words_to_compare`.
 
     Returns:
         Distinct integers that fit a signed 64-bit column. Shingles with two content words come

@@ -238,7 +238,7 @@ class Version(models.Model):
         return f"version {self.problem_id} of family {self.root_id}, step {self.step}"
 
 
-def new_ref() -> str:
+def make_ref() -> str:
     """Return a random public id, which reveals nothing."""
     return secrets.token_hex(8)
 

@@ -82,7 +82,7 @@ CHUNK = 250
 """Number of twins settled per transaction."""
 
 
-def public_problems() -> QuerySet[Problem]:
+def get_public_problems() -> QuerySet[Problem]:
     """Return the problems that everybody may see, with their twins and contributors.
 
     All public pages, searches, counts and exports start from this query.
@@ -90,7 +90,7 @@ def public_problems() -> QuerySet[Problem]:
     return Problem.objects.filter(public=True).select_related("twin__contributor")
 
 
-def gold_questions() -> QuerySet[Problem]:
+def get_gold_questions() -> QuerySet[Problem]:
     """Return the gold questions in use; publishing their other halves would reveal answers.
 
     Retired, withdrawn and replaced gold questions are not in use.
@@ -111,7 +111,7 @@ def is_visible_to(person: Person | None, problem: Problem) -> bool:
     """
     if problem.public or person is None:
         return bool(problem.public)
-    return person.moderates or (
+    return person.can_moderate or (
         person.is_active and not problem.gold and problem.twin.contributor_id == person.pk
     )
 
@@ -121,7 +121,7 @@ def update_waits(twins: Collection[int], newly_decided: Collection[int] = ()) ->
 
     A wait ends when no half is on hold or being judged. A wait also ends `SiteRules.wait_days` days
     after the first decision, which is logged. A wait never ends while a half is one of
-    `gold_questions`. Only the problems in `newly_decided` start to wait: a public problem stays
+    `get_gold_questions`. Only the problems in `newly_decided` start to wait: a public problem stays
     public. The caller must have written the change in the same transaction.
 
     Args:
@@ -138,7 +138,9 @@ def update_waits(twins: Collection[int], newly_decided: Collection[int] = ()) ->
         halves[half.twin_id].append(half)
     gold = {key for key, both in halves.items() if any(half.gold for half in both)}
     in_use = (
-        set(gold_questions().filter(twin__in=gold).values_list("twin", flat=True)) if gold else gold
+        set(get_gold_questions().filter(twin__in=gold).values_list("twin", flat=True))
+        if gold
+        else gold
     )
     for waits in (True, False):
         found = [
@@ -170,7 +172,7 @@ def _log_late_halves(keys: Collection[int], twins: Iterable[list[Problem]]) -> N
         for half in both
         if half.pk in keys
     ]
-    rows = public_problems().filter(pk__in=late).order_by("pk") if late else ()
+    rows = get_public_problems().filter(pk__in=late).order_by("pk") if late else ()
     reason = _("its other half was not decided within %d days") % settings.RULES.wait_days
     Event.objects.bulk_create(row.make_event(LATE, reason=reason) for row in rows)
 
@@ -195,11 +197,11 @@ def _get_due_problems() -> QuerySet[Problem]:
     """
     other = Problem.objects.filter(twin=OuterRef("twin"), state__in=OPEN, gold=False)
     over = Q(decided__lte=timezone.now() - _get_waiting_time()) | ~Exists(other)
-    asked = gold_questions().filter(twin=OuterRef("twin"))
+    asked = get_gold_questions().filter(twin=OuterRef("twin"))
     return Problem.objects.filter(over, ~Exists(asked), waits=True)
 
 
-def latest_public_time(problem: Problem) -> datetime | None:
+def get_public_time(problem: Problem) -> datetime | None:
     """Return the latest time when a waiting problem becomes public; None if it isn't waiting.
 
     A problem that is not valid, is under embargo, or would reveal the answer of a gold question
@@ -207,7 +209,7 @@ def latest_public_time(problem: Problem) -> datetime | None:
     """
     if not problem.waits or problem.state != State.VALID or problem.embargo or problem.gold:
         return None
-    if gold_questions().filter(twin=problem.twin_id).exists():
+    if get_gold_questions().filter(twin=problem.twin_id).exists():
         return None
     return _compute_wait_end(Problem.objects.filter(twin=problem.twin_id))
 

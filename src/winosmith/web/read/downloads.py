@@ -1,8 +1,8 @@
 """Downloads: the problems in each output format, in constant memory, and the votes.
 
 A download reads the rows twice. First, it computes the digest, which is `winosmith.Dataset.digest`
-of the data, and finds problems that don't fit the format. Then it sends the file in parts; the
-parts of a table have the columns of the whole file. If a row was withdrawn in between, the download
+of the data, and finds problems that don't fit the format. Then it sends the file in parts; each
+part of a table has the columns of the whole file. If a row was withdrawn in between, the download
 ends with an error, so each complete file matches its digest. The judges' votes are a separate file,
 in the format of `winosmith check`.
 """
@@ -40,7 +40,7 @@ from winosmith.web.pages import BOM, mark_as_download
 from winosmith.web.people.gates import accepts_html, rate_limit_reading
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.records import CHUNK, as_public, iter_rows, load_keys, select_columns
-from winosmith.web.problems.states import public_problems
+from winosmith.web.problems.states import get_public_problems
 from winosmith.web.read.public import Filters, count_rows
 
 
@@ -174,7 +174,7 @@ def survey(query: QuerySet[Problem], file_format: Format, *, skip_unfit: bool = 
     """Survey public problems in one pass; return the content of their file.
 
     Args:
-        query: A part of `public_problems`; other problems in it are omitted.
+        query: A part of `get_public_problems`; other problems in it are omitted.
         file_format: One of `FILES`.
         skip_unfit: Whether to omit problems that don't fit the format; otherwise `rows` includes
             them, and the caller must show `unfit`.
@@ -182,7 +182,9 @@ def survey(query: QuerySet[Problem], file_format: Format, *, skip_unfit: bool = 
     state, header, kept = hashlib.sha256(), list[str](), array("q")
     unfit: dict[str, str] = {}
     silent = True
-    for chunk in iter_rows(load_keys(query.order_by("place")), select_columns(public_problems())):
+    for chunk in iter_rows(
+        load_keys(query.order_by("place")), select_columns(get_public_problems())
+    ):
         data = as_public(chunk)
         bad, columns = _find_unfit_problems(data, file_format)
         unfit |= bad
@@ -198,7 +200,7 @@ def survey(query: QuerySet[Problem], file_format: Format, *, skip_unfit: bool = 
 
 
 def encode_for_digest(datum: Datum) -> bytes:
-    """Return the part of a problem in the input of `winosmith.Dataset.digest`."""
+    """Return the bytes that a problem adds to the input of `winosmith.Dataset.digest`."""
     return (dump_json(problem_record(datum)) + "\n").encode("utf-8", "surrogatepass")
 
 
@@ -245,7 +247,7 @@ def iter_file(content: Content) -> Generator[bytes, None, None]:
 
 def _iter_verified_chunks(content: Content) -> Iterator[list[Datum]]:
     state, count = hashlib.sha256(), 0
-    for chunk in iter_rows(content.rows, select_columns(public_problems())):
+    for chunk in iter_rows(content.rows, select_columns(get_public_problems())):
         data = as_public(chunk)
         for datum in data:
             state.update(encode_for_digest(datum))
@@ -268,7 +270,7 @@ VOTES = {
     "votes.csv": "a plain table: problem_id, participant, choice …",
     "votes.jsonl": "JSON Lines, one answer per line",
 }
-"""File name → description."""
+"""Maps file names to descriptions."""
 
 
 def open_votes_file(query: QuerySet[Problem], name: str) -> tuple[str, HeadedFile]:
@@ -292,8 +294,7 @@ def open_votes_file(query: QuerySet[Problem], name: str) -> tuple[str, HeadedFil
 
 
 QUOTA = 240
-"""Maximum number of downloads per hour for a network or account; each download reads all its
-rows."""
+"""Maximum number of downloads per hour for a network or account; each one reads all its rows."""
 
 TYPES = {
     ".csv": "text/csv; charset=utf-8; header=present",
@@ -343,10 +344,10 @@ def download_file(request: HttpRequest, name: str) -> HttpResponseBase:
         parts = gzip_parts(parts)
     if wanted != name:
         parts = _iter_checksum_line(parts, wanted)
-    return file_response(request, name, digest, source, parts)
+    return send_file(request, name, digest, source, parts)
 
 
-def file_response(
+def send_file(
     request: HttpRequest,
     name: str,
     digest: str,

@@ -26,12 +26,12 @@ from winosmith import __version__
 from winosmith.validate import DOMAINS
 from winosmith.web._kept import cached
 from winosmith.web.judge.models import Slot, Verdict
-from winosmith.web.people.models import find_person, keyed_digest
+from winosmith.web.people.models import find_person, make_digest
 from winosmith.web.people.privacy import get_current_documents
 from winosmith.web.problems.models import Problem, State, Twin, Version
 from winosmith.web.problems.records import filter_by_family, filter_by_kind
 from winosmith.web.problems.search import Page, filter_by_terms, parse_terms
-from winosmith.web.problems.states import public_problems
+from winosmith.web.problems.states import get_public_problems
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class SiteNumbers:
         twins: The number of twins with two public halves.
         singles: The number of public originals whose other half is not public.
         perturbed: The number of public perturbed problems; `families` is the number of their roots.
-        contributors: The number of contributors of public problems that were not imported.
+        contributors: The number of people who wrote public problems on this site.
         judged: The number of problems that judges have decided here, except problems under embargo,
             those waiting for their other half, and those imported as valid.
         valid: The number of judged problems that are public.
@@ -85,7 +85,7 @@ def get_stats() -> SiteNumbers:
 
 
 def _compute_site_numbers() -> tuple[int, SiteNumbers]:
-    public = public_problems().select_related(None).order_by()
+    public = get_public_problems().select_related(None).order_by()
     totals = public.aggregate(
         problems=Count("id"),
         groups=Count("twin", distinct=True),
@@ -129,7 +129,7 @@ def get_example() -> list[Problem]:
     twin = _find_chosen_twin()
     if twin is None:
         twin = cached("read.showpiece", lambda: (get_stats().problems, _find_most_agreed_twin()))
-    halves = list(public_problems().filter(twin=twin).order_by("id")) if twin else []
+    halves = list(get_public_problems().filter(twin=twin).order_by("id")) if twin else []
     return halves if len(halves) == 2 else []
 
 
@@ -141,7 +141,7 @@ def _find_chosen_twin() -> int | None:
 
 def _find_most_agreed_twin() -> int | None:
     agreed = ~Q(verdict__counts__contains=",") & ~Q(verdict__counts="") & Q(verdict__valid=True)
-    rows = public_problems().filter(agreed, verdict__isnull=False)
+    rows = get_public_problems().filter(agreed, verdict__isnull=False)
     other = rows.filter(twin=OuterRef("twin")).exclude(pk=OuterRef("pk"))
     perturbed = Version.objects.filter(problem=OuterRef("pk"), parent__isnull=False)
     rows = rows.filter(Exists(other), ~Exists(perturbed))
@@ -188,7 +188,7 @@ def agreement() -> Agreement | None:
 
 
 def _compute_agreement() -> Agreement | None:
-    rows = public_problems().select_related(None).exclude(verdict=None).order_by()
+    rows = get_public_problems().select_related(None).exclude(verdict=None).order_by()
     # If judges found a problem valid, most of them chose its answer. If a moderator accepted it
     # against their votes, the votes themselves are read.
     answered = Count("pk", filter=Q(choice=F("problem__answer")))
@@ -212,7 +212,7 @@ def _compute_agreement() -> Agreement | None:
     return Agreement(problems, votes, 100 * right / votes, 100 * unanimous / problems)
 
 
-def card_context() -> dict[str, Any]:
+def make_card_context() -> dict[str, Any]:
     """Return the template context for the data card."""
     return {
         "figures": get_stats(),
@@ -319,7 +319,7 @@ class Filters(forms.Form):
 
         The problems have the alias `place` for sorting, as in `problems.search.filter_by_terms`.
         """
-        query = public_problems().alias(place=F("id"))
+        query = get_public_problems().alias(place=F("id"))
         if not self.is_valid():
             return query.none()
         data = self.cleaned_data
@@ -353,13 +353,13 @@ def count_rows(query: QuerySet[Problem]) -> tuple[int, bool]:
 
 
 def _filter_by_completeness(query: QuerySet[Problem], complete: bool) -> QuerySet[Problem]:
-    other = public_problems().filter(twin=OuterRef("twin")).exclude(pk=OuterRef("pk"))
+    other = get_public_problems().filter(twin=OuterRef("twin")).exclude(pk=OuterRef("pk"))
     return query.filter(Exists(other) if complete else ~Exists(other))
 
 
 def _filter_public_family(query: QuerySet[Problem], ref: str) -> QuerySet[Problem]:
     """Filter public problems by family; a hidden problem's id is accepted only for a root."""
-    known = public_problems().filter(ref=ref).exists()
+    known = get_public_problems().filter(ref=ref).exists()
     if known:
         return filter_by_family(query, ref)
     return query.filter(pk__in=Version.objects.filter(root__ref=ref).values("problem"))
@@ -383,8 +383,8 @@ def encrypt_key(key: int) -> str:
     Rows are numbered consecutively, including hidden ones, so plain keys would reveal how many
     problems are hidden.
     """
-    nonce = keyed_digest("page", str(key))[:16]
-    return f"{nonce}{key ^ int(keyed_digest('page number', nonce)[:16], 16):016x}"
+    nonce = make_digest("page", str(key))[:16]
+    return f"{nonce}{key ^ int(make_digest('page number', nonce)[:16], 16):016x}"
 
 
 def decrypt_key(encrypted: str) -> int | None:
@@ -392,7 +392,7 @@ def decrypt_key(encrypted: str) -> int | None:
     if len(encrypted) != MARK_LENGTH:
         return None
     try:
-        key = int(encrypted[16:], 16) ^ int(keyed_digest("page number", encrypted[:16])[:16], 16)
+        key = int(encrypted[16:], 16) ^ int(make_digest("page number", encrypted[:16])[:16], 16)
     except ValueError:
         return None
     return key if hmac.compare_digest(encrypt_key(key).encode(), encrypted.encode()) else None

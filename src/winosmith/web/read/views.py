@@ -30,14 +30,14 @@ from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.problems.family import fold_steps, get_visible_steps, may_perturb, path_from_root
 from winosmith.web.problems.models import Problem, State, Twin
 from winosmith.web.problems.search import Term, parse_terms
-from winosmith.web.problems.states import is_visible_to, latest_public_time
+from winosmith.web.problems.states import get_public_time, is_visible_to
 from winosmith.web.read.public import (
     Filters,
-    card_context,
     count_rows,
     get_example,
     get_page,
     get_stats,
+    make_card_context,
     render_card_markdown,
 )
 
@@ -82,7 +82,7 @@ def show_problem(request: HttpRequest, ref: str) -> HttpResponse:
     context = {
         "problem": found,
         "halves": [
-            (half, count_votes(half), latest_public_time(half), may_perturb(person, half))
+            (half, count_votes(half), get_public_time(half), may_perturb(person, half))
             for half in halves
         ],
         "family": family,
@@ -96,19 +96,19 @@ def show_problem(request: HttpRequest, ref: str) -> HttpResponse:
 @require_safe
 def show_guidelines(request: HttpRequest) -> HttpResponse:
     """Show how twins are written and judged, with good and bad examples."""
-    return render(request, "read/guidelines.html", guidelines_context())
+    return render(request, "read/guidelines.html", make_guidelines_context())
 
 
 @require_safe
 def show_card(request: HttpRequest) -> HttpResponse:
     """Show the data card: what the data contain, how they were made, and their limitations."""
-    return render(request, "read/card.html", {"card": card_context()})
+    return render(request, "read/card.html", {"card": make_card_context()})
 
 
 @require_safe
 def download_card(request: HttpRequest) -> HttpResponse:
     """Send the data card as Markdown."""
-    text = render_card_markdown(card_context(), request.build_absolute_uri("/"))
+    text = render_card_markdown(make_card_context(), request.build_absolute_uri("/"))
     response = HttpResponse(text, content_type="text/markdown; charset=utf-8")
     return mark_as_download(response, "data-card.md")
 
@@ -137,7 +137,7 @@ CUP = "Mia put the cup beside the jug on the wobbly shelf in the kitchen, and th
 LOAN = "Paula lent Nadia her good umbrella on the way to the station, because _ was {}."
 
 
-def guidelines_context() -> dict[str, Any]:
+def make_guidelines_context() -> dict[str, Any]:
     """Return the rules and examples for the guidelines page."""
     rules = StructureRules()
     handwritten = practice.read_handwritten()
@@ -272,7 +272,7 @@ def family_context(person: Person | None, problem: Problem) -> dict[str, Any] | 
 def _has_visible_children(person: Person | None, root: Problem) -> bool:
     family = Problem.objects.filter(version__root=root).exclude(pk=root.pk)
     own = Q(twin__contributor=person, gold=False) if person else Q(pk=None)
-    everything = person is not None and person.moderates
+    everything = person is not None and person.can_moderate
     return (family if everything else family.filter(Q(public=True) | own)).exists()
 
 

@@ -1,4 +1,4 @@
-"""Rounds, and the result of each round for each problem of its pool."""
+"""Rounds, and the result of each round for each problem in its pool."""
 
 from __future__ import annotations
 

@@ -33,11 +33,11 @@ from winosmith.web.people.gates import get_current_writer
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import ERASED_SENTENCE, Problem, State
 from winosmith.web.problems.records import as_public, iter_rows, load_keys, select_columns
-from winosmith.web.problems.states import REMOVED_STATES, public_problems
+from winosmith.web.problems.states import REMOVED_STATES, get_public_problems
 from winosmith.web.rounds.models import Place, Round
 
 
-def results_context(round_: Round) -> dict[str, Any]:
+def make_results_context(round_: Round) -> dict[str, Any]:
     """Return the template context for the page of a finished round."""
     record: Mapping[str, Any] = round_.record or {}
     return {
@@ -177,7 +177,7 @@ def _format_interval(estimate: Mapping[str, Any] | None) -> tuple[str, str] | No
 
 def get_public_roots(round_: Round) -> list[Problem]:
     """Return the roots that a round drew for the next round, if they are public."""
-    rows = public_problems().filter(places__round=round_, places__root__isnull=False)
+    rows = get_public_problems().filter(places__round=round_, places__root__isnull=False)
     return list(rows.order_by("places__root"))
 
 
@@ -198,7 +198,7 @@ _STAGE_LABELS = {
 
 _METRIC_LABELS = {
     "collected": gettext_lazy("public problems exported"),
-    "valid fraction of collected problems": gettext_lazy("fraction that is well formed"),
+    "valid fraction of collected problems": gettext_lazy("fraction of well-formed problems"),
     "kept": gettext_lazy("kept"),
     "train_xl": gettext_lazy("for training, unfiltered"),
     "dev": gettext_lazy("for development"),
@@ -213,11 +213,11 @@ _METRIC_LABELS = {
         "distance between the answers (KL, first component)"
     ),
     "votes for the answers of kept problems": gettext_lazy(
-        "judges’ votes for the answers of kept problems"
+        "judges’ votes for the answers to kept problems"
     ),
     "kept problems with unanimous judges": gettext_lazy("kept problems on which all judges agree"),
     "accuracy of people who had not judged": gettext_lazy(
-        "correct answers of people who had not judged"
+        "correct answers by people who had not judged"
     ),
     "accuracy on this round's dev and test": gettext_lazy("accuracy"),
     "whole twins correct": gettext_lazy("whole twins correct"),
@@ -259,7 +259,7 @@ POLICY = "; ".join(
 def render_report(round_: Round) -> str:
     """Render the report of `winosmith round`, limited to problems that are still public."""
     record = round_.record or {}
-    fooled = public_problems().filter(places__round=round_).exclude(places__fools=[])
+    fooled = get_public_problems().filter(places__round=round_).exclude(places__fools=[])
     found = dict(
         Place.objects.filter(round=round_).exclude(fools=[]).values_list("problem__ref", "fools")
     )
@@ -284,8 +284,8 @@ def iter_problems(round_: Round, *, kept: bool) -> Iterator[bytes]:
     """
     found = Place.objects.filter(round=round_)
     found = found.filter(stage="") if kept else found.exclude(stage="")
-    query = public_problems().filter(pk__in=found.values("problem")).order_by("pk")
-    for chunk in iter_rows(load_keys(query), select_columns(public_problems())):
+    query = get_public_problems().filter(pk__in=found.values("problem")).order_by("pk")
+    for chunk in iter_rows(load_keys(query), select_columns(get_public_problems())):
         places = {place.problem_id: place for place in found.filter(problem__in=chunk)}
         written = formats.to_lines(as_public(chunk), marked=True)
         for row, line in zip(chunk, written, strict=True):
@@ -456,7 +456,7 @@ def get_own_flag(context: Any, problem: Problem) -> Flag | None:
 def get_flag_for_moderators(context: Any, problem: Problem) -> Flag | None:
     """Return the newest finished round's flag on a problem; None for non-moderators."""
     request = context["request"]
-    if not (request.user.is_authenticated and request.user.moderates):
+    if not (request.user.is_authenticated and request.user.can_moderate):
         return None
     if not hasattr(request, "round_done"):
         done = Round.objects.filter(state=Round.State.DONE)

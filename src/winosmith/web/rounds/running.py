@@ -45,7 +45,7 @@ from winosmith.web.judge.votes import get_vote_rules, iter_responses
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.records import as_public
-from winosmith.web.problems.states import public_problems
+from winosmith.web.problems.states import get_public_problems
 from winosmith.web.rounds.models import Place, Round
 
 PROBLEMS, VOTES = "problems.jsonl", "votes.jsonl"
@@ -182,7 +182,7 @@ def create_round(
         round_ = Round(name=name, recipe=filled, base=base, started_by=by)
         if Round.objects.filter(name=name).exists() or round_.folder.exists():
             raise InputError(_("A round with this name already exists; choose another name."))
-        count = public_problems().count()
+        count = get_public_problems().count()
         if count < MIN_PROBLEMS:
             raise InputError(
                 _("A round needs %(least)d public problems; there are %(count)d.")
@@ -363,10 +363,10 @@ class ProgressReporter:
 def get_round_progress(round_: Round) -> dict[str, Any] | None:
     """Return the progress of a waiting or running round; None for other rounds.
 
-    It contains `at_work`: whether a process runs the round, which may have been interrupted. Once
-    the first step has started, it also contains the fields of `StepProgress`, with the step's label
-    and start; `percent`, the finished part of all steps, with equal weights; and `until`, the
-    estimated end of the round, or None.
+    `at_work` is whether a process is running the round, which may have been interrupted. Once the
+    first step has started, the result also contains the fields of `StepProgress`, with the step's
+    label and start. `percent` is then the finished part of all steps, with equal weights, and
+    `until` is the estimated end of the round, or None.
     """
     if not round_.busy:
         return None
@@ -434,7 +434,7 @@ def write_pool(round_: Round) -> Path:
         return folder
     votes = []
     with read_snapshot(), output.write(PROBLEMS) as file:
-        for rows in iter_chunks(public_problems()):
+        for rows in iter_chunks(get_public_problems()):
             file.writelines(formats.to_lines(as_public(rows), marked=True))
             votes += list(iter_responses(rows))
     write_votes(votes, folder / VOTES)

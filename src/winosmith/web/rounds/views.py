@@ -72,7 +72,7 @@ def show_progress(request: HttpRequest, name: str) -> HttpResponse:
 
 @gates.admins_only
 def start_round(request: HttpRequest) -> HttpResponse:
-    """Show the form for a new round; on POST, start the round, once per form."""
+    """Show the form for a new round; on POST, start the round, at most once per submitted form."""
     form, person = StartForm(request.POST or None), cast(Person, request.user)
     if request.method == "POST" and form.is_valid():
         name, recipe = form.cleaned_data["name"], form.cleaned_data["recipe"]
@@ -92,12 +92,12 @@ def start_round(request: HttpRequest) -> HttpResponse:
 @require_POST
 @gates.admins_only
 def change_round(request: HttpRequest, name: str, do: str) -> HttpResponse:
-    """Publish, stop or resume a round, as stated by `do`, once per form."""
+    """Publish, stop or resume a round, as `do` states, at most once per submitted form."""
     round_, person = get_visible_round(request, name), cast(Person, request.user)
     acts: dict[str, tuple[Callable[[], object], str]] = {
-        "publish": (lambda: running.publish_round(person, round_), _("The round is published.")),
-        "stop": (lambda: running.cancel_round(round_), _("The round is stopped.")),
-        "resume": (lambda: running.resume_round(round_), _("The round continues.")),
+        "publish": (lambda: running.publish_round(person, round_), _("The round was published.")),
+        "stop": (lambda: running.cancel_round(round_), _("The round was stopped.")),
+        "resume": (lambda: running.resume_round(round_), _("The round was resumed.")),
     }
     change, message = acts[do]
     try:
@@ -119,7 +119,7 @@ def _render_round(
     if round_.state == Round.State.DONE:
         roots = results.get_public_roots(round_)
         note_twins_read(gates.get_current_writer(request), roots)
-        context |= {**results.results_context(round_), "roots": roots}
+        context |= {**results.make_results_context(round_), "roots": roots}
     return render(request, "rounds/round.html", context, status=409 if error else 200)
 
 
@@ -136,7 +136,7 @@ def get_visible_round(request: HttpRequest, name: str) -> Round:
 
 
 def _is_moderator(request: HttpRequest) -> bool:
-    return bool(request.user.is_authenticated and request.user.moderates)
+    return bool(request.user.is_authenticated and request.user.can_moderate)
 
 
 SIZE = 20

@@ -279,7 +279,7 @@ def _count_waiting() -> tuple[int, dict[str, int]]:
     }
 
 
-def dashboard_context(requested_view: str) -> dict[str, Any]:
+def make_dashboard_context(requested_view: str) -> dict[str, Any]:
     """Return the template context for a view of the dashboard; unknown views become the default."""
     view = requested_view if requested_view in SPANS else next(iter(SPANS))
 

@@ -178,7 +178,7 @@ class FileContent:
         format: The format in which it was read.
         dataset: The problems that can be imported.
         refused: (line, reason) for each other record, by line.
-        notes: Notes on changes beyond the file's content.
+        notes: Sentences on the assumptions and corrections that were made while reading.
     """
 
     format: str
@@ -196,7 +196,7 @@ _LOCATION = re.compile(r".*?:[0-9]+: ")
 
 
 def translate_fault(line: str) -> str:
-    """Translate one of `first_faults`, or another message of a job, for the reader.
+    """Translate a line of `get_faults`, or another message of a job, for the reader.
 
     Jobs store reasons in English, because the worker doesn't know the language of their readers.
     """
@@ -277,7 +277,7 @@ def preview_import(job: Job, reading: Reading) -> None:
     asked = job.asked
     found = read_file(job_file(job), asked, _parse_purpose(asked), reading)
     if not len(found.dataset):
-        raise InputError("\n".join([_("No problem can be imported."), *first_faults(asked, found)]))
+        raise InputError("\n".join([_("No problem can be imported."), *get_faults(asked, found)]))
     job.total = len(found.dataset)
     known = 0 if asked["as"] == "published" else count_existing(found.dataset)
     job.came = {
@@ -287,7 +287,7 @@ def preview_import(job: Job, reading: Reading) -> None:
         "twins": len({problem.twin_id for problem in found.dataset if problem.twin_id}),
         "notes": list(found.notes),
         "refused": len(found.refused),
-        "told": first_faults(asked, found),
+        "told": get_faults(asked, found),
         "examples": [
             {"sentence": one.sentence, "options": list(one.options), "answer": one.answer}
             for one in found.dataset[:EXAMPLES]
@@ -307,7 +307,7 @@ def job_file(job: Job) -> Path:
     return path
 
 
-def first_faults(options: dict[str, Any], content: FileContent) -> list[str]:
+def get_faults(options: dict[str, Any], content: FileContent) -> list[str]:
     """List the first records that can't be imported, as "file:line: reason"."""
     return [f"{options['file']}:{line}: {reason}" for line, reason in content.refused[:LISTED]]
 
@@ -322,7 +322,7 @@ def run_import(job: Job, progress: Progress) -> dict[str, Any]:
     asked = job.asked
     as_ = _parse_purpose(asked)
     found = read_file(job_file(job), asked, as_)
-    left = {"refused": len(found.refused), "told": first_faults(asked, found)}
+    left = {"refused": len(found.refused), "told": get_faults(asked, found)}
     if as_ is None:
         source = asked["source"] or found.dataset.name
         added = index_published_dataset(found.dataset, source, on_progress=progress)

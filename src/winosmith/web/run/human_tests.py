@@ -11,14 +11,14 @@ from winosmith.errors import InputError
 from winosmith.humans import TITLE
 from winosmith.web.jobs import TEST, TEST_PUBLISH, Job, Progress, Reading
 from winosmith.web.people.models import Person
-from winosmith.web.run.files import LISTED, DataForm, FileContent, first_faults, job_file, read_file
+from winosmith.web.run.files import LISTED, DataForm, FileContent, get_faults, job_file, read_file
 from winosmith.web.take import rounds
 from winosmith.web.take.models import Round
 
 MOST_ORDERS = 100
 
 LONGEST_CONSENT = 20_000
-"""Characters."""
+"""Maximum number of characters in a consent text."""
 
 
 class TestForm(DataForm):
@@ -78,7 +78,7 @@ def _read_complete_file(job: Job, reading: Reading | None = None) -> FileContent
     if found.refused:
         raise InputError(
             "\n".join([_("A test needs all problems of a file, but some are not valid."),
-                       *first_faults(job.asked, found)])
+                       *get_faults(job.asked, found)])
         )  # fmt: skip
     return found
 

@@ -20,7 +20,7 @@ from winosmith.web.market.models import Study
 from winosmith.web.people import addresses
 from winosmith.web.people.models import Invitation, Person, pseudonym
 from winosmith.web.people.privacy import find_people_to_erase_again
-from winosmith.web.predict.asking import get_current_models, model_state
+from winosmith.web.predict.asking import check_model, get_current_models
 from winosmith.web.problems.models import Problem
 from winosmith.web.take.models import Round
 
@@ -184,7 +184,7 @@ def _make_invitations_step() -> Step:
 
 def _make_model_step() -> Step:
     models = get_current_models()
-    alive = sum(model_state(model)[0] for model in models)
+    alive = sum(check_model(model)[0] for model in models)
     return Step(
         _("Check that the models work"),
         _("Models show which problems are easy to guess. Add other models in site.toml."),

@@ -76,10 +76,10 @@ class StudyForm(forms.ModelForm):
             "code": gettext_lazy(
                 "The market’s code. If there is none, each worker gets an individual code."
             ),
-            "short_code": gettext_lazy("For people who found too little work left."),
+            "short_code": gettext_lazy("For people who could not finish because no work was left."),
             "market_study": gettext_lazy("If you enter it, links must contain it."),
             "trust": gettext_lazy(
-                "If off, votes count once the market has approved the submission."
+                "If this is off, votes count once the market has approved the submission."
             ),
         }
 

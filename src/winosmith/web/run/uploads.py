@@ -57,7 +57,7 @@ def store_chunk(upload_id: str, offset: int, data: bytes) -> None:
         raise InputError(_("This file has already been sent; open the page again."))
     if offset + len(data) > get_max_bytes():
         raise InputError(
-            _("The file has %(size).1f MB; the limit in the browser is %(most)d MB.")
+            _("The file is %(size).1f MB; the limit in the browser is %(most)d MB.")
             % {"size": (offset + len(data)) / 1e6, "most": settings.RULES.upload_mb}
         )
     room = MAX_FILES * get_max_bytes() - offset - len(data)
@@ -71,7 +71,7 @@ def store_chunk(upload_id: str, offset: int, data: bytes) -> None:
             )
         )
     if offset and (not path.exists() or path.stat().st_size < offset):
-        raise InputError(_("A part of the file is missing; send it again."))
+        raise InputError(_("Part of the file is missing; send the file again."))
     try:
         path.parent.mkdir(mode=0o700, exist_ok=True)
         flags = os.O_WRONLY | os.O_CREAT | (0 if offset else os.O_TRUNC)
@@ -95,8 +95,7 @@ def store_file(job: Job, values: dict[str, Any]) -> Job:
 
     Args:
         job: A new job, saved by the caller; its kind has a function in `previews`.
-        values: The form's data: `file`; or `sent`, the id of a chunked upload, and its size
-            `sent_bytes`.
+        values: The form's `file`; or `sent`, the id of a chunked upload, and its size `sent_bytes`.
 
     Raises:
         InputError: The file can't be read, or is incomplete.

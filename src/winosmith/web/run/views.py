@@ -26,7 +26,7 @@ from winosmith.web.people.models import Person
 from winosmith.web.people.news import get_site_url
 from winosmith.web.run import backups, files, human_tests, studies
 from winosmith.web.run.choices import SettingsForm, change_settings, lock_settings
-from winosmith.web.run.dashboard import dashboard_context
+from winosmith.web.run.dashboard import make_dashboard_context
 from winosmith.web.run.steps import count_incomplete, list_faults, list_setup_steps
 from winosmith.web.run.uploads import CHUNK_BYTES, get_max_bytes, store_chunk
 from winosmith.web.take.models import Round
@@ -57,7 +57,7 @@ def show_start(request: HttpRequest) -> HttpResponse:
 @admins_only
 def show_dashboard(request: HttpRequest) -> HttpResponse:
     """Show the site's statistics, by day or week."""
-    context = {**dashboard_context(request.GET.get("by", "")), "faults": list_faults()}
+    context = {**make_dashboard_context(request.GET.get("by", "")), "faults": list_faults()}
     return render(request, "run/dashboard.html", context)
 
 
@@ -93,7 +93,7 @@ def edit_settings(request: HttpRequest) -> HttpResponseBase:
         with lock_settings():
             chosen = _process_once(request, form, lambda: change_settings(person, changed).mark)
         if chosen:
-            messages.success(request, _("The settings are saved."))
+            messages.success(request, _("The settings have been saved."))
             return redirect("run:settings")
     return _render_form(request, "run/settings.html", form)
 
@@ -178,7 +178,7 @@ def _make_kind_context(kind: str) -> dict[str, Any]:
 @require_POST
 @admins_only
 def close_test(request: HttpRequest, name: str) -> HttpResponseBase:
-    """Close a human test, once per form, and show its results."""
+    """Close a human test, at most once per submitted form, and show its results."""
     person: Person = request.user
     drop = bool(request.POST.get("drop"))
     done = _act_on_test(request, name, lambda: end_round(name, drop=drop, by=person))
@@ -203,7 +203,7 @@ def publish_test(request: HttpRequest, name: str) -> HttpResponseBase:
 def _act_on_test(
     request: HttpRequest, name: str, action: Callable[[], Job]
 ) -> HttpResponseBase | str:
-    """Carry out an action on a test, once per form; return the job's `mark` or an error page."""
+    """Carry out a form's action on a test once; return the job's `mark`, or an error page."""
     get_object_or_404(Round, name=name)
     try:
         done = process_form(request, request.user, lambda: {"job": action().mark})
@@ -366,7 +366,7 @@ def show_progress(request: HttpRequest, mark: str) -> HttpResponse:
 @require_POST
 @admins_only
 def decide_job(request: HttpRequest, mark: str) -> HttpResponseBase:
-    """Confirm, discard, stop or retry a job, once per form."""
+    """Confirm, discard, stop or retry a job, at most once per submitted form."""
     job, person = _get_job(mark), request.user
     acts = {"confirm": job.confirm, "drop": job.discard, "stop": job.stop, "retry": job.retry}
     act = acts.get(request.POST.get("do", ""))

@@ -196,7 +196,7 @@ def _write_records(out: OutputFolder, name: str, records: Iterable[Any]) -> None
         file.writelines(dump_json(record) + "\n" for record in records)
 
 
-def results_context(round_: Round) -> dict[str, Any]:
+def make_results_context(round_: Round) -> dict[str, Any]:
     """Return the template context for a closed round: `fault`, or `tests` and the totals."""
     figures = round_.figures
     if not figures:
@@ -250,7 +250,7 @@ def _list_test_facts(test: Mapping[str, Any]) -> list[tuple[str, str]]:
     ]
     if test["deviation"] is not None:
         points = _("%s points") % to_fixed(100 * test["deviation"], 1)
-        facts.insert(2, (_("deviation of scores"), points))
+        facts.insert(2, (_("standard deviation of scores"), points))
     if groups := test["groups"]:
         means = " / ".join(to_percent(mean) for mean in groups["means"])
         facts.append((_("native speakers, others"), means))

@@ -150,7 +150,7 @@ def _check_name(name: str) -> None:
             _("%r is not a valid name; use up to 40 letters, digits and dashes") % name
         ) from None
     if Round.objects.filter(name=name).exists():
-        raise InputError(_("a round named %r exists already; choose another name") % name)
+        raise InputError(_("a round named %r already exists; choose another name") % name)
 
 
 def _find_site_problems(dataset: Dataset) -> dict[str, Problem]:
@@ -258,12 +258,12 @@ def end_round(name: str, *, drop: bool = False, by: Person | None = None) -> Job
 
 def _queue_results(round_: Round, by: Person | None = None, **options: bool) -> Job:
     """Queue a job that computes the results; must be called while the round is locked."""
-    if (waiting := results_job(round_)) and waiting.state == Job.State.WAITING:
+    if (waiting := find_job(round_)) and waiting.state == Job.State.WAITING:
         return waiting
     return create_job(by, TEST_CLOSE, {"name": round_.name, **options}, state=Job.State.WAITING)
 
 
-def results_job(round_: Round) -> Job | None:
+def find_job(round_: Round) -> Job | None:
     """Return the latest job that computes the results of a round."""
     return Job.objects.filter(kind=TEST_CLOSE, asked__name=round_.name).order_by("pk").last()
 
@@ -386,9 +386,9 @@ _COUNTS = {
 def round_progress(round_: Round) -> dict[str, Any]:
     """Return the progress of a human test.
 
-    It contains the `round`, the number of `problems` in its data, and its `sheets`: code, test,
-    order, number of questions, and how often each is being taken (`given`), was submitted (`done`),
-    and was given up (`dropped`). The last three are also given as totals.
+    The result contains the `round`, the number of `problems` in its data, and its `sheets`: code,
+    test, order, and number of questions. For each sheet, `given` respondents are taking it, `done`
+    have submitted it, and `dropped` have given it up; the result also contains the totals.
     """
     rows = round_.sheets.annotate(**_COUNTS).order_by("test", "order")
     sheets = [

@@ -130,8 +130,7 @@ def assign_sheet(person: Person, round_: Round, declared: Mapping[str, str]) -> 
     Args:
         person: The respondent.
         round_: An open round.
-        declared: Their answers about themselves, by name; names that the round does not ask for are
-            ignored.
+        declared: Their answers about themselves, by name; names unknown to the round are ignored.
 
     Raises:
         InputError: The person has no account, has a sheet from another round, or knows part of

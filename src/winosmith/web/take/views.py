@@ -19,8 +19,8 @@ from winosmith.web.people.models import Person
 from winosmith.web.people.privacy import agree, get_missing_documents
 from winosmith.web.take import sheets
 from winosmith.web.take.models import Remark, Round, Sitting
-from winosmith.web.take.results import results_context
-from winosmith.web.take.rounds import approve_sheet, list_assignments, results_job, round_progress
+from winosmith.web.take.results import make_results_context
+from winosmith.web.take.rounds import approve_sheet, find_job, list_assignments, round_progress
 
 MAX_STARTS = 60
 """Maximum number of tests that a person may start per hour, because each start shows a sheet."""
@@ -62,7 +62,7 @@ def _start_test(request: HttpRequest, round_: Round) -> HttpResponseBase:
 
     def assign_sheet() -> dict[str, Any]:
         if not request.POST.get("agree"):
-            raise InputError(_("Tick the box to agree; without it, you can’t take the test."))
+            raise InputError(_("Tick the box to agree; you can’t take the test unless you agree."))
         gates.rate_limit(person, "assign_all", MAX_STARTS)
         agree(person, gates.read_shown_documents(request))
         prefix = "declared-"
@@ -367,7 +367,7 @@ def _render_round(request: HttpRequest, round_: Round, error: str = "") -> HttpR
         "error": error,
     }
     if round_.state == Round.State.CLOSED:
-        page |= {"results": results_context(round_), "job": results_job(round_)}
+        page |= {"results": make_results_context(round_), "job": find_job(round_)}
     else:
         page["subjects"] = subjects
     return render(request, "take/round.html", page, status=422 if error else 200)

@@ -19,8 +19,7 @@ class Draft(models.Model):
             twin even if several windows submit it.
         topic: The title of the topic; `text` is its text, `anchors` the words drawn from it.
         typed: The input, as returned by `rules.TwinInput.as_form`.
-        version: A number that increases with each save, so that no window overwrites another's
-            input.
+        version: A number that grows with each save, so that no window overwrites another's input.
         revises: The twin that it will replace, or None.
     """
 

@@ -31,11 +31,11 @@ from winosmith.web.people.models import Person
 from winosmith.web.people.news import MAX_ITEMS, Item, Work
 from winosmith.web.problems import checks
 from winosmith.web.problems.association import measure_association
-from winosmith.web.problems.checks import mark_rejected, summarize, text_hints
+from winosmith.web.problems.checks import find_text_hints, mark_rejected, summarize
 from winosmith.web.problems.family import find_root
 from winosmith.web.problems.lookalikes import find_lookalikes
 from winosmith.web.problems.models import Event, Problem, State, Twin, Version
-from winosmith.web.problems.states import LATE, is_visible_to, latest_public_time, public_problems
+from winosmith.web.problems.states import LATE, get_public_problems, get_public_time, is_visible_to
 from winosmith.web.write import rules
 from winosmith.web.write.models import Draft
 from winosmith.web.write.rules import TwinInput, check_twin
@@ -82,7 +82,7 @@ MOST_NEAR = 3
 """Maximum number of near-duplicates shown."""
 
 
-def draft_context(
+def make_draft_context(
     draft: Draft,
     typed: TwinInput,
     person: Person,
@@ -122,11 +122,11 @@ def draft_context(
         "stored_typed": TwinInput.from_form(stored.typed) if stored else None,
         "error": error,
         **checks.form_context(typed.options, faults),
-        **checks_context(draft, typed, person, faults),
+        **make_checks_context(draft, typed, person, faults),
     }
 
 
-def checks_context(
+def make_checks_context(
     draft: Draft, typed: TwinInput, person: Person, faults: dict[str, list[str]] | None = None
 ) -> dict[str, Any]:
     """Return the template context for the checklist, which is updated while the user types."""
@@ -143,7 +143,7 @@ def checks_context(
         **summarize(checks),
         "previews": make_readings(typed),
         "near": _find_near_duplicates(draft, typed, person),
-        "hints": text_hints(halves, settings.RULES.words_to_flag),
+        "hints": find_text_hints(halves, settings.RULES.words_to_flag),
         "meter": meter,
         "readings": [
             {
@@ -172,8 +172,8 @@ class ProblemCounts:
     """A person's problem counts, and the site's goal.
 
     Attributes:
-        today: The number of problems (halves) that the person wrote since midnight, in the time
-            zone of the site.
+        today: The number of problems (halves) that the person wrote since midnight, in the site's
+            time zone.
         waiting: The number of their problems that wait for a moderator.
         judging: The number of their problems that are being judged.
         valid: The number of their valid problems.
@@ -209,21 +209,23 @@ def count_problems(person: Person | None) -> ProblemCounts:
 
 
 def _count_public_problems() -> tuple[int, int]:
-    count = public_problems().count()
+    count = get_public_problems().count()
     return count, count
 
 
-def version_context(person: Person | None, twin: Twin) -> dict[str, Any] | None:
+def make_version_context(person: Person | None, twin: Twin) -> dict[str, Any] | None:
     """Return the template context for a person's perturbed problem; None for other twins.
 
     It contains the problem, its version with the depths, and its parent with the edits since then.
     Parent and edits are None if the person may not see the parent.
     """
-    return version_contexts(person, [twin]).get(twin.pk)
+    return make_version_contexts(person, [twin]).get(twin.pk)
 
 
-def version_contexts(person: Person | None, twins: Iterable[Twin]) -> dict[int, dict[str, Any]]:
-    """Return the `version_context` of each perturbed problem, by the twin's key."""
+def make_version_contexts(
+    person: Person | None, twins: Iterable[Twin]
+) -> dict[int, dict[str, Any]]:
+    """Return the `make_version_context` of each perturbed problem, by the twin's key."""
     rows = Version.objects.filter(problem__twin__in=list(twins), parent__isnull=False)
     found: dict[int, dict[str, Any]] = {}
     for version in rows.select_related("problem", "parent__twin").order_by("problem"):
@@ -250,7 +252,9 @@ def list_own_twins(person: Person | None) -> QuerySet[Twin]:
     return mine.filter(Exists(halves)).prefetch_related("problems").order_by("-pk")
 
 
-def twin_context(person: Person, twin: Twin, error: str = "", posted: Any = None) -> dict[str, Any]:
+def make_twin_context(
+    person: Person, twin: Twin, error: str = "", posted: Any = None
+) -> dict[str, Any]:
     """Return the template context for the page of a person's own twin."""
     problems = get_own_halves(person, twin)
     held = any(problem.state == State.HELD for problem in problems)
@@ -258,12 +262,12 @@ def twin_context(person: Person, twin: Twin, error: str = "", posted: Any = None
     readings = make_readings(rules.to_input(twin)) if len(problems) == 2 else [[]] * len(problems)
     return {
         "twin": twin,
-        "version": version_context(person, twin),
+        "version": make_version_context(person, twin),
         "halves": [
             {
                 "problem": problem,
                 "state": State(problem.state),
-                "until": latest_public_time(problem),
+                "until": get_public_time(problem),
                 "readings": reading,
                 "votes": _list_visible_votes(problem),
                 "history": _make_history_rows(problem),

@@ -30,7 +30,7 @@ from winosmith.web.people.privacy import has_agreed
 from winosmith.web.problems import checks
 from winosmith.web.problems.checks import Check, RefusedError, Verdict, read_field
 from winosmith.web.problems.lookalikes import Half
-from winosmith.web.problems.models import Twin, new_ref
+from winosmith.web.problems.models import Twin, make_ref
 from winosmith.web.write.models import Draft
 
 MAX_DRAFTS = 50
@@ -291,7 +291,7 @@ def _find_faults(typed: TwinInput, anchors: Sequence[str]) -> dict[str, list[str
 def _create_twin(person: Person, typed: TwinInput, draft: Draft, found: Sequence[str]) -> Twin:
     embargo = retire_replaced_halves(person, draft.revises) if draft.revises else False
     twin = Twin.objects.create(
-        ref=new_ref(),
+        ref=make_ref(),
         contributor=person,
         source=SOURCE,
         domain=typed.domain,
@@ -614,7 +614,7 @@ def _check_overlap(data: _CheckedInput) -> Check:
     advice = _(
         "The second half must repeat the first, except for the words that decide the answer."
     )
-    return Check("overlap", _joint_verdict(data, "overlap"), label, figure, advice, "sentence_2")
+    return Check("overlap", _join_verdicts(data, "overlap"), label, figure, advice, "sentence_2")
 
 
 def _check_edit(data: _CheckedInput) -> Check:
@@ -625,11 +625,11 @@ def _check_edit(data: _CheckedInput) -> Check:
     if first and second and not data.is_unreadable("edit distance"):
         figure = _("%(distance)d of %(longer)d tokens") % {"distance": distance, "longer": longer}
     advice = _("The halves are the same; change the words that decide the answer.")
-    verdict = _joint_verdict(data, "edit distance")
+    verdict = _join_verdicts(data, "edit distance")
     return Check("edit distance", verdict, _("The halves differ"), figure, advice, "sentence_2")
 
 
-def _joint_verdict(data: _CheckedInput, rule: str) -> Verdict:
+def _join_verdicts(data: _CheckedInput, rule: str) -> Verdict:
     """Return the verdict on both halves together; an unfinished half does not fail."""
     verdict = data.get_verdict(rule)
     unfinished = any(data.is_short(half) for half in (0, 1))

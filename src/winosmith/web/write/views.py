@@ -50,7 +50,7 @@ def show_start(request: HttpRequest) -> HttpResponse:
 
 
 def _open_draft(request: HttpRequest) -> str:
-    """Open a draft on a new topic, once per form; return the draft's URL."""
+    """Open a draft on a new topic, at most once per submitted form; return the draft's URL."""
     person, topic = gates.get_or_create_writer(request), rules.draw_topic()
 
     def start_draft() -> dict[str, str]:
@@ -71,7 +71,7 @@ def show_draft(request: HttpRequest, ref: str) -> HttpResponse:
     if found is None or person is None:
         return _redirect_to_twin(request, person, ref)
     if request.method != "POST":
-        context = pages.draft_context(found, rules.TwinInput.from_form(found.typed), person)
+        context = pages.make_draft_context(found, rules.TwinInput.from_form(found.typed), person)
         return render(request, "write/draft.html", context)
     typed, do = rules.TwinInput.from_form(request.POST), request.POST.get("do", "check")
     if do != "submit":
@@ -92,17 +92,17 @@ def show_draft(request: HttpRequest, ref: str) -> HttpResponse:
         if do in ("topic", "words"):
             rules.redraw_topic(saved, "topic" if do == "topic" else "words")
     except rules.StaleDraftError as stale:
-        context = pages.draft_context(found, typed, person, stored=stale.draft)
+        context = pages.make_draft_context(found, typed, person, stored=stale.draft)
         return render(request, "write/draft.html", context, status=409)
     except RefusedError as refused:
         kept = _save_if_current(request, found, typed)
-        context = pages.draft_context(kept, typed, person, faults=refused.faults)
+        context = pages.make_draft_context(kept, typed, person, faults=refused.faults)
         return render(request, "write/draft.html", context, status=422)
     except gates.RateLimitError:
         _save_if_current(request, found, typed)
         raise
     except InputError as refused:
-        context = pages.draft_context(found, typed, person, error=str(refused))
+        context = pages.make_draft_context(found, typed, person, error=str(refused))
         return render(request, "write/draft.html", context, status=422)
     place = "topic" if do in ("topic", "words") else "checks"
     return redirect(f"{reverse('write:draft', args=[ref])}#{place}")
@@ -124,7 +124,7 @@ def check_draft(request: HttpRequest, ref: str) -> HttpResponse:
         _rate_limit_typing(request, "check")
     except gates.RateLimitError as many:
         return gates.render_paused_part(request, many)
-    context = pages.checks_context(found, rules.TwinInput.from_form(request.POST), person)
+    context = pages.make_checks_context(found, rules.TwinInput.from_form(request.POST), person)
     return render(request, "write/checks.html", context)
 
 
@@ -163,7 +163,7 @@ def discard_draft(request: HttpRequest, ref: str) -> HttpResponse:
     found = rules.get_draft(gates.get_current_writer(request), ref)
     if found is not None:
         rules.discard_draft(found)
-        messages.info(request, _("The draft on “%s” is discarded.") % found.topic)
+        messages.info(request, _("The draft on “%s” has been discarded.") % found.topic)
     return redirect("write:start")
 
 
@@ -211,7 +211,7 @@ def show_twins(request: HttpRequest) -> HttpResponse:
     """Show the person's twins, newest first."""
     person = gates.get_current_writer(request)
     page = Paginator(pages.list_own_twins(person), pages.SIZE).get_page(request.GET.get("page"))
-    places = pages.version_contexts(person, page.object_list)
+    places = pages.make_version_contexts(person, page.object_list)
     context = {
         "twins": [(twin, places.get(twin.pk)) for twin in page.object_list],
         "page": list_adjacent_pages(page),
@@ -224,7 +224,7 @@ def show_twins(request: HttpRequest) -> HttpResponse:
 def show_twin(request: HttpRequest, ref: str) -> HttpResponse:
     """Show a person's own twin and, once it is decided, the judges' votes."""
     person, found = _get_own_twin(request, ref)
-    return render(request, "write/twin.html", pages.twin_context(person, found))
+    return render(request, "write/twin.html", pages.make_twin_context(person, found))
 
 
 @require_POST
@@ -242,13 +242,13 @@ def withdraw_twin(request: HttpRequest, ref: str) -> HttpResponse:
 def revise_twin(request: HttpRequest, ref: str) -> HttpResponse:
     """Open a draft, filled with a twin's text, for a revision that replaces the twin."""
     person, found = _get_own_twin(request, ref)
-    version = pages.version_context(person, found)
+    version = pages.make_version_context(person, found)
     if version is not None:
         return redirect("perturb:revise", version["problem"].ref)
     try:
         return redirect("write:draft", rules.open_revision(person, found).ref)
     except InputError as refused:
-        context = pages.twin_context(person, found, str(refused))
+        context = pages.make_twin_context(person, found, str(refused))
         return render(request, "write/twin.html", context, status=422)
 
 
@@ -272,7 +272,7 @@ def _apply(request: HttpRequest, ref: str, action: Callable[[Person, Twin], str]
     try:
         result = gates.process_form(request, person, lambda: {"said": action(person, twin)})
     except InputError as refused:
-        context = pages.twin_context(person, twin, str(refused), request.POST)
+        context = pages.make_twin_context(person, twin, str(refused), request.POST)
         return render(request, "write/twin.html", context, status=422)
     messages.success(request, str(result["said"]))
     return redirect("write:twin", ref)

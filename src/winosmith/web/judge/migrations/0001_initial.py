@@ -76,7 +76,7 @@ class Migration(migrations.Migration):
                         choices=[
                             ("pace", "answers faster than people can read"),
                             ("gold", "gold questions answered incorrectly"),
-                            ("address", "several accounts of one address on the same problem"),
+                            ("address", "several accounts at one address judged the same problem"),
                             ("training", "the training was not passed"),
                             ("moderator", "a moderator decided so"),
                         ],

@@ -58,13 +58,13 @@ class Migration(migrations.Migration):
                 (
                     "salt",
                     models.CharField(
-                        default=winosmith.web.people.models.new_salt, editable=False, max_length=32
+                        default=winosmith.web.people.models.make_salt, editable=False, max_length=32
                     ),
                 ),
                 (
                     "entry",
                     models.CharField(
-                        default=winosmith.web.people.models.new_salt, editable=False, max_length=32
+                        default=winosmith.web.people.models.make_salt, editable=False, max_length=32
                     ),
                 ),
                 ("joined", models.DateTimeField(default=django.utils.timezone.now)),

@@ -28,7 +28,7 @@ class Migration(migrations.Migration):
                 (
                     "mark",
                     models.CharField(
-                        default=winosmith.web.jobs.new_mark, max_length=32, unique=True
+                        default=winosmith.web.jobs.make_job_id, max_length=32, unique=True
                     ),
                 ),
                 (
@@ -49,7 +49,7 @@ class Migration(migrations.Migration):
                             ("backup", "backup"),
                             ("mail", "mail"),
                             ("news", "news by e-mail"),
-                            ("publish", "publication of halves after their wait"),
+                            ("publish", "publication of halves whose wait is over"),
                             ("origins", "deletion of judges’ network digests"),
                             ("tidy", "deletion of old data"),
                             ("learn", "update of the word-association meter"),
