@@ -19,7 +19,7 @@ KINDS = {
     "quick": (np.float32, {"solver": "lbfgs", "tol": 1e-4, "max_iter": 2000}),
     "optimum": (np.float64, {"solver": "newton-cholesky", "tol": 1e-10, "max_iter": 200}),
 }
-"""The type of the rows, and the settings."""
+"""The type of the rows, and the classifier's settings."""
 
 Task = tuple[str, str, int, int, int, int]
 """Folder, kind, phase, classifier, training size, seed."""

@@ -28,7 +28,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[name] = "1"  # one BLAS thread a process; both sides spread the classifiers instead
+    os.environ[name] = "1"  # one BLAS thread per process; both distribute the classifiers instead
 
 import numpy as np  # noqa: E402 - the limits come first
 from aflite_rivals import MemoryMonitor, compare_votes, predict_held_out, time_phase, warm_up  # noqa: E402
@@ -61,7 +61,7 @@ class EnoughPhasesError(Exception):
 def make_rows(rows: int, columns: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Return correlated rows with a decaying spectrum; 90 % of them reveal their label.
 
-    About a third of them is kept then, after some sixty phases, as of the paper's 47,000.
+    As in the paper, about a third of the rows is kept after some sixty phases.
     """
     rng = np.random.default_rng(seed)
     spread = np.arange(1, columns + 1) ** -0.3
@@ -101,11 +101,11 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=8_000)
     parser.add_argument("--columns", type=int, default=256)
     parser.add_argument("--ensemble", type=int, default=64)
-    parser.add_argument("--train", type=int, help="default: the paper's share of the rows")
-    parser.add_argument("--cutoff", type=int, help="default: the paper's share of the rows")
-    parser.add_argument("--paper", action="store_true", help="47,000 rows of 1,024 numbers")
-    parser.add_argument("--grid", action="store_true", help="the table")
-    parser.add_argument("--against", type=int, default=3, help="phases that rivals are timed on")
+    parser.add_argument("--train", type=int, help="default: the paper's fraction of rows")
+    parser.add_argument("--cutoff", type=int, help="default: the paper's fraction of rows")
+    parser.add_argument("--paper", action="store_true", help="use 47,000 rows of 1,024 numbers")
+    parser.add_argument("--grid", action="store_true", help="print the table of sizes")
+    parser.add_argument("--against", type=int, default=3, help="number of phases timed for rivals")
     parser.add_argument("--exact", action="store_true", help="compare every vote of those phases")
     parser.add_argument("--seed", type=int, default=0)
     chosen = parser.parse_args()

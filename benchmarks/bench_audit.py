@@ -1,8 +1,8 @@
 """Measure the audit's false alarms on clean sets, its detection of planted cues, and its time.
 
 - *null*: sets with random keys, of several sizes and numbers of options, and mixed. Prints how many
-  sets have a flagged cue (it should be one in twenty), a borderline result, and any p of at most
-  0.05. With --uneven, options are sorted by length and more keys are first; prints how many sets
+sets have a flagged cue (it should be one in twenty), a borderline result, and any p of at most
+0.05. With --uneven, options are sorted by length and more keys are first; prints how many sets
   have a flagged content cue. With --copies, each item occurs five times.
 - *planted*: the longest option, unique in each item, is the key 5 points more often than by chance
   (or --share). Prints how often it is flagged, and how often any cue is.
@@ -17,8 +17,8 @@
   longest option is the key --share more often than by chance.
 - *shared*: the table of the shared sets, with the time of each.
 - *encoded*: the accuracy of an encoder's vectors (--embed: light, or a model) on the shared sets,
-  next to words; in brackets the expected value, the range of 95 of 100 draws, and p; the encoder's
-  seconds.
+  next to words; in brackets the expected value, the range of 95 of 100 draws, and p; the
+  encoder's seconds.
 - *repair*: the effect of a repair on the shared sets, and the results that it shows.
 - *wrong-keys*: sets with a planted cue, 2 % wrong keys, and eight models' answers: the fraction
   kept and the rate of wrong keys, without and with answers; then the shared sets with answers, if
@@ -29,7 +29,7 @@
 *null*, *planted*, *seeds* and *proof* save their progress in --kept; the same command, or one with
 more sets, continues from there. --workers is the number of processes, which changes no result.
 
-Options are words drawn by Zipf's law, 1 to 12 an option; the shared sets need their files.
+Each option consists of 1 to 12 words drawn by Zipf's law; the shared sets need their files.
 
     python benchmarks/bench_audit.py null --sets 10000 --draws 199 --kept null.jsonl
     python benchmarks/bench_audit.py null --sets 10000 --draws 19 --max-draws 19 --cells 4x200
@@ -80,7 +80,7 @@ CELLS = {
     "seeds": "4x200",
     "proof": "2x600 4x600 4x1500",
 }
-"""Numbers of options and of items; 0 options are 2 to 5, mixed."""
+"""Numbers of options and items; 0 options means 2 to 5, mixed."""
 
 TEXTS = 20
 """Number of texts among which the sets of a cell are split."""
@@ -108,12 +108,12 @@ def make_items(
 ) -> Dataset:
     """Make items of meaningless words; the key is always the first option.
 
-    `untied`: of an item's options no two are of one length, so that the longest is one.
+    With `untied`, no two of an item's options have the same length, so only one is the longest.
     """
     rng = np.random.default_rng(seed)
     up_to = np.cumsum(1 / np.arange(1, 3001))
 
-    def said(count: int) -> str:
+    def make_text(count: int) -> str:
         words = up_to.searchsorted(rng.random(count) * up_to[-1], side="right")
         return " ".join(f"w{word:x}" for word in words.tolist())
 
@@ -122,12 +122,12 @@ def make_items(
         count = options or int(rng.integers(2, 6))
         texts: list[str] = []
         while len(texts) < count:
-            text = said(int(rng.integers(1, 13)))
+            text = make_text(int(rng.integers(1, 13)))
             if text not in texts and not (untied and len(text) in map(len, texts)):
                 texts.append(text)
         if by_length:
             texts.sort(key=len)
-        asked = said(8)
+        asked = make_text(8)
         problems += [
             Problem(f"{item}-{copy}", f"{asked} {item}?", tuple(texts), 0, blank=None)
             for copy in range(copies)
@@ -141,9 +141,9 @@ class Job:
 
     Attributes:
         what: "null", "planted", "seeds" or "proof".
-        options, n: of the cell.
-        text: its number.
-        sets: the first, and the one after the last.
+        options, n: numbers of the cell's options and items.
+        text: number of the text.
+        sets: number of the first set, and of the one after the last.
         draws, max_draws, copies, uneven, share: as on the command line.
     """
 
@@ -179,16 +179,16 @@ def count_findings(job: Job) -> dict[str, float]:
     """Return the counts of a job's findings by name, and the processor seconds."""
     began = time.process_time()
     found: Counter[str] = Counter()
-    for told in COUNTED[job.what](job):
-        found.update(told)
+    for counts in COUNTED[job.what](job):
+        found.update(counts)
     return {**found, "seconds": time.process_time() - began}
 
 
 def iter_cells(asked: argparse.Namespace, what: str) -> Iterator[tuple[int, int, Counter[str]]]:
     """Yield each cell with the counts of all its sets; saved sets are not repeated."""
-    noted: dict[str, dict[str, float]] = {}
+    saved: dict[str, dict[str, float]] = {}
     if asked.kept and asked.kept.is_file():
-        noted = dict(map(json.loads, asked.kept.read_text("utf-8").splitlines()))
+        saved = dict(map(json.loads, asked.kept.read_text("utf-8").splitlines()))
     for options, n in parse_cells(asked.cells or CELLS[what]):
         jobs = {}
         for at, first in enumerate(range(0, asked.sets, AT_ONCE[what])):
@@ -200,17 +200,17 @@ def iter_cells(asked: argparse.Namespace, what: str) -> Iterator[tuple[int, int,
             job = Job(what, options, n, text, sets, asked.draws, asked.max_draws, asked.copies,
                       asked.uneven, asked.share)  # fmt: skip
             jobs[json.dumps(asdict(job))] = job
-        left = {name: job for name, job in jobs.items() if name not in noted}
+        left = {name: job for name, job in jobs.items() if name not in saved}
         with ProcessPoolExecutor(asked.workers) as pool:
             done = ordered_map(count_findings, left.values(), pool, max_pending=2 * asked.workers)
             for name, found in zip(left, done, strict=True):
-                noted[name] = found
+                saved[name] = found
                 if asked.kept:
                     with asked.kept.open("a", encoding="utf-8") as file:
                         file.write(json.dumps([name, found]) + "\n")
         total: Counter[str] = Counter()
         for name in jobs:
-            total.update(noted[name])  # type: ignore[arg-type] - seconds are not whole
+            total.update(saved[name])  # type: ignore[arg-type] - seconds are not whole
         yield options, n, total
 
 
@@ -355,10 +355,10 @@ def print_repairs(folder: Path, draws: int) -> None:
         took = time.process_time() - began
         best, proof = found.changed[0], found.proof
         words = next((b for b in proof.bounds if b.rule == audit.WORDS), None)
-        told = f"{100 * words.excess:+.1f} ({100 * words.low:+.1f} to {100 * words.high:+.1f})"
+        excess = f"{100 * words.excess:+.1f} ({100 * words.low:+.1f} to {100 * words.high:+.1f})"
         print(
             f"| {name} | {len(data):,} | {len(found.dataset):,} | {best.rule} "
-            f"{100 * best.before:.1f} %, {100 * best.after:.1f} % | {told if words else ''} | "
+            f"{100 * best.before:.1f} %, {100 * best.after:.1f} % | {excess if words else ''} | "
             f"{len(proof.bounds) - len(proof.wide_bounds)} of {len(proof.bounds)} | {took:.0f} |",
             flush=True,
         )
@@ -482,8 +482,8 @@ def check_bounds(
 ) -> dict[str, bool]:
     """Map each cue to whether its bound holds on unseen items thinned by the halves' rules.
 
-    What they leave is the mean over all places at which an unseen item's key may stand, each by
-    its probability, so that the lots by which keys were planted add no noise.
+    The result is the mean over all positions of an unseen item's key, weighted by probability, so
+    that the random draws of the keys add no noise.
     """
     fixed = np.zeros(len(items), np.bool_)
     thinning = Thinning(
@@ -544,12 +544,12 @@ def print_encoder_probes(folder: Path, encoder: str, draws: int) -> None:
         began = time.process_time()
         found = {one.sees: one for one in audit.fit_probes(items, embedder, draws=draws)}
         took = time.process_time() - began
-        told = (
+        rates = (
             f"{100 * one.right:.1f} % ({100 * one.expected:.1f}; "
             f"{100 * one.low:.1f}–{100 * one.high:.1f}; p {one.p:.3f})"
             for one in (words, *(found[sees] for sees in ("options", "both", "question")))
         )
-        print(f"| {name} | {len(items):,} | {' | '.join(told)} | {took:.0f} |", flush=True)
+        print(f"| {name} | {len(items):,} | {' | '.join(rates)} | {took:.0f} |", flush=True)
 
 
 def main() -> None:
@@ -561,13 +561,13 @@ def main() -> None:
     parser.add_argument("--sets", type=int, default=400)
     parser.add_argument("--draws", type=int, default=400)
     parser.add_argument("--max-draws", type=int, default=audit.MAX_DRAWS)
-    parser.add_argument("--share", type=float, default=0.05, help="planted, beyond chance")
+    parser.add_argument("--share", type=float, default=0.05, help="planted excess over chance")
     parser.add_argument("--probe-draws", type=int, default=200)
     parser.add_argument("--copies", type=int, default=1)
     parser.add_argument("--items", type=int, default=10_000)
     parser.add_argument("--uneven", action="store_true")
-    parser.add_argument("--cells", help="such as '10x200 0x400'")
-    parser.add_argument("--kept", type=Path, help="sets that are done")
+    parser.add_argument("--cells", help="options x items, such as '10x200 0x400'")
+    parser.add_argument("--kept", type=Path, help="file of finished sets")
     parser.add_argument("--workers", type=int, default=1)
     asked = parser.parse_args()
     if asked.what == "time":

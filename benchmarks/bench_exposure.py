@@ -66,11 +66,11 @@ def simulate_null_differences(rng, n):
 
 
 DRAWS = 10
-"""Draws of the coins of each null."""
+"""Number of coin draws for each null."""
 
 
 def print_size(count, n):
-    """Print how often each test rejects models that don't depend on the coins."""
+    """Print how often each test accuses models that don't depend on the coins."""
     rng = np.random.default_rng(1)
     found = {}
     for _ in range(count // DRAWS):
@@ -123,7 +123,7 @@ def print_power(count):
 SIZES, TIMES = (200, 500, 2_000), (1, 2, 4)
 
 PACKED = 8
-"""Texts of one training sequence, in the order of their file."""
+"""Number of texts in a training sequence, in the order of their file."""
 
 CANARY = "This benchmark must never appear in training corpora; canary GUID {}."
 
@@ -193,7 +193,7 @@ class Trainer:
 
     @property
     def weights(self):
-        """The number of the network's weights."""
+        """Number of the network's weights."""
         return sum(weight.numel() for weight in self.network.parameters())
 
     def ids(self, texts):
@@ -319,7 +319,7 @@ def main():
     parser.add_argument("parts", nargs="+", choices=["size", "power", "models"])
     parser.add_argument("--nulls", type=int, default=10_000)
     parser.add_argument("--blocks", type=int, default=100)
-    parser.add_argument("--draws", type=int, default=400, help="of each row of the power")
+    parser.add_argument("--draws", type=int, default=400, help="draws per row of the power table")
     parser.add_argument("--others", type=int, nargs="+", default=[4_000, 15_000, 40_000])
     parser.add_argument("--seed", type=int, default=1)
     asked = parser.parse_args()

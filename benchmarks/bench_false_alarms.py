@@ -66,7 +66,9 @@ def main():
     parser.add_argument("--columns", type=int, default=8)
     parser.add_argument("--splits", type=int, default=2)
     parser.add_argument("--draws", type=int, default=100)
-    parser.add_argument("--shift", type=float, default=0.0, help="of the planted half; 0: clean")
+    parser.add_argument(
+        "--shift", type=float, default=0.0, help="shift of the planted half (0: none)"
+    )
     asked = parser.parse_args()
     single = simultaneous = 0
     times = t.ppf(1 - debias.LEVEL / 6, asked.draws - 1)
@@ -78,7 +80,7 @@ def main():
             get_filter(asked.filter, X, y),
             blocks=pairs,
             ids=range(len(y)),
-            others={"stranger": Z},
+            others={"independent": Z},
             splits=asked.splits,
             draws=asked.draws,
             seed=seed,

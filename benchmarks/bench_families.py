@@ -212,8 +212,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--versions", type=int, default=10_000)
     parser.add_argument("--looks", type=int, default=15)
-    parser.add_argument("--folder", help="of the site; for the benchmark itself")
-    parser.add_argument("--url", default="", help="of a database; for the benchmark itself")
+    parser.add_argument("--folder", help="site's folder, for internal use")
+    parser.add_argument("--url", default="", help="database's URL, for internal use")
     asked = parser.parse_args()
     if asked.folder:
         measure(Path(asked.folder), asked.url, asked.versions, asked.looks)

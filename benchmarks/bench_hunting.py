@@ -1,4 +1,4 @@
-"""Time how long building and searching a text index takes.
+"""Time the building and searching of a text index.
 
 The same sentences are searched for the same phrases (those of knowledge hunting) in three ways, one
 after the other in one run:
@@ -115,8 +115,8 @@ def get_folder_size(folder):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--collection", help="texts; docstrings of Python when left out")
-    parser.add_argument("--data", help="a file of problems; the practice corpus when left out")
+    parser.add_argument("--collection", help="texts (default: Python's docstrings)")
+    parser.add_argument("--data", help="file of problems (default: the practice corpus)")
     parser.add_argument("--searches", type=int, default=1000)
     options = parser.parse_args()
     data = formats.read(options.data) if options.data else practice.generate_corpus(200).dataset

@@ -2,8 +2,9 @@
 
 In simulated sets of 2,000 items, wrong keys are ranked above sound ones with an AUROC of .90.
 Perfect judges check some items (`audit.draw_check`); in some rows, 5 % of the items stay undecided.
-Each row is of 1,000 sets. Next to the exact limits is the normal interval of the Horvitz-Thompson
-estimate: Σ N x/n with the variance Σ N² (1 − n/N) p (1 − p)/(n − 1), undecided items as sound.
+Each row summarises 1,000 sets. Next to the exact limits is the normal interval of the
+Horvitz-Thompson estimate: Σ N x/n with the variance Σ N² (1 − n/N) p (1 − p)/(n − 1), with
+undecided items counted as sound.
 
 With --data, the items are those of MMLU-Redux in the order of the audit's suspects, and the judges
 decide as its experts did.
@@ -24,7 +25,7 @@ import numpy as np
 from winosmith import Dataset, Problem, Response, answers, audit, formats, metrics
 
 ITEMS, ABOVE = 2000, 1.8124
-"""Number of items, and standard deviations by which wrong keys rank above sound ones."""
+"""Number of items, and shift of wrong keys' ranking scores in standard deviations."""
 
 RATES = 0.0, 0.01, 0.03, 0.10
 
@@ -32,7 +33,7 @@ CHECKS = (60, 0.0), (100, 0.0), (100, 0.05), (300, 0.0)
 """The number of checks, and the fraction of undecided items."""
 
 Draw = Callable[[np.random.Generator], tuple[Sequence[audit.Suspect], set[str]]]
-"""Returns the suspects, the most doubtful first, and the ids of items with a wrong key."""
+"""Returns the suspects, most doubtful first, and the ids of items with a wrong key."""
 
 
 def simulate_judges(check: audit.KeyCheck, wrong: set[str], undecided: set[str]) -> list[Response]:

@@ -1,16 +1,17 @@
 """Measure the time and the number of tokens of scoring with language models.
 
-One causal model (GPT-2's architecture, 4 layers, 256 wide, 8,000 tokens, weights at random) scores
-the same options of the same problems in two ways, in one process:
+One causal model (GPT-2's architecture, 4 layers, 256 wide, 8,000 tokens, random weights) scores the
+same options of the same problems in two ways, in one process:
 
-- winosmith: `solve.Causal(...)`, the partial score and all four, sentences to tokens included;
-- lm-evaluation-harness: `HFLM.loglikelihood` on the same contexts and rests, the partial score
-  at the best of several batch sizes, without its reading of tasks and files.
+- winosmith: `solve.Causal(...)`, the partial score and all four scores, including tokenization;
+- lm-evaluation-harness: `HFLM.loglikelihood` on the same contexts and continuations, the partial
+score at the best of several batch sizes, without reading tasks and files.
 
-Zero-shot, and after 30 fixed shots. The partial scores must agree to 1e-4, and so every decision.
-Then a multiple-choice encoder (BERT's architecture, 4 layers, 256 wide) with winosmith's batches by
-length against batches of 32 padded to 80 tokens, as allenai/winogrande's scripts do
-(max_seq_length 80). Each way is timed --repeats times and the best is kept.
+Both are measured zero-shot and after 30 fixed shots. The partial scores must agree to 1e-4, and
+therefore all decisions. Then a multiple-choice encoder (BERT's architecture, 4 layers, 256 wide) is
+timed with winosmith's batches by length, and with batches of 32 padded to 80 tokens, as in
+allenai/winogrande's scripts (max_seq_length 80). Each way is timed --repeats times; the minimum is
+reported.
 
     python benchmarks/bench_language.py --data dev.jsonl --problems 400 --shot-problems 60
 """
@@ -59,7 +60,7 @@ def time_harness(folder, data, prompt, sizes, repeats):
         model = HFLM(pretrained=str(folder), device="cpu", batch_size=size)
         fed = []
         model.model.register_forward_pre_hook(
-            lambda _, told, named, fed=fed: fed.append((*told, *named.values())[0].numel()),
+            lambda _, values, named, fed=fed: fed.append((*values, *named.values())[0].numel()),
             with_kwargs=True,
         )
         wall, cpu, given = time_best(
@@ -127,7 +128,7 @@ def compare_choice(folder, data, repeats):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", help="a file of problems; the practice corpus when left out")
+    parser.add_argument("--data", help="file of problems (default: the practice corpus)")
     parser.add_argument("--problems", type=int, default=300)
     parser.add_argument("--shot-problems", type=int, default=40)
     parser.add_argument("--repeats", type=int, default=3)

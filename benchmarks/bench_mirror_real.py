@@ -52,7 +52,7 @@ def parse_arguments(parser):
     """Parse the arguments; exit with a message if the file of twins is missing."""
     folder = os.environ.get("WINOSMITH_DATA")
     published = Path(folder) / "winogrande" / "train_xl.jsonl" if folder else None
-    parser.add_argument("--data", default=published, help="a file of twins (train_xl)")
+    parser.add_argument("--data", default=published, help="file of twins (default: train_xl)")
     asked = parser.parse_args()
     if asked.data is None:
         parser.exit(0, "Neither --data nor WINOSMITH_DATA names twins; nothing was measured\n")
@@ -66,7 +66,7 @@ def main():
     asked = parse_arguments(parser)
     pool = formats.read(asked.data)
     X, y, sizes = embed.LightEmbedder().embed(pool), debias.get_problem_labels(pool), {}
-    stranger = embed.HashedEmbedder().embed(pool)
+    independent = embed.HashedEmbedder().embed(pool)
 
     def chance(rows):
         kept = filter_with_mirror(pool, X, rows, MIRROR["mirror, chance"])
@@ -85,7 +85,7 @@ def main():
         "AFLite, its own end": lambda rows: filter_with_aflite(pool, X, y, rows),
     }
     print(f"{len(pool):,} problems, {len(pool.twins):,} twins, {asked.splits} splits both ways\n")
-    print("| filter | kept | whole twins | own vectors | two-piece | stranger | seconds |")
+    print("| filter | kept | whole twins | own vectors | two-piece | independent | seconds |")
     print("|---|---|---|---|---|---|---|")
     for name, way in ways.items():
         spent, twins = [], []
@@ -99,7 +99,7 @@ def main():
 
         found = debias.verify(
             X, y, timed, blocks=blocks.blocks(pool), ids=pool.ids,
-            others={"stranger": stranger}, splits=asked.splits,
+            others={"independent": independent}, splits=asked.splits,
         )  # fmt: skip
         cells = [
             f"{guess.accuracy:.1%} ({guess.low:.1%}–{guess.high:.1%})"

@@ -33,11 +33,11 @@ DEV = 0.1
 """Fraction of a half's kept problems that selects the epoch."""
 
 WIDE, DEEP = 1 << 20, 1 << 15
-"""Weights of the wide part, vectors of the deep one, that readings are hashed to."""
+"""Numbers of weights in the wide part and vectors in the deep part; features are hashed to them."""
 
 COMMON = frozenset("the a an was is were be to of and in his her it that he she they had for with "
                    "on at as".split())  # fmt: skip
-"""Words that are not put together with others."""
+"""Words that are not paired with others."""
 
 FEWER = "AFLite, as many"
 
@@ -120,7 +120,7 @@ def train_network(read, keys, train, dev, asked, seed, *, epochs, width, rate, d
     import torch
 
     torch.set_num_threads(1)
-    torch.sparse.check_sparse_tensor_invariants.disable()  # or it warns that nobody chose
+    torch.sparse.check_sparse_tensor_invariants.disable()  # if unset, torch warns
     torch.manual_seed(seed)
     rng = np.random.default_rng(seed)
     net = make_network(width)
@@ -135,7 +135,7 @@ def train_network(read, keys, train, dev, asked, seed, *, epochs, width, rate, d
         scores = net(*read.bags(both, share, rng)).reshape(-1, 2)
         return scores[:, 0] - scores[:, 1]
 
-    def told(rows):
+    def predict(rows):
         net.eval()
         with torch.no_grad():
             return np.concatenate(
@@ -155,10 +155,10 @@ def train_network(read, keys, train, dev, asked, seed, *, epochs, width, rate, d
             loss.mean().backward()
             for step in steps:
                 step.step()
-        margins = signs[dev] * told(dev)
+        margins = signs[dev] * predict(dev)
         now = np.logaddexp(0, -margins).mean()
         if now < best[0]:
-            best = now, told(asked), _score_margins(margins).mean(), epoch
+            best = now, predict(asked), _score_margins(margins).mean(), epoch
         elif epoch - best[3] >= 2:
             break
     return best[1], best[2]
@@ -174,12 +174,12 @@ def score_problems(pool, read, keys, kept, asked, seeds, how):
     dev, rest = [], []
     for block in blocks.shuffle_blocks(pool.select(kept.tolist()), seed=0):
         (dev if len(dev) < DEV * len(kept) else rest).extend(block)
-    told = [
+    results = [
         train_network(read, keys, kept[rest], kept[dev], asked, seed, **how)
         for seed in range(seeds)
     ]
-    margins = (1 - 2 * keys[asked]) * np.mean([differences for differences, _ in told], axis=0)
-    return _score_margins(margins), float(np.mean([own for _, own in told]))
+    margins = (1 - 2 * keys[asked]) * np.mean([differences for differences, _ in results], axis=0)
+    return _score_margins(margins), float(np.mean([own for _, own in results]))
 
 
 def split_into_halves(pool, seed):
@@ -210,20 +210,20 @@ def iter_filtered(pool, X, keys, half):
     yield FEWER, filter_with_aflite(pool, X, keys, half, len(chance))
 
 
-def print_table(told, splits, seeds, clusters):
+def print_table(results, splits, seeds, clusters):
     """Print the results of some splits."""
     print(f"\n{len(clusters):,} problems, splits both ways: {splits}, networks each: {seeds}\n\n"
           "| filter | kept | network from scratch | its dev sets | beyond AFLite, points | s |\n"
           "|---|---|---|---|---|---|")  # fmt: skip
     drawn, means = {}, {}
-    for name, cells in told.items():
+    for name, cells in results.items():
         rows, credit = (np.concatenate([cell[part] for cell in cells]) for part in (0, 1))
         drawn[name], means[name] = resample_credit(rows, credit, clusters), credit.mean()
-    for name, cells in told.items():
+    for name, cells in results.items():
         low, high = np.quantile(drawn[name], (0.025, 0.975))
         kept = sum(len(cell[0]) for cell in cells) / len(clusters) / splits
         beyond = "—"
-        if FEWER in told and name != FEWER:
+        if FEWER in results and name != FEWER:
             least, most = 100 * np.quantile(drawn[name] - drawn[FEWER], (0.025, 0.975))
             beyond = f"{100 * (means[name] - means[FEWER]):+.1f} ({least:+.1f} to {most:+.1f})"
         own, spent = (np.mean([cell[part] for cell in cells]) for part in (2, 3))
@@ -235,17 +235,17 @@ def main():
     """Filter each half, train on one, ask the other; print the table after each split."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--splits", type=int, default=3)
-    parser.add_argument("--seeds", type=int, default=2, help="networks of each cell")
-    parser.add_argument("--epochs", type=int, default=6, help="at most")
+    parser.add_argument("--seeds", type=int, default=2, help="networks per cell")
+    parser.add_argument("--epochs", type=int, default=6, help="maximum number of epochs")
     parser.add_argument("--width", type=int, default=32)
     parser.add_argument("--rate", type=float, default=0.1)
-    parser.add_argument("--drop", type=float, default=0.3, help="of what is read, while it learns")
-    parser.add_argument("--only", nargs="+", help="filters to ask")
+    parser.add_argument("--drop", type=float, default=0.3, help="dropped fraction of features")
+    parser.add_argument("--only", nargs="+", help="filters to run")
     asked = parse_arguments(parser)
     how = {name: getattr(asked, name) for name in ("epochs", "width", "rate", "drop")}
     pool = formats.read(asked.data)
     X, keys = embed.LightEmbedder().embed(pool), debias.get_problem_labels(pool).astype(np.int64)
-    clusters, read, told = metrics.find_clusters(pool), Features(pool), {}
+    clusters, read, results = metrics.find_clusters(pool), Features(pool), {}
     for split in range(asked.splits):
         one, other = (iter_filtered(pool, X, keys, half) for half in split_into_halves(pool, split))
         for (name, first), (_, second) in zip(one, other, strict=True):
@@ -255,10 +255,10 @@ def main():
                 started = time.process_time()
                 credit, own = score_problems(pool, read, keys, kept, left, asked.seeds, how)
                 spent = time.process_time() - started
-                told.setdefault(name, []).append((left, credit, own, spent))
+                results.setdefault(name, []).append((left, credit, own, spent))
                 print(f"split {split}, {name}: {credit.mean():.1%} of {len(left):,}, {spent:.0f} s",
                       file=sys.stderr, flush=True)  # fmt: skip
-        print_table(told, split + 1, asked.seeds, clusters)
+        print_table(results, split + 1, asked.seeds, clusters)
 
 
 if __name__ == "__main__":

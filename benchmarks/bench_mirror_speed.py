@@ -7,10 +7,10 @@ It prints wall-clock seconds, and the processor seconds, which other work on the
 changes.
 
 The rows are those of `bench_aflite.py`; two rows of different classes form a twin, whose vector is
-their difference. AFLite reads the rows (n=64, the paper's m and k or their fractions), mirror the
-twins: ten fits with the aim "chance"; with the aim "error", ten and those of 19 runs with permuted
-keys. Each is first run on few rows to compile or load its code. Then mirror runs on an eighth, a
-quarter, a half and all of the twins.
+their difference. AFLite reads the rows (n=64, the paper's m and k or their fractions); mirror
+reads the twins, with ten fits for the aim "chance" and, for the aim "error", ten fits and those of
+19 runs with permuted keys. Each is first run on few rows to compile or load its code. Then mirror
+runs on an eighth, a quarter, a half and all of the twins.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import argparse
 import os
 import time
 
-from bench_aflite import PROCESSORS, compile_kernel, make_rows  # first: it sets the threads
+from bench_aflite import PROCESSORS, compile_kernel, make_rows  # first, because it sets the threads
 
 # isort: split
 import numpy as np
@@ -56,8 +56,8 @@ def main():
     )
     parser.add_argument("--units", type=int, default=4_000)
     parser.add_argument("--columns", type=int, default=256)
-    parser.add_argument("--paper", action="store_true", help="23,500 twins of 1,024 numbers")
-    parser.add_argument("--repeats", type=int, default=3, help="of mirror; the least counts")
+    parser.add_argument("--paper", action="store_true", help="use 23,500 twins of 1,024 numbers")
+    parser.add_argument("--repeats", type=int, default=3, help="runs of mirror; the fastest counts")
     parser.add_argument("--seed", type=int, default=0)
     asked = parser.parse_args()
     if asked.paper:
@@ -71,9 +71,11 @@ def main():
         debias.aflite, X, y, ids=range(len(X)), seed=asked.seed, **sizes
     )
     print(f"{asked.units:,} twins of {asked.columns:,} numbers; AFLite: {theirs:.1f} s "
-          f"({work:.1f} s of processors), {len(found.phases)} phases, "
+          f"({work:.1f} s of processor time), {len(found.phases)} phases, "
           f"{len(X) - len(found.kept):,} rows removed\n")  # fmt: skip
-    print("| units | aim | s | s of processors | µs of these a unit | removed | AFLite's over |")
+    print(
+        "| units | aim | wall-clock s | processor s | processor µs per unit | removed | AFLite's |"
+    )
     print("|---:|---|---:|---:|---:|---:|---:|")
     for part in (8, 4, 2, 1):
         units = asked.units // part

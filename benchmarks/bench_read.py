@@ -69,7 +69,7 @@ print(json.dumps([min(times[1:]), resource.getrusage(resource.RUSAGE_SELF).ru_ma
 def measure_reading(path: Path, way: str) -> tuple[float, float] | None:
     """Return the processor seconds and the peak memory in MB of one reader.
 
-    None if it fails, or takes more than five minutes.
+    Return None if it fails or takes more than five minutes.
     """
     command = [sys.executable, "-c", TIMED, str(path), way]
     try:
@@ -178,7 +178,7 @@ def print_comparison(path: Path) -> None:
 def main() -> None:
     """Read a file, or data of growing sizes, with each reader, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, help="JSON Lines or CSV")
+    parser.add_argument("--data", type=Path, help="JSON Lines or CSV file")
     parser.add_argument("--sizes", type=int, nargs="+", default=[1, 10, 100])
     given = parser.parse_args()
     if given.data:

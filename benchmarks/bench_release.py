@@ -3,8 +3,8 @@
     python benchmarks/bench_release.py [--problems 50000]
 
 Each number is the processor time of a separate process on one core, with its peak memory. The
-rivals do a part of the work: `datasets` writes the same splits as Parquet and JSON Lines, and
-mlcroissant validates the metadata and reads every record once, as a check of the counts needs.
+rivals do part of the work: `datasets` writes the same splits as Parquet and JSON Lines, and
+mlcroissant validates the metadata and reads every record once, which checking the counts requires.
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ def write_problems(folder: Path, problems: int) -> None:
 
 
 def release_problems(folder: Path) -> None:
-    """Release the file, split so that no twin straddles."""
+    """Release the file, with each twin in one split."""
     from winosmith.release import Splitting, parse_about, release
 
-    told = parse_about(
+    about = parse_about(
         {
             "name": "bench",
             "version": "1.0.0",
@@ -70,7 +70,7 @@ def release_problems(folder: Path) -> None:
         }
     )
     apart = Splitting(("twin",))
-    release(folder / "twins.jsonl", told, folder / "out", splitting=apart, new_ids=True)
+    release(folder / "twins.jsonl", about, folder / "out", splitting=apart, new_ids=True)
 
 
 def verify_release(folder: Path) -> None:
@@ -119,7 +119,7 @@ JOBS = {
 
 
 def main() -> None:
-    """Print the table, or do one job of it."""
+    """Print the table, or do one of its jobs."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--problems", type=int, default=50_000)
     parser.add_argument("--job", choices=[*JOBS, "make"])

@@ -37,7 +37,8 @@ def cross_validate(X, y, kept, groups):
 def print_accuracies(X, y, pool, groups, filtered, splits):
     """Print the accuracy within each half, and across the separately filtered halves.
 
-    Mean (least to greatest) over the splits, of each the mean of both halves, both ways.
+    The numbers are the mean (minimum to maximum) over the splits; each split's value is the mean
+    over both halves.
     """
     own, other, shares = [], [], []
     for split in range(splits):
@@ -60,10 +61,10 @@ def print_accuracies(X, y, pool, groups, filtered, splits):
 def main():
     """Filter and measure problems, and print the results."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", help="a file of problems; practice twins without it")
-    parser.add_argument("--twins", type=int, default=1400, help="practice twins")
+    parser.add_argument("--data", help="file of problems (default: practice twins)")
+    parser.add_argument("--twins", type=int, default=1400, help="number of practice twins")
     parser.add_argument("--splits", type=int, default=5)
-    parser.add_argument("--flips", type=int, default=9, help="draws of labels that mean nothing")
+    parser.add_argument("--flips", type=int, default=9, help="number of draws of random labels")
     asked = parser.parse_args()
     started = time.monotonic()
     pool = formats.read(asked.data) if asked.data else practice.generate_corpus(asked.twins).dataset
@@ -83,18 +84,18 @@ def main():
         lambda half: filter_rows(X, y, pool.ids, half),
         blocks=groups,
         ids=pool.ids,
-        others={"stranger": embed.HashedEmbedder().embed(pool)},
+        others={"independent": embed.HashedEmbedder().embed(pool)},
         splits=asked.splits,
     )
     print(f"{len(pool):,} problems, {asked.splits} splits, AFLite keeps {found.kept:.1%} of a half")
-    print(f"told of itself: {old:.1%}; {np.median(nothing):.1%} where nothing is left to find")
+    print(f"cross-validated: {old:.1%}; {np.median(nothing):.1%} with flipped answers")
     print("| across halves | before | after |\n|---|---|---|")
     for name, before in found.before.items():
         cells = (
             f"{g.accuracy:.1%} ({g.low:.1%} to {g.high:.1%})" for g in (before, found.after[name])
         )
         print(f"| {name} | {' | '.join(cells)} |")
-    print("\n| of a half | told of itself | from the half filtered apart |\n|---|---|---|")
+    print("\n| half | within the half | across the separately filtered halves |\n|---|---|---|")
     print_accuracies(X, y, pool, groups, lambda half: half, asked.splits)
     print_accuracies(
         X, y, pool, groups, lambda half: filter_rows(X, y, pool.ids, half), asked.splits

@@ -58,7 +58,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--twins", type=int, default=3_000)
-    parser.add_argument("--svg", type=Path, help="the folder for the figures")
+    parser.add_argument("--svg", type=Path, help="folder of the figures")
     asked = parser.parse_args()
     results = {
         strength: [measure_filters(strength, seed, asked.twins) for seed in range(asked.seeds)]

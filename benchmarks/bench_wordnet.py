@@ -52,11 +52,13 @@ def swap_synonyms(problems: Sequence[Problem], wordnet: WordNet) -> Iterator[str
 def main() -> None:
     """Print the time, the rate and the memory of both."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--data", default=os.environ.get("WINOSMITH_DATA"), help="the folder")
-    parser.add_argument("--wanted", type=int, default=100_000, help="how many perturbations")
+    parser.add_argument(
+        "--data", default=os.environ.get("WINOSMITH_DATA"), help="folder of the data sets"
+    )
+    parser.add_argument("--wanted", type=int, default=100_000, help="number of perturbations")
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--count", type=int, default=3, help="children of a problem at most")
-    parser.add_argument("--wide", action="store_true", help="take synonyms that are less sure")
+    parser.add_argument("--count", type=int, default=3, help="maximum children per problem")
+    parser.add_argument("--wide", action="store_true", help="also use less certain synonyms")
     chosen = parser.parse_args()
     if not chosen.data:
         parser.error("name the folder of the data with --data")

@@ -41,7 +41,7 @@ class Condition:
             "attractive" other option; "memorised" by 30 % of the models, which know the given
             keys of 70 % of all items; or "half undetectable": half of them are answered as if they
             were sound.
-        alike: fraction of the models that repeat 90 % of the answers of another.
+        alike: fraction of the models that repeat 90 % of another model's answers.
     """
 
     name: str = "base"
@@ -77,7 +77,7 @@ CONDITIONS = (
 
 
 TOP = 0.05
-"""Visibility is measured in this fraction of the items, the most suspect."""
+"""Visibility is measured among the most suspect items, this fraction of all."""
 
 
 def simulate(of: Condition, rng: np.random.Generator) -> tuple[Choices, np.ndarray]:
@@ -104,7 +104,7 @@ def simulate(of: Condition, rng: np.random.Generator) -> tuple[Choices, np.ndarr
         knowing = rng.permutation(of.models) < round(0.3 * of.models)
         chosen = np.where(knowing[:, None] & (rng.random(shape) < 0.7), keys, chosen)
     if of.made == "half undetectable":
-        # as if the truth were the key: the two options change places
+        # as if the correct option were the key: the two options are swapped
         hidden = is_wrong & (rng.random(n) < 0.5)
         swapped = np.where(chosen == truth, keys, np.where(chosen == keys, truth, chosen))
         chosen = np.where(hidden, swapped, chosen)
@@ -208,7 +208,7 @@ def print_published_sets(folder: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--data", type=Path, help="folder of published sets to rank instead")
+    parser.add_argument("--data", type=Path, help="folder of published sets, to rank these instead")
     parser.add_argument("--sets", type=int, default=1000)
     parser.add_argument("--only", default="", help="run the conditions whose names contain this")
     asked = parser.parse_args()

@@ -14,10 +14,10 @@ def draw_curves(settings, lines, *, title, x, y):
 
     Args:
         settings: the x coordinates.
-        lines: name → (mean, least, greatest) of a share (0–1) at each setting.
-        title: the name of the figure.
-        x: the name of the settings.
-        y: the name of the share.
+        lines: name → (mean, minimum, maximum) of a fraction (0–1) at each setting.
+        title: title of the figure.
+        x: label of the x axis.
+        y: label of the y axis.
     """
 
     def paint(canvas):

@@ -23,20 +23,20 @@ from winosmith.problem import Problem
 from winosmith.response import Response
 
 Arm = Literal["aflite", "random", "none"]
-"""A way of making a release: AFLite; as many problems drawn at random; everything valid."""
+"""How a release is made: by AFLite, by a random draw of equal size, or from all valid problems."""
 
 ARMS: tuple[Arm, ...] = get_args(Arm)
 
 SOLVERS = ("linear", "word pairs")
-"""Who learns: a linear model of the vectors that AFLite filters by, and `solve.WordAssociation`,
-which knows nothing of them."""
+"""The solvers: a linear model of AFLite's vectors, and `solve.WordAssociation`, which doesn't see
+these vectors."""
 
 JUDGES = 3
-"""Who validate a problem (section 2). As many again, whom no release has seen, tell how far people
-agree with what was released."""
+"""Number of judges who validate a problem (section 2). The same number of other people, who have
+seen no release, then measure how many people agree with the released answers."""
 
 POOL = 60
-"""People in the crowd."""
+"""Number of people in the crowd."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,18 +44,18 @@ class SimulatedRound:
     """The release of one round with one filter.
 
     Attributes:
-        arm: the way.
-        number: of the round, from 1.
-        pool: valid problems of this and all earlier rounds, which are filtered together.
-        released: how many of them are in this round's release.
-        fresh: how many of those were written in this round; accuracies are on them.
-        accuracy: by solver, the share of the fresh problems that it gets right; empty in the
-            first round, when nobody has learnt anything.
-        human: the share of the fresh problems on which the majority of three new judges chooses
-            the published answer; None without any.
-        mislabelled: the share of the release whose published answer is wrong.
-        recall: of the valid problems with an artifact, those that are not released.
-        false_removals: of the sound ones with a right answer, those that are not released.
+        arm: how the release is made.
+        number: number of the round, from 1.
+        pool: number of valid problems of this and all earlier rounds, which are filtered together.
+        released: number of these problems in this round's release.
+        fresh: number of released problems that were written in this round and measure accuracy.
+        accuracy: fraction of the fresh problems that each solver gets right; empty in the first
+            round, in which the solvers have no training data.
+        human: fraction of the fresh problems on which the majority of three new judges chooses
+            the published answer; None without fresh problems.
+        mislabelled: fraction of the release whose published answer is wrong.
+        recall: fraction of the valid problems with an artifact that are not released.
+        false_removals: fraction of the sound problems with a correct answer that are not released.
     """
 
     arm: Arm
@@ -75,11 +75,11 @@ class _Crowd:
     """The crowd's problems of all rounds, and their known artifacts.
 
     Attributes:
-        dataset: the problems as they were sent in.
-        valid: of each round, those that the judges found valid.
-        planted: the ids of those with an artifact.
-        wrong: the ids of those whose answer is wrong.
-        agreed: the ids of those on which new judges choose the answer that was sent in.
+        dataset: the problems as submitted.
+        valid: the problems of each round that the judges found valid.
+        planted: ids of the problems with an artifact.
+        wrong: ids of the problems with a wrong answer.
+        agreed: ids of the problems for which new judges choose the submitted answer.
     """
 
     dataset: Dataset
@@ -101,19 +101,19 @@ def simulate(
     """Simulate rounds of writing, filtering and solving with a crowd.
 
     Args:
-        seed: of the crowd, its habits and every filter.
-        rounds: how many.
-        twins: how many are written in each.
-        strength: the share of twins with an artifact, 0–1; see `practice.generate_corpus`.
-        mislabelled: the share of twins that are sent in with both answers wrong, 0–1.
-        arms: the ways of filtering.
+        seed: random seed of the crowd, its habits and every filter.
+        rounds: number of rounds.
+        twins: number of twins written per round.
+        strength: fraction of twins with an artifact, 0–1; see `practice.generate_corpus`.
+        mislabelled: fraction of twins that are submitted with both answers wrong, 0–1.
+        arms: the ways of making a release.
 
     Returns:
-        One for each round and way, the ways of a round beside each other.
+        One result for each round and way, grouped by round.
 
     Raises:
-        InputError: a number out of its range, or an unknown way.
-        DataError: more twins than the practice frames give distinct sentences for.
+        InputError: a number is out of range, or a way is unknown.
+        DataError: the practice frames can't produce this number of distinct twins.
     """
     _check_arguments(rounds, twins, mislabelled, arms)
     crowd = _make_crowd(seed, rounds, twins, strength, mislabelled)
@@ -132,11 +132,11 @@ def simulate(
 
 def _check_arguments(rounds: int, twins: int, mislabelled: float, arms: Sequence[Arm]) -> None:
     if rounds < 1 or twins < 1:
-        raise InputError(f"rounds and twins are 1 or more, not {rounds} and {twins}")
+        raise InputError(f"rounds and twins must be at least 1, not {rounds} and {twins}")
     if not 0 <= mislabelled <= 1:
-        raise InputError(f"mislabelled is a share from 0 to 1, not {mislabelled}")
+        raise InputError(f"mislabelled must be a fraction from 0 to 1, not {mislabelled}")
     if unknown := [arm for arm in arms if arm not in ARMS]:
-        raise InputError(f"there is no way {unknown[0]!r}; there are {', '.join(ARMS)}")
+        raise InputError(f"unknown way {unknown[0]!r}; use {', '.join(ARMS)}")
 
 
 def _make_crowd(seed: int, rounds: int, twins: int, strength: float, mislabelled: float) -> _Crowd:
@@ -196,10 +196,10 @@ def _measure_solvers(pool: Dataset, X: NDArray[Any], before: int) -> dict[str, N
     y = debias.get_problem_labels(pool)
     train, newest = pool.select(range(before)), pool.select(range(before, len(pool)))
     pairs = solve.WordAssociation.trained_on(train, features="pairs", smoothing=1.0)
-    said = zip(newest, solve.predict(pairs, newest), strict=True)
+    predictions = zip(newest, solve.predict(pairs, newest), strict=True)
     worth = {
         "linear": _score_linear(X[:before], y[:before], X[before : len(pool)]) == y[before:],
-        "word pairs": [prediction.credit(problem.answer) for problem, prediction in said],
+        "word pairs": [prediction.credit(problem.answer) for problem, prediction in predictions],
     }
     return {name: np.asarray(worth[name], np.float64) for name in SOLVERS}
 

@@ -18,7 +18,7 @@ import numpy as np
 import simulated_rounds
 from curves import draw_curves
 
-TOLD = {"aflite": "AFLite", "random": "random", "none": "no filter"}
+LABELS = {"aflite": "AFLite", "random": "random", "none": "no filter"}
 
 FIGURES = {
     "linear": ("Linear model on the newest problems", lambda f: f.accuracy.get("linear")),
@@ -37,11 +37,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--twins", type=int, default=400, help="written in each round")
+    parser.add_argument("--twins", type=int, default=400, help="twins written per round")
     parser.add_argument("--strength", type=float, default=0.5)
     parser.add_argument("--mislabelled", type=float, default=0.04)
     parser.add_argument("--workers", type=int, default=1)
-    parser.add_argument("--svg", type=Path, help="the folder for the figure")
+    parser.add_argument("--svg", type=Path, help="folder of the figures")
     asked = parser.parse_args()
     simulated = partial(
         simulated_rounds.simulate,
@@ -69,10 +69,10 @@ def main():
     print("| round | release | " + " | ".join(title for title, _ in FIGURES.values()) + " |")
     print("|---" * (len(FIGURES) + 2) + "|")
     for (arm, number), figures in cells.items():
-        told = [
+        parts = [
             "—" if s is None else f"{s[0]:.1%} ({s[1]:.1%}–{s[2]:.1%})" for s in figures.values()
         ]
-        print(f"| {number} | {TOLD[arm]} | " + " | ".join(told) + " |")
+        print(f"| {number} | {LABELS[arm]} | " + " | ".join(parts) + " |")
     if asked.svg:
         draw_figures(cells, asked.rounds, asked.svg)
 
@@ -89,7 +89,7 @@ def draw_figures(cells, count, folder):
     for name in DRAWN:
         lines = {}
         for arm in simulated_rounds.ARMS:
-            lines[TOLD[arm]] = [cells[arm, n][name] or (np.nan,) * 3 for n in range(1, count + 1)]
+            lines[LABELS[arm]] = [cells[arm, n][name] or (np.nan,) * 3 for n in range(1, count + 1)]
         title = FIGURES[name][0]
         svg = draw_curves(list(range(1, count + 1)), lines, title=title, x="round", y="share")
         (folder / f"rounds-{name}.svg").write_text(svg.markup, "utf-8")

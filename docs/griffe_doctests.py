@@ -1,4 +1,4 @@
-"""Show the examples of docstrings as code; used by `make site`."""
+"""Show the examples in docstrings as code; used by `make site`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Doctests(griffe.Extension):
     """Put the examples of every docstring into Markdown code blocks."""
 
     def on_object(self, *, obj: griffe.Object, **kwargs: Any) -> None:
-        """Change the docstring of a loaded object."""
+        """Format the examples in a loaded object's docstring as code."""
         if not obj.is_alias and obj.docstring is not None:
             obj.docstring.value = fenced(obj.docstring.value)
 

@@ -11,8 +11,8 @@ The script updates, in this order:
 - the output of the commands on every page, or on the named pages (`make_outputs.py`). It takes
   pictures of the reports that these commands write (`make_screenshot.py`). A picture contains its
   report's words, so that `tests/test_docs.py` can compare them;
-- with `--measured`: charts and tables of the benchmarks that pages name with `--svg docs/images`. A
-  table on the page is replaced by the printed table with the same header. This takes an hour;
+- with `--measured`: charts and tables of the benchmarks that pages name with `--svg docs/images`.
+  The printed table replaces the page's table with the same header. This takes an hour;
   numbers in prose must be updated by hand;
 - with `--platform`: the screenshots of the platform (`make_platform_screenshots.py`).
 
@@ -93,9 +93,9 @@ def main() -> int:
     pages = [path.resolve() for path in asked.pages] or make_outputs.pages()
     failed = 0
     with ProcessPoolExecutor(asked.jobs) as executor:
-        for told in executor.map(make_page, pages):
-            failed += told.startswith("FAILED")
-            print(told, flush=True)  # noqa: T201
+        for line in executor.map(make_page, pages):
+            failed += line.startswith("FAILED")
+            print(line, flush=True)  # noqa: T201
     if asked.measured:
         for page in pages:
             measure(page)

@@ -5,8 +5,8 @@
 Each language has a folder `src/winosmith/web/locale/LANGUAGE/LC_MESSAGES`. The script adds new
 texts to its `django.po`, removes texts that the code no longer has, keeps the translations, and
 compiles `django.mo`, which the platform reads. Then it prints the faults of the translations.
-Django's `makemessages` does the same, but needs the programs of GNU gettext; this needs only
-Python. How to translate: `docs/how-to/translate.md`.
+Django's `makemessages` does the same, but needs the programs of GNU gettext; this script needs
+only Python. `docs/how-to/translate.md` explains how to translate.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ LOCALE = WEB / "locale"
 CALLS = {
     "_": 1, "gettext": 1, "gettext_lazy": 1, "gettext_noop": 1, "ngettext": 2, "ngettext_lazy": 2,
 }  # fmt: skip
-"""Number of leading arguments of each function that are texts."""
+"""Number of each function's leading arguments that are texts."""
 
 DJANGOS = Path(django.__file__).parent / "conf/locale"
 """Django's own catalogues, which have the plural forms of each language (Unicode's CLDR)."""
@@ -91,7 +91,7 @@ def texts(web: Path = WEB) -> list[Text]:
 def _in_file(path: Path) -> Iterator[tuple[str, str]]:
     if path.suffix == ".py":
         yield from calls(path.read_text("utf-8"))
-        if path.samefile(_rules.__file__):  # the hints of its settings are docstrings
+        if path.samefile(_rules.__file__):  # the hints for its settings are docstrings
             yield from ((text, "") for text in _rules.iter_form_texts())
     elif path.suffix in (".html", ".md", ".txt") and "templates" in path.parts:
         # In parentheses, Python's tokenizer ignores newlines and indentation.
@@ -152,7 +152,7 @@ def plural_forms(language: str) -> str:
 
 
 def merged(old: Sequence[polib.POEntry], language: str, wanted: list[Text]) -> polib.POFile:
-    """Return a catalogue of exactly the wanted texts, with the old catalogue's translations."""
+    """Return a catalogue with exactly the wanted texts and the old catalogue's translations."""
     known = {entry.msgid: entry for entry in old}
     plurals = plural_forms(language)
     new = polib.POFile(wrapwidth=100)

@@ -137,11 +137,11 @@ def run_python(block: Block, names: dict[str, object], page: str) -> None:
         exec(compile(block.body, page, "exec"), names)  # noqa: S102
         return
     checks = doctest.DocTestParser().get_doctest(block.body, names, page, page, 0)
-    told: list[str] = []
+    failures: list[str] = []
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
-    runner.run(checks, out=told.append, clear_globs=False)
+    runner.run(checks, out=failures.append, clear_globs=False)
     names.update(checks.globs)
-    assert not told, "".join(told)  # noqa: S101
+    assert not failures, "".join(failures)  # noqa: S101
 
 
 def run(

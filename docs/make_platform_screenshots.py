@@ -51,7 +51,7 @@ TOPIC = {
     "text": "The journey is by train, and the book is for the journey. Of the train and the book, "
     "which is the journey?",
 }
-"""The only topic of the site; the typed twin contains every word that can be drawn as an anchor."""
+"""The site's only topic; the typed twin contains every word that can be drawn as an anchor."""
 
 WIDTH, HEIGHT, SCALE = 1000, 720, 1.5
 
@@ -92,7 +92,7 @@ WEEKS = 4
 
 
 def fill(folder: Path) -> None:
-    """Create people and twins, and let judges judge most of the twins."""
+    """Create people and twins, and have most of the twins judged."""
     from winosmith.web import Site, hosting
 
     site = Site.open(folder)
@@ -138,7 +138,7 @@ def _family(people: dict[str, Any], moderator: Any) -> str:
     from winosmith.web.problems.states import move
 
     root = Problem.objects.get(ref=ROOT)
-    for half in root.twin.problems.exclude(state=State.VALID):  # a single half is not public
+    for half in root.twin.problems.exclude(state=State.VALID):  # no half is public on its own
         move(half, State.VALID, by=moderator, kind="accept")
     root.refresh_from_db()
     family = [root]
@@ -187,7 +187,7 @@ def _twin(halves: list[Any], contributor: Any, state: Any) -> None:
 
 
 def _judge(judges: list[Any], rng: random.Random) -> None:
-    """Let judges answer the problems that they get, nine of ten correctly."""
+    """Let judges answer the problems that they get, nine out of ten correctly."""
     from winosmith.web.judge.turns import (
         lease_next_problem,
         needs_local_answer,

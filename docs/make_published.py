@@ -33,8 +33,8 @@ SETS = {
     "Perturbed-WSC": ["perturbed_wsc/dataset/enhanced_wsc.tsv"],
     "WinoGrande": ["winogrande/*.jsonl"],
 }
-"""Files of each data set, with "-" for a space in its name. A sentence that is in several data sets
-belongs to the first."""
+"""Files of each data set, with "-" for a space in its name. A sentence that occurs in several data
+sets belongs to the first."""
 
 
 def contents(name: str, folder: Path) -> Digests:

@@ -384,7 +384,7 @@ class _Schemas:
         return _object(properties, required)
 
     def of(self, hint: Any) -> Schema:
-        """Return the schema of a type's values; it allows any value if the type is not specific."""
+        """Return the schema of a type's values; an unspecific type allows any value."""
         origin, arguments = typing.get_origin(hint), typing.get_args(hint)
         if hint in _SIMPLE:
             return {"type": _SIMPLE[hint]}

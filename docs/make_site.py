@@ -35,7 +35,7 @@ PYTHON = "docs/reference/python"
 
 
 def build(folder: Path, *, root: Path = ROOT) -> subprocess.CompletedProcess[str]:
-    """Build the site into a folder; its earlier content is removed.
+    """Build the site in a folder, after removing its earlier content.
 
     Args:
         folder: the output folder.

@@ -1,4 +1,4 @@
-"""Build a benchmark from Python: twins in, published files and a report out.
+"""Build a benchmark from Python: from twins to published files and a report.
 
 python examples/build_from_python.py
 """
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from winosmith import build, formats, practice, validate
 
-# 300 practice twins, and the votes of a simulated crowd. Put your own files here.
+# 300 practice twins, and the votes of a simulated crowd. Use your own files instead.
 made = practice.generate_corpus(300, strength=0.6)
 formats.write(made.dataset.problems, "twins.jsonl")
 validate.write_votes(made.votes, "votes.csv")

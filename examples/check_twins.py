@@ -1,4 +1,4 @@
-"""Check twins by their structure and by the votes of judges, and see why problems are dropped.
+"""Check the structure of twins and the votes of judges, and see why problems are dropped.
 
 python examples/check_twins.py
 """
@@ -25,7 +25,7 @@ data = Dataset(
     ]
 )
 
-# Three judges have seen each half of the first twin, and nobody the others yet.
+# Three judges have seen each half of the first twin; nobody has seen the other twins yet.
 votes = [
     Response(problem, judge, "validate", choice)
     for problem, judge, choice in [

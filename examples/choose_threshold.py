@@ -1,7 +1,7 @@
-"""Choose AFLite's threshold by what noise alone would give.
+"""Choose AFLite's threshold by comparing the number of guessed problems with chance.
 
-For each threshold: how many problems an ensemble guesses, and how many it guesses when the answers
-of whole twins are flipped at random, so that there is nothing to find.
+For each threshold, the script prints how many problems an ensemble guesses, and how many it guesses
+if the answers of whole twins are flipped at random, so that there are no artifacts.
 
     python examples/choose_threshold.py [FILE]
 """

@@ -1,4 +1,4 @@
-"""Read a published format, count it, find the field that gives its answers away, convert it.
+"""Read a published format, count the problems, find the field that reveals answers, and convert it.
 
 python examples/convert_and_count.py
 """
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from winosmith import formats, metrics, practice
 
-# A file in the form of WinoGrande 1.1, whose ids end in the answer, as the released ones do.
+# A file in WinoGrande 1.1's format. Its ids end in the answer, like those in the released file.
 with Path("winogrande-like.jsonl").open("w") as file:
     for problem in practice.read_handwritten():
         first, second = problem.options
@@ -18,7 +18,7 @@ with Path("winogrande-like.jsonl").open("w") as file:
         record |= {"option1": first, "option2": second, "answer": str(number)}
         file.write(json.dumps(record) + "\n")
 
-data = formats.read("winogrande-like.jsonl")  # the format is found from the content
+data = formats.read("winogrande-like.jsonl")  # the format is detected from the content
 counted = metrics.compute_statistics(data)
 print(f"{counted.problems} problems in {counted.twins} twins")
 print(f"{counted.average_length:.1f} tokens on average, vocabulary {counted.vocabulary}")
@@ -34,7 +34,7 @@ formats.write(written, "winogrande.jsonl", "winogrande")
 with warnings.catch_warnings(record=True) as notes:
     warnings.simplefilter("always")
     again = formats.read("winogrande.jsonl")
-for note in notes:  # the form has no twins: they are found by their texts
+for note in notes:  # the format has no twins: they are detected by their texts
     print(f"NOTE: {note.message}")
 lost = formats.find_losses(written, again.problems)
 for line in lost.lines("problems"):

@@ -1,4 +1,4 @@
-"""Grow families from roots with WordNet and a perturber of one's own, split them, and measure.
+"""Grow families from roots with WordNet and your own perturber, split them, and measure.
 
 python examples/evolve_from_python.py
 
@@ -10,15 +10,15 @@ from winosmith.lineage import depths, make_child
 
 
 class Yesterday:
-    """Say when it was: a perturber is anything with this method."""
+    """Adds "Yesterday" to a sentence; any object with this method is a perturber."""
 
     def perturb(self, problem, seed):
-        """Yield the one child of a problem; its answer stays."""
+        """Yield a problem's only child, with the same answer."""
         sentence = f"Yesterday, {problem.sentence}"
         yield make_child(problem, sentence, problem.options, problem.answer, source="own")
 
 
-# Fourteen roots, one half of a twin at most, among what a solver gets right.
+# Fourteen roots, at most one half of each twin, among the problems that a solver gets right.
 data = practice.read_handwritten()
 chosen = solve.predict(solve.Random(), data)
 right = metrics.grade(data, chosen).credit
@@ -33,7 +33,7 @@ sets = evolve.assemble(roots, medium, large.dataset, evolve.split_roots(roots))
 for name, part in sets.large.items():
     print(f"{name:5} {len(part):3} problems of {len(part.families):2} families")
 
-# How far from its root does a solver err? None if it makes no mistake.
+# How far from the roots are a solver's errors? None if it makes no errors.
 families = Dataset({p.id: p for part in sets.large.values() for p in part}.values())
 again = metrics.grade(families, solve.predict(solve.Random(seed=1), families)).credit
 edits = [depth.edit for depth in depths(families)]

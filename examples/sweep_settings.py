@@ -1,4 +1,4 @@
-"""See what each of AFLite's settings does, on twins of which it is known what is planted.
+"""See what each of AFLite's settings does, on twins with known planted artifacts.
 
 python examples/sweep_settings.py
 """

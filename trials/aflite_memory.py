@@ -1,7 +1,7 @@
 """Measure AFLite's memory with a file of 4 GB.
 
     python trials/aflite_memory.py                    float32 and float16, 4 GB each, three phases
-    python trials/aflite_memory.py --gigabytes 40     on a machine with less memory than that
+    python trials/aflite_memory.py --gigabytes 40     on a machine with less memory
 
 It writes the file and the rotated copy to the folder for temporary files (TMPDIR), and fails if the
 anonymous memory grows by 1 GB or more.

@@ -4,26 +4,26 @@
                                                  and of symmetric twins
     python trials/mirror_guarantee.py --quick    10 and 50
 
-With --work, each draw is a line of draws.jsonl in that folder. Existing draws are not repeated, so
-a stopped run resumes, and you can request more draws later. A folder belongs to one version of the
-code.
+With --work, each draw is saved as a line of draws.jsonl in that folder. Existing draws are not
+repeated, so a stopped run resumes, and you can request more draws later. A folder belongs to one
+version of the code.
 
 A draw is a set of units with known planted units; the key of every sound unit is drawn uniformly
-from its options. Filtered at an error of 0.1 and of 0.2:
+from its options. The units are filtered at errors of 0.1 and 0.2:
 
-- the *false fraction*, sound removed over removed (0 without removals), is on average at most a
-  point above the error, whatever is planted;
+- the *false fraction* (removed sound units / all removed units; 0 without removals) is on average
+  at most one point above the error, with any planted fraction;
 - if nothing is planted, something is removed in at most a fraction `error` of the draws.
 
-Units are Gaussian vectors, the planted ones pushed along one of three directions; or symmetric
-practice twins in the vectors of the light embedder, ten draws of the keys of the sound ones to each
-corpus (its words, and so its vectors, need not be made again, and nobody votes on them; the
-interval is that of means of corpora); or families of five whose members have almost one vector and
-one key; or the same unit written down five times; or items of several options.
+The units are Gaussian vectors, of which the planted ones are shifted along one of three directions;
+symmetric practice twins, embedded by the light embedder; families of five with nearly the same
+vector and the same key; five copies of a unit; or items with several options. For each corpus of
+practice twins, the keys of sound twins are drawn ten times; the vectors stay the same, nobody
+votes, and the interval is computed from the means of the corpora.
 
-With an injected fault, the trial must fail: families that are not blocked, copies that stay
-together but are counted one by one, and items with different numbers of options that are counted
-with the largest or the mean number.
+With an injected fault, the trial must fail. The faults are families that are not blocked, copies
+that stay together but are counted individually, and items with different numbers of options that
+are counted with the largest or the mean number.
 """
 
 from __future__ import annotations
@@ -66,11 +66,11 @@ class Drawn:
     """Units with known planted units.
 
     Attributes:
-        V: what `debias.mirror` takes.
+        V: argument of `debias.mirror`.
         planted: (U,) whether each unit is planted.
-        blocks: (U,) the block of each unit; None where each is its own.
-        items: (n,) the item of each row of `V`; None where a row is a unit.
-        key: (U,) the place of the right option among those of its item.
+        blocks: (U,) the block of each unit; None if each unit is a block.
+        items: (n,) the item of each row of `V`; None if each row is a unit.
+        key: (U,) position of the correct option in the item.
     """
 
     V: NDArray[np.float32]
@@ -83,7 +83,7 @@ class Drawn:
 def make_gaussian(rng: np.random.Generator, units: int, strength: float) -> Drawn:
     """Return units; the planted ones are shifted along one of a few directions.
 
-    The others are turned round by the toss of a coin, though a Gaussian needs none.
+    Coin tosses reverse the others, although Gaussian vectors don't need this.
     """
     planted = np.arange(units) < round(units * strength)
     ways = np.linalg.qr(rng.normal(size=(WIDTH, DIRECTIONS)))[0].T
@@ -180,8 +180,8 @@ def filter_miscounted(
     Args:
         drawn: the units.
         error: the error.
-        seed: of the folds.
-        options: of the sizes of all items, how many options each is taken to have.
+        seed: random seed of the folds.
+        options: function of all items' numbers of options; returns the number used for every item.
     """
     margins = filter_units(drawn, error, seed).margins
     sizes = np.full(len(margins), 2) if drawn.items is None else np.bincount(drawn.items)
@@ -198,13 +198,13 @@ class Case:
     """Units, a way of filtering them, and whether it has an injected fault.
 
     Attributes:
-        units: as the table calls them.
-        make: what draws them from a seed and a strength.
-        strengths: the shares that are planted.
-        fault: as the table calls it; empty without one.
-        filter: how they are filtered.
-        many: whether it is drawn five times as often.
-        alike: how many draws, one after the other, have the same vectors.
+        units: their name in the table.
+        make: function that draws the units from a seed and a strength.
+        strengths: the planted fractions.
+        fault: its name in the table; empty without a fault.
+        filter: the way of filtering.
+        many: whether the case is drawn five times as often.
+        alike: number of successive draws with the same vectors.
     """
 
     units: str
@@ -255,12 +255,12 @@ def measure_outcome(seed: int, case: Case, strength: float) -> list[tuple[float,
 def compute_interval(shares: NDArray[np.float64], alike: int = 1) -> tuple[float, float]:
     """Return the 95 % interval of the mean of some fractions, 0–1.
 
-    It is Student's t of the means; where all shares are 0 or 1, as where nothing is planted,
-    Wilson's, which is wide enough where none or all of them are.
+    It is Student's t interval of the means, or Wilson's interval if all fractions are 0 or 1 (as
+    if nothing is planted), because Wilson's is wide enough even if all of them are equal.
 
     Args:
-        shares: of draws.
-        alike: how many of them, one after the other, count as one.
+        shares: fractions of the draws.
+        alike: number of successive draws that count as one.
     """
     means = np.array([part.mean() for part in np.split(shares, range(alike, len(shares), alike))])
     if np.isin(shares, (0, 1)).all():
@@ -274,10 +274,10 @@ def compute_interval(shares: NDArray[np.float64], alike: int = 1) -> tuple[float
 def is_within_error(false: NDArray[np.float64], error: float, alike: int = 1) -> bool:
     """Return whether the mean false fraction is at most one point above the error.
 
-    Where nothing is planted, the false share of a draw is 1 if something was removed.
+    If nothing is planted, a draw's false fraction is 1 if something was removed.
     """
-    told = compute_interval(false, alike)[0] if len(false) < MANY else float(false.mean())
-    return told <= error + WITHIN
+    lowest = compute_interval(false, alike)[0] if len(false) < MANY else float(false.mean())
+    return lowest <= error + WITHIN
 
 
 def print_rows(table: Table, case: Case, strength: float, drawn: NDArray[np.float64]) -> None:
@@ -285,9 +285,9 @@ def print_rows(table: Table, case: Case, strength: float, drawn: NDArray[np.floa
 
     Args:
         table: the table.
-        case: what was drawn.
-        strength: the share that was planted.
-        drawn: (draws, errors, 2) false share and share found.
+        case: the case.
+        strength: the planted fraction.
+        drawn: (draws, errors, 2) false and found fractions.
     """
     for error, (false, found) in zip(ERRORS, drawn.transpose(1, 2, 0), strict=True):
         low, high = compute_interval(false, case.alike)
@@ -312,19 +312,19 @@ def gather_outcomes(
     """Return the false and found fractions, (draws, errors, 2); draw those not saved.
 
     Args:
-        case: what is drawn.
-        strength: the share that is planted.
-        count: how many draws.
-        executor: who draws.
-        kept: a file of draws, which is added to; None for none.
+        case: the case.
+        strength: the planted fraction.
+        count: number of draws.
+        executor: runs the draws.
+        kept: file of saved draws, to which new ones are appended; None to save nothing.
     """
     lines = kept.read_text("utf-8").splitlines() if kept and kept.exists() else []
     name = [case.units, case.fault, strength]
     there = {line["seed"]: line["found"] for line in map(json.loads, lines) if line["of"] == name}
     missing = [seed for seed in range(count) if seed not in there]
     one = partial(measure_outcome, case=case, strength=strength)
-    told = executor.map(one, missing, chunksize=max(5, case.alike))
-    for seed, found in zip(missing, told, strict=True):
+    outcomes = executor.map(one, missing, chunksize=max(5, case.alike))
+    for seed, found in zip(missing, outcomes, strict=True):
         there[seed] = found
         if kept:
             with kept.open("a", encoding="utf-8") as file:
@@ -337,20 +337,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="small counts")
     parser.add_argument(
-        "--draws", type=int, default=200, help="for each row; 5 times of the first two units"
+        "--draws", type=int, default=200, help="draws per row; 5 times for the first two units"
     )
-    parser.add_argument("--units", nargs="+", help="only these, by a word of their name")
-    parser.add_argument("--work", type=Path, help="the folder of draws that are kept")
+    parser.add_argument("--units", nargs="+", help="only units whose names contain these words")
+    parser.add_argument("--work", type=Path, help="folder of saved draws")
     parser.add_argument("--workers", type=int, default=2)
-    asked = parser.parse_args()
-    draws = 10 if asked.quick else asked.draws
-    kept = asked.work / "draws.jsonl" if asked.work else None
-    if asked.work:
-        asked.work.mkdir(parents=True, exist_ok=True)
+    arguments = parser.parse_args()
+    draws = 10 if arguments.quick else arguments.draws
+    kept = arguments.work / "draws.jsonl" if arguments.work else None
+    if arguments.work:
+        arguments.work.mkdir(parents=True, exist_ok=True)
     table = Table("Sound units among the removed", COLUMNS)
-    with ProcessPoolExecutor(asked.workers) as executor:
+    with ProcessPoolExecutor(arguments.workers) as executor:
         for case, strength, count in iter_rows(draws):
-            if asked.units and not any(word in case.units for word in asked.units):
+            if arguments.units and not any(word in case.units for word in arguments.units):
                 continue
             print_rows(
                 table, case, strength, gather_outcomes(case, strength, count, executor, kept)

@@ -26,10 +26,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small counts")
     parser.add_argument("--database", default="", help="only sqlite or postgresql")
-    asked = parser.parse_args()
-    twins = 10 if asked.quick else 100
+    arguments = parser.parse_args()
+    twins = 10 if arguments.quick else 100
     table = Table(f"{twins} twins are judged while somebody looks on", COLUMNS)
-    for database in list_databases(asked.database):
+    for database in list_databases(arguments.database):
         for days in (14, 0):
             with make_place(database) as where:
                 found = run_in_process(

@@ -5,7 +5,8 @@
 
 On a site with default settings, these people use the pages: judges who click immediately, 19
 accounts at one address at a human pace, and 2 accounts at one address with a third elsewhere; a
-paid job done in three seconds that the market approved; a human test in four; and an honest crowd
+paid job done in three seconds and approved by the market; a human test done in four; and an honest
+crowd
 (log-normal seconds with a median of 9, 93 % correct, trained and checked with gold questions). Time
 passes by changing rows of the database, not by sleeping. The trial must detect a site without
 bounds.
@@ -34,10 +35,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small counts")
     parser.add_argument("--database", default="", help="only sqlite or postgresql")
-    asked = parser.parse_args()
-    problems, judges, votes = (12, 10, 30) if asked.quick else (60, 40, 100)
+    arguments = parser.parse_args()
+    problems, judges, votes = (12, 10, 30) if arguments.quick else (60, 40, 100)
     attacks = Table("Nothing is decided by clicks", ATTACKED)
-    for database in list_databases(asked.database):
+    for database in list_databases(arguments.database):
         for who, watched in product(ATTACKS, (True, False)):
             with make_place(database) as where:
                 found = run_in_process(
@@ -49,7 +50,7 @@ def main() -> None:
                 met=found["answers"] > 0 and (found["decided"] == 0) == watched,
             )  # fmt: skip
     crowd = Table("An honest crowd goes on", CROWD)
-    for database in list_databases(asked.database):
+    for database in list_databases(arguments.database):
         with make_place(database) as where:
             found = run_in_process(judge_honestly, where.folder, where.database, judges, votes)
         crowd.row(

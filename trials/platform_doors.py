@@ -3,9 +3,9 @@
     python trials/platform_doors.py            100 people: two log-ins, two tokens, a link each
     python trials/platform_doors.py --quick    6 people
 
-Every word of every table and of Django's admin is sent as a session cookie, as a token, and as a
+Every word in every table and in Django's admin is sent as a session cookie, as a token, and as a
 link. People sign up with look-alikes of existing names, and with passwords like their names.
-Earlier access is tried after its password was changed or reset, or its owner logged out everywhere.
+Earlier access is tried after the password was changed or reset, or the owner logged out everywhere.
 The trial must detect a site that stores sessions unprotected.
 """
 
@@ -25,12 +25,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small counts")
     parser.add_argument("--database", default="", help="only sqlite or postgresql")
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     table = Table("Doors", ("database", "injected fault", "who tries", "attempts", "logged in"))
-    for database in list_databases(asked.database):
+    for database in list_databases(arguments.database):
         for fault in ("", "clear-sessions"):
             with make_place(database) as where:
-                how = DoorSettings(people=6 if asked.quick or fault else 100, fault=fault)
+                how = DoorSettings(people=6 if arguments.quick or fault else 100, fault=fault)
                 found = run_in_process(try_doors, where.folder, where.database, how)
             for who, (tries, got_in) in found.items():
                 if fault and who != READER:

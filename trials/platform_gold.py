@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import argparse
 
+from crowd.gold import EVERY, Observation, classify_gold, fill, judge_and_record
 from crowd.scenario import list_databases, make_place, run_in_process
 from crowd.server import Server
 from crowd.table import Table, finish
-from crowd.telling import EVERY, Observation, classify_gold, fill, judge_and_record
 
 COLUMNS = ("database", "gold", "others", "by", "numbers", "AUC", "interval")
 
@@ -32,12 +32,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small counts")
     parser.add_argument("--database", default="sqlite", help="sqlite or postgresql")
-    parser.add_argument("--count", type=int, default=0, help="of each kind")
-    asked = parser.parse_args()
-    count = asked.count or (150 if asked.quick else 2000)
-    limit = 0.65 if asked.quick else 0.55
-    table = Table(f"Gold told from other problems, {count} of each", COLUMNS)
-    for database in list_databases(asked.database):
+    parser.add_argument("--count", type=int, default=0, help="number of each kind")
+    arguments = parser.parse_args()
+    count = arguments.count or (150 if arguments.quick else 2000)
+    limit = 0.65 if arguments.quick else 0.55
+    table = Table(f"Gold compared with other problems, {count} of each", COLUMNS)
+    for database in list_databases(arguments.database):
         with make_place(database) as where:
             judges = run_in_process(fill, where.folder, where.database, count * 3 // 4 + 50)
             rules = {"gold_every": EVERY}
@@ -46,13 +46,13 @@ def main() -> None:
                 found = judge_and_record(server.url, judges, count)
             finally:
                 server.kill()
-            found = drop_times(found) if asked.quick else found
+            found = drop_times(found) if arguments.quick else found
             golds = sum(one.gold for one in found)
-            for told in classify_gold(found):
+            for result in classify_gold(found):
                 table.row(
-                    database, golds, len(found) - golds, told.name, told.features,
-                    f"{told.auc:.3f}", f"{told.low:.3f} to {told.high:.3f}",
-                    met=told.high < limit,
+                    database, golds, len(found) - golds, result.name, result.features,
+                    f"{result.auc:.3f}", f"{result.low:.3f} to {result.high:.3f}",
+                    met=result.high < limit,
                 )  # fmt: skip
     finish(table)
 

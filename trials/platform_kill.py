@@ -40,10 +40,10 @@ def print_outcome(table: Table, database: str, fault: str, found: Outcome) -> No
     table.row(
         database, fault or "none", found.kills["worker"], found.kills["server"],
         found.kills["power"], found.killed, found.unsynced, found.lost_writes,
-        found.told, found.unanswered,
+        found.acknowledged, found.unanswered,
         found.missing if not found.destroyed else "unreadable", found.twice, found.otherwise,
         found.vote_faults,
-        met=bool(found.data_faults) if fault else not found.faults and found.told > 0,
+        met=bool(found.data_faults) if fault else not found.faults and found.acknowledged > 0,
     )  # fmt: skip
     for error in [*found.errors, *filter(None, [found.destroyed])] if not fault else ():
         print(f"  {' '.join(error.split())[:300]}")
@@ -55,16 +55,16 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="small counts")
     parser.add_argument("--database", default="", help="only sqlite or postgresql")
     parser.add_argument("--seed", type=int, default=0)
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     if not can_simulate():
         parser.error("power cuts need Linux and gcc")
-    kills = 8 if asked.quick else 200
+    kills = 8 if arguments.quick else 200
     table = Table(f"{kills} kills under load", COLUMNS)
-    for database in list_databases(asked.database):
+    for database in list_databases(arguments.database):
         for fault, settings in (("", {}), *FAULTS[database]):
             with make_place(database, cut=True, **settings) as where:
                 count = min(kills, 40) if fault or settings else kills
-                plan = Plan(kills=count, fault=fault, seed=asked.seed)
+                plan = Plan(kills=count, fault=fault, seed=arguments.seed)
                 wrong = fault or ", ".join(f"{name}={value}" for name, value in settings.items())
                 print_outcome(table, database, wrong, torture_site(where, plan))
     finish(table)

@@ -29,7 +29,7 @@ PROCESSOR = (
 )
 
 LOADS = {"sqlite": (64, 30.0), "postgresql": (64, 30.0)}
-"""People at once, and writes a second that must be reached."""
+"""Number of simultaneous people, and required writes per second."""
 
 SLOWEST = {"twin": 0.5, "vote": 0.5, "local": 0.5, "claim": 0.5, "topic": 0.5, "check": 0.1}
 """Seconds within which 95 of 100 forms must be answered."""
@@ -42,14 +42,17 @@ def main() -> None:
     parser.add_argument("--database", default="", help="only sqlite or postgresql")
     parser.add_argument("--workers", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=60.0)
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     columns = ("database", "people", "form", "sent", "a second", "p50 ms", "p95 ms", "max ms")
     table = Table("Writes under load", columns)
     rows = []
-    for database in list_databases(asked.database):
-        people, rate = (16, 10.0) if asked.quick else LOADS[database]
+    for database in list_databases(arguments.database):
+        people, rate = (16, 10.0) if arguments.quick else LOADS[database]
         load = Load(
-            people, rate * 1.05, 10.0 if asked.quick else asked.seconds, workers=asked.workers
+            people,
+            rate * 1.05,
+            10.0 if arguments.quick else arguments.seconds,
+            workers=arguments.workers,
         )
         with make_place(database) as where:
             found = measure(where, load)

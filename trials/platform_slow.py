@@ -34,21 +34,21 @@ def main() -> None:
     parser.add_argument("--database", default="sqlite", help="sqlite or postgresql")
     parser.add_argument("--door", default="", help=f"only one of {', '.join(DOORS)}")
     parser.add_argument("--kind", default="", help=f"only one of {', '.join(KINDS)}")
-    asked = parser.parse_args()
-    how = Slowness(clients=60, people=6, seconds=5, warm=3) if asked.quick else Slowness()
-    doors = (asked.door,) if asked.door else tuple(filter(available, DOORS))
+    arguments = parser.parse_args()
+    how = Slowness(clients=60, people=6, seconds=5, warm=3) if arguments.quick else Slowness()
+    doors = (arguments.door,) if arguments.door else tuple(filter(available, DOORS))
     table = Table(f"{how.clients} slow clients", COLUMNS)
     for name in doors:
         with (
-            make_place(asked.database) as where,
+            make_place(arguments.database) as where,
             serve_site(where, how) as site,
             open_door(name, site) as url,
         ):
-            for kind in (asked.kind,) if asked.kind else KINDS:
+            for kind in (arguments.kind,) if arguments.kind else KINDS:
                 found = time_others(url, site.people, replace(how, kind=kind))
                 times = found.times
                 table.row(
-                    asked.database, name, kind, how.clients, found.held, len(times),
+                    arguments.database, name, kind, how.clients, found.held, len(times),
                     found.unanswered,
                     *(f"{1000 * percentile(times, share):.0f}" for share in (0.5, 0.95, 1.0)),
                     met=percentile(times, 0.95) < SLOWEST and found.unanswered == 0 < len(times),

@@ -21,7 +21,7 @@ TOLERANCE = 0.05
 """Maximum rise over the measured time, as a fraction of the mean."""
 
 RATES = {"sqlite": 30.0, "postgresql": 50.0}
-"""Writes a second on each database."""
+"""Writes per second on each database."""
 
 
 def main() -> None:
@@ -29,14 +29,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a short run")
     parser.add_argument("--database", default="", help="only sqlite or postgresql")
-    asked = parser.parse_args()
-    seconds, after = (90.0, 30.0) if asked.quick else (1200.0, 300.0)
+    arguments = parser.parse_args()
+    seconds, after = (90.0, 30.0) if arguments.quick else (1200.0, 300.0)
     columns = ("database", "what", "samples", "at first", "at the end", "mean", "rise", "rise %")
     table = Table(f"{seconds / 60:.1f} minutes at load, measured after {after / 60:.1f}", columns)
-    for database in list_databases(asked.database):
-        rate = 8.0 if asked.quick else RATES[database]
+    for database in list_databases(arguments.database):
+        rate = 8.0 if arguments.quick else RATES[database]
         with make_place(database) as where:
-            problems = 2000 if asked.quick else 30_000
+            problems = 2000 if arguments.quick else 30_000
             found = measure(where, Load(64, rate, seconds, problems=problems, learnt=True))
         samples = [sample for sample in found.samples if sample.at >= after]
         for what, value in (

@@ -45,12 +45,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small counts")
     parser.add_argument("--database", default="", help="only sqlite or postgresql")
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     if not can_watch():
         parser.error("this needs strace, and the right to look at other processes")
-    count = 5 if asked.quick else 50
+    count = 5 if arguments.quick else 50
     table = Table(f"{count} twins and {count} votes under strace", COLUMNS)
-    for database in list_databases(asked.database):
+    for database in list_databases(arguments.database):
         for fault, settings in (("", {}), *FAULTS[database]):
             with make_place(database, **settings) as where:
                 wrong = fault or ", ".join(f"{name}={value}" for name, value in settings.items())

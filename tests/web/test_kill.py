@@ -42,7 +42,7 @@ def test_what_was_acknowledged_outlives_kills_and_power_cuts(database: str) -> N
     """Two killed workers, a killed server and a power cut lose no acknowledged write."""
     found = tormented(database, "")
     assert found.kills == {"worker": 2, "server": 1, "power": 1}
-    assert found.told >= 25
+    assert found.acknowledged >= 25
     assert found.errors == []
     assert found.destroyed == ""
     assert (found.missing, found.twice, found.otherwise, found.vote_faults) == (0, 0, 0, 0)

@@ -24,9 +24,9 @@ def noted() -> Iterator[Any]:
     trials = str(Path(__file__).parents[2] / "trials")
     sys.path.insert(0, trials)
     try:
+        from crowd.gold import EVERY, fill, judge_and_record
         from crowd.scenario import make_place, run_in_process
         from crowd.server import Server
-        from crowd.telling import EVERY, fill, judge_and_record
 
         with make_place("sqlite") as where:
             judges = run_in_process(fill, where.folder, where.database, 60)

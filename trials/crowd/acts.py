@@ -24,7 +24,7 @@ IN_PLACE = {**LIVE, "HX-Boosted": "true"}
 """Headers for a form that is replaced by its response."""
 
 AWAY = 503
-"""The site's responses while its database is unavailable."""
+"""The status of the site's responses while its database is unavailable."""
 
 
 @dataclass(frozen=True)
@@ -50,10 +50,10 @@ class Visitor:
     """A person with a browser.
 
     Attributes:
-        told: what the server acknowledged, in order.
-        seconds: how long each form took that was answered, by what it was.
-        before: the page that a judge has before them; None before they open one.
-        patience: seconds for which a form without an answer is sent again, with the same key.
+        acknowledged: the acknowledged writes, in order.
+        seconds: durations of the answered forms, by kind of form.
+        before: the judge's current page; None before the first.
+        patience: seconds for which an unanswered form is sent again, with the same key.
     """
 
     key: int
@@ -61,7 +61,7 @@ class Visitor:
     seed: int = 0
     patience: float = 60
     clicks: int = 1
-    told: list[AcknowledgedWrite] = field(default_factory=list)
+    acknowledged: list[AcknowledgedWrite] = field(default_factory=list)
     seconds: dict[str, list[float]] = field(default_factory=dict)
     unanswered: int = 0
     errors: list[str] = field(default_factory=list)
@@ -81,10 +81,10 @@ class Visitor:
         """Send a form until the server responds: once, twice simultaneously, or again later.
 
         Args:
-            what: as which it is timed.
-            form: of a page.
-            headers: LIVE or IN_PLACE, where the page's script sends it.
-            typed: what was typed into it.
+            what: name under which the time is recorded.
+            form: a form on a page.
+            headers: LIVE or IN_PLACE, if the page's script sends the form.
+            typed: the text typed into the form.
         """
         click = self.rng.random() if self.clicks > 1 else 1.0
         headers = headers or {}
@@ -153,14 +153,14 @@ def write_twin(visitor: Visitor, *, checks: int = 0) -> bool:
         if sent.status == 409:
             return False
         raise InvalidResponseError(f"the twin was refused ({sent.status}): {_faults(sent)}")
-    visitor.told.append(AcknowledgedWrite("twin", visitor.key, mark))
+    visitor.acknowledged.append(AcknowledgedWrite("twin", visitor.key, mark))
     return True
 
 
 def judge_once(visitor: Visitor) -> bool:
     """Judge a problem, local context first; return whether there was a problem.
 
-    Each answer brings what comes next, as the page's script asks for it.
+    Each response contains the next page, as the page's script requests it.
     """
     page, visitor.before = visitor.before or visitor.read("/judge/"), None
     if (form := page.form("/next/")) is not None:
@@ -172,7 +172,7 @@ def judge_once(visitor: Visitor) -> bool:
     choice = visitor.rng.choice("01")
     answered = visitor.write("vote", form, headers=IN_PLACE, choice=choice)
     if answered.acknowledged:
-        visitor.told.append(
+        visitor.acknowledged.append(
             AcknowledgedWrite("vote", visitor.key, form.fields["problem"], int(choice))
         )
         visitor.before = answered if answered.forms() else None
@@ -196,9 +196,9 @@ def moderate_once(visitor: Visitor) -> bool:
         return False
     mark = f"m{visitor.key}q{visitor.seed}v{next(visitor.numbers)}m"
     done = visitor.write("moderation", form, text=mark, pick=picked)
-    # 302 to the list: it was done; to the batch's page: the problem had changed, nothing was.
+    # 302 to the list: done; to the batch's page: the problem had changed, so nothing was done.
     if done.acknowledged and "/batches/" not in done.location:
-        visitor.told.append(AcknowledgedWrite("moderation", visitor.key, mark))
+        visitor.acknowledged.append(AcknowledgedWrite("moderation", visitor.key, mark))
     return True
 
 

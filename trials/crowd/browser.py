@@ -30,7 +30,7 @@ class Form:
 
 @dataclass
 class Page:
-    """What the server answered; `path` is where it was found, `location` where it sends one."""
+    """The server's response; `path` is its URL, `location` the target of a redirect."""
 
     status: int
     path: str
@@ -123,8 +123,8 @@ class Browser:
     ) -> tuple[http.client.HTTPResponse, bytes]:
         """Send a request; repeat it if the server has closed the connection meanwhile.
 
-        Only what can't have been read is sent again: a reset before the first byte of an answer,
-        to a GET. A form is sent again by whoever knows its key.
+        Only a GET whose connection was reset before the first byte of the response is repeated. A
+        form is sent again by the caller, who knows its key.
         """
         for again in (True, False):
             fresh = self.connection is None

@@ -27,11 +27,11 @@ def attack(
     """Run one attack; return the number of its answers and their effect.
 
     Args:
-        folder: of the site, new.
-        database: as `scenario.opened` has it.
+        folder: folder of the new site.
+        database: as for `scenario.open_site`.
         who: one of `ATTACKS`.
-        problems: how many there are to judge, or twins in the test.
-        watched: by the settings that ship; else no bound holds anybody, and clicks decide.
+        problems: number of problems to judge, or of twins in the test.
+        watched: whether the default limits apply; without them, clicks decide.
     """
     open_site(folder, database, **({} if watched else UNWATCHED))
     from . import inside
@@ -133,7 +133,7 @@ def _complete_job(problems: int) -> dict[str, Any]:
 
 
 def _submit_tests(problems: int) -> dict[str, Any]:
-    """Let somebody hand a whole test in at once; return what of it is in the round's figures."""
+    """Let somebody submit a whole test at once; return the number of its answers in the results."""
     from winosmith import Dataset, Problem
     from winosmith.web.people.models import Person
     from winosmith.web.take.rounds import close_round, open_round
@@ -161,8 +161,7 @@ def _submit_tests(problems: int) -> dict[str, Any]:
 def judge_honestly(folder: Path, database: str | None, judges: int, votes: int) -> dict[str, Any]:
     """Simulate careful judges with individual paces; return the number suspended, by reason.
 
-    Each problem is judged by three of them, one in ten that they get is gold, and the training
-    comes first.
+    Three of them judge each problem, one in ten problems is gold, and training comes first.
     """
     open_site(folder, database)
     from winosmith.web.judge.models import Judge, Slot, Verdict

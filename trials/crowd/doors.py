@@ -16,8 +16,8 @@ LOOKS = {
     "l": "ӏ1iIⅼ", "n": "ոｎ", "o": "оοօ0", "p": "рρ", "q": "ԛ", "s": "ѕꜱ", "u": "υս",
     "v": "νѵⅴ", "w": "ԝ", "x": "хⅹ", "y": "уγ",
 }  # fmt: skip
-"""Letters, and others that look like them, from lists of deceiving domain names: what is tried must
-not be what the site itself looks up."""
+"""Letters and their look-alikes, from lists of deceptive domain names, because the trial must not
+use the site's own list."""
 
 PASSWORD = "twins-and-cups"  # noqa: S105 - of people who are made up
 
@@ -27,10 +27,10 @@ class DoorSettings:
     """Settings for the attacks.
 
     Attributes:
-        people: each with two log-ins, two tokens and a link to a new password.
-        names: taken names that impostors imitate.
+        people: number of people, each with two log-ins, two tokens and a link for a new password.
+        names: number of existing names that impostors imitate.
         fault: one of `careless.FAULTS`.
-        only: the one attack that is tried; all of them without it.
+        only: the only attack to try; empty for all.
     """
 
     people: int = 100

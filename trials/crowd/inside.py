@@ -1,6 +1,6 @@
 """Direct access to the site's database: people, their sessions, and audits of the data.
 
-For a process of its own (`scenario.py`), in which Django is set up for the site.
+These functions run in a separate process (`scenario.py`), in which Django is set up for the site.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _session(person: Any) -> dict[str, str]:
 def make_problems(
     count: int, contributor: int | None = None, *, state: str = "judging"
 ) -> list[str]:
-    """Create problems (two per twin), open to the judges if they are judged; return their refs."""
+    """Create problems (two per twin), open to judges if they are judged; return their refs."""
     import secrets
 
     from winosmith.web._lock import writing
@@ -91,13 +91,13 @@ def make_problems(
 class WriteFaults:
     """Numbers of acknowledged writes that are missing, stored twice, or different."""
 
-    told: int
+    acknowledged: int
     missing: int
     twice: int
     otherwise: int
 
 
-def audit_writes(told: Sequence[AcknowledgedWrite]) -> WriteFaults:
+def audit_writes(acknowledged: Sequence[AcknowledgedWrite]) -> WriteFaults:
     """Look up each acknowledged write; unacknowledged writes may exist at most once."""
     from winosmith.web.judge.models import Slot
     from winosmith.web.problems.models import Event, Problem
@@ -115,7 +115,7 @@ def audit_writes(told: Sequence[AcknowledgedWrite]) -> WriteFaults:
         reason.split()[-1] for reason in Event.objects.values_list("reason", flat=True) if reason
     )
     missing = otherwise = 0
-    for write in told:
+    for write in acknowledged:
         if write.kind == "twin":
             missing += write.mark not in twins
         elif write.kind == "moderation":
@@ -126,7 +126,7 @@ def audit_writes(told: Sequence[AcknowledgedWrite]) -> WriteFaults:
             otherwise += votes[write.person, write.mark] != write.choice
     twice = sum(set(found.values()) != {2} or len(found) > 1 for found in twins.values())
     twice += sum(count > 1 for mark, count in acts.items() if re.fullmatch(r"m\w+m", mark))
-    return WriteFaults(len(told), missing, twice, otherwise)
+    return WriteFaults(len(acknowledged), missing, twice, otherwise)
 
 
 @dataclass(frozen=True)

@@ -33,8 +33,8 @@ class Plan:
     """Number and kind of the kills, and the crowd.
 
     Attributes:
-        kills: how many there are in all; half of them workers, a quarter each of the others.
-        between: acknowledged writes before the next one.
+        kills: total number; half are of workers, and a quarter each of the other targets.
+        between: acknowledged writes before the next kill.
         fault: one of `careless.FAULTS`.
     """
 
@@ -53,13 +53,13 @@ class Outcome:
     """The result for a site; `destroyed` states why it became unusable.
 
     Attributes:
-        kills: number of times that each of `KILLS` was killed.
-        killed: number of the server's processes that were killed with kill -9, in all.
+        kills: number of kills of each target in `KILLS`.
+        killed: total number of server processes killed with kill -9.
     """
 
     kills: Counter[str] = field(default_factory=Counter)
     killed: int = 0
-    told: int = 0
+    acknowledged: int = 0
     unanswered: int = 0
     unsynced: int = 0
     lost_writes: int = 0
@@ -96,12 +96,12 @@ def prepare(folder: Path, database: str | None, plan: Plan) -> dict[str, list[An
     }
 
 
-def audit(folder: Path, database: str | None, told: list[Any]) -> tuple[Any, Any]:
+def audit(folder: Path, database: str | None, acknowledged: list[Any]) -> tuple[Any, Any]:
     """Look up the acknowledged writes; runs in a separate process."""
     open_site(folder, database)
     from . import inside
 
-    return inside.audit_writes(told), inside.audit_votes()
+    return inside.audit_writes(acknowledged), inside.audit_votes()
 
 
 def torture_site(where: Place, plan: Plan) -> Outcome:
@@ -124,18 +124,18 @@ def torture_site(where: Place, plan: Plan) -> Outcome:
         outcome.destroyed = " ".join(str(error).split())[-300:]
     crowd.end()
     server.stop()
-    told = [write for visitor in crowd.visitors for write in visitor.told]
-    outcome.told = len(told)
+    acknowledged = [write for visitor in crowd.visitors for write in visitor.acknowledged]
+    outcome.acknowledged = len(acknowledged)
     outcome.unanswered = sum(visitor.unanswered for visitor in crowd.visitors)
     outcome.errors = sorted(set(crowd.errors))[:20]
     outcome.errors += sorted(set(crowd.refusals()))[:20]
     if outcome.errors:
         outcome.errors += sorted(
-            set(re.findall(r"^[\w.]+(?:Error|Exception).*", server.said, re.M))
+            set(re.findall(r"^[\w.]+(?:Error|Exception).*", server.log_text, re.M))
         )
     if not outcome.destroyed:
         try:
-            kept, votes = run_in_process(audit, where.folder, where.database, told)
+            kept, votes = run_in_process(audit, where.folder, where.database, acknowledged)
         except Exception as error:  # noqa: BLE001 - whatever it is, the data can't be read
             outcome.destroyed = " ".join(str(error).split())[:300]
         else:
@@ -187,19 +187,20 @@ class Crowd:
         """Wait until a number of additional writes have been acknowledged.
 
         Raises:
-            Confused: they were not, within `most` seconds, or before so many faults were met.
+            InvalidResponseError: they were not acknowledged within `most` seconds, or there
+                were too many faults.
         """
-        goal, until = self.told + writes, time.monotonic() + most
+        goal, until = self.acknowledged + writes, time.monotonic() + most
         bound = len(self.errors) + len(self.refusals()) + faults
-        while self.told < goal:
+        while self.acknowledged < goal:
             if time.monotonic() > until or len(self.errors) + len(self.refusals()) > bound:
                 raise InvalidResponseError(f"no {writes} writes in {most} s; {self.errors[-1:]}")
             time.sleep(0.01)
 
     @property
-    def told(self) -> int:
+    def acknowledged(self) -> int:
         """Number of writes acknowledged so far."""
-        return sum(len(visitor.told) for visitor in self.visitors)
+        return sum(len(visitor.acknowledged) for visitor in self.visitors)
 
     def end(self) -> None:
         """Let all people finish their current action, and end."""
@@ -220,10 +221,7 @@ class Crowd:
             try:
                 if not act(visitor):
                     time.sleep(0.05)
-            except (
-                UnansweredError,
-                UnavailableError,
-            ):  # it is away for long: what has stopped is `wait_for`'s
+            except (UnansweredError, UnavailableError):  # left to `wait_for`
                 continue
             except InvalidResponseError as error:
                 self.errors.append(str(error))

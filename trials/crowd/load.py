@@ -24,11 +24,11 @@ class Load:
     """The number of people, and their load over time; a third write, the others judge.
 
     Attributes:
-        people: at once.
-        writes: a second, that all of them together send at most; 0 for as fast as it goes.
-        seconds: for which is measured, after `warm` seconds.
-        problems: that wait for judges at the start.
-        learnt: the site has as many public problems at the start as its association meter learns
+        people: number of simultaneous people.
+        writes: maximum writes per second by all people; 0 for no maximum.
+        seconds: measured time, after `warm` seconds.
+        problems: number of problems that wait for judges at the start.
+        learnt: whether the site starts with as many public problems as its association meter learns
             from.
     """
 
@@ -103,8 +103,8 @@ def measure(where: Place, load: Load, *, every: float = 5.0) -> LoadResult:
     for visitor in visitors:
         visitor.seconds = {}
     start, before = time.monotonic(), measure_processor_time(server)
-    while (gone := time.monotonic() - start) < load.seconds:
-        found.samples.append(sample_server(server, gone))
+    while (elapsed := time.monotonic() - start) < load.seconds:
+        found.samples.append(sample_server(server, elapsed))
         time.sleep(max(0.0, min(every, load.seconds - (time.monotonic() - start))))
     found.seconds = time.monotonic() - start
     found.processor = measure_processor_time(server) - before

@@ -18,15 +18,15 @@ def observe_site(
     """Let people judge twins, and read the public pages after every vote.
 
     Args:
-        folder: of the site, new.
-        database: as `scenario.opened` has it.
-        problems: how many are judged, two a twin, by five people at random.
-        wait_days: the site's; with 0 a half is public as soon as it is found valid.
-        seed: of who judges when, and how.
+        folder: folder of the new site.
+        database: as for `scenario.open_site`.
+        problems: number of problems, two per twin, that five people judge in random order.
+        wait_days: the site's setting; with 0, a half is public as soon as it is found valid.
+        seed: random seed of the judges' turns and answers.
 
     Returns:
-        How many votes were given and how many problems are public at the end; of how many problems
-        that judges still held the other half could be read, with its answer, in the download
+        The numbers of votes, and of public problems at the end. Of the problems still being judged,
+        the numbers whose other half could be read with its answer in the download
         (`answers_read`) or on its own page (`pages_read`).
     """
     open_site(folder, database, gold_every=0, wait_days=wait_days, **UNWATCHED)

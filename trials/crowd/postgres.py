@@ -31,7 +31,7 @@ class PostgresServer:
     """A server on a loopback port, without passwords.
 
     Attributes:
-        settings: of the server, as for `postgres -c`; read at each start.
+        settings: the server's settings, as for `postgres -c`; read at each start.
         environment: variables for its processes, in addition to the caller's.
     """
 
@@ -39,7 +39,7 @@ class PostgresServer:
         self.programs, self.folder = programs, folder
         self.settings = dict(settings or {})
         self.environment: dict[str, str] = {}
-        # PostgreSQL refuses to run as root; Debian's package brings a user for it.
+        # PostgreSQL refuses to run as root; Debian's package creates a user for it.
         self.user = "postgres" if os.name == "posix" and os.geteuid() == 0 else None
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
@@ -99,7 +99,7 @@ class PostgresServer:
     def kill(self) -> None:
         """Kill all processes of the server simultaneously, like a power cut (kill -9).
 
-        They have ended when this returns; `start` recovers committed data.
+        All have ended when this function returns; `start` recovers committed data.
         """
         if self.process is None or self.process.poll() is not None:
             return
@@ -164,11 +164,11 @@ def postgres_server(**settings: str) -> Iterator[PostgresServer]:
     """Run a server in a new folder; stop it and remove the folder at the end.
 
     Args:
-        settings: of the server, by name (`fsync="off"`).
+        settings: the server's settings, by name (`fsync="off"`).
 
     Raises:
         FileNotFoundError: PostgreSQL is not installed.
-        RuntimeError: it can't be started; the message has its log.
+        RuntimeError: the server can't be started; the message contains its log.
     """
     programs = find_postgres()
     if programs is None:

@@ -1,10 +1,10 @@
-/* Remembers what each write replaced until its file is synced, so that a power cut can be played.
+/* Logs the data that each write replaces, until its file is synced, to simulate a power cut.
  *
- * Preloaded (LD_PRELOAD) into whatever writes below $POWERCUT_FOLDER. Each file there has a log in
- * $POWERCUT_LOG, named after its inode: 8 bytes that say how much of the log counts, then for each
- * write a header and the bytes it was about to replace. A sync empties the log. After a kill -9 of
- * everything, powercut.py takes back what is still logged: the files are then as the disk had
- * them. Creating, renaming and unlinking files count as done at once.
+ * The library is preloaded (LD_PRELOAD) into every process that writes below $POWERCUT_FOLDER.
+ * Each file there has a log in $POWERCUT_LOG, named after its inode: 8 bytes with the valid length
+ * of the log, then for each write a header and the replaced bytes. A sync empties the log. After a
+ * kill -9 of all processes, powercut.py undoes the logged writes, which restores the files' state
+ * on the disk. Creating, renaming or unlinking a file takes effect immediately.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -46,7 +46,7 @@ static int locked(int fd, struct stat *file) {
     if (log < 0) abort();
     while (flock(log, LOCK_EX))
         if (errno != EINTR) abort();
-    fstat(fd, file); /* its size, now that nobody else changes it */
+    fstat(fd, file); /* its size, while no other process can change it */
     return log;
 }
 
@@ -62,9 +62,9 @@ static void kept(int log, const void *bytes, size_t count, uint64_t at) {
     if (plain_pwrite(log, bytes, count, (off_t)at) != (ssize_t)count) abort();
 }
 
-/* Reads what a write replaces, through the file's own fd where it can be read through: to open the
- * file and close it again would drop this process's fcntl locks on it. SQLite would then take its
- * write-ahead log for one that nobody uses, and unlink it under those who write to it. */
+/* Reads the data that a write replaces, if possible through the file's own fd: opening and closing
+ * the file would drop this process's fcntl locks on it. SQLite would then consider its write-ahead
+ * log unused, and unlink it while others write to it. */
 static void replaced(int fd, char *bytes, uint64_t count, uint64_t at) {
     int reader = fd;
     if ((fcntl(fd, F_GETFL) & O_ACCMODE) == O_WRONLY) {
@@ -76,7 +76,7 @@ static void replaced(int fd, char *bytes, uint64_t count, uint64_t at) {
     if (reader != fd) close(reader);
 }
 
-/* Logs that [at, at + new) of a file changes; `new` is 0 for a file that is cut at `at`. */
+/* Logs that [at, at + new) of a file changes; `new` is 0 if the file is truncated at `at`. */
 static void remember(int log, const struct stat *file, int fd, uint64_t at, uint64_t new) {
     uint64_t used = 0, size = (uint64_t)file->st_size;
     if (pread(log, &used, sizeof used, 0) != sizeof used || !used) used = sizeof used;
@@ -93,7 +93,7 @@ static void remember(int log, const struct stat *file, int fd, uint64_t at, uint
         free(bytes);
         used += old;
     }
-    kept(log, &used, sizeof used, 0); /* from here on the record counts */
+    kept(log, &used, sizeof used, 0); /* from now on, the record is valid */
 }
 
 static int noted(int fd, int64_t at, uint64_t new, int cut) {
@@ -162,7 +162,7 @@ int fdatasync(int fd) {
     return synced(fd, real);
 }
 
-/* An inode that is free may be another file's next: its log goes. */
+/* A free inode may be reused for another file, so its log is removed. */
 static void forgotten(const char *file_path) {
     struct stat file;
     char path[4096];

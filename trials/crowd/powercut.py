@@ -1,8 +1,8 @@
 """Simulated power cuts: unsynced writes are undone after a kill -9.
 
-A small C library (`powercut.c`), preloaded into the server's processes, logs what each write
-replaces until the file is synced. A disk that loses power keeps any part of what was not synced, so
-a cut keeps a random part of it, or nothing.
+A small C library (`powercut.c`), preloaded into the server's processes, logs the data that each
+write replaces, until the file is synced. A disk that loses power keeps any part of the unsynced
+data, so a cut keeps a random part of them, or nothing.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class PowerCut:
 
         Args:
             rng: draws which writes reach the disk.
-            keep: the share of them that does.
+            keep: fraction of the writes that reach the disk.
         """
         files = unsynced = lost = 0
         for path in sorted(self.folder.rglob("*")):

@@ -28,7 +28,7 @@ PATIENCE = 60.0
 """Seconds after which a prediction that is not shown counts as never shown."""
 
 LOADED = 180.0
-"""Seconds in which all models must be loaded and have seen what was there before."""
+"""Seconds within which all models must be loaded and have predicted the existing problems."""
 
 
 @dataclass

@@ -12,7 +12,7 @@ from .scenario import UNWATCHED, open_site
 from .sentences import make_twin
 
 BATCH = 5000
-"""Problems that are made at once; two of three rows a problem more are made with them."""
+"""Number of problems created at once, together with two or three other rows per problem."""
 
 STATES = ("judging",) * 4 + ("valid",) * 5 + ("held",)
 """States of the twins, in rotation."""
@@ -79,7 +79,7 @@ AUTHORS = {
     "page: an author's twins": "/write/mine/",
     "page: about an author": "/people/",
 }
-"""Pages of a contributor of a tenth of the problems."""
+"""Pages of a contributor who wrote a tenth of the problems."""
 
 JUDGES = {"page: what I judged": "/judge/history/", "page: news": "/people/news/"}
 """Pages of a judge who has read many problems."""

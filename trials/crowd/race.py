@@ -18,8 +18,8 @@ class RaceSettings:
     """Settings for a race.
 
     Attributes:
-        judges: people; each judges in two windows at once.
-        problems: how many they race for; the first judges wrote them.
+        judges: number of judges; each judges in two windows at once.
+        problems: number of problems, written by the first judges.
         fault: one of `careless.FAULTS`.
     """
 
@@ -52,7 +52,7 @@ def run_race(folder: Path, database: str | None, how: RaceSettings) -> dict[str,
             for window in windows:
                 window.result()
         finally:
-            over.set()  # else a window that fails would leave it at work for ever
+            over.set()  # otherwise, it would run forever if a window fails
         dawdler.result()
     return {**vars(inside.audit_votes()), "faults": inside.audit_votes().faults, **happened}
 

@@ -22,8 +22,8 @@ UNWATCHED = {
     "training_questions": 0,
     "training_right": 0,
 }
-"""Settings under which nobody's pace or address holds votes back, and nobody is trained: for trials
-of other things, whose judges answer at once."""
+"""Settings without limits on pace and address, and without training, for trials of other
+properties, whose judges answer at once."""
 
 DATABASES = ("sqlite", "postgresql")
 
@@ -44,10 +44,10 @@ class Place:
 
 
 ready: Path | None = None
-"""The folder of a site whose tables are made, of which places are copies; else they are new."""
+"""Folder of a site with tables, which places copy; if it is not set, places are new."""
 
 ready_database: Callable[[], tuple[PostgresServer, str]] | None = None
-"""Makes a PostgreSQL database with these tables, for places whose server nobody stops."""
+"""Creates a PostgreSQL database with these tables, for places whose server nobody stops."""
 
 
 @contextmanager
@@ -56,7 +56,7 @@ def make_place(
 ) -> Iterator[Place]:
     """Make a folder and, for "postgresql", a server, with a power cut; remove all at the end.
 
-    With `shared`, a database on the server of others (`ready_database`) will do.
+    With `shared`, a database on a shared server is used (`ready_database`).
     """
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="winosmith-trial-")))
@@ -95,9 +95,9 @@ def run_in_process(scenario: Callable[..., Any], *arguments: Any, **named: Any) 
 
 
 def open_site(folder: Path, database: str | None, **rules: Any) -> None:
-    """Set Django up in this process for a site, whose tables are made where they are not there.
+    """Set up Django in this process for a site, and create missing tables.
 
-    The rules are settings of its `site.toml`: whole numbers, true and false.
+    The rules are settings in `site.toml`: whole numbers, true and false.
     """
     from winosmith.web import Site, hosting
 
@@ -107,4 +107,4 @@ def open_site(folder: Path, database: str | None, **rules: Any) -> None:
     hosting.prepare(Site.open(folder, database=database))
     from winosmith.web import _lock
 
-    _lock.MAX_WAIT = 600.0  # no request waits here, and what a race comes to is no matter of speed
+    _lock.MAX_WAIT = 600.0  # nothing waits here, and speed doesn't matter in a race

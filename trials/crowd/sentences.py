@@ -36,7 +36,7 @@ class TypedTwin:
 
 @functools.cache
 def read_words() -> tuple[str, ...]:
-    """Return words of the shipped articles, so that no two twins are similar."""
+    """Return words from the included articles, so that no two twins are similar."""
     from winosmith.topics import load_built_in_topics
 
     topics = load_built_in_topics()

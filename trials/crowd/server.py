@@ -29,7 +29,7 @@ RULES: dict[str, Any] = {
     "writes_per_hour": 1_000_000,
     "answers_per_hour": 1_000_000,
 }
-"""Of a site under trial, where a trial does not say otherwise: nothing slows the crowd down."""
+"""Default settings of a site under trial, which don't slow the crowd down."""
 
 
 @dataclass
@@ -37,11 +37,11 @@ class Server:
     """A site and the process that serves it.
 
     Attributes:
-        folder: the site's.
+        folder: the site's folder.
         postgres: the database server; None for SQLite.
-        fault: one of `careless.FAULTS`, what the site is made to do wrong; "" for nothing.
-        cuts: what plays power cuts in `folder`, or in the database server's.
-        options: further options of `winosmith serve`.
+        fault: one of `careless.FAULTS`; "" for none.
+        cuts: simulates power cuts in `folder`, or in the database server's folder.
+        options: additional options of `winosmith serve`.
     """
 
     folder: Path
@@ -58,8 +58,8 @@ class Server:
         topics = self.folder / "topics.jsonl"
         lines = [{"title": f"Topic {number}", "text": TOPIC} for number in range(20)]
         topics.write_text("".join(json.dumps(line) + "\n" for line in lines))
-        said = {**RULES, "topics": "topics.jsonl", **self.rules}
-        settings = "".join(f"{name} = {_format_toml(value)}\n" for name, value in said.items())
+        rules = {**RULES, "topics": "topics.jsonl", **self.rules}
+        settings = "".join(f"{name} = {_format_toml(value)}\n" for name, value in rules.items())
         (self.folder / "site.toml").write_text(settings)
 
     @property
@@ -73,7 +73,7 @@ class Server:
         return self.folder.with_name(f"{self.folder.name}.log")
 
     @property
-    def said(self) -> str:
+    def log_text(self) -> str:
         """Text of the server's log."""
         return self.log.read_text()
 
@@ -163,7 +163,7 @@ class Server:
     def cut_power(self, rng: Any) -> Losses:
         """Kill all writing processes, and undo the writes that are not on disk yet.
 
-        A random part of it reached the disk, or nothing. Everything is started again.
+        A random part of these writes reaches the disk, or nothing. Then everything is restarted.
         """
         keep = rng.choice((0.0, 0.0, 0.5, 0.9))
         lost = Losses(0, 0, 0)

@@ -35,13 +35,13 @@ class Slowness:
     """The numbers and kinds of slow clients, and the other people and the duration.
 
     Attributes:
-        kind: "headers" and "bodies" are sent a byte a second, answers of "readers" are read so;
-            with "none" nobody is slow.
-        clients: of that kind; of "mixed" a third of each.
-        people: others, a third of whom write, a third judge and a third look at pages.
-        seconds: for which others are timed, after `warm` seconds.
-        public: problems in the file that slow readers ask for.
-        patience: seconds after which one of the others gives up a request.
+        kind: "headers" and "bodies" are sent at one byte per second; "readers" read responses at
+            this speed; with "none", nobody is slow.
+        clients: number of slow clients; with "mixed", a third of each kind.
+        people: number of other people; a third write, a third judge and a third read pages.
+        seconds: time for which others are timed, after `warm` seconds.
+        public: number of problems in the file that slow readers request.
+        patience: seconds after which other people give up a request.
     """
 
     kind: str = "mixed"
@@ -59,7 +59,7 @@ class OtherClients:
     """The seconds of other people's requests, unanswered requests, and the slow clients.
 
     Attributes:
-        held: slow clients that had a connection at the end.
+        held: number of slow clients with a connection at the end.
     """
 
     times: list[float] = field(default_factory=list)
@@ -74,7 +74,7 @@ class SlowSite:
 
     Attributes:
         public: the port at which people reach it through a proxy.
-        people: whose sessions the others have, and those of slow readers.
+        people: the people whose sessions the other clients and the slow readers use.
     """
 
     server: Server
@@ -114,8 +114,7 @@ def prepare(folder: Path, database: str | None, slowness: Slowness) -> dict[str,
 def open_door(name: str, site: SlowSite) -> Iterator[str]:
     """Yield the site's public address: its own, or that of a proxy in front of it.
 
-    The proxy is set up with the lines of the documentation; only names, ports and the certificate
-    are others.
+    The proxy is configured as in the documentation, except for names, ports and the certificate.
     """
     server, port, folder = site.server, site.public, site.server.folder.parent
     if name == "direct":
@@ -127,15 +126,15 @@ def open_door(name: str, site: SlowSite) -> Iterator[str]:
     if name == "caddy":
         lines = re.search(r"^twins\.example\.org \{\n.*?^\}", text, re.DOTALL | re.MULTILINE)
         assert lines, "docs/how-to/serve.md shows no lines for Caddy"
-        said = lines[0].replace("twins.example.org", f"http://127.0.0.1:{port}")
-        file.write_text("{\n\tadmin off\n}\n" + said.replace("127.0.0.1:8000", place) + "\n")
+        config = lines[0].replace("twins.example.org", f"http://127.0.0.1:{port}")
+        file.write_text("{\n\tadmin off\n}\n" + config.replace("127.0.0.1:8000", place) + "\n")
         command = ["caddy", "run", "--config", str(file), "--adapter", "caddyfile"]
     else:
         lines = re.search(r"^server \{\n.*?^\}", text, re.DOTALL | re.MULTILINE)
         assert lines, "docs/how-to/serve.md shows no lines for nginx"
-        said = re.sub(r" *ssl_certificate.*\n", "", lines[0])
-        said = said.replace("listen 443 ssl", f"listen 127.0.0.1:{port}")
-        said = said.replace("127.0.0.1:8000", place)
+        config = re.sub(r" *ssl_certificate.*\n", "", lines[0])
+        config = config.replace("listen 443 ssl", f"listen 127.0.0.1:{port}")
+        config = config.replace("127.0.0.1:8000", place)
         ways = "".join(
             f"{way}_temp_path {folder}/{way};\n"
             for way in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
@@ -143,7 +142,7 @@ def open_door(name: str, site: SlowSite) -> Iterator[str]:
         file.write_text(
             f"daemon off;\npid {folder}/nginx.pid;\nerror_log {folder}/nginx.log;\n"
             "worker_rlimit_nofile 8192;\nevents {\nworker_connections 4096;\n}\n"
-            f"http {{\naccess_log off;\n{ways}{said}\n}}\n"
+            f"http {{\naccess_log off;\n{ways}{config}\n}}\n"
         )
         command = ["nginx", "-c", str(file), "-p", str(folder)]
     log = (folder / f"{name}.out").open("wb")
@@ -304,7 +303,7 @@ def _live(visitor: Visitor, act: Any, over: threading.Event, errors: list[str]) 
         try:
             act(visitor)
         except UnansweredError:
-            pass  # it is counted, with its time
+            pass  # it is counted and timed
         except InvalidResponseError as error:
             errors.append(" ".join(str(error).split())[:300])
         time.sleep(0.3)

@@ -1,9 +1,8 @@
 """Check by system calls whether a commit is synced before its response is sent.
 
 strace watches the server's processes and the database's: every write to a file of the database,
-every fsync and fdatasync, and the first bytes of each answer, in one order. An answer to a write
-that finds a file of the log with bytes that no sync has brought to the disk was sent too early;
-so was one before which nothing was written at all.
+every fsync and fdatasync, and the first bytes of each response, in order. A response to a write was
+sent too early if a log file contains unsynced bytes at that time, or if nothing was written before.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ SYNCS = ("fsync", "fdatasync")
 TALK = ("recvfrom", "sendto", "sendmsg")
 
 KINDS = {"/judge/answer/": "vote", r"/write/\w+/": "twin"}
-"""The forms whose answers are looked at, by their addresses."""
+"""The observed forms, by URL."""
 
 _LINE = re.compile(r"(\d+) +(?:(\w+)\(\d+<(.*?)>|<\.\.\. (\w+) resumed>)")
 _REQUEST = re.compile(r'"POST (\S+) HTTP')
@@ -43,10 +42,10 @@ class Answer:
 
     Attributes:
         kind: one of KINDS' values.
-        status: of the answer.
-        written: writes to the database's files since the form came.
-        synced: syncs of them that had returned by then.
-        unsynced: files of which the disk did not have all that counts (`Ledger.asked_only`).
+        status: HTTP status of the answer.
+        written: number of writes to the database's files since the form was received.
+        synced: number of completed syncs of these files.
+        unsynced: files with relevant data that were not on disk (`Ledger.asked_only`).
     """
 
     kind: str
@@ -71,10 +70,10 @@ class Ledger:
     """The output of strace so far.
 
     Attributes:
-        files: what the paths of the database's files look like.
-        asked_only: whether only bytes of threads that talk to somebody must be on the disk. A
-            PostgreSQL server's log writer begins when it likes, so also between a commit's sync
-            and the answer to it; a backend writes what it was asked for.
+        files: pattern of the paths of the database's files.
+        asked_only: whether only bytes written by threads that serve a client must be on disk.
+            PostgreSQL's log writer may start at any time, even between a commit's sync and its
+            response; a backend writes only requested data.
     """
 
     files: re.Pattern[str]
@@ -108,7 +107,7 @@ class Ledger:
             if not self.asked_only or thread in self._wires:
                 self._written[path] = self._moment
         elif call in TALK:
-            # One thread reads for all that answer: request and answer have their socket in common.
+            # One thread reads for all that respond; request and response have the same socket.
             wire = self._wires[thread] = path or self._wires.get(thread, "")
             if call == "recvfrom" and (asked := _REQUEST.search(line)):
                 self._asked[wire] = (asked[1], self._writes, self._syncs)

@@ -14,7 +14,7 @@ class Table:
     """A Markdown table of a trial's results, printed row by row.
 
     Attributes:
-        columns: their names; the last one says whether the target was met.
+        columns: names of the columns; the last one states whether the target was met.
     """
 
     title: str

@@ -1,9 +1,9 @@
 """Test whether a judge can recognise gold questions, with a client that records everything.
 
-It judges through the pages of a real server, answers as well as the sentence allows, and notes of
-each problem, up to its answer: the references, the bytes and headers of every answer of the server,
-how long each took, and how many problems came since the last gold question. Then a classifier is
-taught on that.
+The client judges through the pages of a real server, and answers as well as the sentence allows.
+For each problem, until its answer, it records the references, the bytes, headers and time of each
+response, and the number of problems since the last gold question. Then a classifier is trained on
+these data.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from .scenario import open_site
 from .sentences import make_twin
 
 EVERY = 2
-"""Every second problem is gold, so that as few as possible are judged for as many of each kind."""
+"""Every second problem is gold, so that few judgements yield equally many of both kinds."""
 
 PASSING = ("Date", "Content-Length")
 """Headers that depend on the time and the text."""
 
 BESIDE = {"what I judged": "/judge/history/", "news": "/people/news/"}
-"""Pages that speak of one's own work: they may tell nothing of the problem that one holds."""
+"""Pages about a judge's own work, which must reveal nothing about the judge's current problem."""
 
 COOKIE = r"(?<==)\w{32}(?=;)|(?<=expires=)[^;]*"
-"""What of the form's cookie is random, and when it ends."""
+"""The random part of the form's cookie, and its expiry."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Observation:
     """The data recorded about a problem before its answer revealed whether it was gold.
 
     Attributes:
-        seen: by the name of a feature: a number, or a text of which a classifier sees more.
+        seen: features by name: a number, or a text from which the classifier derives features.
     """
 
     gold: bool = False
@@ -59,8 +59,8 @@ class Observation:
 def fill(folder: Path, database: str | None, count: int) -> list[Judge]:
     """Fill a site with gold and other problems of every origin, `count` of each, and two judges.
 
-    Gold is imported with `--new-ids` and without; the others are written, imported under ids as
-    releases have them, under a file's own, and with `--new-ids`.
+    Gold questions are imported with and without `--new-ids`; the other problems are written, or
+    imported with ids like those of releases, with a file's own ids, and with `--new-ids`.
     """
     open_site(folder, database, gold_every=EVERY)
     from winosmith import Dataset, Problem
@@ -81,7 +81,7 @@ def fill(folder: Path, database: str | None, count: int) -> list[Judge]:
         kind = f"gold-{at % 4 // 2}" if at % 2 else f"judging-{at // 2 % 4}"
         sentence, answer = make_twin(f"n{at:05}").halves()[at // 8 % 2]
         answers[sentence] = answer
-        if kind not in kinds:  # as many were written above
+        if kind not in kinds:  # the same number was written above
             continue
         name = names.get(kind, "own-{}".format)(at)
         extra = {"gold.explanation": "A lantern is bright, and a kettle boils."}
@@ -110,15 +110,15 @@ class Watcher(Browser):
         answer, data = super()._exchange(method, path, body, headers)
         self.seconds, self.size = time.perf_counter() - start, len(data)
         self.to = answer.headers.get("HX-Redirect") or ""
-        told = "".join(f"{k}: {v}\n" for k, v in answer.headers.items() if k not in PASSING)
-        self.headers = f"{answer.status} {re.sub(COOKIE, '', told)}"
+        headers = "".join(f"{k}: {v}\n" for k, v in answer.headers.items() if k not in PASSING)
+        self.headers = f"{answer.status} {re.sub(COOKIE, '', headers)}"
         return answer, data
 
 
 def judge_and_record(url: str, judges: Sequence[Judge], count: int) -> list[Observation]:
     """Judge until `count` gold questions and as many others were seen, or none are left.
 
-    They judge in turns, so that whatever else the machine does falls on all of them.
+    They take turns, so that other work on the machine affects all of them.
     """
     watchers = [Watcher(url) for _ in judges]
     for watcher, judge in zip(watchers, judges, strict=True):
@@ -128,12 +128,12 @@ def judge_and_record(url: str, judges: Sequence[Judge], count: int) -> list[Obse
     since = [0] * len(judging)
     while min(_count_kinds(found)) < count:
         for at, by in enumerate(judging):
-            noted = next(by, None)
-            if noted is None:
+            observed = next(by, None)
+            if observed is None:
                 raise AssertionError("nothing is left to judge")
-            noted.seen["problems since the last gold"] = since[at]
-            since[at] = 0 if noted.gold else since[at] + 1
-            found.append(noted)
+            observed.seen["problems since the last gold"] = since[at]
+            since[at] = 0 if observed.gold else since[at] + 1
+            found.append(observed)
     for watcher in watchers:
         watcher.close()
     return found
@@ -145,38 +145,38 @@ def _count_kinds(found: Sequence[Observation]) -> tuple[int, int]:
     return golds, len(found) - golds
 
 
-def _record_answer(noted: Observation, what: str, watcher: Watcher, told: str) -> None:
+def _record_answer(observed: Observation, what: str, watcher: Watcher, text: str) -> None:
     """Record an answer of the server; the problem's own text is not counted as bytes."""
-    noted.seen[f"ms, {what}"] = 1000 * watcher.seconds
-    noted.seen[f"bytes, {what}"] = watcher.size - len(told.encode())
-    noted.seen[f"headers, {what}"] = watcher.headers
+    observed.seen[f"ms, {what}"] = 1000 * watcher.seconds
+    observed.seen[f"bytes, {what}"] = watcher.size - len(text.encode())
+    observed.seen[f"headers, {what}"] = watcher.headers
 
 
 def _judge(watcher: Watcher, answers: Mapping[str, int]) -> Iterator[Observation]:
     """Judge like the pages' script: each answer contains the next problem."""
     page = _send_form(watcher, watcher.get("/judge/"), "/next/")
     while page.form("/skip/") is not None:
-        noted = Observation()
+        observed = Observation()
         first = page.form("/local/")
         refs = _extract_references(page)
-        noted.seen["steps"] = 2 if first else 1
-        noted.seen["reference"] = refs[0]
-        noted.seen["references that differ"] = len(set(refs))
-        _record_answer(noted, "what brings it", watcher, _extract_text(page))
+        observed.seen["steps"] = 2 if first else 1
+        observed.seen["reference"] = refs[0]
+        observed.seen["references that differ"] = len(set(refs))
+        _record_answer(observed, "page with the question", watcher, _extract_text(page))
         for what, path in BESIDE.items():  # in another tab, while the problem is held
-            _record_answer(noted, what, watcher, _extract_words(watcher.get(path)))
+            _record_answer(observed, what, watcher, _extract_words(watcher.get(path)))
         if first is not None:
             page = _send_form(watcher, page, "/local/", choice="0")
-            _record_answer(noted, "the second step", watcher, _extract_text(page))
+            _record_answer(observed, "the second step", watcher, _extract_text(page))
         refused = _send_form(watcher, page, "/answer/")
         if refused.status != 422:
             raise AssertionError(f"an answer without a choice: {refused.status}")
-        _record_answer(noted, "a refusal", watcher, _extract_text(refused))
+        _record_answer(observed, "a refusal", watcher, _extract_text(refused))
         choice = answers.get(_extract_sentence(page), 0)
         page = _send_form(watcher, refused, "/answer/", choice=str(choice))
-        noted.gold = page.status == 204
-        yield noted
-        if noted.gold:
+        observed.gold = page.status == 204
+        yield observed
+        if observed.gold:
             page = _send_form(watcher, watcher.get(watcher.to), "/next/")
 
 
@@ -219,9 +219,8 @@ class GoldAuc:
     """The AUC with which some features predict gold questions.
 
     Attributes:
-        auc: of predictions for problems that the classifier was not taught on, at least 0.5 where
-            it does better than chance.
-        low, high: its interval.
+        auc: AUC of predictions for held-out problems; above 0.5 if they are better than chance.
+        low, high: interval of the AUC.
     """
 
     name: str
@@ -234,9 +233,9 @@ class GoldAuc:
 def classify_gold(found: Sequence[Observation], *, folds: int = 10) -> list[GoldAuc]:
     """Train classifiers on each feature and on all features, and return their AUCs.
 
-    Gradient-boosted trees, in stratified folds; of a text: its length, its alphabet and its bigrams
-    at their places. The interval of the AUC is DeLong's, as wide as so many intervals need to hold
-    together in 95 of 100 trials (Bonferroni).
+    The classifiers are gradient-boosted trees, in stratified folds. The features of a text are its
+    length, its alphabet and its bigrams by position. The intervals of the AUCs are DeLong's, and
+    hold simultaneously in 95 of 100 trials (Bonferroni).
     """
     from statistics import NormalDist
 
@@ -247,7 +246,7 @@ def classify_gold(found: Sequence[Observation], *, folds: int = 10) -> list[Gold
     gold = np.array([one.gold for one in found])
     names = list(dict.fromkeys(name for one in found for name in one.seen))
     columns = {name: _make_columns([one.seen.get(name) for one in found]) for name in names}
-    first = columns["problems since the last gold"] == 0  # that has more to do, gold or not
+    first = columns["problems since the last gold"] == 0  # there is more work after gold
     asked = {**columns, "all together": np.hstack(list(columns.values()))}
     wide = NormalDist().inv_cdf(1 - 0.05 / 2 / len(asked))
     results = []
@@ -272,7 +271,7 @@ def _make_columns(values: Sequence[float | str | None]) -> Any:
         numbers = [float("nan") if value is None else float(value) for value in values]
         return np.array(numbers).reshape(-1, 1)
     texts = [str(value or "") for value in values]
-    if len(set(texts)) <= 20:  # headers: which of few
+    if len(set(texts)) <= 20:  # headers: one of a few values
         kinds = sorted(set(texts))
         return np.array([[kinds.index(text)] for text in texts], float)
     return np.array([_describe_text(text) for text in texts], float)
