@@ -57,8 +57,8 @@ class BuildResult:
             with several previous splits; None if there is no last build.
         applied: the problems to which the rules for authors were applied, and why.
         copies: the copies and how they were handled; empty if there are none.
-        columns: the input's columns that are missing in public files, and the files that have them.
-        reader_notes: notes of the file reader, one sentence each.
+        columns: the input's columns missing from the public files, and the files that have them.
+        reader_notes: notes from the file reader, one sentence each.
     """
 
     recipe: Recipe
@@ -130,8 +130,8 @@ def build(
         step: a function that shows progress.
         vectors_from: a folder with a build of the same recipe. Its vectors are reused, so that no
             encoder is needed.
-        last: the folder of the last build. Problems that were in train, dev or test of this or an
-            earlier build stay there, with their blocks, so that no published answer is in test.
+        last: the folder of the last build. Problems that were in train, dev or test in that build
+            or an earlier one stay there, with their blocks, so that no published answer is in test.
         skip_bad: path of a file to which bad records are moved; None to raise an error instead.
 
     Raises:

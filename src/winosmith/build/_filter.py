@@ -29,8 +29,8 @@ class FilterRun:
 
     Attributes:
         pool: the problems before the filter.
-        X: (n, d) their vectors; (n, K, d), one per option, if a problem has more than two options.
-        y: (n,) their answers, 0 or 1, or the 0-based index of the correct option.
+        X: (n, d) vectors; or (n, K, d), one per option, if a problem has more than two options.
+        y: (n,) their answers: 0 or 1, or the 0-based index of the correct option.
         method: the chosen method.
         subsets: the rows that each method kept, in ascending order, by its name in `METHOD_NAMES`;
             only "all" with the method "none".
@@ -107,7 +107,7 @@ class FilterRun:
             margin = f"a margin of {found.margins[unit]:.2f} by models trained on other problems"
             return f"guessed: predicted with {margin}; {rule}"
         if self.method == "pmi" and row not in self._half_rows:
-            return "random: singles have no score and are removed at random, at the rate of twins"
+            return "random: singles have no score; they are removed at random, as often as twins"
         if self.method == "pmi":
             return "association: the twin's words predict its answers"
         return "random: selected by the random seed"
@@ -210,7 +210,7 @@ def run_filter(
         )
         size = chosen.keep or len(result.kept)
     if size > len(pool):
-        raise DataError(f"filter.keep is {size}, but only {len(pool)} problems are in the pool")
+        raise DataError(f"filter.keep is {size}, but the pool has only {len(pool)} problems")
     if baselines or chosen.method == "random":
         subsets["random"] = debias.subsample(len(pool), size, seed=seed)
     if (baselines and X.ndim == 2) or chosen.method == "pmi":

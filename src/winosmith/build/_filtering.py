@@ -37,7 +37,7 @@ from winosmith.report import Signature
 from winosmith.results import IF_ANY, Result, computed
 
 Vectors = NDArray[Any]
-"""(n, d); (n, K, d), one vector per option, if a problem has more than two options."""
+"""Shape (n, d), or (n, K, d) with one vector per option if a problem has more than two options."""
 
 
 def changes_sign(chosen: EmbedRecipe) -> bool:
@@ -109,7 +109,7 @@ def get_combination(chosen: EmbedRecipe) -> str:
         return ""
 
 
-def take_differences(X: NDArray[Any], combination: str) -> NDArray[Any]:
+def convert_to_differences(X: NDArray[Any], combination: str) -> NDArray[Any]:
     """Convert concatenated vectors to differences; leave other vectors unchanged.
 
     Swapping options flips the sign of the differences.
@@ -213,8 +213,8 @@ class Filtering:
         Args:
             collected: the problems of the pool, with their original ids.
             pool: the same problems, with the ids that decide ties in the filter.
-            collected_ids: the ids of all collected problems, in the order of the rows of an array
-                without ids.
+            collected_ids: the ids of all collected problems, in the row order of an array without
+                ids.
             tuning: the problems that fine-tune an encoder: a training and a dev set.
 
         Returns:
@@ -293,7 +293,7 @@ class Filtering:
         """
         chosen, combined = self.filter, get_combination(self.embed)
         separability = debias.measure_separability(
-            pool, take_differences(X, combined), flips_sign=bool(combined)
+            pool, convert_to_differences(X, combined), flips_sign=bool(combined)
         )
         by_vectors = chosen.method in ("aflite", "mirror") or (
             chosen.method != "none" and chosen.keep is None
@@ -425,7 +425,7 @@ class Filtering:
         with self.step("filtering halves separately", 4 * self.splits) as advance:
             try:
                 return debias.verify(
-                    take_differences(run.X, combined),
+                    convert_to_differences(run.X, combined),
                     run.y,
                     make_row_filter(run, self.filter, seed=self.seed, **self.how),
                     blocks=run.blocks,

@@ -40,7 +40,7 @@ class Inputs:
         votes: the judges' responses; may be empty.
         planted: the artifact of each problem with a planted artifact, by the problem's original id;
             None if unknown.
-        notes: notes of the file reader, one sentence each, with the file's name.
+        notes: notes from the file reader, one sentence each, with the file's name.
     """
 
     collected: Dataset
@@ -214,7 +214,7 @@ class Stages:
         reasons = ", ".join(f"{count:,} by {what}" for what, count in dropped.most_common())
         raise DataError(
             f"no problems are left to filter; of {len(self.collected):,} collected, these "
-            f"were dropped: {reasons or 'none'}; winosmith check shows each"
+            f"were dropped: {reasons or 'none'}; winosmith check lists them"
         )
 
     def map_dropped_by_row(self) -> dict[int, Dropped]:
@@ -241,8 +241,8 @@ def drop_invalid(stages: Stages, recipe: Recipe, votes: Sequence[Response]) -> N
 def drop_copies(stages: Stages, recipe: Recipe, known: Collection[str]) -> None:
     """Find the copies among the remaining problems, and remove them unless the recipe keeps them.
 
-    This stage follows the checks, so that a copy that breaks a rule or that judges rejected is not
-    chosen, and because judges may have shown which of two answers is correct. Problems that were
+    This stage follows the checks, because judges may have shown which of two answers is correct,
+    and so that a copy that breaks a rule or that judges rejected is not chosen. Problems that were
     published before, with ids in `known`, are preferred.
     """
     rows = stages.find_remaining_rows()
@@ -331,9 +331,9 @@ def find_copies(dataset: Dataset, seed: int, known: Collection[str] = ()) -> Cop
     A twin is kept or removed as a whole, so that no half becomes a single. Therefore, a removed
     half need not be a copy. Twins have priority: if a single is a copy of a half, the single is
     removed. Of twins that share a half, the twin that excludes the fewest others is kept. Ties are
-    decided by, in this order: being published before, not being perturbed, and a digest of seed,
-    sentences and ids; never by the order of rows or options, or by answers. `known` are the ids of
-    problems that were published before.
+    decided by the following, in this order: whether the problem was published before, whether it is
+    not perturbed, and a digest of the seed, the sentences and the ids; never by the order of rows
+    or options, or by answers. `known` are the ids of problems that were published before.
 
     >>> from winosmith import Problem
     >>> fell = [Problem(id_, "The _ fell.", ("cup", "jug"), 0) for id_ in "ab"]

@@ -79,9 +79,9 @@ def publish(
 
     The public files are train_xs … train_xl (nested sets of whole twins), train_debiased, dev, test
     without answers, separate labels, and dropped.jsonl with the dropped problems outside the blocks
-    of dev and test. The private files are the answers of test; dev and test with `extra`, which may
+    of dev and test. The private files are the answers to test; dev and test with `extra`, which may
     reveal answers; the problems that are withheld because of dev and test, or because of an
-    embargo; and the old id of each new id.
+    embargo; and the old id for each new id.
 
     `dataset` is all collected problems with new ids; `old_ids`, `dropped` and `copy_of` refer to
     its rows.
@@ -128,7 +128,7 @@ def publish(
 
 
 def make_columns_record(dataset: Dataset, parts: Split, format_name: str) -> dict[str, Any]:
-    """Return the input's columns that are missing in public files, and the files that have them."""
+    """Return the input's columns missing from the public files, and the files that have them."""
     writer = formats.get_writer(format_name)
     in_training = "extra" in writer.kept_fields
     keys = {

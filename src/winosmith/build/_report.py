@@ -246,7 +246,7 @@ def make_previous_split_blocks(record: Mapping[str, Any] | None) -> list[report.
 
 
 def describe_columns(record: Mapping[str, Any] | None) -> list[str]:
-    """Describe the columns that are missing in the public files, in sentences.
+    """Describe the columns that are missing from the public files, in sentences.
 
     >>> held = ["private/dev.jsonl"]
     >>> describe_columns({"columns": ["x.gender"], "not_in": ["dev"], "but_in": held})

@@ -198,7 +198,7 @@ def _compute_excess(low: float, high: float, chance: float, many_options: bool) 
 
 
 MODEL_NAMES = {debias.LINEAR: "linear", debias.TWO_PIECE: "two-piece", INDEPENDENT: "independent"}
-"""The names of the models in tables and key figures."""
+"""The models' names in tables and key figures."""
 
 LETTER_MODEL = "a linear model on the letters of the options"
 """The independent model's name in a sentence, for questions or problems with 3 or more options."""
@@ -208,7 +208,7 @@ MODEL_PHRASES = {
     debias.TWO_PIECE: "a two-piece model",
     INDEPENDENT: "a linear model on hashed words",
 }
-"""The names of the models in a sentence."""
+"""The models' names in a sentence."""
 
 
 def _describe_seed(run: FilterRun) -> str:
@@ -337,7 +337,7 @@ MIRROR_INTRO = (
     "nothing reveals an answer, correct and incorrect predictions are equally likely, so the "
     "number of incorrect predictions estimates the number that are correct by chance."
 )
-"""The explanation of the mirror filter for units with one vector each."""
+"""The mirror filter explained, for units with one vector each."""
 
 MIRROR_OPTIONS_INTRO = (
     "Models that were not trained on a problem choose an option. The margin is its lead over the "
@@ -345,7 +345,7 @@ MIRROR_OPTIONS_INTRO = (
     "predictions is correct by chance, so each incorrect prediction represents 1 / (K − 1) "
     "predictions that are correct by chance. A twin is one unit."
 )
-"""The explanation of the mirror filter for options with one vector each."""
+"""The mirror filter explained, for options with one vector each."""
 
 KNOWLEDGE_NOTES = {
     "options": "The models read only the options, not the question. They predict answers from the "
