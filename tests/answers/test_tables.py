@@ -307,6 +307,11 @@ def test_answers_may_be_named_like_a_key(
     if models[0] == "answer":
         assert [one.choice for one in found["answer"].predictions] == wrong
         assert found["answer"].log == answers.Log()
+    if other == "seconds":
+        right = {"id": DATA.ids, "answer": [LETTERS[key] for key in KEYS], other: cells}
+        with pytest.warns(formats.ReadingNote, match="'seconds' has numbers"):
+            found = answers.read(pd.DataFrame(right), DATA)
+        assert [one.choice for one in found["answer"].predictions] == KEYS
 
 
 @pytest.mark.parametrize("head", ["gold", "target", "y_true", "gold_answer", "answer"])

@@ -37,7 +37,6 @@ _GRADED = ("correct", "is_correct", "iscorrect", "score", "grade", "acc", "accur
 _RUNS = ("epoch", "seed", "run", "trial", "attempt", "repeat", "index", "date", "confidence")
 _KEYS = ("expected", "truth", "reference", "labels", "y_true")
 _REPLIES = ("answer", "label", "antwort", "réponse", "respuesta", "risposta")
-"""Names of columns that have keys or a model's answers."""
 _TRUTH = {"true": True, "false": False}
 _GRADES = {"correct": True, "incorrect": False}
 _BITS = {one + end: one == "1" for one in "10" for end in ("", ".0", ",0")}
@@ -202,7 +201,7 @@ def _classify_columns(
     """Return the columns with keys, those of numbers with the reason, and those with one option.
 
     A column named `answer` has a model's answers if it fits the grades or, without grades, differs
-    from the data's keys, and if no other column has letters or texts.
+    from the keys or is next to other numbers, and if no other column has letters or texts.
     """
     items, interpret = {one.id: one for one in file.dataset}, formats.interpret_answer
     fits: dict[str, dict[str, dict[str, int]]] = {}
@@ -223,9 +222,10 @@ def _classify_columns(
     said = {n: [one.get("text") for one in own.values()] for n, own in fits.items()}
     same = {n for n, own in said.items() if own[1:] and own[0] is not None and len({*own}) == 1}
     keys = [n for n in columns if formats.is_answer_name(n) or n.lower() in _KEYS]
+    indexed = any(2 * sum("0" in one for one in own.values()) >= len(own) for own in fits.values())
     for name in [n for n in keys if n.lower() in _REPLIES and texts - same <= {*keys}]:
         right = {item for item, one in fits[name].items() if items[item].answer in one.values()}
-        if right in true if graded else len(right) < len(fits[name]):
+        if right in true if graded else len(right) < len(fits[name]) or not indexed:
             keys.remove(name)
     lettered = texts - {*keys} - same
     left = [n for n in unlike if lettered or (graded and n not in graded)]
