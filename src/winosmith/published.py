@@ -214,7 +214,6 @@ def _digest_letters(letters: str) -> int:
 
 
 def _find_data_set_names(sentence: str) -> list[str]:
-    """Return the names of the published data sets that contain a sentence."""
     digest = _digest_sentence(sentence)
     return [name for name, digests in _load_digests("whole").items() if digest in digests]
 

@@ -129,7 +129,6 @@ _MAX_TRIES = 50
 
 
 def _draw_topic(count: int, read: Callable[[int], Topic], seed: int, source: str) -> Topic:
-    """Draw a random topic; `read` returns a topic by number, or raises InputError."""
     if not count:
         raise InputError(f"{source} has no topics")
     reason = ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import zipfile
 from collections.abc import Mapping, Sequence
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.answers.items import DATA as LETTERED
 from tests.conftest import installed, run_alone
 from winosmith import Dataset, Problem, answers, formats
 from winosmith.errors import FormatError
@@ -415,3 +417,53 @@ def test_the_third_option_and_an_invalid_letter_are_no_marks(tmp_path: Path) -> 
     path = tmp_path / "log.json"
     path.write_text(json.dumps({"eval": {"model": "m"}, "samples": samples}))
     assert [*_chosen(path, items)["m"].values()] == [2, None, 2]
+
+
+@pytest.mark.parametrize("target", ["letter", "text", "index"])
+@pytest.mark.parametrize("reply", ["letter", "text"])
+def test_replies_may_be_of_another_kind_than_the_keys(
+    target: str, reply: str, tmp_path: Path
+) -> None:
+    """In every second item an option is another's letter; nine of ten replies decide the kind."""
+
+    def write(problem: Problem, kind: str) -> str:
+        at = problem.answer or 0
+        return {"letter": "ABCD"[at], "text": problem.options[at], "index": str(at)}[kind]
+
+    rows = [
+        {"doc": _doc(p), "target": write(p, target), "filtered_resps": [write(p, reply)]}
+        for p in LETTERED
+    ]
+    path = _written(tmp_path / "m" / "samples_quiz.jsonl", rows)
+    assert _chosen(path, LETTERED) == {"m": {p.id: p.answer for p in LETTERED}}
+
+
+def test_a_letter_without_helms_mapping_is_a_letter(tmp_path: Path) -> None:
+    """An option's text that is another option's letter is not what the model meant."""
+    states = [
+        {
+            "instance": {
+                "id": p.id,
+                "input": {"text": p.sentence},
+                "references": [
+                    {"output": {"text": text}, "tags": ["correct"] * (at == p.answer)}
+                    for at, text in enumerate(p.options)
+                ],
+            },
+            "result": {"completions": [{"text": f" {'ABCD'[p.answer or 0]}"}]},
+        }
+        for p in LETTERED
+    ]
+    log = {"adapter_spec": {"model": ""}, "request_states": states}
+    path = _written(tmp_path / "run" / "scenario_state.json", [log])
+    assert _chosen(path, LETTERED) == {"run": {p.id: p.answer for p in LETTERED}}
+
+
+def test_a_folder_may_have_compressed_logs(tmp_path: Path) -> None:
+    """Samples in gzip are read from a folder as from a file."""
+    data = _quiz(2)
+    path = _written(tmp_path / "m" / "samples_a.jsonl",
+                    [_sample(_doc(p), [-1, -2, -3, -4], "ABCD") for p in data])  # fmt: skip
+    path.with_name("samples_a.jsonl.gz").write_bytes(gzip.compress(path.read_bytes()))
+    path.unlink()
+    assert _chosen(tmp_path, data) == {"m": dict.fromkeys(data.ids, 0)}

@@ -120,11 +120,11 @@ LINE = '{"id":"0-0","choice":0}'
         ('{"choice":1}\n', ":1: the prediction has no 'id'"),
         (
             '{"id":"0-0","choice":true}\n',
-            "'choice' can't have True: Input should be a valid integer",
+            "'choice' can't have True: Input should be a valid number",
         ),
         (
             '{"id":"0-0","choice":"1"}\n',
-            "'choice' can't have '1': Input should be a valid integer",
+            "'choice' can't have '1': Input should be a valid number",
         ),
         (
             '{"id":"0-0","choice":-1}\n',
@@ -192,3 +192,12 @@ def test_nothing_half_written_is_left(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="a file has the same name as its folder"):
         answers.write_predictions(predictions(), tmp_path / "no" / "p", PROBLEMS, solver="mine")
     assert list(tmp_path.iterdir()) == [tmp_path / "no"]
+
+
+def test_a_choice_may_have_a_decimal_zero(tmp_path: Path) -> None:
+    """A column of whole numbers with gaps is written by pandas with 1.0."""
+    path = tmp_path / "m.jsonl"
+    path.write_text('{"id":"0","choice":1.0}\n{"id":"1","choice":null}\n', "utf-8")
+    found = answers.read_predictions(path).predictions
+    assert [one.choice for one in found] == [1, None]
+    assert isinstance(found[0].choice, int)

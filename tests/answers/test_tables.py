@@ -43,7 +43,7 @@ def test_columns_that_are_not_answers_are_omitted_with_a_note(tmp_path: Path) ->
         f"{name!r} has numbers (other columns have letters), not a model's answers; it is omitted"
         for name in ("Unnamed: 0", "correct", "time")
     ]
-    path = write_text(tmp_path / "k.csv", "id,answer,m\nq0,A,2\nq1,B,2\n")
+    path = write_text(tmp_path / "k.csv", "id,answer,m\nq0,B,2\nq1,A,2\n")
     with pytest.warns(formats.ReadingNote, match="'answer' has keys"):
         assert [*answers.read(path, DATA)] == ["m"]
 
@@ -281,3 +281,69 @@ def test_an_index_is_not_the_ids_if_a_column_is(tmp_path: Path) -> None:
         {"question": ["Why?", "How?"], "choices": [["a", "b"]] * 2, "answer": ["A"] * 2}
     )
     assert len(formats.read(quiz.set_axis(["x", "x"]))) == 2
+
+
+@pytest.mark.parametrize(
+    ("other", "cells", "models"),
+    [
+        ("seconds", range(3, 15), ["answer"]),
+        ("correct", [0, 1] * 6, ["answer"]),
+        ("is_correct", [False, True] * 6, ["answer"]),
+        ("tries", [1, 2, 3] * 4, ["answer", "tries"]),
+        ("gpt", "ABCD" * 3, ["gpt"]),
+    ],
+)
+def test_answers_may_be_named_like_a_key(
+    other: str, cells: Sequence[object], models: list[str], tmp_path: Path
+) -> None:
+    """A column `answer` that differs from the keys has answers if no other column has letters."""
+    wrong = [(key + (at + 1) % 2) % 4 for at, key in enumerate(KEYS)]
+    rows = [f"{p.id},{LETTERS[said]},{cell}"
+            for p, said, cell in zip(DATA, wrong, cells, strict=True)]  # fmt: skip
+    path = write_text(tmp_path / "m.csv", "\n".join([f"id,answer,{other}", *rows]))
+    with warnings.catch_warnings(action="ignore", category=formats.ReadingNote):
+        found = answers.read(path, DATA)
+    assert [*found] == models
+    if models[0] == "answer":
+        assert [one.choice for one in found["answer"].predictions] == wrong
+        assert found["answer"].log == answers.Log()
+    if other == "seconds":
+        right = {"id": DATA.ids, "answer": [LETTERS[key] for key in KEYS], other: cells}
+        with pytest.warns(formats.ReadingNote, match="'seconds' has numbers"):
+            found = answers.read(pd.DataFrame(right), DATA)
+        assert [one.choice for one in found["answer"].predictions] == KEYS
+
+
+@pytest.mark.parametrize("head", ["gold", "target", "y_true", "gold_answer", "answer"])
+def test_keys_in_a_table_are_compared(head: str, tmp_path: Path) -> None:
+    """As in a log, items whose key differs from the data's are listed; the data's key counts."""
+    rows = [f"{p.id},{LETTERS[(key + (at < 2)) % 4]},{LETTERS[key]}"
+            for at, (p, key) in enumerate(zip(DATA, KEYS, strict=True))]  # fmt: skip
+    path = write_text(tmp_path / "m.csv", "\n".join([f"id,{head},gpt", *rows]))
+    with pytest.warns(formats.ReadingNote, match=f"{head!r} has keys"):
+        found = answers.read(path, DATA)["gpt"]
+    assert [one.choice for one in found.predictions] == KEYS
+    assert (found.log.keys_differ, found.log.keys_compared) == (("q0", "q1"), 12)
+
+
+def test_answers_may_be_inside_an_object_about_the_run(tmp_path: Path) -> None:
+    """Records, a list or an object by id are read next to the model and the date."""
+    letters = [LETTERS[key] for key in KEYS]
+    by_id = dict(zip(DATA.ids, letters, strict=True))
+    records = [{"id": name, "answer": letter} for name, letter in by_id.items()]
+    for own in (by_id, records, letters):
+        for key in ("answers", "predictions", "results"):
+            log = {"model": "gpt", "date": "2026-01-01", key: own}
+            found = answers.read(write_text(tmp_path / "m.json", json.dumps(log)), DATA)
+            assert [one.choice for one in found["gpt"].predictions] == KEYS
+    found = answers.read(write_text(tmp_path / "m.json", json.dumps({"results": records})), DATA)
+    assert [one.choice for one in next(iter(found.values())).predictions] == KEYS
+
+
+def test_ids_may_differ_in_case_and_columns_be_those_of_pandas(tmp_path: Path) -> None:
+    """`melt` names its columns `variable` and `value`; an id in capitals is unique."""
+    table = pd.DataFrame({"id": [name.upper() for name in DATA.ids]})
+    table = table.assign(gpt=[LETTERS[key] for key in KEYS], llama="A").melt(id_vars="id")
+    found = answers.read(table, DATA)
+    assert [one.choice for one in found["gpt"].predictions] == KEYS
+    assert {one.choice for one in found["llama"].predictions} == {0}

@@ -16,8 +16,8 @@ from winosmith.errors import FormatError
 
 
 def _normalise_id(name: str) -> str:
-    """Remove the leading zeros and decimals of a number, or the extra spaces of other ids."""
-    plain = " ".join(name.split())
+    """Remove the leading zeros and decimals of a number, or other ids' case and extra spaces."""
+    plain = " ".join(name.split()).casefold()
     whole = parse_whole(plain)
     return whole.lstrip("0") or "0" if whole else plain
 

@@ -42,8 +42,8 @@ def read(file: AnswerFile) -> list[Answers]:
         names = sorted(trials, key=lambda name: (not name.startswith("trial "), len(name), name))
         (used,), log = choose_filters(file, names)
         rows = [_make_row(name, states, file) for name, states in trials[used].items()]
-        folder = Path(file.path).absolute().parent.name
-        model = str(file.document.get("adapter_spec", {}).get("model", folder))
+        model = str(file.document.get("adapter_spec", {}).get("model") or "")
+        model = model or Path(file.path).absolute().parent.name
     except FormatError:
         raise
     except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
@@ -72,7 +72,7 @@ def _make_row(item_id: str, states: list[Mapping[str, Any]], file: AnswerFile) -
             scores[reference] = scores.get(reference, 0.0) + sign * float(completion["logprob"])
             continue
         said = str(completion["text"]).strip()
-        mapped = (state.get("output_mapping") or {}).get(said.rstrip(".):"), said)
+        mapped = (state.get("output_mapping") or {}).get(said.rstrip(".):"))
         reply = options.index(mapped) if mapped in options else said
     return Row(
         None,

@@ -15,7 +15,7 @@ from typing import IO, Any
 
 from winosmith.answers._answers import Answers
 from winosmith.answers._file import AnswerFile
-from winosmith.answers._rules import INVALID, read_choices
+from winosmith.answers._rules import INVALID, NO_LETTER, read_choices
 from winosmith.data import Place, Source, cell, is_missing
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, FormatError, ProblemError
@@ -28,7 +28,7 @@ SIZES = ("xs", "s", "m", "l", "xl")
 
 _LABEL = re.compile(r"(\d\d?(?:\.0)?|[^\W\d_])(?:\s*;\s*\[([^\]]*)\])?")
 _SUBMISSION_LINE = re.compile(r"[12](\s*,\s*[12])+")
-_HEADER = re.compile(r"(?!(?i:nan?|none|null)$)[A-Za-z_ ]{2,}")
+_HEADER = re.compile(r"(?!(?i:nan?|none|null)$)[A-Za-z_#][\w .:/()#-]+")
 
 _Label = tuple[Place, Any, tuple[float, ...]]
 
@@ -73,6 +73,8 @@ def read(file: AnswerFile) -> list[Answers]:
         except (ProblemError, DataError) as error:
             raise FormatError(str(error), *place[:3]) from None
         found.append(prediction)
+    if {*choices.values()} == {None} and {*labels.values()} != {INVALID}:
+        raise file.error(NO_LETTER)
     return [Answers(tuple(found), file.rows.name)]
 
 

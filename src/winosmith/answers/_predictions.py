@@ -87,7 +87,7 @@ def write_predictions(
 
 def can_read(file: AnswerFile) -> bool:
     """Return whether a file is in our format: a header, or predictions without letters."""
-    keys = file.rows.first.keys()
+    keys = {n for n, one in file.rows.first.items() if n != "predictions" or isinstance(one, str)}
     first = [row.values or {} for row in islice(file.rows, 20)] if "choice" in keys else []
     is_letter = any(isinstance(one.get("choice"), str) for one in first)
     is_ours = bool(keys & {"predictions", "choice"}) or {"id", "scores"} <= keys
@@ -108,7 +108,8 @@ def read(file: AnswerFile) -> list[Answers]:
             raise file.error(f"the id {name!r} already has a prediction", place)
         if "choice" not in record and not line.scores:
             raise file.error("the prediction has no 'choice'", place)
-        choice = line.choice if "choice" in record else find_best_options(line.scores)[0]
+        given = line.choice if "choice" in record else find_best_options(line.scores)[0]
+        choice = None if given is None else int(given)
         try:
             found[name] = Prediction(name, choice, line.scores, line.tied)
         except ProblemError as error:
@@ -148,7 +149,7 @@ class _HeaderLine(BaseModel, strict=True):
 
 class _PredictionLine(BaseModel, strict=True, extra="forbid"):
     id: Annotated[str, Field(pattern=r"\S")] | int | float
-    choice: Annotated[int, Field(ge=0)] | None = None
+    choice: Annotated[float, Field(ge=0, multiple_of=1)] | None = None
     scores: Annotated[tuple[float, ...], Field(strict=False)] = ()
     tied: Annotated[tuple[int, ...], Field(strict=False)] = ()
 

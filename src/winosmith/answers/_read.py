@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,8 +24,9 @@ from winosmith.answers._file import AnswerFile
 from winosmith.answers._rules import SOURCES
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError
+from winosmith.records import dump_json
 
-_LOGS = ("samples_*.jsonl", "*.eval", "scenario_state.json")
+_LOGS = ("samples_*.jsonl*", "*.eval", "scenario_state.json")
 """Name patterns of files to read from a folder."""
 
 _SOURCES = (_labels, _helm, _lm_eval, _openai, _eee, _predictions, _tables)
@@ -146,6 +147,8 @@ def _read_files(
         yield from ((name, one) for one in _read_file(open_file(path)))
         return
     files = sorted(file for pattern in _LOGS for file in Path(path).rglob(pattern))
+    if not files:
+        raise FormatError(f"the folder contains no logs ({', '.join(_LOGS)})", path)
     unread: list[FormatError] = []
     for file in files:
         try:
@@ -153,11 +156,7 @@ def _read_files(
         except FormatError as error:
             unread.append(error)
     if len(unread) == len(files):
-        raise (
-            unread[0]
-            if unread
-            else FormatError(f"the folder contains no logs ({', '.join(_LOGS)})", path)
-        )
+        raise unread[0]
     for left in unread:
         warnings.warn(f"{left}; the file is omitted", formats.ReadingNote, stacklevel=3)
 
@@ -169,6 +168,10 @@ def _read_file(container: AnswerFile) -> list[Answers]:
     for part in container.rows.parts or (container.rows,):
         file = replace(container, rows=part)
         source = next((one for one in _SOURCES if one.can_read(file)), None)
+        if source is _tables and (inner := _find_answers(file)):
+            name = part.first.get("model")
+            found += [replace(one, solver=str(name or one.solver)) for one in _read_file(inner)]
+            continue
         table = _tables.unpack_object(file) if source in (_predictions, _tables) else file
         if source in (_predictions, _tables, None) and (several := _read_long_table(table)):
             found += several
@@ -185,6 +188,17 @@ def _read_file(container: AnswerFile) -> list[Answers]:
                 one = replace(one, solver=part.name, parameters=parameters)
             found.append(one)
     return found
+
+
+def _find_answers(file: AnswerFile) -> AnswerFile | None:
+    """Return the value with the answers in an object that also describes the run."""
+    given, known = file.rows.first.values(), {*file.dataset.ids}
+    tables = [one for one in given if isinstance(one, Mapping)]
+    found: list[Any] = [one for one in given if isinstance(one, list) and one]
+    found += [one for one in tables if not known.isdisjoint(map(file.resolve_id, one))]
+    if file.rows.kind != "object" or len(found) != 1 or len(tables) == len(given):
+        return None
+    return replace(file, rows=data.read(data.Source(file.path, dump_json(found[0]).encode())))
 
 
 def _read_long_table(file: AnswerFile) -> list[Answers]:

@@ -127,17 +127,19 @@ def read_choices(
         for name, label in given.items()
     }
     kind = detect_kind([*given.values()], [*readings.values()], _LABELS)
+    numbers = {parse_whole(str(label).strip()) for label in given.values()}
+    are_numbered = kind.name != "letter" or numbers > {"", "0"}
     for name, fits in readings.items():
         if kind.name == "text" or "letter" in fits:
             continue
         why = ""
-        if "0" in fits and "1" not in fits and "text" not in fits:
+        if are_numbered and "0" in fits and "1" not in fits and "text" not in fits:
             why = "options are numbered from 1"
         elif "1" in fits and "text" in fits and fits["1"] != fits["text"]:
             why = f"options are numbered from 1, but {given[name]!r} is another option's text"
         if why:
             what = f"{name!r}: {given[name]} is not a label: {why}; write A for the first option"
-            if {parse_whole(str(label).strip()) for label in given.values()} <= {"0", "1"}:
+            if numbers <= {"0", "1"}:
                 what += "; if 0 and 1 mean wrong and right, write incorrect and correct instead"
             raise file.error(what, places.get(name))
     return {name: read_option(given[name], fits, kind, _LABELS) for name, fits in readings.items()}
@@ -219,13 +221,13 @@ def read_rows(
     """
     dataset = file.dataset
     of_items = _assign_rows_to_items(rows, file, problem_with_rows)
-    kind = _detect_log_kind([rows[at] for at in of_items.values()], dataset)
+    key_kind, kind = _detect_log_kinds([rows[at] for at in of_items.values()], dataset)
     found: list[Prediction] = []
     compared, differ, contradicted = 0, [], []
     for name, at in of_items.items():
         row, problem = rows[at], dataset[dataset.row(name)]
         options = row.options or problem.options
-        target = _find_target_index(row, options, kind)
+        target = _find_target_index(row, options, key_kind)
         own = None if target is None else formats.match_option(options[target], problem.options)
         if own is not None and problem.answer is not None:
             compared += 1
@@ -238,9 +240,10 @@ def read_rows(
             contradicted += [name] * ((prediction.chosen == (own,)) != row.correct)
     are_marked = all(rows[at].reply == INVALID for at in of_items.values())
     if not are_marked and not any(prediction.chosen for prediction in found):
+        of_filter = f" of {log.filter!r}" if log.filter else ""
         raise file.error(
-            "no answer can be read; a row needs either an answer that is a letter or an option, "
-            "or the log-likelihoods of all options",
+            f"no answer{of_filter} can be read; a row needs either an answer that is a letter or "
+            "an option, or the log-likelihoods of all options",
             rows[0].place,
         )
     log = replace(
@@ -252,21 +255,21 @@ def read_rows(
     return Answers(tuple(found), solver, log=log)
 
 
-def _detect_log_kind(rows: Sequence[Row], dataset: Dataset) -> AnswerKind:
-    """Return the kind of a log's keys, or of its replies if the keys show no kind."""
+def _detect_log_kinds(rows: Sequence[Row], dataset: Dataset) -> tuple[AnswerKind, AnswerKind]:
+    """Return the kinds of a log's keys and replies; the same kind if it fits most replies."""
     usual = dataset[0].options
     keyed = [row for row in rows if isinstance(row.target, str)]
     keys = [formats.interpret_answer(row.target, row.options or usual) for row in keyed]
     kind = detect_kind([row.target for row in keyed], keys, _REPLIES, [row.key for row in keyed])
-    if kind.name:
-        return kind
     replied = [row for row in rows if isinstance(row.reply, str)]
     said = [formats.interpret_answer(row.reply, row.options or usual) for row in replied]
-    return detect_kind([row.reply for row in replied], said, ("letter", "text"))
+    other = detect_kind([row.reply for row in replied], said, ("letter", "text"))
+    fits = Counter[str | None](name for found in said for name in found)
+    is_same = kind.name and kind.name != other.name and 10 * fits[kind.name] >= 9 * fits[other.name]
+    return kind, kind if is_same else other
 
 
 def _find_target_index(row: Row, options: Sequence[str], kind: AnswerKind) -> int | None:
-    """Return the index of the row's target among the row's options, or else the row's key."""
     target = row.target
     if isinstance(target, str):
         target = formats.interpret_answer(target, options).get(kind.name or "")

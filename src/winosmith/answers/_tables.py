@@ -15,13 +15,13 @@ from __future__ import annotations
 import re
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from winosmith import data, formats
-from winosmith.answers._answers import Answers
+from winosmith import formats
+from winosmith.answers._answers import Answers, Log
 from winosmith.answers._file import AnswerFile
 from winosmith.answers._rules import NO_LETTER, SOURCES, check_ids, read_choices
 from winosmith.data import Delimited, Place, Record, Row, cell, columns_to_rows, is_missing
@@ -31,10 +31,12 @@ from winosmith.prediction import Prediction, find_best_options
 _IDS = ("id", "problem_id", "qid", "sentid", "question_id", "item_id", "item", "example_id", "uid",
         "idx")  # fmt: skip
 _MODELS = ("model", "model_name", "model_id", "solver", "system", "llm", "participant",
-           "respondent", "annotator")  # fmt: skip
+           "respondent", "annotator", "variable")  # fmt: skip
 _CHOICES = ("choice", "prediction", "pred", "predicted")
 _GRADED = ("correct", "is_correct", "iscorrect", "score", "grade", "acc", "accuracy", "exact_match")
-_RUNS = ("epoch", "seed", "run", "trial", "attempt", "repeat", "index", "date")
+_RUNS = ("epoch", "seed", "run", "trial", "attempt", "repeat", "index", "date", "confidence")
+_KEYS = ("expected", "truth", "reference", "labels", "y_true")
+_REPLIES = ("answer", "label", "antwort", "réponse", "respuesta", "risposta")
 _TRUTH = {"true": True, "false": False}
 _GRADES = {"correct": True, "incorrect": False}
 _BITS = {one + end: one == "1" for one in "10" for end in ("", ".0", ",0")}
@@ -82,10 +84,10 @@ def read(file: AnswerFile) -> list[Answers]:
         return [Answers(_make_predictions(best, scores, rows), file.rows.name)]
     columns = {name: {item: row.get(name) for item, (_, row) in rows.items()} for name in models}
     graded = [name for name in models if _has_only_grades(name, columns[name])]
-    unlike = _explain_numeric_columns(columns, graded, file)
+    keys, unlike, repeated = _classify_columns(columns, graded, file)
     places = {item: place for item, (place, _) in rows.items()}
     found: dict[str, tuple[Prediction, ...]] = dict.fromkeys(unlike, ())
-    for name in [name for name in models if name not in unlike]:
+    for name in [n for n in models if n not in unlike and (n not in repeated or len(models) == 1)]:
         labels = columns[name]
         if grades := _read_grades(labels, file, _BITS | _TRUTH if name in graded else _GRADES):
             found[name] = grades
@@ -102,19 +104,26 @@ def read(file: AnswerFile) -> list[Answers]:
         marks = {str(labels[item]).strip().upper() for item in choices}
         if {*"CI"} <= marks <= {*"CIPN"} and None in choices.values():
             unlike[name], choices = _IN_MARKS, {}
-        if len(models) == 1 or not _repeats_one_option(labels, choices, file):
-            found[name] = _make_predictions(choices, scores, rows)
+        found[name] = _make_predictions(choices, scores, rows)
     if not found:
         raise file.error(NO_LETTER)
     unnamed = {choice, *(name for name in graded if name.lower() in _GRADED)}
+    kept = _drop_other_columns(found, unlike, keys, file)
+    log = _compare_keys([found[name] for name in keys if name in found.keys() - kept], file)
     return [
-        Answers(own, file.rows.name if name in unnamed else name)
-        for name, own in _drop_other_columns(found, unlike, file).items()
+        Answers(own, file.rows.name if name in unnamed else name, log=log)
+        for name, own in kept.items()
     ]
 
 
+def _compare_keys(columns: Sequence[Sequence[Prediction]], file: AnswerFile) -> Log:
+    keys = {problem.id: problem.answer for problem in file.dataset if problem.answer is not None}
+    compared = [one for one in next(iter(columns), ()) if one.problem_id in keys and one.chosen]
+    differ = [one.problem_id for one in compared if one.choice != keys[one.problem_id]]
+    return Log(keys_differ=tuple(differ), keys_compared=len(compared))
+
+
 def _find_column(wanted: Iterable[str], names: Iterable[str]) -> str | None:
-    """Return the first wanted column that exists, ignoring case and spaces."""
     plain = {name.strip().lower().replace(" ", "_"): name for name in reversed([*names])}
     return next((plain[name] for name in wanted if name in plain), None)
 
@@ -186,47 +195,42 @@ def unpack_object(file: AnswerFile) -> AnswerFile:
     return replace(file, rows=replace(file.rows, read=partial(iter, found)))
 
 
-def _explain_numeric_columns(
+def _classify_columns(
     columns: _Columns, graded: Sequence[str], file: AnswerFile
-) -> dict[str, str]:
-    """Return why columns of numbers that are not all options are not a model's answers.
+) -> tuple[list[str], dict[str, str], set[str]]:
+    """Return the columns with keys, those of numbers with the reason, and those with one option.
 
-    Another column must contain grades or, if it is not named like a key, 90 % option letters.
+    A column named `answer` has a model's answers if it fits the grades or, without grades, differs
+    from the keys or is next to other numbers, and if no other column has letters or texts.
     """
-    options = {problem.id: problem.options for problem in file.dataset}
-    given = {
-        name: [(text, options[item]) for item, one in labels.items()
-               if item in options and not is_missing(text := cell(one))]
-        for name, labels in columns.items()
-    }  # fmt: skip
-    numbers = [name for name, own in given.items() if all(_NUMBER.fullmatch(one) for one, _ in own)]
-    others = [given[n] for n in columns if n not in numbers and not formats.is_answer_name(n)]
-    read = formats.interpret_answer
-    lettered = any(sum("letter" in read(*o) for o in own) >= 0.9 * len(own) for own in others)
-    left = numbers if lettered else [n for n in numbers if graded and n not in graded]
-    left = [name for name in left if _are_unlike_options(given[name])]
-    return dict.fromkeys(
-        left, f"has numbers (other columns have {'letters' if lettered else 'grades'})"
-    )
-
-
-def _are_unlike_options(answers: Sequence[tuple[str, Sequence[str]]]) -> bool:
-    """Return whether numbers are grades (0 and 1), or more than a tenth match no option."""
-    fits = [not {"1", "text"}.isdisjoint(formats.interpret_answer(*one)) for one in answers]
-    are_grades = {data.parse_whole(text.strip()) for text, _ in answers} == {"0", "1"}
-    return are_grades or sum(fits) < 0.9 * len(fits)
-
-
-def _repeats_one_option(
-    labels: Mapping[str, Any], choices: Mapping[str, int | None], file: AnswerFile
-) -> bool:
-    """Return whether labels are the same option's text for every item, as in a data column."""
-    (option, *others) = {*choices.values()} or {None}
-    if option is None or others or len(choices) < 2:
-        return False
-    items = file.dataset
-    own = {name: items[items.row(name)].options[option] for name in choices}
-    return all(str(labels[name]).strip() == text.strip() for name, text in own.items())
+    items, interpret = {one.id: one for one in file.dataset}, formats.interpret_answer
+    fits: dict[str, dict[str, dict[str, int]]] = {}
+    texts, unlike, true = set[str](), list[str](), list[set[str]]()
+    for name, labels in columns.items():
+        given = {n: cell(one) for n, one in labels.items() if n in items and not is_missing(one)}
+        fits[name] = {n: interpret(one, items[n].options) for n, one in given.items()}
+        are_numbers = all(map(_NUMBER.fullmatch, given.values()))
+        kinds = {"1" if are_numbers else "letter", "text"}
+        read = [one for one in fits[name].values() if not kinds.isdisjoint(one)]
+        are_bits = {one.get("0") for one in fits[name].values()} == {0, 1}
+        if are_numbers and (are_bits or len(read) < 0.9 * len(given)):
+            unlike.append(name)
+        elif not are_numbers and len(read) >= 0.9 * len(given):
+            texts.add(name)
+        if name in graded:
+            true.append({n for n in given if (_BITS | _TRUTH).get(given[n].strip().casefold())})
+    said = {n: [one.get("text") for one in own.values()] for n, own in fits.items()}
+    same = {n for n, own in said.items() if own[1:] and own[0] is not None and len({*own}) == 1}
+    keys = [n for n in columns if formats.is_answer_name(n) or n.lower() in _KEYS]
+    indexed = any(2 * sum("0" in one for one in own.values()) >= len(own) for own in fits.values())
+    for name in [n for n in keys if n.lower() in _REPLIES and texts - same <= {*keys}]:
+        right = {item for item, one in fits[name].items() if items[item].answer in one.values()}
+        if right in true if graded else len(right) < len(fits[name]) or not indexed:
+            keys.remove(name)
+    lettered = texts - {*keys} - same
+    left = [n for n in unlike if lettered or (graded and n not in graded)]
+    why = f"has numbers (other columns have {'letters' if lettered else 'grades'})"
+    return keys, dict.fromkeys(left, why), same
 
 
 def _has_only_grades(column: str, labels: Mapping[str, Any]) -> bool:
@@ -319,14 +323,17 @@ def _make_predictions(
 
 
 def _drop_other_columns(
-    predictions: Mapping[str, tuple[Prediction, ...]], reasons: Mapping[str, str], file: AnswerFile
+    predictions: Mapping[str, tuple[Prediction, ...]],
+    reasons: Mapping[str, str],
+    keys: Collection[str],
+    file: AnswerFile,
 ) -> dict[str, tuple[Prediction, ...]]:
     omitted = {
         name: reasons.get(name, "contains no option's letter")
         for name, own in predictions.items()
         if not any(prediction.chosen for prediction in own)
     }
-    keys = [n for n in predictions if n not in {*omitted, *reasons} and formats.is_answer_name(n)]
+    keys = [name for name in predictions if name in keys and name not in {*omitted, *reasons}]
     if len(predictions) > len(omitted) + len(keys):
         omitted |= dict.fromkeys(keys, "has keys")
         omitted |= reasons if predictions.keys() - omitted - reasons.keys() else {}

@@ -226,7 +226,6 @@ def _count_wholes(view: View) -> list[float]:
 
 
 def _rank(values: Sequence[Any]) -> list[int]:
-    """Return the rank of each value, shared by ties."""
     ranks = {value: rank for rank, value in enumerate(sorted(set(values)))}
     return [ranks[value] for value in values]
 

@@ -272,7 +272,6 @@ def rank_items(choices: Choices, seed: int) -> PlantedKeys:
 
 
 def _compute_fraction(values: Floats, weights: Floats, limits: Floats) -> Floats:
-    """Compute the weighted fraction of values that reach each limit."""
     levels, place = np.unique(np.round(values, 9), return_inverse=True)
     above = np.append(np.bincount(place, weights)[::-1].cumsum()[::-1], weights.min())
     return np.asarray(above[np.searchsorted(levels, np.round(limits, 9))] / weights.sum())

@@ -186,7 +186,6 @@ def _make_subject_copies(
     printed: Callable[..., bytes],
     seed: int,
 ) -> list[dict[str, str]]:
-    """Give each subject a sheet, and make a PDF of it with the subject's code."""
     if not codes:
         return []
     path = folder.path / LEDGER

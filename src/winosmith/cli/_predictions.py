@@ -160,7 +160,6 @@ def measure_overlaps(
 
 
 def _parse_trained_on(text: str, solvers: Sequence[str]) -> tuple[str | None, str]:
-    """Parse a value of `--trained-on` into the solver (None for all) and its training data."""
     name, equals, what = text.partition("=")
     if Path(text).is_file() or not equals or name.startswith("other:"):
         return None, text

@@ -114,7 +114,6 @@ def command(**options: Any) -> None:
 
 
 def _restrict_to_shared_problems(solvers: Mapping[str, Graded]) -> dict[str, Graded]:
-    """Restrict the solvers' answers to the problems that all solvers were asked."""
     first = next(iter(solvers.values())).dataset
     shared = set.intersection(*(set(found.dataset.ids) for found in solvers.values()))
     if not shared:
@@ -132,7 +131,6 @@ def _restrict_to_shared_problems(solvers: Mapping[str, Graded]) -> dict[str, Gra
 
 
 def _warn_about_different_inputs(solvers: Mapping[str, Graded]) -> None:
-    """Warn if some solvers saw the blank and others saw the pronoun."""
     blank, pronoun = (
         ", ".join(name for name, of in solvers.items() if of.parameters.get("sees") == sees)
         for sees in ("blank", "pronoun")

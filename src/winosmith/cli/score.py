@@ -179,7 +179,6 @@ def _measure_stability(
     people: Sequence[Response] | None,
     options: Mapping[str, Any],
 ) -> Stabilities | None:
-    """Measure the stability of solvers; None without --by lineage."""
     if _predictions.LINEAGE not in options["by"]:
         if options["depth"]:
             raise InputError("--depth needs --by lineage")
@@ -214,7 +213,6 @@ class ExtraResults(Result):
 
 
 def _measure_majority(dataset: Dataset, responses: Sequence[Response]) -> HumanAccuracy | None:
-    """Return the accuracy of the majority; None if no problem has three respondents."""
     try:
         return metrics.measure_human_accuracy(dataset, responses)
     except InputError:
@@ -248,7 +246,6 @@ def _measure_switched(
 def _measure_gender_gaps(
     solvers: Mapping[str, Graded], women: Mapping[str, Mapping[str, float]], seed: int
 ) -> tuple[dict[str, dict[str, GenderGap]], dict[str, str]]:
-    """Return the gender gaps by solver, and the reasons for solvers without a gap."""
     gaps: dict[str, dict[str, GenderGap]] = {}
     refused: dict[str, str] = {}
     for name, found in solvers.items() if women else ():
@@ -494,7 +491,6 @@ def _draw_accuracies(scores: Mapping[str, Score], extra: ExtraResults) -> list[r
 
 
 def _make_confidence_section(scores: Mapping[str, Score]) -> list[report.Section]:
-    """Return the page section with the reliability diagrams of all solvers that have scores."""
     stated = {solver: found for solver, found in scores.items() if found.calibration}
     caption = (
         "Accuracy at each level of confidence, with 95 % intervals. A perfectly calibrated solver "

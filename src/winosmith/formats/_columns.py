@@ -452,7 +452,6 @@ def _has_no_family_word(question: str, names: Names) -> bool:
 def _refuse_unmatched_question(
     names: Names, choices: Collection[str], question: Sequence[str]
 ) -> None:
-    """Raise FormatError if the choices' names match a column other than the question."""
     own = next((family for family in names.families if {*family.names} == {*choices}), None)
     if own is None or any(map(own.includes, question)):
         return

@@ -44,7 +44,7 @@ ANSWER = tuple(
     "answer answerkey label gold goldlabel target correct correctanswer correctoption cop answeridx"
     " answerindex key correctchoice correctindex correctidx correctanswerindex rightanswer ra"
     " richtigeantwort lösung antwort bonneréponse réponse respuestacorrecta respuesta"
-    " rispostacorretta risposta correctanswers ideal groundtruth finaldecision".split()
+    " rispostacorretta risposta correctanswers goldanswer ideal groundtruth finaldecision".split()
 )
 _ANSWERS = frozenset(ANSWER)
 _UNUSUAL = re.compile(

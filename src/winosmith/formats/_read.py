@@ -396,7 +396,6 @@ def _recompute_edits(entries: list[Entry], original_texts: dict[str, str]) -> li
 
 
 def _do_edits_match(parent: Problem, problem: Problem, original_texts: dict[str, str]) -> bool:
-    """Return whether the stated edits turn the original parent into the original problem."""
     then, now = (original_texts.get(one.id, one.sentence) for one in (parent, problem))
     edits = problem.lineage.edits if problem.lineage else ()
     try:

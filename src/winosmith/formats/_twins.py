@@ -451,7 +451,6 @@ def _are_neighbouring_twins(first: Problem, second: Problem) -> bool:
 
 
 def _have_similar_texts(first: Problem, second: Problem, min_overlap: float) -> bool:
-    """Return whether two texts share enough words and differ in more than the blank's position."""
     if overlap(pieces(first.sentence), pieces(second.sentence)) < min_overlap:
         return False
     if detect_script(first.sentence) == "unspaced":

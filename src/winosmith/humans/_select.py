@@ -487,7 +487,6 @@ def cross_fit(
 def _divide_into_folds(
     responses: Sequence[Response], people: Sequence[str], fold_count: int, seed: int
 ) -> list[frozenset[str]]:
-    """Divide people into folds, with each test's takers spread evenly over the folds."""
     taken: dict[str, set[str]] = {}
     for response in responses:
         taken.setdefault(response.participant, set()).add(response.problem_id)

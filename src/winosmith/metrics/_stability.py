@@ -147,7 +147,6 @@ def _measure_consistency(families: Sequence[Family]) -> Proportion:
 
 
 def _pool_accuracy(families: Sequence[Family], depth: int | None = None) -> Proportion:
-    """Return the accuracy on the perturbed problems at a depth, by default at all depths."""
     depths = np.concatenate([family.depths for family in families])
     rows = slice(None) if depth is None else depths == depth
     clusters = np.repeat([family.cluster for family in families], [len(f.depths) for f in families])

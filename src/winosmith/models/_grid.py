@@ -178,7 +178,6 @@ def train_grid(
 
 
 def _open_folder(out: Path, recipe: Mapping[str, Any], force: bool) -> OutputFolder:
-    """Open the output folder; with `force`, remove results of a different recipe."""
     try:
         return OutputFolder.open(out, recipe)
     except OutputError:

@@ -169,7 +169,6 @@ def _find_edited(
     source_ids: Mapping[str, str],
     by_source: Mapping[str, str],
 ) -> dict[str, str]:
-    """Map the id of each edited problem to the id of the problem that replaces it."""
     new = [one for one in new_problems if one not in old_problems]
     replaced = {one: by_source.get(source_ids.get(one, "")) for one in new}
     edited = {old: one for one, old in replaced.items() if old in missing}

@@ -267,7 +267,6 @@ def _refuse_faults(content: _content.Content, secrets: Secrets | None) -> None:
 def _omit_known_problems(
     parts: Mapping[str, Dataset], previous: Previous, about: About, leave_out: bool
 ) -> tuple[dict[str, Dataset], dict[str, int]]:
-    """Omit withdrawn or known problems from the parts, and count them by reason."""
     if previous.content.about.name != about.name:
         raise InputError(
             f"the previous release is of {previous.content.about.name!r}, and this one of "

@@ -115,7 +115,6 @@ def _write_public(output: OutputFolder, format_name: str, suffix: str) -> int:
 
 
 def _write_records(output: OutputFolder, name: str, records: Records) -> int:
-    """Write one record per line, and return the number of records."""
     count = 0
     with output.write(name) as file:
         for count, record in enumerate(records, 1):  # noqa: B007

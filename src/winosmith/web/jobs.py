@@ -426,7 +426,6 @@ def _store_progress(job: Job, done: int) -> None:
 
 
 def _update_row(job: Job, **columns: Any) -> None:
-    """Change the row of a running job."""
     with writing():
         if not Job.objects.filter(pk=job.pk, state__in=BUSY).update(**columns):
             raise JobStopped

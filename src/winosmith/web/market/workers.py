@@ -457,7 +457,6 @@ def _find_last_action(part: Participation) -> datetime:
 def _mark_as_read(
     person: Person, earlier: list[Participation], excluded: Collection[int] = ()
 ) -> None:
-    """Mark all texts read or written in other participations as read by a person."""
     others = [one.person_id for one in earlier]
     if not others:
         return

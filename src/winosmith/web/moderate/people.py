@@ -323,7 +323,6 @@ def get_unfinished_decisions(other: Person) -> list[Appointment]:
 
 
 def _find_votes_to_change(decision: Appointment) -> Slots:
-    """Return the votes that a decision still has to change."""
     return exclusion.find_votes_to_change(decision.person, decision.kind, decision.at)
 
 

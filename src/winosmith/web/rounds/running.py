@@ -261,7 +261,6 @@ def _raise_if_busy() -> None:
 
 
 def _save_and_queue(round_: Round) -> None:
-    """Save a waiting round and queue its job."""
     try:
         with transaction.atomic():
             round_.save()
