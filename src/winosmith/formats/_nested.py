@@ -51,9 +51,9 @@ def flatten(row: Row) -> Row:
     {'id': 1, 'question': 'Why?', 'choices': ['a', 'b']}
     """
     inside = row.get("question")
-    if not isinstance(inside, Mapping):
+    stem = find_first(_STEMS, inside) if isinstance(inside, Mapping) else None
+    if stem is None:
         return row
-    stem = find_first(_STEMS, inside)
     others = {name: value for name, value in inside.items() if name != stem}
     return {**row, **others, "question": inside.get(stem)}
 
