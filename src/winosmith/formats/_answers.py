@@ -244,18 +244,18 @@ class Classes:
             self._places[self._folded[label]][label] = labels[label]
         counts = Counter({one: sum(map(len, own.values())) for one, own in self._places.items()})
         most, is_open = max(counts.values(), default=0), not named and len(labels) <= _MAX_LABELS
-        for folded, (usual, *others) in self._places.items():
+        for folded, (label, *others) in self._places.items():
             self.notes += [
-                f"the label {self._describe(one)} is read as {usual!r}" for one in others
+                f"the label {self._describe(one)} is read as {label!r}" for one in others
             ]
             if is_open and _TYPO_RATIO * counts[folded] <= most:
                 if any(_may_be_typo(folded, one, counts) for one in counts):
                     self._typos.add(folded)
                 elif counts[folded] <= _RARE:
-                    self.notes.append(f"the label {self._describe(usual)} is rare")
+                    self.notes.append(f"the label {self._describe(label)} is rare")
         usual = [next(iter(own)) for one, own in self._places.items() if one not in self._typos]
-        numbers = [label for label in usual if re.fullmatch(r"-?[0-9]+", label)]
-        words = [label for label in usual if label not in numbers]
+        numbers = [one for one in usual if re.fullmatch(r"-?[0-9]+", one)]
+        words = [one for one in usual if one not in numbers]
         self.options = tuple(sorted(map(self._show, usual), key=None if words else int))
         if is_open and len(numbers) > 1 and len(words) > 1:
             some = f"{self._describe(numbers[0])}, and words, such as {self._describe(words[0])}"

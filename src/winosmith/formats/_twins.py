@@ -18,10 +18,10 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from string import digits
-from typing import TYPE_CHECKING
 
 from winosmith.data import Place, cell, parse_whole
 from winosmith.errors import FormatError
@@ -29,9 +29,6 @@ from winosmith.formats._base import Entry, get_problems, tidy
 from winosmith.formats._names import collect_names, join_names
 from winosmith.problem import BLANK, Problem, Scalar, make_extra_key
 from winosmith.text import detect_script, number_words, overlap, pieces, tokens, words
-
-if TYPE_CHECKING:
-    from winosmith.lookalikes import Ints
 
 _MIN_OVERLAP, _MIN_OVERLAP_CHANGED = 0.3, 0.7
 """Minimum fraction of shared words for neighbours with equal options (DPR's twins share at least
@@ -401,40 +398,28 @@ def _mark_pairs(entries: Sequence[Entry], pairs: Iterable[Pair]) -> list[Entry]:
 
 def _find_mutual_pairs(problems: Mapping[int, Problem]) -> list[Pair]:
     """Return the pairs of unmarked twins of each other and of no third problem."""
-    from winosmith.lookalikes import find_pairs, make_longer_threshold  # imports numpy
+    import numpy as np
+
+    from winosmith.lookalikes import PartnerCollector, find_pairs, make_longer_threshold
 
     groups: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for row, problem in problems.items():
         if not problem.twin_id:
             groups[tuple(sorted(_normalise_options(problem)))].append(row)
     pairs = list[Pair]()
-    for group in groups.values():
-        halves = _Halves([problems[row] for row in group])
-        words = [number_words(pieces(problems[row].sentence)) for row in group if group[1:]]
+    for rows in filter(lambda rows: len(rows) > 1, groups.values()):
+        group = [problems[row] for row in rows]
+        halves = PartnerCollector(np.full(len(rows), 2), fits=partial(_look_like_halves, group))
+        words = [number_words(pieces(problem.sentence)) for problem in group]
         find_pairs(words, make_longer_threshold(_MIN_OVERLAP_FAR), halves)
-        partners = halves.partners
-        mutual = ((a, b) for a, own in partners.items() if len(own) == 1 for b in own if a < b)
-        pairs += [(group[a], group[b]) for a, b in mutual if len(partners[b]) == 1]
+        times = Counter(at for pair in halves.pairs for at in pair)
+        pairs += [(rows[a], rows[b]) for a, b in halves.pairs if times[a] == times[b] == 1]
     return sorted(pairs)
 
 
-class _Halves:
-    """A collector of pairs that may be halves; a row with two partners needs no more."""
-
-    def __init__(self, problems: Sequence[Problem]):
-        self._problems, self.partners = problems, defaultdict[int, set[int]](set)
-
-    def select_pending(self, rows: Ints) -> Ints:
-        return rows
-
-    def needs_pair(self, first: int, second: int) -> bool:
-        return min(len(self.partners[first]), len(self.partners[second])) < 2
-
-    def add(self, first: int, second: int) -> None:
-        two = self._problems[first], self._problems[second]
-        if _may_be_halves(*two) and _have_similar_texts(*two, _MIN_OVERLAP_FAR):
-            self.partners[first].add(second)
-            self.partners[second].add(first)
+def _look_like_halves(group: Sequence[Problem], one: int, other: int) -> bool:
+    two = group[one], group[other]
+    return _may_be_halves(*two) and _have_similar_texts(*two, _MIN_OVERLAP_FAR)
 
 
 def _normalise_options(problem: Problem) -> list[str]:
