@@ -529,9 +529,7 @@ def _print_selection(
             f"({percent(low)} to {percent(high)}; {fit.folds} folds)"
         )
         share = percent(fit.kept, 0)
-        echo(
-            f"{share} of the chosen problems are also chosen without one fold of the people."
-        )
+        echo(f"{share} of the chosen problems are also chosen without one fold of the people.")
     else:
         echo(f"Agreement of people not used to select:    unknown\n  ({reason})")
     echo(f"\n{signature}")
