@@ -402,7 +402,9 @@ def test_the_same_text_is_that_of_the_same_letters(parts: list[str]) -> None:
      lambda text: "".join(chr(ord(s) + 0xFEE0) if s.isalpha() else s for s in text),
      lambda text: text.replace("e", "e\u200b").replace(" ", "  "),
      lambda text: text.translate(str.maketrans("aeocpS", "\u0430\u0435\u043e\u0441\u0440\u0405")),
-     lambda text: text.replace("e", "e\u034f").replace("h", "h\ufe0f").replace("s", "s\u3164")],
+     lambda text: text.replace("e", "e\u034f").replace("h", "h\ufe0f").replace("s", "s\u3164"),
+     lambda text: f"<p>**{text}**</p>",
+     lambda text: text.replace("e", "é").replace("o", "o\u0308")],
 )  # fmt: skip
 def test_a_copy_in_another_form_is_in_the_block(change: Callable[[str], str]) -> None:
     """Case, marks, spaces and forms of letters don't part copies, nor do articles of options."""

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import hashlib
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, filterfalse
 from typing import TYPE_CHECKING, Literal
 
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.problem import BLANK, Lineage, Problem
-from winosmith.text import fold, normalize, pieces, remove_invisible, tokens
+from winosmith.text import fold, normalize, number_words, pieces, remove_invisible, tokens
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -55,9 +57,9 @@ training twins without their ids; 0.7 finds 302. In WinoGrande's train_s, dev an
 (3,674 problems), it joins 2 pairs across splits that are not twins; 0.3 would join 9."""
 
 
-_PUNCTUATION = r"""[.,;:!?'"()\[\]{}«»¿¡、。〈-】·‐-‧‹›-]++"""
-_PUNCTUATION_OUTSIDE_NUMBERS = re.compile(rf"(?<!\d){_PUNCTUATION}|{_PUNCTUATION}(?!\d)")
-"""Punctuation that is not between digits."""
+_PUNCTUATION = r"""[.,;:!?'"()\[\]{}«»¿¡*`、。〈-】·‐-‧‹›-]++"""
+_MARKS = re.compile(rf"</?[a-z]+>|(?<!\d){_PUNCTUATION}|{_PUNCTUATION}(?!\d)")
+"""Tags, and punctuation that is not between digits."""
 
 _ARTICLE = re.compile(r"\s*(?:the|an?)\s+")
 
@@ -66,11 +68,11 @@ def blocks(dataset: Dataset, *, lookalikes: bool = True) -> list[list[int]]:
     """Return the rows of each block, in an order that reveals no answers.
 
     Two problems share a block if they share a twin or a family; if their sentences have the same
-    letters and digits, ignoring case, alphabet, spaces and punctuation; or, with `lookalikes`, if
-    they look like a twin but have no common id. Such pairs have the same options, ignoring
-    articles, and share 70 % of their words. Two conditions are relaxed if one of them has no twin
-    id. If no third text has these options, 40 % is enough. If no third text has all the options but
-    one, that one may differ or be added. Blocks are transitive.
+    letters and digits, ignoring case, accents, alphabet, spaces, punctuation and markup; or, with
+    `lookalikes`, if they look like a twin without a common id. Such pairs have the same options
+    (also ignoring articles) and share 70 % of their words. If one of them has no twin id, 40 % is
+    enough if no third text has these options; with 70 %, one option may differ or be added if no
+    third text has all the others. Blocks are transitive.
 
     >>> pair = [Problem("a", "A _ b.", ("x", "y"), 0, "t"), Problem("b", "B _ c.", ("x", "y"), 1, "t")]
     >>> [sorted(block) for block in blocks(Dataset([*pair, Problem("c", "b _ C.", ("x", "z"))]))]
@@ -215,7 +217,7 @@ def _iter_mixed_groups(
     """Yield the groups whose rows have several owners, with the words of each row."""
     for rows in groups:
         if len({*map(owner, rows)}) > 1:
-            yield rows, [_number_words(pieces(fold(problems[row].sentence))) for row in rows]
+            yield rows, [number_words(pieces(fold(problems[row].sentence))) for row in rows]
 
 
 def _normalize_options(problem: Problem) -> tuple[str, ...]:
@@ -224,20 +226,16 @@ def _normalize_options(problem: Problem) -> tuple[str, ...]:
 
 
 def _extract_letters(text: str) -> str:
-    """Return the lower-cased letters, digits and mathematical symbols of a text.
+    """Return the lower-cased letters without accents, digits and mathematical symbols of a text.
 
-    >>> _extract_letters("The cup “fell”: 1.5 m, as  the _ did."), _extract_letters("?!")
+    >>> _extract_letters("Thé <b>cup</b> “fell”: 1.5 m, as  the _ did."), _extract_letters("?!")
     ('thecupfell1.5masthe_did', '?!')
     """
+    if not text.isascii():  # sign by sign, because Python sorts accents in quadratic time
+        parts = (unicodedata.normalize("NFKD", sign) for sign in text)
+        text = "".join(filterfalse(unicodedata.combining, chain.from_iterable(parts)))
     whole = "".join(fold(text).split())
-    return _PUNCTUATION_OUTSIDE_NUMBERS.sub("", whole) or whole
-
-
-def _number_words(words: Sequence[str]) -> frozenset[str]:
-    """Return the words as a set, in which repeated words are numbered: "the", "the 2"."""
-    counted = Counter(words)
-    again = (f"{word} {at}" for word, n in counted.items() if n > 1 for at in range(2, n + 1))
-    return frozenset(counted).union(again)
+    return _MARKS.sub("", whole) or whole
 
 
 def copies(dataset: Dataset) -> list[list[int]]:

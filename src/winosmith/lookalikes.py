@@ -84,14 +84,18 @@ class PartnerCollector:
     Args:
         wanted: number of partners for each row, shape (n,).
         owners: owner of each row, shape (n,), to pair only rows with different owners; or None.
+        fits: returns whether two similar rows are partners.
 
     Attributes:
         pairs: the pairs found, with the smaller row number first.
     """
 
-    def __init__(self, wanted: Ints, owners: Ints | None = None):
+    def __init__(
+        self, wanted: Ints, owners: Ints | None = None,
+        fits: Callable[[int, int], bool] = lambda *_: True,
+    ):  # fmt: skip
         self._left = wanted.copy()
-        self._owners = owners
+        self._owners, self._fits = owners, fits
         self.pairs: set[tuple[int, int]] = set()
 
     def select_pending(self, rows: Ints) -> Ints:
@@ -105,9 +109,10 @@ class PartnerCollector:
         return bool(asks and apart) and (min(first, second), max(first, second)) not in self.pairs
 
     def add(self, first: int, second: int) -> None:
-        """Add a pair."""
-        self.pairs.add((min(first, second), max(first, second)))
-        self._left[[first, second]] -= 1
+        """Add a pair if it fits."""
+        if self._fits(first, second):
+            self.pairs.add((min(first, second), max(first, second)))
+            self._left[[first, second]] -= 1
 
 
 def find_pairs(

@@ -48,6 +48,7 @@ __all__ = [
     "local_context",
     "mark_differences",
     "normalize",
+    "number_words",
     "overlap",
     "pieces",
     "separate_blank",
@@ -425,6 +426,13 @@ def separate_blank(sentence: str) -> str:
     if sentence.count(BLANK) != 1:
         return sentence
     return _GLUED_AFTER.sub(f"{BLANK} ", _GLUED_BEFORE.sub(f" {BLANK}", sentence))
+
+
+def number_words(words: Sequence[str]) -> frozenset[str]:
+    """Return the words as a set, in which repeated words are numbered: "the", "the 2"."""
+    counted = Counter(words)
+    again = (f"{word} {at}" for word, n in counted.items() if n > 1 for at in range(2, n + 1))
+    return frozenset(counted).union(again)
 
 
 def overlap(first: Sequence[str], second: Sequence[str]) -> float:

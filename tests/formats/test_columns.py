@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -212,6 +213,78 @@ def test_marks_of_any_script_and_invisible_ones_make_no_class(
         tuple(sorted((usual, "否")))
     }
     assert "(lines 5 and 7) is read as" in found.notes[-1]
+
+
+@pytest.mark.parametrize(
+    ("labels", "options", "note"),
+    [
+        (("true", "false", "1", "0"), ("False", "True"), "'0' .* is read as 'false'"),
+        (("yes", "no", "Y", "n"), ("no", "yes"), "'n' .* is read as 'no'"),
+        (("0", "1", "٠", "１"), ("0", "1"), "'１' .* is read as '1'"),
+        (("1,0", "2,0"), ("1", "2"), "one question"),
+        (("TRUE", "FALSE"), ("False", "True"), "one question"),
+        (
+            ("entailment", "neutral", "entails"),
+            ("entailment", "entails", "neutral"),
+            r"'entailment' \(lines 1, .*\) and 'entails' \(lines 3, .*\) may be one class",
+        ),
+        (
+            ("0", "no way", "1", "sure"),
+            ("0", "1", "no way", "sure"),
+            r"numbers, such as '0' \(lines 1, .*\), and words, such as 'no way' \(lines 2, ",
+        ),
+        (("t", "f", "n"), ("f", "n", "t"), "one question"),
+    ],
+)
+def test_two_words_for_one_class_are_one_or_reported(
+    tmp_path: Path, labels: tuple[str, ...], options: tuple[str, ...], note: str
+) -> None:
+    """Two words for yes are one class if the file has both for no; other words have a note."""
+    rows = [{"premise": "A.", "hypothesis": f"{n}?", "label": labels[n % len(labels)]}
+            for n in range(24)]  # fmt: skip
+    found = formats.scan(put(tmp_path, rows))
+    assert {item.options for item in found.problems} == {options}
+    assert re.search(note, found.notes[-1])
+
+
+def test_flags_may_belong_to_columns(tmp_path: Path) -> None:
+    """A list of zeros with a single one is the answer also if each choice has a column."""
+    row = {"question": "Why?", "A": "w", "B": "x", "C": "y"}
+    assert formats.read(put(tmp_path, [{**row, "answer": [0, 0, 1]}])).answers == (2,)
+    both = formats.scan(put(tmp_path, [{**row, "answer": [0, 1, 1]}]))
+    assert "3 correct answers" in str(both.bad[0].reason)
+
+
+def test_options_of_two_languages_are_no_question(tmp_path: Path) -> None:
+    """Of two groups of numbered columns neither is the question if a column has blanks."""
+    row = {"option_en_1": "cup", "option_en_2": "jug", "option_nl_1": "kop", "option_nl_2": "kan"}
+    rows = [{"Satz": f"The _ is {n}.", **row, "answer": n % 2 + 1} for n in range(9)]
+    with pytest.raises(FormatError, match="the choices may be 'option_en_1', 'option_en_2' or"):
+        formats.scan(put(tmp_path, rows))
+    rows = [{**one, "zin": f"De _ is {n}."} for n, one in enumerate(rows)]
+    with pytest.raises(FormatError, match="blank: 'Satz', 'zin'; name one"):
+        formats.scan(put(tmp_path, rows))
+
+
+@pytest.mark.parametrize("name", ["sentence", "option1", "option2"])
+def test_texts_under_a_key_are_bad_records(tmp_path: Path, name: str) -> None:
+    """A mapping of languages is not read as the text of its JSON."""
+    row = {"id": "a", "sentence": "The _ fell.", "option1": "cup", "option2": "jug", "twin_id": "t"}
+    found = formats.scan(
+        put(tmp_path, [row, {**row, "id": "b", name: {"en": "A _ b.", "nl": "x"}}])
+    )
+    assert [bad.reason for bad in found.bad] == [
+        f'{name!r} must be text, not {{"en":"A _ b.","nl":"x"}}'
+    ]
+    asked = {"question": {"en": "Why?"}, "choices": ["a", "b"], "answer": "A"}
+    assert "required, not \"{'en'" in str(formats.scan(put(tmp_path, [asked])).bad[0].reason)
+
+
+@pytest.mark.parametrize("letters", ["א׳ ב'", "\u1100\u1161 \u1102\u1161", "（ａ） ｂ．"])
+def test_letters_may_have_a_mark_or_be_in_parts(tmp_path: Path, letters: str) -> None:
+    """A Hebrew letter may have a geresh, and a Korean one may be decomposed."""
+    rows = [{"question": "Why?", "A": "w", "B": "x", "answer": one} for one in letters.split()]
+    assert formats.read(put(tmp_path, rows)).answers == (0, 1)
 
 
 @pytest.mark.parametrize("said", ["cre\u0300me", "crème\u200b", "\ufeffCrème"])

@@ -320,6 +320,20 @@ def test_a_column_that_groups_rows_in_twos_is_asked_about(tmp_path: Path, way: s
     assert formats.read(tmp_path / "again.jsonl").problems == declined.problems
 
 
+def test_twins_that_only_their_order_marks_are_reported(tmp_path: Path) -> None:
+    """If most problems have a neighbour's options and another answer, a note says so."""
+    problems = [replace(p, options=(f"x{at // 2}", "y")) for at, p in enumerate(far_apart(20))]
+    path = tmp_path / "file.csv"
+    for some, count in ((problems, 40), (problems[1:9] + problems[10:], 36)):
+        path.write_text(as_csv(some))
+        [note] = formats.scan(path).notes
+        assert f"{count} of {len(some)} problems have the options of a neighbour" in note
+    same = [replace(p, options=("x", "y")) for p in problems]
+    for others in (same, problems[::2], [replace(p, answer=0) for p in problems]):
+        path.write_text(as_csv(others))
+        assert not formats.scan(path).notes
+
+
 def test_a_column_is_asked_about_if_many_problems_lack_their_other_half(tmp_path: Path) -> None:
     """A column that groups 48 of 80 rows in twins is asked about, as validation leaves singles."""
     path = tmp_path / "file.csv"

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
 from winosmith.data import Place, parse_whole
 from winosmith.errors import FormatError, ProblemError
-from winosmith.formats._base import Entry, get_problems
+from winosmith.formats._base import Entry, count_common_start, get_problems
 from winosmith.formats._choices import PREFIX
 from winosmith.formats._columns import is_empty
 from winosmith.formats._letters import locate_letter
@@ -31,8 +32,8 @@ KINDS = {
 AnswerRow = tuple[Place, Mapping[str, int], int | None]
 """An answer in an additional column: its location, its interpretations and the row's key."""
 
-_LETTER = re.compile(r"\s*[(（\[]?(\w)\u0640?[.)．、:：）\]]?\s*")
-"""A letter of any script; an Arabic letter may be followed by a tatweel."""
+_LETTER = re.compile(r"\s*[(（\[]?(\w)[\u0640'׳]?[.)．、:：）\]]?\s*")
+"""A letter of any script; a tatweel may follow an Arabic letter, and a geresh a Hebrew one."""
 
 _MARKED = re.compile(
     r"\$?\\boxed\{\s*(.+?)\s*\}\$?|[*_`]{1,3}(.+?)[*_`]{1,3}|[\"'“‘„«](.+?)[\"'”’“»]|"
@@ -108,7 +109,7 @@ def parse_letter(value: Any) -> tuple[str, int] | None:
     ...  parse_letter("red"))
     (('Latin', 1), ('Cyrillic', 2), ('Latin', 2), None)
     """
-    if not isinstance(value, str) or not (found := _LETTER.fullmatch(value)):
+    if not isinstance(value, str) or not (found := _LETTER.fullmatch(normalize(value))):
         return None
     return locate_letter(found[1]) or locate_letter(normalize(found[1], "NFKC"))
 
@@ -237,52 +238,92 @@ class Classes:
             labels: the locations at which each label occurs.
             named: whether the user declared the column as the choices, so that no label is a typo.
         """
-        self._places, self._typos, self.notes = labels, set[str](), list[str]()
-        self._usual: dict[str, str] = {}
-        counts = Counter[str]()
-        for label, places in labels.items():
-            counts[_normalise_label(label)] += len(places)
-        most = max(counts.values(), default=0)
+        self._folded, self._typos, self.notes = _fold_labels(labels), set[str](), list[str]()
+        self._places: defaultdict[str, dict[str, Sequence[Place]]] = defaultdict(dict)
         for label in sorted(labels, key=lambda one: -len(labels[one])):
-            folded = _normalise_label(label)
-            if (same := self._usual.setdefault(folded, label)) != label:
-                where = join_places(labels[label])
-                self.notes.append(f"the label {label!r} ({where}) is read as {same!r}")
-            elif named or len(labels) > _MAX_LABELS or _TYPO_RATIO * counts[folded] > most:
-                continue
-            elif any(_may_be_typo(folded, one, counts) for one in counts):
-                self._typos.add(folded)
-            elif counts[folded] <= _RARE:
-                self.notes.append(f"the label {label!r} ({join_places(labels[label])}) is rare")
-        usual = [one for folded, one in self._usual.items() if folded not in self._typos]
-        numbers = all(re.fullmatch(r"-?[0-9]+", one) for one in usual)
-        self.options = tuple(sorted(usual, key=int if numbers else None))
+            self._places[self._folded[label]][label] = labels[label]
+        counts = Counter({one: sum(map(len, own.values())) for one, own in self._places.items()})
+        most, is_open = max(counts.values(), default=0), not named and len(labels) <= _MAX_LABELS
+        for folded, (label, *others) in self._places.items():
+            self.notes += [
+                f"the label {self._describe(one)} is read as {label!r}" for one in others
+            ]
+            if is_open and _TYPO_RATIO * counts[folded] <= most:
+                if any(_may_be_typo(folded, one, counts) for one in counts):
+                    self._typos.add(folded)
+                elif counts[folded] <= _RARE:
+                    self.notes.append(f"the label {self._describe(label)} is rare")
+        usual = [next(iter(own)) for one, own in self._places.items() if one not in self._typos]
+        numbers = [one for one in usual if re.fullmatch(r"-?[0-9]+", one)]
+        words = [one for one in usual if one not in numbers]
+        self.options = tuple(sorted(map(self._show, usual), key=None if words else int))
+        if is_open and len(numbers) > 1 and len(words) > 1:
+            some = f"{self._describe(numbers[0])}, and words, such as {self._describe(words[0])}"
+            self.notes.append(f"the labels are numbers, such as {some}")
+        self.notes += [
+            f"the labels {self._describe(one)} and {self._describe(other)} may be one class"
+            for one, other in combinations(words if is_open else (), 2)
+            if _have_same_stem(self._folded[one], self._folded[other])
+        ]
 
     def get_usual(self, label: str) -> str:
         """Return the most frequent spelling of a label; refuse a label that may be a typo."""
-        if _normalise_label(label) in self._typos:
+        if self._folded[label] in self._typos:
             raise ProblemError(
-                f"the label {label!r} ({join_places(self._places[label])}) is rare: correct it, or "
+                f"the label {self._describe(label)} is rare: correct it, or "
                 "name its column with `choices=` if it is a class"
             )
-        return self._usual[_normalise_label(label)]
+        return self._show(label)
+
+    def _show(self, label: str) -> str:
+        """Return a label's usual spelling, or True or False, which programs spell differently."""
+        folded = self._folded[label]
+        return folded.title() if folded in ("true", "false") else next(iter(self._places[folded]))
+
+    def _describe(self, label: str) -> str:
+        own = self._places[self._folded[label]]
+        return f"{label!r} ({join_places(own[label])})"
+
+
+def _fold_labels(labels: Iterable[str]) -> dict[str, str]:
+    """Normalise labels; yes and no have the same form in all words, if the file has no others."""
+    folded = {label: _normalise_label(label) for label in labels}
+    every = {*folded.values()}
+    both = [pair for pair in zip(_NO, _YES, strict=True) if every.issuperset(pair)]
+    same = {word: both[0][at] for pair in both for at, word in enumerate(pair)}
+    return {label: same[one] for label, one in folded.items()} if every == {*same} else folded
+
+
+def _have_same_stem(label: str, other: str) -> bool:
+    """Return whether two normalised labels differ only in the ending of their last word.
+
+    >>> _have_same_stem("entails", "entailed"), _have_same_stem("entails", "not entailed")
+    (True, False)
+    """
+    (start, _, word), (other_start, _, other_word) = label.rpartition(" "), other.rpartition(" ")
+    shared = count_common_start([word, other_word]) if start == other_start else 0
+    return shared >= max(_MIN_STEM, 2 / 3 * min(len(word), len(other_word)))
 
 
 def _normalise_label(label: str) -> str:
     """Normalise a label, so that all its spellings become equal.
 
-    >>> [*map(_normalise_label, ("Yes.", "‘ＹＥＳ’", "not_so", "是。", "C++", "5!"))]
+    >>> [*map(_normalise_label, ("Yes.", "‘ＹＥＳ’", "not_so", "是。", "C++", "５!"))]
     ['yes', 'yes', 'not so', '是', 'c++', '5!']
     """
     folded = unicodedata.normalize("NFKC", remove_invisible(label)).casefold()
     word = re.sub(r"[\s_-]+", " ", folded.strip(_PUNCTUATION))
     is_word = all(unicodedata.category(sign)[0] in "LMZ" for sign in word)
-    return word if word and is_word else remove_invisible(label).casefold()
+    plain = "".join(str(unicodedata.decimal(sign, sign)) for sign in remove_invisible(label))
+    return word if word and is_word else plain.casefold()
 
 
 _PUNCTUATION = " .,;:!¡?¿'\"`‘’“”„«»‹›()[]。、「」『』【】《》।؟،؛"
 
-_YES, _NO = {"yes", "true", "y", "t"}, {"no", "false", "n", "f"}
+_YES, _NO = ("yes", "true", "y", "t", "1"), ("no", "false", "n", "f", "0")
+
+_MIN_STEM = 5
+"""Minimum number of first letters that two words for one class share."""
 
 _MAX_LABELS, _TYPO_RATIO, _RARE = 100, 5, 3
 """Maximum number of labels to search for typos; minimum ratio of a frequent label's count to a rare

@@ -264,7 +264,12 @@ def read_cells(rows: Rows, needed: Iterable[str] = ()) -> Iterator[data.Row[Row]
         )
     for row in rows:
         if rows.is_typed and row.values is not None:
-            row = row._replace(values={name: cell(value) for name, value in row.values.items()})
+            texts = {name: cell(value) for name, value in row.values.items()}
+            nested = [n for n in needed if isinstance(row.values.get(n), list | tuple | Mapping)]
+            row = row._replace(values=texts)
+            if nested:
+                reason = f"{nested[0]!r} must be text, not {texts[nested[0]][:60]}"
+                row = row._replace(values=None, reason=reason)
         yield row
 
 

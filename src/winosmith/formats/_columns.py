@@ -177,10 +177,6 @@ def make_plan(names: Iterable[str], given: Columns, rows: Sequence[Row]) -> Plan
         classes = (bool(pair) and not question) or table.is_yes_or_no(answer)
     if classes and pair and not question:
         question = (*table.find_word_column(pair), *pair)
-    guessed = False
-    if not (choices or distractors or classes) and answer is not None:
-        choices, before = table.find_numbered_choices(answer, given.question)
-        question, guessed = question or before, bool(choices)
     shown = f"; the columns are {join_names(names)}"
     several = find_first(["questions"], names)
     if not question and any(isinstance(one, list) for one in table.column(several)):
@@ -189,7 +185,7 @@ def make_plan(names: Iterable[str], given: Columns, rows: Sequence[Row]) -> Plan
             f"write one row per question{shown}"
         )
     may_have_blanks = bool(given.question or given.choices)
-    if not question and (len(choices) == 1 or table.has_words(choices)):
+    if not question and not classes and (len(choices) < 2 or table.has_words(choices)):
         blanks = [name for name in names if table.most_pass(has_blank, name)]
         if len(blanks) > 1:
             raise FormatError(
@@ -198,6 +194,10 @@ def make_plan(names: Iterable[str], given: Columns, rows: Sequence[Row]) -> Plan
             )
         if blanks:
             question, may_have_blanks = (blanks[0],), True
+    guessed = False
+    if not (choices or distractors or classes) and answer is not None:
+        choices, before = table.find_numbered_choices(answer, question)
+        question, guessed = question or before, bool(choices)
     if not question and (
         (answer is not None and (choices or distractors)) or table.is_flagged(choices)
     ):

@@ -51,11 +51,10 @@ def flatten(row: Row) -> Row:
     {'id': 1, 'question': 'Why?', 'choices': ['a', 'b']}
     """
     inside = row.get("question")
-    if not isinstance(inside, Mapping):
+    if not isinstance(inside, Mapping) or not (stem := find_first(_STEMS, inside)):
         return row
-    stem = find_first(_STEMS, inside)
     others = {name: value for name, value in inside.items() if name != stem}
-    return {**row, **others, "question": inside.get(stem)}
+    return {**row, **others, "question": inside[stem]}
 
 
 def expand_nested(found: Sequence[SourceRow], given: Columns) -> tuple[list[SourceRow], list[str]]:

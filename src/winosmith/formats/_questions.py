@@ -282,10 +282,7 @@ def _make_draft(
         name = plan.choices[0]
         found = parse_choices(row.get(name), name, answered=not is_empty(answer))
         options, labels = found.options, found.labels
-        ones = find_flagged(answer, len(options))
-        if ones is not None and len(ones) == 1 and len(options) > 1:
-            key, answer = ones[0], None
-        elif found.correct and data.is_missing(answer):
+        if found.correct and data.is_missing(answer):
             if len(found.correct) > 1:
                 raise several_correct_error([options[at] for at in found.correct])
             key, answer = found.correct[0], None
@@ -300,6 +297,9 @@ def _make_draft(
                     "move the later choices up and adapt the answer"
                 )
         options, labels = tuple(map(get_cell_text, cells)), plan.choices[: len(cells)]
+    ones = find_flagged(answer, len(options))
+    if ones is not None and len(ones) == 1 and len(options) > 1:
+        key, answer = ones[0], None
     answer = _clean_answer(answer)
     if (missing := data.is_missing(answer)) or str(answer).casefold() in _WITHHELD:
         is_class = plan.labels_are_choices and not missing and answer != "-"
@@ -349,9 +349,8 @@ def _set_label_choices(entries: list[Entry | _Draft], *, is_declared: bool) -> l
     drafts = [(at, one) for at, one in enumerate(entries) if isinstance(one, _Draft)]
     for _, draft in drafts:
         if draft.answer is not None:
-            draft.answer = " ".join(str(draft.answer).split())
-            if (whole := draft.answer.removesuffix(".0")).removeprefix("-").isdecimal():
-                draft.answer = whole
+            label = " ".join(str(draft.answer).split())
+            draft.answer = data.parse_whole(label) or label
             places[draft.answer].append(draft.place)
     classes = Classes(places, named=is_declared)
     if not 2 <= len(classes.options) <= len(ascii_uppercase):

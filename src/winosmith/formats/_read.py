@@ -31,6 +31,7 @@ from winosmith.formats._questions import QUESTIONS, read_questions
 from winosmith.formats._rows import PARSED, report_progress
 from winosmith.formats._twins import (
     clear_list_ids,
+    describe_paired_neighbours,
     pair_by_column,
     pair_by_ids,
     pair_lookalikes,
@@ -415,9 +416,10 @@ def _find_twins(entries: list[Entry]) -> tuple[list[Entry], list[str]]:
             return found, [
                 f"{halves:,} of {len(problems):,} problems are read as {halves // 2:,} "
                 f"twin{'s' * (halves > 2)}, found by their {how} column marks twins (name one with "
-                "`pair_by=`, or give each problem a twin_id)"
+                "`pair_by=`, or give each problem a twin_id)",
+                *describe_paired_neighbours([*get_problems(found).values()]),
             ]
-    return entries, []
+    return entries, describe_paired_neighbours([*problems])
 
 
 def reject_bad_lineages(entries: Iterable[Entry]) -> list[Entry]:

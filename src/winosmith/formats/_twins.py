@@ -14,11 +14,12 @@ The first of the following methods that applies to a file is used:
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from string import digits
 
@@ -27,7 +28,7 @@ from winosmith.errors import FormatError
 from winosmith.formats._base import Entry, get_problems, tidy
 from winosmith.formats._names import collect_names, join_names
 from winosmith.problem import BLANK, Problem, Scalar, make_extra_key
-from winosmith.text import detect_script, overlap, pieces, tokens, words
+from winosmith.text import detect_script, number_words, overlap, pieces, tokens, words
 
 _MIN_OVERLAP, _MIN_OVERLAP_CHANGED = 0.3, 0.7
 """Minimum fraction of shared words for neighbours with equal options (DPR's twins share at least
@@ -41,9 +42,6 @@ train_debiased and train_xl, with shuffled lines and without ids, this finds 284
 _MIN_ALIKE, _MIN_PAIRED = 0.9, 0.5
 """For a column that may mark twins: minimum fractions of its pairs that look like twins, and of
 problems in pairs. The second is low because validation removes one half of many twins."""
-
-_ROUNDING = 1e-9
-"""Maximum rounding error when 70 % of a whole number is computed."""
 
 _LONGEST_PRONOUN = 4
 """Maximum number of letters in a pronoun of a text without spaces, such as "彼女たち"."""
@@ -236,6 +234,24 @@ def _are_listed(one: Problem, other: Problem, times: Mapping[str, int]) -> bool:
     )
 
 
+def describe_paired_neighbours(problems: Sequence[Problem]) -> list[str]:
+    """Return a note if most problems seem to be unmarked twins with the next or previous one."""
+    options = [{*_normalise_options(problem)} for problem in problems]
+    same = [one == other for one, other in pairwise(options)]
+    twos = list[int]()
+    for at in range(len(same)):
+        if same[at] and at - 1 not in twos[-1:] and _may_be_halves(*problems[at : at + 2]):
+            twos.append(at)
+    is_order = len(twos) >= max(_FEWEST, _MIN_ALIKE * len(problems) / 2)
+    # With the same options everywhere, any two neighbours may look like a twin.
+    if sum(same) > 1.5 * len(twos) or not is_order or all(problems[at].twin_id for at in twos):
+        return []
+    return [
+        f"{2 * len(twos):,} of {len(problems):,} problems have the options of a neighbour and "
+        "another answer: if such neighbours are twins, give both the same 'twin_id'"
+    ]
+
+
 def pair_by_ids(entries: Iterable[Entry]) -> list[Entry]:
     """Give two problems the same `twin_id` if their ids differ only at the end ("-1", "-2").
 
@@ -381,56 +397,29 @@ def _mark_pairs(entries: Sequence[Entry], pairs: Iterable[Pair]) -> list[Entry]:
 
 
 def _find_mutual_pairs(problems: Mapping[int, Problem]) -> list[Pair]:
-    """Return the pairs of unmarked problems that match each other and no third problem."""
+    """Return the pairs of unmarked twins of each other and of no third problem."""
+    import numpy as np
+
+    from winosmith.lookalikes import PartnerCollector, find_pairs, make_longer_threshold
+
     groups: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for row, problem in problems.items():
         if not problem.twin_id:
             groups[tuple(sorted(_normalise_options(problem)))].append(row)
-    partners: Counter[int] = Counter()
-    pairs = []
-    for group in groups.values():
-        for one, other in _iterate_candidate_pairs(group, problems, partners):
-            two = problems[one], problems[other]
-            if _may_be_halves(*two) and _have_similar_texts(*two, _MIN_OVERLAP_FAR):
-                partners.update((one, other))
-                pairs.append((one, other))
-    return sorted(pair for pair in pairs if partners[pair[0]] == partners[pair[1]] == 1)
+    pairs = list[Pair]()
+    for rows in filter(lambda rows: len(rows) > 1, groups.values()):
+        group = [problems[row] for row in rows]
+        halves = PartnerCollector(np.full(len(rows), 2), fits=partial(_look_like_halves, group))
+        words = [number_words(pieces(problem.sentence)) for problem in group]
+        find_pairs(words, make_longer_threshold(_MIN_OVERLAP_FAR), halves)
+        times = Counter(at for pair in halves.pairs for at in pair)
+        pairs += [(rows[a], rows[b]) for a, b in halves.pairs if times[a] == times[b] == 1]
+    return sorted(pairs)
 
 
-def _iterate_candidate_pairs(
-    group: Sequence[int], problems: Mapping[int, Problem], partners: Counter[int]
-) -> Iterator[Pair]:
-    """Yield each pair in a group that may share a fraction `_MIN_OVERLAP_FAR` of words.
-
-    If two texts of n words share a fraction t of them, each has a shared word among its n - ⌈t n⌉ +
-    1 rarest words (prefix filtering: Chaudhuri, Ganti and Kaushik 2006, "A primitive operator for
-    similarity joins"). Therefore only texts with a common rare word are compared. A pair is skipped
-    if both rows already have two `partners`, because neither can be in a twin.
-    """
-    if len(group) == 1:
-        return
-    cut = {row: _number_repeated_parts(pieces(problems[row].sentence)) for row in group}
-    times = Counter(piece for row in group for piece in cut[row])
-    holders: dict[tuple[str, int], list[int]] = defaultdict(list)
-    for row in group:
-        n = len(cut[row])
-        rare = sorted(cut[row], key=lambda piece: (times[piece], piece))
-        rare = rare[: n - math.ceil(_MIN_OVERLAP_FAR * n - _ROUNDING) + 1]
-        for other in sorted({held for piece in rare for held in holders[piece]}):
-            if min(partners[row], partners[other]) <= 1:
-                yield other, row
-        for piece in rare:
-            holders[piece].append(row)
-
-
-def _number_repeated_parts(parts: Sequence[str]) -> list[tuple[str, int]]:
-    """Pair each part with its repetition number, so that a set can represent a multiset."""
-    before: Counter[str] = Counter()
-    numbered = []
-    for part in parts:
-        numbered.append((part, before[part]))
-        before[part] += 1
-    return numbered
+def _look_like_halves(group: Sequence[Problem], one: int, other: int) -> bool:
+    two = group[one], group[other]
+    return _may_be_halves(*two) and _have_similar_texts(*two, _MIN_OVERLAP_FAR)
 
 
 def _normalise_options(problem: Problem) -> list[str]:
