@@ -12,7 +12,7 @@ import pytest
 from winosmith import Dataset, Lineage, debias
 from winosmith.build import EmbedRecipe, FilterRecipe, debias_to_folder, run_filter
 from winosmith.build._filter import _scale_settings
-from winosmith.build._filtering import Filtering, changes_sign
+from winosmith.build._filtering import Filtering, get_combination
 from winosmith.build._report_filter import make_figures
 from winosmith.embed import LightEmbedder, save_array
 from winosmith.outputs import OutputFolder
@@ -180,12 +180,12 @@ def test_which_vectors_turn_is_known_from_the_recipe_or_from_the_file_s_own_word
     """Those of `difference` do, from a file of `winosmith embed` too; of another file none do."""
     X = LightEmbedder(16).embed(DATA)
     for combine in ("difference", "concat"):
-        assert changes_sign(EmbedRecipe(combine=combine)) == (combine == "difference")
+        assert get_combination(EmbedRecipe(combine=combine)) == combine
         told = {"parameters": {"combine": combine}}
         save_array(tmp_path / f"{combine}.npz", X, DATA.ids, signature=json.dumps(told))
         of_file = EmbedRecipe(array=str(tmp_path / f"{combine}.npz"))
-        assert changes_sign(of_file) == (combine == "difference")
+        assert get_combination(of_file) == combine
     save_array(tmp_path / "own.npz", X, DATA.ids)
     save_array(tmp_path / "odd.npz", X, DATA.ids, signature="[not JSON")
     for name in ("own.npz", "odd.npz"):
-        assert not changes_sign(EmbedRecipe(array=str(tmp_path / name)))
+        assert get_combination(EmbedRecipe(array=str(tmp_path / name))) == ""

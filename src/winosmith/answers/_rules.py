@@ -247,10 +247,7 @@ def read_rows(
             rows[0].place,
         )
     log = replace(
-        log,
-        keys_differ=tuple(differ),
-        keys_compared=compared,
-        scores_differ=tuple(contradicted),
+        log, keys_differ=tuple(differ), keys_compared=compared, scores_differ=tuple(contradicted)
     )
     return Answers(tuple(found), solver, log=log)
 

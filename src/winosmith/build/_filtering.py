@@ -40,11 +40,6 @@ Vectors = NDArray[Any]
 """Shape (n, d), or (n, K, d) with one vector per option if a problem has more than two options."""
 
 
-def changes_sign(chosen: EmbedRecipe) -> bool:
-    """Return whether swapping a problem's options flips the sign of its vector."""
-    return get_combination(chosen) == "difference"
-
-
 def refuse_many_options(dataset: Dataset, embedding: EmbedRecipe, chosen: FilterRecipe) -> None:
     """Reject problems with more than two options if the filter or embedder supports only two.
 
@@ -84,7 +79,7 @@ def refuse_symmetric_vectors(embedding: EmbedRecipe, chosen: FilterRecipe) -> No
     Raises:
         RecipeError: the vectors can't be used.
     """
-    if chosen.method == "mirror" and not changes_sign(embedding):
+    if chosen.method == "mirror" and get_combination(embedding) != "difference":
         raise RecipeError(
             "the mirror filter needs vectors whose sign flips when options are swapped: use "
             'combine = "difference", or a file that `winosmith embed` wrote with this setting; '
@@ -356,7 +351,8 @@ class Filtering:
         `digest` and `n` are the digest and number of all collected problems, `shown` the rows of
         the pool that charts may show individually, and `planted` the artifacts by problem id.
         """
-        guessed, flips_sign, assessment = self._verify(run), changes_sign(self.embed), None
+        guessed, flips_sign = self._verify(run), get_combination(self.embed) == "difference"
+        assessment = None
         with self.step("measuring", None):
             if run.options is None and not run.blind_reason:
                 assessment = debias.assess(

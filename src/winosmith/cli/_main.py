@@ -96,11 +96,6 @@ class LazyGroup(Group):
                 formatter.write_dl([(name.ljust(width), line) for name, line in lines.items()])
 
 
-RESUME_ADVICE = (
-    "Finished files are kept, and no file is partial. The same command continues from them, or "
-    "from the start if there are none."
-)
-
 SECTIONS = {
     "Build a benchmark": {
         "demo": "build a benchmark from the practice corpus, in a minute",
@@ -179,7 +174,8 @@ def main(arguments: list[str] | None = None) -> int:
         echo(f"\nStopped. {error}", err=True, fg="yellow")
         return 130
     except (KeyboardInterrupt, click.Abort):
-        echo(f"\nStopped. {RESUME_ADVICE}", err=True, fg="yellow")
+        advice = "The same command continues from them, or from the start if there are none."
+        echo(f"\nStopped. Finished files are kept. {advice}", err=True, fg="yellow")
         return 130
     except WinosmithError as error:
         return _print_error(translate_settings(str(error), _FAILED_COMMANDS.get(error)))

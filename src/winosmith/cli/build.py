@@ -73,10 +73,7 @@ def command(
 
 
 def print_build(folder: Path, as_json: bool) -> dict[str, Any]:
-    """Print the key figures of a build and the path of its report, or the report as JSON.
-
-    Return the report.
-    """
+    """Print a build's key figures and the path of its report, or the report as JSON; return it."""
     record = BuildFiles(folder).report
     if as_json:
         print_json(record)
@@ -109,10 +106,7 @@ def print_build(folder: Path, as_json: bool) -> dict[str, Any]:
 
 
 def print_filter(folder: Path, as_json: bool) -> dict[str, Any]:
-    """Print the key figures of a filter and the path of its report, or the report as JSON.
-
-    Return the report.
-    """
+    """Print a filter's key figures and the path of its report, or the report as JSON; return it."""
     record = BuildFiles(folder).report
     if as_json:
         print_json(record)
