@@ -286,9 +286,9 @@ def test_an_index_is_not_the_ids_if_a_column_is(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("other", "cells", "models"),
     [
-        ("seconds", range(3, 15), ["answer"]),
-        ("correct", [0, 1] * 6, ["answer"]),
-        ("is_correct", [False, True] * 6, ["answer"]),
+        ("seconds", range(3, 15), ["m"]),
+        ("correct", [0, 1] * 6, ["m"]),
+        ("is_correct", [False, True] * 6, ["m"]),
         ("tries", [1, 2, 3] * 4, ["answer", "tries"]),
         ("gpt", "ABCD" * 3, ["gpt"]),
     ],
@@ -296,7 +296,10 @@ def test_an_index_is_not_the_ids_if_a_column_is(tmp_path: Path) -> None:
 def test_answers_may_be_named_like_a_key(
     other: str, cells: Sequence[object], models: list[str], tmp_path: Path
 ) -> None:
-    """A column `answer` that differs from the keys has answers if no other column has letters."""
+    """A column `answer` that differs from the keys has answers if no other column has letters.
+
+    If it is the only model, the model is named after the file.
+    """
     wrong = [(key + (at + 1) % 2) % 4 for at, key in enumerate(KEYS)]
     rows = [f"{p.id},{LETTERS[said]},{cell}"
             for p, said, cell in zip(DATA, wrong, cells, strict=True)]  # fmt: skip
@@ -304,14 +307,14 @@ def test_answers_may_be_named_like_a_key(
     with warnings.catch_warnings(action="ignore", category=formats.ReadingNote):
         found = answers.read(path, DATA)
     assert [*found] == models
-    if models[0] == "answer":
-        assert [one.choice for one in found["answer"].predictions] == wrong
-        assert found["answer"].log == answers.Log()
+    if other != "gpt":
+        assert [one.choice for one in found[models[0]].predictions] == wrong
+        assert found[models[0]].log == answers.Log()
     if other == "seconds":
         right = {"id": DATA.ids, "answer": [LETTERS[key] for key in KEYS], other: cells}
         with pytest.warns(formats.ReadingNote, match="'seconds' has numbers"):
             found = answers.read(pd.DataFrame(right), DATA)
-        assert [one.choice for one in found["answer"].predictions] == KEYS
+        assert [one.choice for one in found["table"].predictions] == KEYS
 
 
 @pytest.mark.parametrize("head", ["gold", "target", "y_true", "gold_answer", "answer"])

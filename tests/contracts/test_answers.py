@@ -508,7 +508,7 @@ def test_epochs_and_scorers_are_chosen_by_their_names(tmp_path: Path) -> None:
     ]
     path = _log(tmp_path / "log.json", samples)
     assert _read(path).log.filter == "epoch 1"
-    with pytest.raises(FormatError, match="no answer can be read"):
+    with pytest.raises(FormatError, match="no answer of .epoch 2. can be read"):
         _read(path, filters=["2"])
     for sample in samples:
         sample["scores"]["strict"] = wrong
@@ -719,7 +719,7 @@ def _others(n: int) -> list[Problem]:
         ("m.csv", "x,choice\nq0,A\n", "m.csv:1: the table has no column 'id'"),
         ("m.csv", "q0,A\nq1,B\n", "'q0' is an item's id: add a header line"),
         ("m.csv", "model,q0,q1\nm,A,B\n", "the columns are items; write one row per item"),
-        ("m.csv", "id,gold,label\nq0,A,B\n", "'gold', 'label' are names of key columns: name each"),
+        ("m.csv", "id,gold,key\nq0,A,B\n", "'gold', 'key' are names of key columns: name each"),
         ("m.csv", "id,model,pred\nq0,m,A\nq0,,B\n", "m.csv:3: the row has no 'model'"),
         ("m.csv", "id,model,pred\nq0,m,A\nq0,m,B\n", "csv:3: the model 'm': the id 'q0' occurs"),
         ("m.csv", "id,model,x,y\nq0,m,A,A\nq0,n,B,A\n", "the model 'm': its answers may be in 'x'"),

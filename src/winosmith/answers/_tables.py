@@ -36,7 +36,7 @@ _CHOICES = ("choice", "prediction", "pred", "predicted")
 _GRADED = ("correct", "is_correct", "iscorrect", "score", "grade", "acc", "accuracy", "exact_match")
 _RUNS = ("epoch", "seed", "run", "trial", "attempt", "repeat", "index", "date", "confidence")
 _KEYS = ("expected", "truth", "reference", "labels", "y_true")
-_REPLIES = ("answer", "label", "antwort", "réponse", "respuesta", "risposta")
+_REPLIES = ("answer", "label", "output", "response", "antwort", "réponse", "respuesta", "risposta")
 _TRUTH = {"true": True, "false": False}
 _GRADES = {"correct": True, "incorrect": False}
 _BITS = {one + end: one == "1" for one in "10" for end in ("", ".0", ",0")}
@@ -107,8 +107,9 @@ def read(file: AnswerFile) -> list[Answers]:
         found[name] = _make_predictions(choices, scores, rows)
     if not found:
         raise file.error(NO_LETTER)
-    unnamed = {choice, *(name for name in graded if name.lower() in _GRADED)}
     kept = _drop_other_columns(found, unlike, keys, file)
+    unnamed = {choice, *(name for name in graded if name.lower() in _GRADED)}
+    unnamed |= {name for name in kept if len(kept) == 1 and name.lower() in _REPLIES}
     log = _compare_keys([found[name] for name in keys if name in found.keys() - kept], file)
     return [
         Answers(own, file.rows.name if name in unnamed else name, log=log)
