@@ -508,7 +508,7 @@ def test_epochs_and_scorers_are_chosen_by_their_names(tmp_path: Path) -> None:
     ]
     path = _log(tmp_path / "log.json", samples)
     assert _read(path).log.filter == "epoch 1"
-    with pytest.raises(FormatError, match="no answer of .epoch 2. can be read"):
+    with pytest.raises(FormatError, match=r"no answer of .epoch 2. can be read"):
         _read(path, filters=["2"])
     for sample in samples:
         sample["scores"]["strict"] = wrong

@@ -62,10 +62,10 @@ class Split:
     def published(self) -> dict[str, tuple[int, ...]]:
         """The rows of each published split, by name; the smaller nested sets are in `train_xl`."""
         return {
-            "dev": self.dev,
-            "test": self.test,
             "train_xl": self.train,
             "train_debiased": self.debiased,
+            "dev": self.dev,
+            "test": self.test,
         }
 
 
