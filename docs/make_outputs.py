@@ -33,7 +33,8 @@ HOME = "/home/you"
 
 _BLOCK = re.compile(r"^```(\w+)(?: (\d+)%| (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _PROGRESS = re.compile(
-    r"^((again, [\w ]+|filtering halves separately|\w+): [\d,]+( of [\d,]+)?( (phase|run) \d.*)?"
+    r"^((again, [\w ]+|filtering halves separately|\w+): [\d,]+( of [\d,]+)?"
+    r"( (removed, phase|phase|run) \d.*)?"
     r"|(Fine-tuning|Indexing|Perturbing|Scoring|Selection|Solving|Training|Typesetting)"
     r"\b[^:\n]*: \d.*)\n",
     re.MULTILINE,
@@ -121,7 +122,7 @@ def printed(command: str, folder: Path, programs: Path) -> str:
 def without_progress(text: str) -> str:
     r"""Remove the progress lines, which only slow machines print.
 
-    >>> without_progress("filtering: 4 of 90 phase 2, draw 5 of its null\nagain, perturbed: 7\nok")
+    >>> without_progress("filtering: 4 of 90 removed, phase 2, draw 5\nagain, perturbed: 7\nok")
     'ok'
     >>> without_progress("filtering: 9 of 40 run 1 of 20, 9 of them with permuted keys\n1 of 9: 2")
     '1 of 9: 2'

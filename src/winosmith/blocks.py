@@ -299,7 +299,6 @@ def group_by_tokens(dataset: Dataset) -> list[list[int]]:
 
 
 def _group_repeats(keys: Iterable[Hashable], rows: Iterable[int] | None = None) -> list[list[int]]:
-    """Return the rows of each key that occurs at least twice."""
     first: dict[Hashable, int] = {}
     together: dict[int, list[int]] = {}
     for row, key in enumerate(keys) if rows is None else zip(rows, keys, strict=True):
@@ -627,7 +626,6 @@ def _keep_former_splits(
 
 
 def _has_room(added: int, current: int, wanted: int, limit: float) -> bool:
-    """Return whether a split is not full and has room for `added` problems."""
     return added > 0 and current < wanted and current + added <= limit
 
 

@@ -88,7 +88,6 @@ def connect(
 
 
 def _resolve_scheduler_address(address: str | Path) -> str:
-    """Return a scheduler's address, reading it from a scheduler file if necessary."""
     path = Path(address)
     if not path.is_file():
         return str(address)
@@ -126,7 +125,7 @@ class ClusterExecutor(Executor):
 
     @property
     def workers(self) -> int:
-        """Total number of threads of the connected workers; 1 if there are none."""
+        """Number of threads on all connected workers; 1 if there are none."""
         try:
             return max(1, sum(map(int, self._client.nthreads().values())))
         except OSError:

@@ -73,7 +73,7 @@ def escape_json(document: str) -> str:
 
 
 def escape_csv(cell: str) -> str:
-    r"""Return the text as a CSV cell on one line that no spreadsheet runs as a formula.
+    r"""Return the text as a single-line CSV cell that spreadsheets do not run as a formula.
 
     >>> escape_csv("=1+1"), escape_csv("a\x1b\nb")
     ("'=1+1", 'a\\x1b b')

@@ -216,7 +216,6 @@ def _check_redirect(response: Any, **_: Any) -> None:
 
 
 def _unpack(archive: Path, members: Mapping[str, str]) -> list[str]:
-    """Unpack a zip archive into its folder, and return the names of its files."""
     with zipfile.ZipFile(archive) as opened:
         names = [
             name

@@ -330,7 +330,6 @@ def _get_parent_rows(dataset: Dataset) -> list[int | None]:
 
 
 def _find_cycles(parent_rows: list[int | None]) -> list[tuple[int, ...]]:
-    """Find cycles in the lineage, given the row of each problem's parent."""
     seen_on = [-1] * len(parent_rows)
     found = []
     for start in range(len(parent_rows)):

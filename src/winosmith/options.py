@@ -185,7 +185,6 @@ def _convert_error(kind: type, values: Mapping[str, Any], error: ValidationError
 
 
 def _to_python_scalar(value: Any) -> Any:
-    """Return a numpy scalar as a Python scalar, and any other value unchanged."""
     return value.item() if getattr(value, "ndim", None) == 0 else value
 
 

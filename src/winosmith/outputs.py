@@ -306,7 +306,6 @@ def _write_json(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def _read_manifests(path: Path) -> dict[str, Any]:
-    """Read the public and private manifests in a folder, and merge them."""
     held = {"secret": {}, **_read_manifest(path, path / MANIFEST)}
     if (path / PRIVATE / MANIFEST).exists():
         private = _read_manifest(path, path / PRIVATE / MANIFEST)

@@ -371,7 +371,7 @@ class Problem:
 
         Args:
             map_id: maps the ids of the problem, its root and its parent.
-            map_twin_id: maps the twin id.
+            map_twin_id: maps a twin id to its new id.
             ids: maps ids in `extra`, such as the id of the other half; numbers are not mapped.
 
         >>> problem = Problem("1", "The _ fell.", ("cup", "jug"), 0, "t")

@@ -288,7 +288,6 @@ def shorten(value: Any, limit: int = 60) -> str:
 
 
 def _is_number(value: Any) -> bool:
-    """Return whether a value prints as a number, an interval or a fraction."""
     if isinstance(value, tuple):
         return all(map(_is_number, value))
     return (isinstance(value, Real) and not isinstance(value, bool)) or _has_own_str(value)

@@ -141,7 +141,6 @@ def _draw_topic(count: int, read: Callable[[int], Topic], seed: int, source: str
 
 
 def _make_rng(seed: int, purpose: int = _FOR_TOPICS) -> np.random.Generator:
-    """Create a random generator for a seed and a purpose."""
     if seed < 0:
         raise InputError(f"the seed is {seed}; it must be 0 or more")
     return np.random.default_rng([seed, purpose])
@@ -404,7 +403,6 @@ class HttpTopics:
 
 
 def _parse_response(body: bytes, mime: str, source: str) -> list[Topic]:
-    """Parse the topics in a response of type "application/json" or "text/plain"."""
     try:
         text = body.decode("utf-8")
         found = parse_json(text) if mime == "application/json" else None
@@ -487,7 +485,6 @@ def _make_topic(title: str, text: str, domain: str | None, source: str) -> Topic
 
 
 def _to_line(text: str) -> str:
-    """Join the lines of a text, and remove invisible characters."""
     return " ".join(_strip_invisible(text).split())
 
 

@@ -76,6 +76,12 @@ def test_pmi_filtering_scores_and_keeps_the_same(
     assert len({tuple(kept) for kept in by_limit}) == 1
 
 
+@given(rows=SWAPS)
+def test_words_have_the_same_pmi(rows: set[int]) -> None:
+    """The PMI of a word is with the option that is mentioned first."""
+    assert debias.compute_word_pmi(DATA) == debias.compute_word_pmi(swapped(DATA, rows))
+
+
 def test_the_halves_of_a_twin_share_their_first_option() -> None:
     """Where halves mention their options in two orders, one of them says which is the first."""
     data = Dataset(CROSSED)

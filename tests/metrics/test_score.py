@@ -78,7 +78,7 @@ def test_rows_are_numbered_from_1() -> None:
 
 def test_a_field_that_is_not_there_is_named() -> None:
     """An unknown field, or one with a value for each problem, is refused."""
-    with pytest.raises(DataError, match="no field 'author' differs"):
+    with pytest.raises(DataError, match="'author' is not a field that differs"):
         score(right_but(DATA), by=["author"])
     with pytest.raises(DataError, match="the field 'id' has 44 values"):
         score(right_but(DATA), by=["id"])

@@ -104,7 +104,7 @@ def _drop_omitted_answers(answers: Answers, dataset: Dataset, omitted_count: int
 
 
 def check_same_filters(answers: Iterable[Answers]) -> None:
-    """Raise FormatError if different filters were used for logs with the same filters."""
+    """Raise FormatError if logs that offer the same filters were read with different filters."""
     first: dict[frozenset[str], Answers] = {}
     for one in answers:
         known = first.setdefault(frozenset(one.log.filters), one)

@@ -95,7 +95,7 @@ class CueScore(Result):
 
     @property
     def varies(self) -> bool:
-        """Whether the printed expected value and chance limit differ."""
+        """Whether the printed expected value differs from the printed chance limit."""
         return format_percent(self.expected) != format_percent(self.high)
 
 

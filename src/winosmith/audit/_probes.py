@@ -236,7 +236,6 @@ def _measure_probe(
 
 
 def _embed_texts(embedder: TextEmbedder, texts: Sequence[str]) -> Singles:
-    """Return the unit vector of each text; equal texts are embedded once."""
     distinct, at = np.unique([text.strip() for text in texts], return_inverse=True)
     made: Singles = np.array(embedder.embed_texts(distinct.tolist()), np.float32)
     if made.ndim != 2 or len(made) != len(distinct) or not np.isfinite(made).all():

@@ -124,7 +124,7 @@ def choose_items_to_set_aside(
 
     Args:
         items: items with keys, without copies.
-        answers: answers of models that answered some of the items.
+        answers: answers from models that answered some of the items.
         number: number of suspects to set aside; None for the rule.
         seed: random seed for the order of suspects with the same agreement and number of models.
         checked: ids of items whose keys people have checked, which are never suspects.

@@ -375,7 +375,6 @@ class Filtering:
             )
 
     def _make_signature(self, run: FilterRun, digest: str, n: int, copies: Copies) -> Signature:
-        """Make the signature of the parameters that determine a filter's results."""
         embed = self.embed
         if embed.array is not None:
             parameters: dict[str, Any] = {"array": sha256(embed.array)[:12]}

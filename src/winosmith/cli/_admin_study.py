@@ -66,7 +66,7 @@ def _parse_amount(ctx: click.Context, param: click.Parameter, text: str | None) 
 @click.option("--minutes", type=click.IntRange(min=1), required=True,
               help="Expected duration in minutes.")  # fmt: skip
 @click.option("--places", type=click.IntRange(min=1), metavar="N", required=True, help="Number of "
-              "participants that the market sends; up to half as many again may start, because "
+              "participants that the market recruits; up to half as many again may start, because "
               "some return their submissions.")  # fmt: skip
 @click.option("--least-wage", callback=_parse_amount, metavar="AMOUNT",
               help="Minimum hourly pay; the ledger warns about lower pay.")  # fmt: skip
@@ -150,7 +150,7 @@ def list_(site: Site, as_json: bool) -> None:
 @click.argument("name")
 @click.option("--new-link", is_flag=True, help="Create a new link, and disable the old one.")
 @click.option("--places", type=click.IntRange(min=1), metavar="N",
-              help="New number of participants that the market sends.")  # fmt: skip
+              help="New number of participants that the market recruits.")  # fmt: skip
 @address_option
 @pass_site
 @json_option
@@ -283,7 +283,6 @@ def pay(
 
 
 def _write_private_csv(path: str, rows: object) -> None:
-    """Write a CSV file that only its owner can read."""
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
         csv.writer(file).writerows(rows)  # type: ignore[arg-type]
 

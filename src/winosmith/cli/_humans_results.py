@@ -521,19 +521,19 @@ def _print_selection(
     )
     if chosen.answers:
         echo(
-            f"Agreement in the answers used to select:   {percent(chosen.naive, 2)} "
+            f"Agreement in the selection's answers:   {percent(chosen.naive, 2)} "
             f"({chosen.right} of {chosen.answers}; optimistic)"
         )
     if fit is not None:
         low, high = fit.agreement.interval
         echo(
-            f"Agreement of people not used to select:    {percent(fit.agreement.value, 2)} "
+            f"Agreement among held-out people:       {percent(fit.agreement.value, 2)} "
             f"({percent(low)} to {percent(high)}; {fit.folds} folds)"
         )
         share = percent(fit.kept, 0)
         echo(f"{share} of the chosen problems are also chosen without one fold of the people.")
     else:
-        echo(f"Agreement of people not used to select:    unknown\n  ({reason})")
+        echo(f"Agreement among held-out people:       unknown\n  ({reason})")
     echo(f"\n{signature}")
 
 

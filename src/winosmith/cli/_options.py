@@ -172,7 +172,6 @@ def reading_option(name: str) -> Callable[[Any], Any]:
 
 
 def _split_names(text: str) -> tuple[str, ...]:
-    """Split a text into names at commas outside quotation marks."""
     try:
         names = next(csv.reader([text], skipinitialspace=True), [])
     except csv.Error:  # a name with a line break

@@ -196,9 +196,9 @@ def _make_depth_table(results: Stabilities) -> report.Table:
         ["solver", "mean over", "depth", "95 %", "n", "guessing", "p"],
         rows,
         "Mean depth of all errors, of the family means, and of each family's first error. "
-        "Guessing: the same for random answers; a depth close to this value shows nothing. p: the "
-        "probability of errors this early or late if each family's errors were on random problems "
-        f"of the family.{left}",
+        "Guessing: the mean depth if a solver guesses; a depth near this value shows nothing. p: "
+        "the probability of errors this early or late if each family's errors were on random "
+        f"problems of the family.{left}",
     )
 
 

@@ -351,7 +351,6 @@ def _make_embedder(name: str) -> TextEmbedder:
 
 
 def _check_rules(rules: str, *, probes: bool, texts: bool) -> None:
-    """Reject unknown rules, and rules whose check is not run."""
     from winosmith import audit
 
     try:
@@ -534,7 +533,6 @@ def _read_split(
 
 
 def _fix_files(paths: Sequence[str], format_name: str | None, options: Mapping[str, Any]) -> None:
-    """Shuffle options in the files themselves, and print the result for each file."""
     from winosmith import audit
     from winosmith.report import Section, Table
     from winosmith.text import count_noun

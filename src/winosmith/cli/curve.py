@@ -74,7 +74,6 @@ def command(
 
 
 def _read_runs(path: Path) -> list[Run]:
-    """Read training sizes and accuracies from a table with one run per row."""
     rows = data.read(path)
     if not {"size", "accuracy"} <= {name.lower() for name in rows.names}:
         raise FormatError(

@@ -342,7 +342,6 @@ _CHAT_OPTIONS = 2
 
 
 def _draw_roots(options: Options) -> Roots:
-    """Draw the roots of the families, or use all problems."""
     datasets = [_options.read_data(path, options["format_name"]) for path in options["data"]]
     wanted = options["roots"]
     if not wanted:

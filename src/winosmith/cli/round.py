@@ -136,7 +136,6 @@ def _run_on_site(recipe: str | None, name: str | None) -> None:
 
 
 def _choose_round(recipe: str | None, name: str | None) -> Row:
-    """Return the database row of the round to resume, or of a new round."""
     from winosmith.web.rounds import running
     from winosmith.web.rounds.models import Round as Row
 

@@ -139,6 +139,29 @@ def pmi(
 
 
 @checked
+def compute_word_pmi(
+    data: Dataset,
+    *,
+    label: PmiLabel = "first-mentioned",
+    smoothing: Positive = metrics.PMI_SMOOTHING,
+) -> dict[str, float]:
+    """Return PMI(y=1; w) in nats for each word, in descending order.
+
+    Args:
+        data: Two-option problems with known answers.
+        label: The option that is correct if y = 1.
+        smoothing: The number added to each count of a word with an answer, above 0.
+
+    Raises:
+        DataError: The problems are invalid for `get_problem_labels`.
+        RecipeError: `label` is unknown, or `smoothing` is not above 0.
+    """
+    counts, vocabulary = metrics.count_words(data)
+    first = metrics.compute_pmi_with_answers(counts, _make_labels(data, label), smoothing)[0]
+    order = np.argsort(-first, kind="stable")
+    return {vocabulary[word]: float(first[word]) for word in order}
+
+
 def _make_labels(data: Dataset, label: PmiLabel) -> NDArray[np.intp]:
     """Return the labels, shape (n,): 0 for rows with y = 1, and 1 for all others."""
     first = metrics.find_first_mentioned_options(data) if label == "first-mentioned" else 0

@@ -395,7 +395,7 @@ def _find_markers(draft: _Draft) -> tuple[str, ...]:
 
 
 def _mark_blanks(drafts: Sequence[_Draft]) -> list[str]:
-    """Read `_` between words as a text's blank if at least half of the texts have one."""
+    """Treat `_` between words as the blank if at least half of the texts have one."""
     some = [draft for draft in drafts if has_blank(draft.question)]
     if not some or 2 * len(some) < len(drafts):
         return []

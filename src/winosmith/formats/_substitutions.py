@@ -66,7 +66,7 @@ def _order_fillings(fillings: Sequence[str], correct: str | None) -> list[str]:
 def _split_common_words(fillings: Sequence[Sequence[str]]) -> tuple[str, str]:
     """Return the text before and after the words in which the fillings differ."""
     if len(fillings) < 2:
-        raise ProblemError("the question has only one filling")
+        raise ProblemError("the blank can be filled in only one way")
     shortest = min(map(len, fillings))
     before = _base.count_common_start(fillings)
     after = _base.count_common_start([words[::-1] for words in fillings])

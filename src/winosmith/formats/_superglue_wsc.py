@@ -97,7 +97,6 @@ def _parse_label(record: Record) -> bool | None:
 
 
 def _get_index(text: str, offset: int, unit: Unit) -> int:
-    """Convert a character's offset to an index in the given unit."""
     return offset if unit == "character" else text.count(" ", 0, offset)
 
 

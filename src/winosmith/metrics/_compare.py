@@ -541,7 +541,7 @@ class RootComparison(Result):
 
 
 def compare_with_roots(graded: Graded, field: str, seed: int = 0) -> tuple[RootComparison, ...]:
-    """Compare the accuracy on perturbed problems with that on their roots, by a field's values.
+    """Compare the accuracies on perturbed problems and on their roots for each value of a field.
 
     The eight kinds of perturbation of Abdou et al. (2020) are the values of `perturbed_wsc.kind`;
     the values of `origin.source` distinguish human-written from generated problems. Problems whose

@@ -105,7 +105,7 @@ class Graded(Result):
 
     @cached_property
     def against_scores(self) -> int:
-        """The number of answers that choose an option without the best score."""
+        """The number of answers that are not an option with the highest score."""
         return sum(prediction.against_scores for prediction in self.predictions)
 
     @cached_property
@@ -266,7 +266,7 @@ def find_columns(dataset: Dataset, names: Iterable[str]) -> dict[str, list[Scala
     unknown = next((name for name in names if name not in known), None)
     if unknown is not None:
         raise DataError(
-            f"no field {unknown!r} differs between problems; the data set has {', '.join(known)}"
+            f"{unknown!r} is not a field that differs between problems; use {', '.join(known)}"
         )
     return known
 

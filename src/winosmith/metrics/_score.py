@@ -50,7 +50,7 @@ class Score(Result):
             `groups`.
         notes: Field → a caveat about comparing its values.
         calibration, margins: The calibration and margins of the scores, if any.
-        against_scores: The number of answers that choose an option without the best score.
+        against_scores: The number of answers that are not an option with the highest score.
         invalid: The number of answers that match no option and are therefore incorrect.
         missing: The number of problems without a prediction, which are excluded from the accuracy.
         possible: The accuracy on all problems if all missing answers are incorrect, and if all are

@@ -364,7 +364,7 @@ class Previous:
 
     @cached_property
     def ids_by_source(self) -> dict[str, str]:
-        """The ids in the release by the ids in the source."""
+        """The ids in the release, by id in the source."""
         return {source: one for one, source in self.source_ids.items()}
 
     @property

@@ -291,7 +291,6 @@ def _load_template(name: str) -> Template:
 
 
 def _make_anchors(titles: Sequence[str]) -> list[str]:
-    """Make a unique anchor for each title from the title's letters and digits."""
     anchors: list[str] = []
     for title in titles:
         base = "-".join(re.findall(r"[a-z0-9]+", title.lower())) or "section"

@@ -30,7 +30,7 @@ from winosmith.validate._gender import explain_gender_mismatch
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A broken rule.
+    """A violation of a rule.
 
     Attributes:
         rule: name of the rule ("length").

@@ -380,7 +380,6 @@ def check_keys(keys: Iterable[str], required: tuple[str, ...], path: str | Path,
 
 
 def _read_csv_records(text: str, path: str | Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Yield the line number and the cells of each response in CSV text."""
     table = data.Delimited(data.Source(Path(path), text.encode()))
     check_keys(table.header, _REQUIRED_COLUMNS, path, 1)
     for row in table.rows():

@@ -123,7 +123,6 @@ def _write_records(output: OutputFolder, name: str, records: Records) -> int:
 
 
 def _write_tests(output: OutputFolder) -> dict[str, int]:
-    """Write each human test, and return its number of answers by file name."""
     counts = {}
     for round_ in Round.objects.order_by("pk"):
         name = f"{PRIVATE}/tests/{round_.name}"

@@ -299,7 +299,6 @@ def _has_same_text(row: Problem, datum: Datum) -> bool:
 
 
 def _add_chunk(data: Sequence[Datum], purpose: Purpose, covered: Collection[str] = ()) -> int:
-    """Add the new problems of a chunk in one transaction, and return their number."""
     with writing():
         found = Problem.objects.filter(ref__in=[datum.id for datum in data])
         known = set(found.values_list("ref", flat=True))

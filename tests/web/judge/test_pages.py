@@ -266,7 +266,7 @@ def test_agreement_is_for_everyone(db: Any, rules: Any, person: Maker, visit: Ma
     """
     page = visit().get("/judge/agreement/")
     assert page.status_code == 200
-    assert "No decided problem is included" in page.content.decode()
+    assert "No decided problems are included" in page.content.decode()
     for _ in range(4):
         twin(halves=1)
     for name, choices in (("ann", (0, 0, 0, 1)), ("bob", (0, 1, 1, 1)), ("cat", (0, 0, 0, 1))):

@@ -103,7 +103,7 @@ def test_what_is_given_up_goes_to_others(
     part = m.working(made)
     lease_next_problem(part.person)
     page = visit(part.person).post("/study/leave/", _key(), follow=True).content.decode()
-    assert "You have given up the study" in page
+    assert "You have left the study" in page
     assert "DONE1" not in page
     assert lease_next_problem(part.person) is None
     ann = person("ann")

@@ -141,7 +141,7 @@ def test_others_write_while_results_are_found(
     monkeypatch.setattr(rounds, "compute_results", figures_of)
     path = send("/admin/tests/spring/close/")["Location"]
     assert within == []
-    assert "not computed yet" in send(path, method="get").content.decode()
+    assert "not been computed yet" in send(path, method="get").content.decode()
     work_off()
     found = Round.objects.get().figures
     assert (within, found["answers"] > 0) == ([False], True)

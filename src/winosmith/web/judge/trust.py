@@ -454,7 +454,7 @@ def add_gold(problem: Problem, explanation: str, *, attention: bool = False) -> 
         raise InputError(f"the problem {problem.ref} has no answer; a gold question needs one")
     if not explanation.strip():
         raise InputError(
-            f"the answer of {problem.ref} needs an explanation, which judges will read"
+            f"the answer to {problem.ref} needs an explanation, which judges will read"
         )
     with writing():
         rows = Slot.objects.filter(problem=problem, gold=False)

@@ -28,7 +28,7 @@ class Study(models.Model):
         name: The name for admins; workers never see it.
         provider: The market; one of `providers.PROVIDERS`.
         amount: The number of problems to judge, or twins to write.
-        places: The number of people that the market sends.
+        places: The number of people that the market recruits.
         reward: The reward for all of the work, in `currency`.
         minutes: The expected time in minutes.
         least_wage: The hourly pay below which the ledger warns; None for no warning.

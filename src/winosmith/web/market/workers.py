@@ -390,7 +390,7 @@ def _create_participation(study: Study, arrival: Arrival) -> Participation:
     if not is_admitted(study, worker):
         raise NotInvitedError(
             _(
-                "This study is for invited people, and your id is not on the "
+                "This study is by invitation only, and your id is not on the "
                 "list. Please return your submission on the marketplace’s site."
             )
         )

@@ -184,7 +184,6 @@ def _render_confirmation(
 def _render_conflict(
     request: HttpRequest, asked: batches.ActionRequest, action: Action, conflict: ConflictError
 ) -> HttpResponse:
-    """Show another moderator's decision next to the requested action."""
     (row,) = dossier.list_rows(request.user, [conflict.problem])
     context = {
         "asked": asked,

@@ -272,7 +272,7 @@ def rate_limit_middleware(
 
 
 def render_paused_part(request: HttpRequest, error: RateLimitError) -> HttpResponse:
-    """Return the part of a page that shows when typed text is checked again (status 429)."""
+    """Render a note on when the typed text will be checked again (status 429)."""
     part = render(request, "partials/rest.html", {"wait": error.minutes}, status=429)
     part.headers["Retry-After"] = str(error.seconds)
     return part

@@ -167,7 +167,7 @@ class Document(models.Model):
 
 
 class Agreement(models.Model):
-    """A person's agreement to a version of a text, with its time."""
+    """A person's agreement to a version of a text, and when it was given."""
 
     person = models.ForeignKey(Person, models.CASCADE, related_name="agreements")
     document = models.ForeignKey(Document, models.PROTECT)

@@ -288,7 +288,7 @@ def delete_address(person: Person) -> None:
 
 
 def _store_address(person: Person, email: str, *, news: bool) -> None:
-    """Store an address, or ""; links that were mailed to another address stop working."""
+    """Store an address ("" removes it); links mailed to the previous address stop working."""
     with writing():
         check_still_active(person)
         if email != person.email:

@@ -40,7 +40,7 @@ class StartForm(forms.Form):
     )
     recipe = forms.ChoiceField(
         label=gettext_lazy("Recipe"),
-        help_text=gettext_lazy("A file in the folder “recipes” of the site."),
+        help_text=gettext_lazy("A file in the site’s folder “recipes”."),
         choices=lambda: [("", _("the standard recipe")), *((n, n) for n in running.list_recipes())],
         required=False,
     )

@@ -142,7 +142,6 @@ class SettingsForm(forms.Form):
 
 
 def _find_fault(changed: Mapping[str, Any]) -> RecipeError | None:
-    """Return the first fault of the site's settings with these changes."""
     try:
         replace(settings.RULES, **changed)
     except RecipeError as error:

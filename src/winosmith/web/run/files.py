@@ -196,7 +196,7 @@ _LOCATION = re.compile(r".*?:[0-9]+: ")
 
 
 def translate_fault(line: str) -> str:
-    """Translate a line of `get_faults`, or another message of a job, for the reader.
+    """Translate a line from `get_faults`, or another message from a job, for the reader.
 
     Jobs store reasons in English, because the worker doesn't know the language of their readers.
     """

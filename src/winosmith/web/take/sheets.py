@@ -291,7 +291,6 @@ class SheetClosedError(InputError):
 
 
 def _lock_sitting(person: Person, ref: str) -> Sitting:
-    """Lock and return a sheet that a person is filling in, until the transaction ends."""
     rows = Sitting.objects.select_for_update(of=("self",)).select_related("sheet", "subject__round")
     sitting = rows.filter(ref=ref, subject__person=person).first()
     if sitting is None or sitting.state != Sitting.State.GIVEN:
