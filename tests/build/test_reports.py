@@ -114,7 +114,7 @@ def test_a_pool_of_few_blocks_is_filtered(tmp_path, roots):
     done = debias_to_folder(data, tmp_path / "out", embed=EMBED, chosen=chosen)
     record = json.loads((done.folder / "report.json").read_text("utf-8"))
     assert (record["measures"]["before"] is None) == (roots == 1)
-    assert "measured across halves of 20 blocks or more" in record["figures"][0]["note"]
+    assert "requires 20 blocks or more" in record["figures"][0]["note"]
     assert "Not measured: there" in (done.folder / "report.html").read_text("utf-8")
 
 

@@ -28,7 +28,7 @@ def test_commands_take_an_address(
     told = cli.told("audit", address, "--draws", "20", "--no-probes")
     assert [one["items"] for one in told["splits"].values()] == [18]
     refused = cli.refused("audit", address, "--fix")
-    assert f"--fix changes files, and {address} is none" in refused
+    assert f"--fix changes files, and {address} is not a file" in refused
     formats.write(make_twins(14).problems[18:], file.with_name("test.jsonl"))
     about = tmp_path / "about.toml"
     about.write_text(ABOUT.replace('"practice"', '"*"'), "utf-8")

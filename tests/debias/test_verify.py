@@ -225,9 +225,9 @@ def test_one_in_twenty_clean_sets_has_a_guesser_off_chance_at_most(method):
 def test_what_cannot_be_measured_is_refused():
     """Too few blocks, before the filter or after, and a filter of other rows get a reason."""
     X, y, pairs, _ = twins(200)
-    with pytest.raises(DataError, match=r"there are 19 blocks .* across halves of 20"):
+    with pytest.raises(DataError, match=r"there are 19 blocks .* requires 20"):
         debias.verify(X[:38], y[:38], everything, blocks=pairs[:19], **QUICK)
-    with pytest.raises(DataError, match=r"filter kept 5 blocks .* on 10 or more$"):
+    with pytest.raises(DataError, match=r"filter kept 5 blocks .* requires 10 or more$"):
         debias.verify(X, y, lambda rows: rows[:10], blocks=pairs, ids=range(200), **QUICK)
     with pytest.raises(DataError, match="must return some of the given rows"):
         debias.verify(X, y, lambda rows: np.arange(200), blocks=pairs, **QUICK)
