@@ -250,7 +250,7 @@ def test_ctrl_c_ends_with_130_and_the_same_command_goes_on(tmp_path):
     started.send_signal(signal.SIGINT)
     told = started.communicate(timeout=LONGEST)[1]
     assert started.returncode == 130
-    assert "Run the same command again" in told
+    assert "The same command continues" in told
     assert not (tmp_path / "stopped" / "report.html").exists()
     for folder in ("stopped", "whole"):
         again = ("build", str(recipe), "--out", str(tmp_path / folder))

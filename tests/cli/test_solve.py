@@ -293,7 +293,7 @@ def test_a_stopped_command_goes_on(stop: signal.Signals) -> None:
         _, told = process.communicate()
     assert process.returncode == (130 if stop == signal.SIGINT else -stop)
     if stop == signal.SIGINT:
-        assert "Run the same command again" in told
+        assert "The same command continues" in told
     assert not Path("p.jsonl").exists()
     done = subprocess.run(
         [sys.executable, "-c", SLOW, *command], capture_output=True, text=True, check=True
