@@ -271,12 +271,22 @@ def test_an_interrupt_leaves_nothing(tmp_path: Path) -> None:
     assert list(out.iterdir()) == []
 
 
-def test_release_toml_reads_as_it_is_shown(tmp_path: Path) -> None:
-    """The template is a release.toml that can be used as it is."""
-    (tmp_path / "release.toml").write_text(TEMPLATE, "utf-8")
+def test_the_template_of_release_toml_has_every_key_and_no_facts(tmp_path: Path) -> None:
+    """The texts about the benchmark are empty, and refused until they are filled in."""
+    filled = TEMPLATE
+    for key, given in {
+        "title": '"My quiz"',
+        "description": '"Questions."',
+        "authors": '["Ada"]',
+    }.items():
+        (tmp_path / "release.toml").write_text(filled, "utf-8")
+        with pytest.raises(RecipeError, match=f"{key} is "):
+            read_about(tmp_path / "release.toml")
+        filled = re.sub(rf"(?m)^{key} = \S+", f"{key} = {given}", filled)
+    (tmp_path / "release.toml").write_text(filled, "utf-8")
     told = read_about(tmp_path / "release.toml", version="3.0.0")
     assert (told.name, told.version, told.source[0].name) == ("my-benchmark", "3.0.0", "*")
-    uncommented = re.sub(r"(?m)^# (\w+ = )", r"\1", TEMPLATE)
+    uncommented = re.sub(r"(?m)^# (\w+ = )", r"\1", filled)
     uncommented = re.sub(r"(?m)^# (\[(?:withdrawn|datasheet)\]|\"my-bench.*)$", r"\1", uncommented)
     uncommented = uncommented.replace("# @misc", "@misc").replace('# """', '"""')
     (tmp_path / "all.toml").write_text(uncommented, "utf-8")
