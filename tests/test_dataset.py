@@ -237,7 +237,7 @@ def test_problems_can_be_hashed_and_pickled() -> None:
         ({"a.b": [1]}, "the extra value of 'a.b' must be a scalar, not [1]"),
         ({"a.b": float("nan")}, "the extra value of 'a.b' must be finite, not nan"),
         ({"a.b": float("inf")}, "the extra value of 'a.b' must be finite, not inf"),
-        (["a.b"], "extra must map keys to values, not ['a.b']"),
+        (["a.b"], "extra must be a mapping of keys to values, not ['a.b']"),
     ],
 )
 def test_extra_holds_finite_scalars_by_format_and_field(items: object, reason: str) -> None:

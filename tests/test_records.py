@@ -119,7 +119,7 @@ GOOD = {"id": "1", "sentence": "A _ b.", "options": ["x", "y"]}
         ({"lineage": {"root": "a"}}, "lineage: "),
         ({"lineage": {"root": "a", "parent": "a", "edits": 3}}, "the edits must be a list, not 3"),
         ({"lineage": {"root": "a", "parent": "a", "edits": [3]}}, "edit must be an object, not 3"),
-        ({"extra": [1]}, "extra must map keys to values, not [1]"),
+        ({"extra": [1]}, "extra must be a mapping of keys to values, not [1]"),
         ({"answer": "0"}, "the answer must be an index or None, not '0'"),
     ],
 )

@@ -87,7 +87,7 @@ class Extra(Mapping[str, Scalar]):
     def __init__(self, items: Mapping[str, Scalar] | None = None):
         items = {} if items is None else items
         if not isinstance(items, Mapping):
-            raise ProblemError(f"extra must map keys to values, not {items!r}")
+            raise ProblemError(f"extra must be a mapping of keys to values, not {items!r}")
         for key, value in items.items():
             _check_key(key)
             if isinstance(value, str):

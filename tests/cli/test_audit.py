@@ -167,7 +167,7 @@ def test_people_are_asked_only_what_models_doubt(
     doubted: list[str], tmp_path: Path, cli: Cli
 ) -> None:
     """Without models' answers there is no suspect, and without a site nowhere to send one."""
-    assert "need the answers of models" in cli.refused(
+    assert "need models' answers" in cli.refused(
         "audit", doubted[0], "--to-sheet", tmp_path / "s.jsonl"
     )
     assert "contains no site" in cli.refused("audit", *doubted, "--to-judge", tmp_path)

@@ -162,7 +162,7 @@ BROKEN = {
         'bounced.", "correctness": true',
         'bounced.", "correctness": false',
         3,
-        "no filling of the question is marked as correct",
+        "no way to fill the blank is marked as correct",
     ),
     "superglue-wsc": (
         '"span1_text": "the jug", "span1_index": 3, "span2_text": "it"',

@@ -93,7 +93,7 @@ def test_both_layouts_of_a_table_give_the_same_answers(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "line", "reason"),
     [
-        ("subject,number,answer\nS1,9,A\n", 2, "has the questions 1 to 4, not 9"),
+        ("subject,number,answer\nS1,9,A\n", 2, "has questions 1 to 4, not 9"),
         (
             "subject,number,answer\nS1,1,A\nS1,1,B\n",
             3,

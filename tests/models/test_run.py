@@ -127,7 +127,9 @@ def test_always_saying_false_is_chance(tiny_encoder: Path, hopeless: Split, tmp_
 def test_a_claim_without_a_label_is_named(learnable: Split, tmp_path: Path) -> None:
     """Claims to train on need labels, and there must be some."""
     claim = Claim("c1", "the _ stood.", "amber")
-    with pytest.raises(DataError, match="a claim about 'c1' has no label to train on"):
+    with pytest.raises(
+        DataError, match="a claim about 'c1' has no label; it needs one to train on"
+    ):
         train_multiple_choice([claim], to_claims(learnable[1]), model="none", out=tmp_path / "a")
     with pytest.raises(DataError, match="there are no problems to measure on"):
         train_multiple_choice(learnable[0], [], model="none", out=tmp_path / "a")

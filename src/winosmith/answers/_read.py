@@ -120,7 +120,7 @@ def _merge_answers(first: Answers, second: Answers, path: str) -> Answers:
     if twice is not None:
         raise FormatError(
             f"the model {second.solver!r} has already answered {twice!r} in another file; pass "
-            "only one run per model. A model is named after the file of its list, or the folder of "
+            "only one run per model. A model is named after its list file, or after the folder of "
             "its lm-evaluation-harness samples",
             path,
         )

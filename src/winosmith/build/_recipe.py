@@ -74,7 +74,7 @@ def _check_files(value: str | tuple[str, ...]) -> str | tuple[str, ...]:
     names = [Path(path).name for path in list_paths(value)]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise ValueError(
-            f"two files are named {twice!r}; a recipe is published without folders, so rename one"
+            f"two files are named {twice!r}; a published recipe has no folders, so rename one"
         )
     return value
 

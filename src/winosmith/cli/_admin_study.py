@@ -70,8 +70,8 @@ def _parse_amount(ctx: click.Context, param: click.Parameter, text: str | None) 
               "some return their submissions.")  # fmt: skip
 @click.option("--least-wage", callback=_parse_amount, metavar="AMOUNT",
               help="Minimum hourly pay; the ledger warns about lower pay.")  # fmt: skip
-@click.option("--code", default="", help="The market's completion code. On generic, each worker "
-              "gets their own code by default.")  # fmt: skip
+@click.option("--code", default="", help="The market's completion code. By default, each worker "
+              "of a generic market gets their own code.")  # fmt: skip
 @click.option("--short-code", default="", help="Completion code for workers who stop early because "
               "no work is left.")  # fmt: skip
 @click.option("--short-reward", callback=_parse_amount, metavar="AMOUNT",

@@ -122,7 +122,7 @@ _SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet")
 @click.option("--badge", type=OutputFile("<svg", "an SVG file"), metavar="FILE.svg",
               help="Write a badge with the number of findings.")  # fmt: skip
 @click.option("--answers", multiple=True, type=click.Path(exists=True), metavar="FILE",
-              help="Answers of models, in any form that `winosmith score` reads; may be "
+              help="Models' answers, in any form that `winosmith score` reads; may be "
               "repeated.")  # fmt: skip
 @filter_option
 @click.option("--texts", multiple=True, type=click.Path(exists=True, dir_okay=False),
@@ -227,9 +227,7 @@ def command(
     if options["encoder"] and options["no_probes"]:
         raise click.UsageError("--embed needs the probes; omit --no-probes")
     if (sheet or (site and not options["check"])) and not answers:
-        raise click.UsageError(
-            "--to-judge and --to-sheet need the answers of models; add --answers FILE"
-        )
+        raise click.UsageError("--to-judge and --to-sheet need models' answers; add --answers FILE")
     if options["check"] and len(data) > 1 and not options["pool"]:
         raise click.UsageError(
             f"--check draws from one data set, and there are {len(data)}; run it for each of them "
@@ -237,7 +235,7 @@ def command(
         )
     if options["set_aside"] is not None and not (answers and repaired):
         raise click.UsageError(
-            "--set-aside needs both --repair DIR and the answers of models; add --answers FILE"
+            "--set-aside needs both --repair DIR and models' answers; add --answers FILE"
         )
     if options["annotate"] and options["as_json"]:
         raise click.UsageError("--annotate prints GitHub commands; omit --annotate or --json")

@@ -32,9 +32,9 @@ from winosmith.text import count_noun
 @click.option("--baseline", metavar="NAME", help="Compare the others with this solver, named as "
               "in the table: after its file, or as in its log.")  # fmt: skip
 @click.option("--fail-on", "rules", default="", metavar="RULES",
-              help="Exit with code 1 if a rule is broken: worse (the 95 % interval of the "
-              "difference from the baseline is below 0) or worse=2pt (2 points or more below the "
-              "baseline); separate several rules by commas.")  # fmt: skip
+              help="Exit with code 1 if one of these comma-separated rules is broken: worse (the "
+              "95 % interval of the difference from the baseline is below 0), worse=2pt (2 points "
+              "or more below the baseline).")  # fmt: skip
 @_options.seed_option("Random seed of the bootstrap.")
 @_options.page_option
 @_options.json_option

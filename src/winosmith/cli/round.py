@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 @click.option("--last", metavar="DIR", type=FOLDER,
               help="Folder of the last round, for comparison. Its problems keep their split "
               "(train, dev or test); only new problems are split at random.")  # fmt: skip
-@click.option("--redraw", is_flag=True, help="Split all problems again, as without --last; "
-              "problems with published answers may then be in test.")  # fmt: skip
+@click.option("--redraw", is_flag=True, help="Split all problems again, ignoring the splits of "
+              "--last; problems with published answers may then be in the test split.")  # fmt: skip
 @click.option("--stored", metavar="DIR", type=FOLDER,
-              help="Folder of the same round after it finished: use its vectors and predictions "
+              help="Folder of a finished run of the same round: use its vectors and predictions "
               "instead of models, and report whether all files are identical.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Overwrite results from a different recipe.")
 @json_option

@@ -37,7 +37,7 @@ def _parse_problem(rows: Sequence[Row]) -> Problem:
     if len(rights) > 1:
         raise ProblemError(f"{len(rights)} fillings of one question are marked as correct")
     if "correctness" in rows[0] and not rights:
-        raise ProblemError("no filling of the question is marked as correct")
+        raise ProblemError("no way to fill the blank is marked as correct")
     right = next(iter(rights), None)
     ordered = _order_fillings(fillings, right)
     before, after = _split_common_words([*map(split_whole_words, ordered)])

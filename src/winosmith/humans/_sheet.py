@@ -167,7 +167,7 @@ class Sheet:
     def __getitem__(self, number: int) -> Item:
         """Return the item with the given number, from 1; raise DataError if there is none."""
         if not 1 <= number <= len(self.items):
-            raise DataError(f"{self.code} has the questions 1 to {len(self.items)}, not {number}")
+            raise DataError(f"{self.code} has questions 1 to {len(self.items)}, not {number}")
         return self.items[number - 1]
 
     def __len__(self) -> int:

@@ -297,7 +297,9 @@ def read_questions(
         return Questions(items.problems, 2, answers, items.groups, items.digest)
     for claim in items:
         if claim.holds is None:
-            raise DataError(f"a claim about {claim.problem_id!r} has no label to {purpose}")
+            raise DataError(
+                f"a claim about {claim.problem_id!r} has no label; it needs one to {purpose}"
+            )
     together: dict[str, list[int]] = {}
     for row, claim in enumerate(items):
         together.setdefault(claim.problem_id, []).append(row)
