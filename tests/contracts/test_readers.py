@@ -149,7 +149,10 @@ READERS = {
     "recipe of a round": Reader(
         rounds.read_round, RECIPE + '[[solvers]]\nname = "m"\nsolver = "majority"\n'
     ),
-    "release": Reader(release.read_about, TEMPLATE),
+    "release": Reader(
+        release.read_about,
+        TEMPLATE.replace('= ""', '= "Quiz"').replace("authors = []", 'authors = ["A"]'),
+    ),
 }  # fmt: skip
 """Every reader of a file that people hand over, by what it reads."""
 
