@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 
 from tests.answers.items import DATA, KEYS, LETTERS, write_jsonl, write_text
-from winosmith import Dataset, Problem, answers, formats
-from winosmith.errors import FormatError
+from winosmith import Dataset, Problem, answers, formats, metrics
+from winosmith.errors import DataError, FormatError
 
 
 def test_a_label_that_is_a_number_and_another_options_text_is_refused(tmp_path: Path) -> None:
@@ -350,3 +350,14 @@ def test_ids_may_differ_in_case_and_columns_be_those_of_pandas(tmp_path: Path) -
     found = answers.read(table, DATA)
     assert [one.choice for one in found["gpt"].predictions] == KEYS
     assert {one.choice for one in found["llama"].predictions} == {0}
+
+
+def test_answers_to_more_items_are_omitted_only_with_partial(tmp_path: Path) -> None:
+    """A table with rows for all items and for others is of this data set, but not complete."""
+    rows = [f"{problem.id},{LETTERS[key]}" for problem, key in zip(DATA, KEYS, strict=True)]
+    path = write_text(tmp_path / "m.csv", "\n".join(["id,gpt", *rows]))
+    few = DATA.select(range(3))
+    with pytest.raises(DataError, match=r"unknown id .* add `partial=True` to score only 3"):
+        metrics.grade_models(path, few)
+    with pytest.warns(formats.ReadingNote, match="unknown id omitted"):
+        assert metrics.grade_models(path, few, partial=True)["gpt"].credit.tolist() == [1, 1, 1]

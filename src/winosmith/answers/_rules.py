@@ -146,7 +146,7 @@ def read_choices(
 
 
 def check_ids(ids: Collection[str], file: AnswerFile, noun: str, hint: str = "") -> None:
-    """Raise FormatError if fewer than half of the ids belong to items or omitted records.
+    """Raise FormatError if items lack an id, and most ids belong to no item or omitted record.
 
     Ids that are numbered from 1 are refused if the items are numbered from 0, and vice versa.
     """
@@ -156,8 +156,8 @@ def check_ids(ids: Collection[str], file: AnswerFile, noun: str, hint: str = "")
         first = "1" if "0" in known else "0"
         raise file.error(f"the ids start at {first}, but the items' ids don't: use the items' ids")
     lost = [name for name in ids if name not in known]
-    if not ids or 2 * (len(lost) - len(file.omitted)) > len(ids):
-        found = len(ids) - len(lost)
+    found = len(ids) - len(lost)
+    if not ids or (found < len(known) and 2 * (len(lost) - len(file.omitted)) > len(ids)):
         raise file.error(
             f"only {found:,} of {len(ids):,} {noun} match the id of an item"
             + (f"; {first_ids(lost)} do not. Is this another data set?" if lost else "")
