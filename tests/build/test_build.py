@@ -238,7 +238,7 @@ CHANCE = Accuracy(0.5, 0.4, 0.6, 0.5)
          "A model can still predict the answers of the kept problems: a linear model is",
          "44.0–48.0 %; chance is 50.0 %); the opposite prediction is correct on the rest"),
         # of those that find nothing, not the one with the narrowest interval
-        (Accuracy(0.501, 0.499, 0.503, 0.5), "stranger", Accuracy(0.52, 0.48, 0.56, 0.5),
+        (Accuracy(0.501, 0.499, 0.503, 0.5), "independent", Accuracy(0.52, 0.48, 0.56, 0.5),
          "No model predicts",
          "The best, a linear model on hashed words, is correct on 52.0 %"),
     ],

@@ -220,7 +220,7 @@ def test_the_stranger_of_questions_reads_the_letters_of_options(tmp_path: Path) 
         asked, tmp_path / "out", chosen=FilterRecipe(method="random", keep=60), **QUICK
     )
     assert isinstance(done.measures.verified, debias.Verification)
-    assert done.measures.verified.before["stranger"].low > 0.85
+    assert done.measures.verified.before["independent"].low > 0.85
     page = html.unescape((done.folder / "report.html").read_text("utf-8"))
     assert "a linear model on hashed letters of the options" in page
 

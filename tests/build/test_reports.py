@@ -39,7 +39,7 @@ def test_the_first_figure_is_what_is_guessed_across_halves_filtered_apart(tmp_pa
     done, record, page = filtered(tmp_path, splits=splits, method=method, keep=keep, again=False)
     verified = record["measures"]["verified"]
     before, after = verified["before"]["linear"], verified["after"]["linear"]
-    assert list(verified["after"]) == ["linear", "two-piece", "stranger"]
+    assert list(verified["after"]) == ["linear", "two-piece", "independent"]
     figure = record["figures"][0]
     assert figure["label"] == "accuracy of a linear model"
     shares = [before] if method == "none" else [before, after]

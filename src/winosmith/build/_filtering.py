@@ -148,7 +148,7 @@ class Measures(Result):
         return self.verified if isinstance(self.verified, str) else ""
 
 
-INDEPENDENT = "stranger"
+INDEPENDENT = "independent"
 """The key in `report.json` of the independent model, which reads hashed words
 (`embed.HashedEmbedder`). For questions or more than two options, it reads only the letters of the
 options."""

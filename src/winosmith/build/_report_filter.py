@@ -110,7 +110,7 @@ def _make_accuracy_figure(run: FilterRun, measures: Measures) -> report.KeyFigur
         )
     before, after = found.before[debias.LINEAR], found.after[debias.LINEAR]
     others = "; ".join(
-        f"{MODEL_NAMES.get(name, name)} {_percent(guess.accuracy)}"
+        f"{name} {_percent(guess.accuracy)}"
         for name, guess in found.after.items()
         if name != debias.LINEAR
     )
@@ -196,9 +196,6 @@ def _compute_excess(low: float, high: float, chance: float, many_options: bool) 
     """
     return max(low, (1 - high) * (chance / (1 - chance) if many_options else 1)) - chance
 
-
-MODEL_NAMES = {debias.LINEAR: "linear", debias.TWO_PIECE: "two-piece", INDEPENDENT: "independent"}
-"""The models' names in tables and key figures."""
 
 LETTER_MODEL = "a linear model on the letters of the options"
 """The independent model's name in a sentence, for questions or problems with 3 or more options."""
@@ -469,7 +466,7 @@ def _make_accuracy_section(run: FilterRun, measures: Measures) -> report.Section
          report.Column("95 % interval", numeric=True), share,
          report.Column("95 % interval", numeric=True), report.Column("chance", form=".1%")],
         [
-            [MODEL_NAMES.get(name, name), before.accuracy, _interval(before),
+            [name, before.accuracy, _interval(before),
              found.after[name].accuracy, _interval(found.after[name]), found.after[name].chance]
             for name, before in found.before.items()
         ],
