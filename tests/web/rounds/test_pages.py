@@ -110,7 +110,7 @@ def test_the_page_has_the_figures_of_the_record(db: Any, stored: Any, visit: Any
         f"filtered separately; before the filter, it was {100 * before:.1f} %",
         f"{made.record['roots']['drawn']} problems that all deciding solvers answer correctly",
         made.record["digest"],
-        f"unfiltered, whole twins{build['counts']['train_xl']}",
+        f"whole twins, unfiltered){build['counts']['train_xl']}",
         f"filtered, with singles{build['counts']['train_debiased']}",
     ):
         assert told in page
