@@ -111,7 +111,7 @@ def test_the_page_has_the_figures_of_the_record(db: Any, stored: Any, visit: Any
         f"{made.record['roots']['drawn']} problems that all deciding solvers answer correctly",
         made.record["digest"],
         f"whole twins, unfiltered){build['counts']['train_xl']}",
-        f"filtered, with singles{build['counts']['train_debiased']}",
+        f"filtered, also single halves){build['counts']['train_debiased']}",
     ):
         assert told in page
     assert "of them kept" not in page  # neither training set holds the other
