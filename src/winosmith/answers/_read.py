@@ -192,11 +192,13 @@ def _read_file(container: AnswerFile) -> list[Answers]:
 
 def _find_answers(file: AnswerFile) -> AnswerFile | None:
     """Return the value with the answers in an object that also describes the run."""
+    if file.rows.kind != "object":
+        return None
     given, known = file.rows.first.values(), {*file.dataset.ids}
     tables = [one for one in given if isinstance(one, Mapping)]
     found: list[Any] = [one for one in given if isinstance(one, list) and one]
     found += [one for one in tables if not known.isdisjoint(map(file.resolve_id, one))]
-    if file.rows.kind != "object" or len(found) != 1 or len(tables) == len(given):
+    if len(found) != 1 or len(tables) == len(given):
         return None
     return replace(file, rows=data.read(data.Source(file.path, dump_json(found[0]).encode())))
 

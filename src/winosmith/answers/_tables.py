@@ -110,16 +110,17 @@ def read(file: AnswerFile) -> list[Answers]:
     kept = _drop_other_columns(found, unlike, keys, file)
     unnamed = {choice, *(name for name in graded if name.lower() in _GRADED)}
     unnamed |= {name for name in kept if len(kept) == 1 and name.lower() in _REPLIES}
-    log = _compare_keys([found[name] for name in keys if name in found.keys() - kept], file)
+    key = next((name for name in keys if name in found.keys() - kept), None)
+    log = _compare_keys(found[key], file) if key else Log()
     return [
         Answers(own, file.rows.name if name in unnamed else name, log=log)
         for name, own in kept.items()
     ]
 
 
-def _compare_keys(columns: Sequence[Sequence[Prediction]], file: AnswerFile) -> Log:
+def _compare_keys(column: Sequence[Prediction], file: AnswerFile) -> Log:
     keys = {problem.id: problem.answer for problem in file.dataset if problem.answer is not None}
-    compared = [one for one in next(iter(columns), ()) if one.problem_id in keys and one.chosen]
+    compared = [one for one in column if one.problem_id in keys and one.chosen]
     differ = [one.problem_id for one in compared if one.choice != keys[one.problem_id]]
     return Log(keys_differ=tuple(differ), keys_compared=len(compared))
 

@@ -120,7 +120,7 @@ def _ends_with_empty_line(blocks: Sequence[report.Block]) -> bool:
 
 
 def _print_text(text: report.Text) -> None:
-    for paragraph in map(translate_advice, map(format_value, text.paragraphs)):
+    for paragraph in map(translate_advice, text.paragraphs):
         if text.kind == "warning":  # not wrapped, as it may name a file and a line
             echo(paragraph, fg="yellow")
         elif text.kind == "list":

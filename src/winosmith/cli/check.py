@@ -206,7 +206,7 @@ def _make_sections(
         yield report.Section("Examples", [report.Text(broken, "warning")])
     if responses is not None:
         yield report.Section("People", list(_describe_votes(result, responses)))
-    notes = list(map(format_value, find_copies(result.stages[0].dataset).sentences()))
+    notes = list(find_copies(result.stages[0].dataset).sentences())
     if marked := count_unvalidated(result.result.kept):
         left = count_unvalidated(result.kept)
         notes.insert(
@@ -246,7 +246,7 @@ def _make_funnel_tables(result: ValidationResult) -> list[report.Block]:
 def _list_examples(data: str, result: ValidationResult, examples: int) -> Iterator[str]:
     for rule in _list_rules(result):
         for found in rule.findings[:examples]:
-            ids = " and ".join(map(format_value, rule.get_ids(found)))
+            ids = " and ".join(rule.get_ids(found))
             yield f"{data}:{ids}: {rule.name}: {found.detail}"
         more = len(rule.findings) - examples
         if more > 0 and examples:

@@ -429,8 +429,7 @@ def _make_group_tables(scores: Mapping[str, Score]) -> Iterator[report.Table]:
             for note in filter(None, (found.refused.get(by), found.notes.get(by))):
                 notes.setdefault(note, []).append(solver)
         sentences = (
-            f"{', '.join(map(report.format_value, of))}: {note}." if several else f"{note}."
-            for note, of in notes.items()
+            f"{', '.join(of)}: {note}." if several else f"{note}." for note, of in notes.items()
         )
         yield report.Table(f"By {by}", header, rows, " ".join(sentences))
 
