@@ -205,6 +205,14 @@ def test_a_letter_that_looks_like_another_is_not_read_as_it(tmp_path: Path) -> N
     assert [one.choice for one in answers.read(path, DATA)["m"].predictions] == [0, 1, None]
 
 
+@pytest.mark.parametrize("letters", ["ABCD", "أبجد", "أبتث", "アイウエ", "イロハニ"])
+def test_letters_are_read_in_the_order_that_fits_most(tmp_path: Path, letters: str) -> None:
+    """Arabic and Japanese letters mark options in two orders; イ is second or first."""
+    rows = (f"{name},{letters[key]}\n" for name, key in zip(DATA.ids, KEYS, strict=True))
+    path = write_text(tmp_path / "m.csv", "id,m\n" + "".join(rows))
+    assert [one.choice for one in answers.read(path, DATA)["m"].predictions] == KEYS
+
+
 def test_numbers_from_1_are_not_ids_from_0(tmp_path: Path) -> None:
     """Answers to items numbered from 0 by numbers from 1 would all be those of another item."""
     items = Dataset(replace(p, id=str(at)) for at, p in enumerate(DATA))

@@ -36,6 +36,7 @@ LAYOUTS: dict[str, Callable[[int, tuple[str, ...], int], dict[str, Any]]] = {
     "from 1": lambda n, t, key: _listed(n, t, key) | {"answer": key + 1},
     "digits as texts": lambda n, t, key: _listed(n, t, key) | {"answer": str(key)},
     "letters": lambda n, t, key: _listed(n, t, key) | {"answer": "ABCD"[key]},
+    "Arabic letters": lambda n, t, key: _listed(n, t, key) | {"answer": "أبتث"[key]},
     "small letters": lambda n, t, key: _listed(n, t, key) | {"answer": f"({'abcd'[key]})"},
     "texts": lambda n, t, key: _listed(n, t, key) | {"answer": t[key]},
     "two keys": lambda n, t, key: _listed(n, t, key) | {"answer": "ABCD"[key], "answer_index": key},

@@ -17,7 +17,7 @@ from hypothesis import given, strategies as st
 from winosmith import Problem, formats
 from winosmith.errors import FormatError
 from winosmith.formats import Columns
-from winosmith.formats._letters import LETTERS
+from winosmith.formats._letters import LETTERS, OTHER_SERIES
 from winosmith.problem import Extra, make_extra_key
 
 NAMES = ("Größe (cm)", "分野", "ペア", "z.B. Länge", "=1+1", "a, b", "वर्ग", "'s")
@@ -126,13 +126,13 @@ def test_a_sentence_is_found_by_its_blank(tmp_path: Path) -> None:
     assert len(formats.read(path, pair_by="ペア").twins) == 10
 
 
-@pytest.mark.parametrize("script", LETTERS)
+@pytest.mark.parametrize("letters", [*LETTERS.values(), *OTHER_SERIES])
 @pytest.mark.parametrize("where", ["labels", "columns", "signs", "text"])
 def test_letters_are_read_in_the_order_of_their_script(
-    tmp_path: Path, script: str, where: str
+    tmp_path: Path, letters: str, where: str
 ) -> None:
-    """В is the third option wherever letters mark options, and never the Latin B."""
-    signs, texts = LETTERS[script][:4], ("red", "blue", "green", "gray")
+    """В is the third option wherever letters mark options; ث is fourth in أبتث."""
+    signs, texts = letters[:4], ("red", "blue", "green", "gray")
     pairs = [*zip(signs, texts, strict=True)]
     marked: dict[str, dict[str, Any]] = {
         "labels": {"choices": texts},

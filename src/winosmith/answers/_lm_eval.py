@@ -92,7 +92,7 @@ def _are_letters_scored(samples: Sequence[Record], items: Sequence[Problem | Non
     for sample, item in zip(samples, items, strict=True):
         if item is not None:
             ends = [normalise(end) for end in _get_continuations(sample)[: len(item.options)]]
-            letters += {end.strip("(). :") for end in ends} == {*ascii_lowercase[: len(ends)]}
+            letters += formats.locate_letters(ends) == [*range(len(ends))]
             texts += {*ends} == {*map(normalise, item.options)}
     return letters > texts
 
@@ -179,10 +179,9 @@ def _sort_scores(
         return ()
     scored = continuations[:count]
     places: list[int | None] = [*range(count)]
-    letters = [formats.interpret_answer(end, [""] * count).get("letter") for end in scored]
     if not by_letter and {*map(normalise, scored)} == {*map(normalise, item.options)}:
         places = [formats.match_option(end, item.options) for end in scored]
-    elif sorted(at for at in letters if at is not None) == list(range(count)):
+    elif letters := formats.locate_letters(scored):
         places = [*letters]
     elif target.isdecimal() and item.answer is not None and _parse_index(target) != item.answer:
         return ()  # the options' order differs from that of a cloze's scores

@@ -37,10 +37,13 @@ SOURCES = (
 INVALID = "[invalid]"
 """The string that lm-evaluation-harness filters return if a reply contains no answer."""
 
-_LABELS = ("letter", "1", "text")
+LETTERS = ("letter", "letter2")
+"""Kinds of letters: in the usual order of their script, and in its other order."""
+
+_LABELS = (*LETTERS, "1", "text")
 """Kinds of labels that users write; numbers start at 1."""
 
-_REPLIES = ("letter", "0", "text", "1")
+_REPLIES = (*LETTERS, "0", "text", "1")
 """Kinds of answers in logs; the first of those that fit equally many targets and keys is used."""
 
 
@@ -80,8 +83,8 @@ def detect_kind(
     name = max(kinds, key=lambda kind: (fits[kind], agree[kind], -kinds.index(kind)))
     if not fits[name]:
         return AnswerKind(None)
-    letters = map(formats.parse_letter, values if name == "letter" else [])
-    scripts = Counter(letter[0] for letter in letters if letter).most_common(1)
+    letters = map(formats.parse_letter, values if name in LETTERS else [])
+    scripts = Counter(letter.script for letter in letters if letter).most_common(1)
     return AnswerKind(name, scripts[0][0] if scripts else None)
 
 
@@ -94,8 +97,8 @@ def read_option(
     of one script, a letter of that script is always read as a letter. A letter of another script
     never is: the Cyrillic В is third, the Latin B second.
     """
-    if (letter := formats.parse_letter(value)) and kind.script:
-        return readings.get("letter" if letter[0] == kind.script else "text")
+    if kind.name and kind.script and (letter := formats.parse_letter(value)):
+        return readings.get(kind.name if letter.script == kind.script else "text")
     return next((readings[one] for one in (kind.name, *others) if one and one in readings), None)
 
 
@@ -128,9 +131,9 @@ def read_choices(
     }
     kind = detect_kind([*given.values()], [*readings.values()], _LABELS)
     numbers = {parse_whole(str(label).strip()) for label in given.values()}
-    are_numbered = kind.name != "letter" or numbers > {"", "0"}
+    are_numbered = kind.name not in LETTERS or numbers > {"", "0"}
     for name, fits in readings.items():
-        if kind.name == "text" or "letter" in fits:
+        if kind.name == "text" or not fits.keys().isdisjoint(LETTERS):
             continue
         why = ""
         if are_numbered and "0" in fits and "1" not in fits and "text" not in fits:
@@ -260,7 +263,7 @@ def _detect_log_kinds(rows: Sequence[Row], dataset: Dataset) -> tuple[AnswerKind
     kind = detect_kind([row.target for row in keyed], keys, _REPLIES, [row.key for row in keyed])
     replied = [row for row in rows if isinstance(row.reply, str)]
     said = [formats.interpret_answer(row.reply, row.options or usual) for row in replied]
-    other = detect_kind([row.reply for row in replied], said, ("letter", "text"))
+    other = detect_kind([row.reply for row in replied], said, (*LETTERS, "text"))
     fits = Counter[str | None](name for found in said for name in found)
     is_same = kind.name and kind.name != other.name and 10 * fits[kind.name] >= 9 * fits[other.name]
     return kind, kind if is_same else other
@@ -295,7 +298,7 @@ def _make_prediction(
     reply = row.reply
     if isinstance(reply, str):
         reply = read_option(
-            reply, formats.interpret_answer(reply, options), kind, ("text", "letter")
+            reply, formats.interpret_answer(reply, options), kind, ("text", *LETTERS)
         )
     return Prediction(problem.id, None if reply is None else places[reply])
 

@@ -23,7 +23,7 @@ from typing import Any
 from winosmith import formats
 from winosmith.answers._answers import Answers, Log
 from winosmith.answers._file import AnswerFile
-from winosmith.answers._rules import NO_LETTER, SOURCES, check_ids, read_choices
+from winosmith.answers._rules import LETTERS, NO_LETTER, SOURCES, check_ids, read_choices
 from winosmith.data import Delimited, Place, Record, Row, cell, columns_to_rows, is_missing
 from winosmith.errors import FormatError, ProblemError, first_ids
 from winosmith.prediction import Prediction, find_best_options
@@ -212,7 +212,7 @@ def _classify_columns(
         given = {n: cell(one) for n, one in labels.items() if n in items and not is_missing(one)}
         fits[name] = {n: interpret(one, items[n].options) for n, one in given.items()}
         are_numbers = all(map(_NUMBER.fullmatch, given.values()))
-        kinds = {"1" if are_numbers else "letter", "text"}
+        kinds = {"text", *(("1",) if are_numbers else LETTERS)}
         read = [one for one in fits[name].values() if not kinds.isdisjoint(one)]
         are_bits = {one.get("0") for one in fits[name].values()} == {0, 1}
         if are_numbers and (are_bits or len(read) < 0.9 * len(given)):

@@ -541,8 +541,7 @@ def _find_option_spans(
 def _is_label_series(values: Sequence[Value]) -> bool:
     """Return whether values label the options in sequence: A, B, C or 0, 1, 2 or 1, 2, 3."""
     count = range(len(values))
-    letters = [formats.parse_letter(one.value) for one in values]
-    if [one and one[1] for one in letters] == [*count]:
+    if formats.locate_letters(one.value for one in values) == [*count]:
         return True
     return [str(one.value) for one in values] in ([*map(str, count)], [str(n + 1) for n in count])
 
@@ -571,7 +570,7 @@ def _find_keys(items: Iterable[_LocatedItem], columns: formats.Columns | None) -
     return {name: min(kinds, key=_ORDER.index) for name, kinds in fits.items() if kinds}
 
 
-_ORDER = ("label", "text", "letter", "0", "1")
+_ORDER = ("label", "text", "letter", "letter2", "0", "1")
 """Kinds of keys; if several kinds fit all items, the first is used."""
 
 
@@ -619,8 +618,8 @@ def _edit_keys(
             )
         elif kind in ("0", "1"):
             yield Edit(value.start, value.end, re.sub(r"\d+", str(new + int(kind)), raw, count=1))
-        elif kind == "letter":
-            yield Edit(value.start, value.end, _replace_letter(raw, old, new))
+        elif kind in ("letter", "letter2"):
+            yield Edit(value.start, value.end, _replace_letter(raw, old, new, kind))
 
 
 def _can_name_option(name: str, value: Value, problem: Problem, located: _LocatedOptions) -> bool:
@@ -629,10 +628,13 @@ def _can_name_option(name: str, value: Value, problem: Problem, located: _Locate
     return bool(by_sign) and not isinstance(value.value, bool) and formats.is_answer_name(name)
 
 
-def _replace_letter(raw: str, old: int, new: int) -> str:
-    for series in formats.SERIES:
-        if len(series) > max(old, new) and raw.count(series[old]) == 1:
-            return raw.replace(series[old], series[new])
+def _replace_letter(raw: str, old: int, new: int, kind: str = "letter") -> str:
+    for series in formats.OTHER_SERIES if kind == "letter2" else formats.SERIES:
+        if len(series) <= max(old, new):
+            continue
+        for sign, other in ((series[old], series[new]), (ascii(series[old]), ascii(series[new]))):
+            if raw.count(sign.strip("'")) == 1:  # "أ", or escaped as in JSON: "\\u0623"
+                return raw.replace(sign.strip("'"), other.strip("'"))
     raise ProblemError(f"the letter of its key {raw} can't be replaced")
 
 
@@ -687,7 +689,8 @@ def _edit_letters(
         }
         for lone in _ANY_LONE.finditer(value.value):
             at, letter = lone.start(), formats.parse_letter(lone[0])
-            is_option = letter is not None and letter[1] < len(order) and not lone[0].islower()
+            positions = letter.positions.values() if letter else ()
+            is_option = any(one < len(order) for one in positions) and not lone[0].islower()
             if is_option and at not in changed and not _ARTICLE.match(value.value, at):
                 raise ProblemError(f"its {name!r} may refer to an option by {lone[0]!r}")
         if small := _SMALL.search(value.value):

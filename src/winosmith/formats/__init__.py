@@ -11,14 +11,14 @@
 from __future__ import annotations
 
 from winosmith.data import Readable, Source, read_content, stem
-from winosmith.formats._answers import interpret_answer, match_option, parse_letter
+from winosmith.formats._answers import interpret_answer, locate_letters, match_option, parse_letter
 from winosmith.formats._base import Entry, Format, Item, Writer, tidy
 from winosmith.formats._choices import PREFIX
 from winosmith.formats._columns import AnswerIs, Columns
 from winosmith.formats._detect import FORMATS, get_format, get_writer
 from winosmith.formats._errata import Erratum, apply_errata, read_errata, write_errata
 from winosmith.formats._jsonl import to_frame, to_lines
-from winosmith.formats._letters import SERIES
+from winosmith.formats._letters import OTHER_SERIES, SERIES
 from winosmith.formats._names import is_answer_name
 from winosmith.formats._read import (
     SKIP_BAD,
@@ -41,6 +41,7 @@ from winosmith.formats._twins import find_unmarked_pairs, pair_files
 
 __all__ = [
     "FORMATS",
+    "OTHER_SERIES",
     "PREFIX",
     "SERIES",
     "SKIP_BAD",
@@ -66,6 +67,7 @@ __all__ = [
     "get_writer",
     "interpret_answer",
     "is_answer_name",
+    "locate_letters",
     "match_option",
     "pair_files",
     "parse_letter",

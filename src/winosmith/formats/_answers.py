@@ -15,13 +15,14 @@ from winosmith.errors import FormatError, ProblemError
 from winosmith.formats._base import Entry, count_common_start, get_problems
 from winosmith.formats._choices import PREFIX
 from winosmith.formats._columns import is_empty
-from winosmith.formats._letters import locate_letter
+from winosmith.formats._letters import Letter, locate_letter
 from winosmith.formats._names import collect_names, is_answer_name, normalise
 from winosmith.problem import Extra
 from winosmith.text import edit_distance, normalize, remove_invisible
 
 KINDS = {
     "letter": "letters",
+    "letter2": "letters in another order of their script",
     "0": "numbers from 0",
     "1": "numbers from 1",
     "text": "texts of choices",
@@ -93,8 +94,8 @@ def interpret_answer(
     if max_marks and not found and (bare := _MARKED.fullmatch(said)):
         [inner] = filter(None, bare.groups())
         return interpret_answer(inner, options, labels, original_options, max_marks - 1)
-    if (letter := parse_letter(value)) and letter[1] < count:
-        found["letter"] = letter[1]
+    if letter := parse_letter(value):
+        found |= {kind: at for kind, at in letter.positions.items() if at < count}
     if whole and (text is None or "," not in plain):
         number = int(whole)
         found |= {"0": number} if 0 <= number < count else {}
@@ -102,16 +103,27 @@ def interpret_answer(
     return found
 
 
-def parse_letter(value: Any) -> tuple[str, int] | None:
-    """Return the script and the 0-based position in its alphabet of a one-letter answer.
+def parse_letter(value: Any) -> Letter | None:
+    """Return the letter of an answer with only one letter.
 
-    >>> (parse_letter("(b)"), parse_letter("В."), parse_letter("Ｃ"),
-    ...  parse_letter("red"))
-    (('Latin', 1), ('Cyrillic', 2), ('Latin', 2), None)
+    >>> parse_letter("(b)"), parse_letter("red")
+    (Letter(script='Latin', positions={'letter': 1}), None)
     """
     if not isinstance(value, str) or not (found := _LETTER.fullmatch(normalize(value))):
         return None
     return locate_letter(found[1]) or locate_letter(normalize(found[1], "NFKC"))
+
+
+def locate_letters(values: Iterable[Any]) -> list[int] | None:
+    """Return the positions of letters, one for each option; None for any other values.
+
+    >>> locate_letters(["(B)", "(A)"]), locate_letters("イロハ"), locate_letters("AC")
+    ([1, 0], [0, 1, 2], None)
+    """
+    letters = [*map(parse_letter, values)]
+    orders = ([one.positions.get(kind, -1) if one else -1 for one in letters]
+              for kind in ("letter", "letter2"))  # fmt: skip
+    return next((own for own in orders if sorted(own) == [*range(len(own))]), None)
 
 
 def match_choices(value: Any, options: Sequence[str], labels: Sequence[str]) -> list[int]:

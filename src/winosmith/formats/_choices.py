@@ -13,7 +13,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -300,19 +300,23 @@ def _split_choices(text: str, markers: Sequence[re.Match[str]] | None = None) ->
         markers = [*_SIGN.finditer(text)]
         if not markers or text[: markers[0].start()].strip():
             return None
-    series = next((one for one in SERIES if markers[0]["sign"] == one[0]), ())
+    several = [one for one in SERIES if markers[0]["sign"] == one[0]]
     lines = [one for one in markers if one["line"] is not None]
     for some in (lines, markers) if markers[0] in lines else (markers,):
-        rest = iter(some)
-        found = [
-            one for sign in series if (one := next((s for s in rest if s["sign"] == sign), None))
-        ]
+        found = max((_find_series(series, some) for series in several), key=len, default=[])
         labels = tuple(one["sign"] for one in found)
         if len(found) > 1 and sum(one["sign"] in labels for one in some) == len(found):
             ends = [*(one.start() for one in found[1:]), len(text)]
             texts = (text[one.end() : end] for one, end in zip(found, ends, strict=True))
             return Choices(tuple(one.strip().rstrip(",;|").rstrip() for one in texts), labels)
     return None
+
+
+def _find_series(series: Sequence[str], markers: Iterable[re.Match[str]]) -> list[re.Match[str]]:
+    """Return the first marker with each sign of a series, in order."""
+    rest = iter(markers)
+    found = (next((one for one in rest if one["sign"] == sign), None) for sign in series)
+    return [one for one in found if one]
 
 
 def several_correct_error(answers: Sequence[Any]) -> ProblemError:

@@ -39,8 +39,9 @@ from winosmith.text import separate_blank
 
 Row = Mapping[str, Any]
 
-AnswerIs = Literal["letter", "0", "1", "text", "label"]
-"""Kinds of answers: a letter, a 0-based or 1-based number, a choice's text, or its label."""
+AnswerIs = Literal["letter", "letter2", "0", "1", "text", "label"]
+"""Kinds of answers: a letter in the usual or another order (أ ب ت ث, イ ロ ハ ニ), a 0-based or
+1-based number, a choice's text, or its label."""
 
 
 @dataclass(frozen=True)

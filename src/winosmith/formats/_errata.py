@@ -114,7 +114,7 @@ def _read_row(row: Row[data.Record], items: Mapping[str, Sequence[Problem]]) -> 
 
 def _find_option(value: str, problem: Problem) -> int:
     read = interpret_answer(value, problem.options)
-    for kind in ("text", "letter"):
+    for kind in ("text", "letter", "letter2"):
         if kind in read:
             return read[kind]
     raise DataError(

@@ -6,8 +6,9 @@ third option.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from string import ascii_uppercase
+from typing import NamedTuple
 
 LETTERS = {
     "Latin": ascii_uppercase,
@@ -30,10 +31,27 @@ LETTERS = {
 `upper-alpha`, `upper-russian`, `arabic-abjad`, `hindi`, `thai-alphabetic`, `cjk-heavenly-stem`,
 `hiragana`, `katakana`, `hangul-consonant`, `hangul`) or in alphabetical order."""
 
+_IROHA = (
+    "いろはにほへとちりぬるをわかよたれそつねならむうゐのおくやまけふこえてあさきゆめみしゑひもせす"
+)
+OTHER_ORDERS = {
+    "Arabic": "أبتثجحخدذرزسشصضطظعغفقكلمنهوي",
+    "hiragana": _IROHA,
+    "katakana": "".join(chr(ord(one) + ord("ア") - ord("あ")) for one in _IROHA),
+}
+"""Letters in another order that is also used for options: the alphabet (Arabic) and the iroha poem
+(`hiragana-iroha` and `katakana-iroha`, W3C 2024)."""
+
+_BARE_ALEF = str.maketrans("أ", "ا")
+OTHER_SERIES = (*OTHER_ORDERS.values(), OTHER_ORDERS["Arabic"].translate(_BARE_ALEF))
+"""Series of option markers in the other orders."""
+
 _DIGITS = ("0123456789", "٠١٢٣٤٥٦٧٨٩", "۰۱۲۳۴۵۶۷۸۹", "०१२३४५६७८९", "০১২৩৪৫৬৭৮৯")
 
 SERIES: tuple[Sequence[str], ...] = (
     *LETTERS.values(),
+    LETTERS["Arabic"].translate(_BARE_ALEF),
+    *OTHER_SERIES,
     *(letters.lower() for letters in LETTERS.values() if letters.lower() != letters),
     "".join(chr(ord("Ａ") + at) for at in range(26)),
     *(
@@ -47,18 +65,40 @@ SERIES: tuple[Sequence[str], ...] = (
 FIRST = frozenset(own[0] for own in SERIES)
 """The letters and numbers that mark a first option."""
 
-_LOCATIONS = {
-    sign: (script, at)
-    for script, letters in LETTERS.items()
-    for at, letter in enumerate(letters)
-    for sign in (letter, letter.lower())
-} | dict.fromkeys("اإآ", ("Arabic", 0))
+
+class Letter(NamedTuple):
+    """A letter that marks an option.
+
+    Attributes:
+        script: a key of `LETTERS`.
+        positions: the letter's 0-based position by kind of answer: `letter` for the script's usual
+            order, `letter2` for its other order, if it has one.
+    """
+
+    script: str
+    positions: Mapping[str, int]
 
 
-def locate_letter(letter: str) -> tuple[str, int] | None:
-    """Return a letter's script and 0-based alphabet position; None if it can't mark an option.
+def _locate_letters() -> dict[str, Letter]:
+    found: dict[str, Letter] = {}
+    for kind, scripts in (("letter", LETTERS), ("letter2", OTHER_ORDERS)):
+        for script, letters in scripts.items():
+            for at, letter in enumerate(letters):
+                for sign in {letter, letter.lower()}:
+                    known = found.get(sign, Letter(script, {}))
+                    found[sign] = Letter(script, {**known.positions, kind: at})
+    return found | dict.fromkeys("اإآ", found["أ"])
 
-    >>> locate_letter("b"), locate_letter("В"), locate_letter("乙"), locate_letter("!")
-    (('Latin', 1), ('Cyrillic', 2), ('heavenly stems', 1), None)
+
+_LOCATIONS = _locate_letters()
+
+
+def locate_letter(letter: str) -> Letter | None:
+    """Return a letter's script and positions; None if it can't mark an option.
+
+    >>> locate_letter("В"), locate_letter("乙").positions, locate_letter("!")
+    (Letter(script='Cyrillic', positions={'letter': 2}), {'letter': 1}, None)
+    >>> locate_letter("ج").positions, locate_letter("イ").positions
+    ({'letter': 2, 'letter2': 4}, {'letter': 1, 'letter2': 0})
     """
     return _LOCATIONS.get(letter)

@@ -122,10 +122,12 @@ class Names(tuple[str, ...]):
             if sign == "1" and f"{stem}0{after}" in self.normalised:
                 continue
             # Collect all of them: too many choices are refused later, not truncated here.
-            signs: Iterable[str] = map(str, count(int(sign))) if sign in "01" else ()
-            signs = signs or next((own for own in SERIES if own[0] == sign), ())
-            names = (f"{stem}{n}{after}" for n in signs)
-            own = tuple(takewhile(self.normalised.__contains__, names))
+            several: list[Iterable[str]] = [own for own in SERIES if own[0] == sign]
+            if sign in "01":
+                several = [map(str, count(int(sign)))]
+            names = ((f"{stem}{n}{after}" for n in signs) for signs in several)
+            runs = (tuple(takewhile(self.normalised.__contains__, own)) for own in names)
+            own = max(runs, key=len, default=())
             if len(own) >= 2:
                 found.append(Family(own, stem, match["before"] or "", after))
         return tuple(sorted(found, key=lambda one: not one.is_plain))

@@ -170,7 +170,7 @@ def _read_questions(
     if plan.may_have_blanks:
         notes += _mark_blanks(good)
     kind = given.answer_is or _detect_kind(good)
-    if kind == "letter":
+    if kind in ("letter", "letter2"):
         _refuse_mixed_scripts(good)
     withheld = sum(draft.answer is None and draft.key is None for draft in good)
     if good and withheld == len(good):
@@ -455,7 +455,7 @@ def _refuse_mixed_scripts(drafts: Sequence[_Draft]) -> None:
     places: defaultdict[str, list[Place]] = defaultdict(list)
     for draft in drafts:
         if letter := parse_letter(draft.answer):
-            places[letter[0]].append(draft.place)
+            places[letter.script].append(draft.place)
     if len(places) > 1:
         usual, *others = sorted(places, key=lambda script: -len(places[script]))
         where = "; ".join(f"{script} in {join_places(places[script])}" for script in others)
