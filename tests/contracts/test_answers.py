@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import replace
@@ -580,6 +581,21 @@ def test_a_letter_of_the_logs_script_is_a_letter(
     path = write_jsonl(tmp_path / "m" / "samples_quiz_1.jsonl", rows)
     (found,) = answers.read(path, items).values()
     assert [one.choice for one in found.predictions] == [read, 0, 0]
+
+
+@pytest.mark.parametrize("keys", ["ABCD", "0123", "1234"])
+@pytest.mark.parametrize("replies", ["0123", "1234"])
+def test_replies_may_be_numbers_of_another_kind_than_the_keys(
+    tmp_path: Path, keys: str, replies: str
+) -> None:
+    """Replies from 1 to 4 count from 1, also if the log's keys are letters or count from 0."""
+    rows = [_sample(p, [replies[key]], target=keys[key]) for p, key in zip(DATA, KEYS, strict=True)]
+    path = write_jsonl(tmp_path / "m" / "samples_quiz_1.jsonl", rows)
+    with warnings.catch_warnings(record=True) as notes:
+        warnings.simplefilter("always")
+        (found,) = answers.read(path, DATA).values()
+    assert [one.choice for one in found.predictions] == KEYS
+    assert len(notes) == (keys != replies)
 
 
 def test_null_is_not_the_option_none(tmp_path: Path) -> None:

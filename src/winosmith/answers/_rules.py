@@ -20,7 +20,6 @@ from winosmith.answers._answers import Answers, Log
 from winosmith.answers._file import AnswerFile
 from winosmith.answers._items import Items, Row
 from winosmith.data import Place, is_missing, parse_whole
-from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, first_ids
 from winosmith.prediction import Prediction, find_best_options
 from winosmith.problem import Problem
@@ -224,7 +223,7 @@ def read_rows(
     """
     dataset = file.dataset
     of_items = _assign_rows_to_items(rows, file, problem_with_rows)
-    key_kind, kind = _detect_log_kinds([rows[at] for at in of_items.values()], dataset)
+    key_kind, kind = _detect_log_kinds([rows[at] for at in of_items.values()], file)
     found: list[Prediction] = []
     compared, differ, contradicted = 0, [], []
     for name, at in of_items.items():
@@ -255,18 +254,28 @@ def read_rows(
     return Answers(tuple(found), solver, log=log)
 
 
-def _detect_log_kinds(rows: Sequence[Row], dataset: Dataset) -> tuple[AnswerKind, AnswerKind]:
+def _detect_log_kinds(rows: Sequence[Row], file: AnswerFile) -> tuple[AnswerKind, AnswerKind]:
     """Return the kinds of a log's keys and replies; the same kind if it fits most replies."""
-    usual = dataset[0].options
+    usual = file.dataset[0].options
     keyed = [row for row in rows if isinstance(row.target, str)]
     keys = [formats.interpret_answer(row.target, row.options or usual) for row in keyed]
     kind = detect_kind([row.target for row in keyed], keys, _REPLIES, [row.key for row in keyed])
     replied = [row for row in rows if isinstance(row.reply, str)]
     said = [formats.interpret_answer(row.reply, row.options or usual) for row in replied]
-    other = detect_kind([row.reply for row in replied], said, (*LETTERS, "text"))
     fits = Counter[str | None](name for found in said for name in found)
-    is_same = kind.name and kind.name != other.name and 10 * fits[kind.name] >= 9 * fits[other.name]
-    return kind, kind if is_same else other
+    numbers = [one for one in "10" if 10 * fits[one] >= 9 * len(said)]
+    other = detect_kind([row.reply for row in replied], said, (*LETTERS, "text", *numbers))
+    most = fits[other.name] * (1 if {kind.name, other.name} == {*"01"} else 0.9)
+    if kind.name and kind.name != other.name and fits[kind.name] >= most:
+        return kind, kind
+    if kind.name and other.name in numbers and kind.name != other.name:
+        warnings.warn(
+            f"{file.path}: the replies are read as {formats.KINDS[other.name]}, although the log's "
+            f"keys are {formats.KINDS[kind.name]}",
+            formats.ReadingNote,
+            stacklevel=6,
+        )
+    return kind, other
 
 
 def _find_target_index(row: Row, options: Sequence[str], kind: AnswerKind) -> int | None:

@@ -11,7 +11,13 @@
 from __future__ import annotations
 
 from winosmith.data import Readable, Source, read_content, stem
-from winosmith.formats._answers import interpret_answer, locate_letters, match_option, parse_letter
+from winosmith.formats._answers import (
+    KINDS,
+    interpret_answer,
+    locate_letters,
+    match_option,
+    parse_letter,
+)
 from winosmith.formats._base import Entry, Format, Item, Writer, tidy
 from winosmith.formats._choices import PREFIX
 from winosmith.formats._columns import AnswerIs, Columns
@@ -41,6 +47,7 @@ from winosmith.formats._twins import find_unmarked_pairs, pair_files
 
 __all__ = [
     "FORMATS",
+    "KINDS",
     "OTHER_SERIES",
     "PREFIX",
     "SERIES",
