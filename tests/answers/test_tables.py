@@ -44,8 +44,10 @@ def test_columns_that_are_not_answers_are_omitted_with_a_note(tmp_path: Path) ->
         for name in ("Unnamed: 0", "correct", "time")
     ]
     path = write_text(tmp_path / "k.csv", "id,answer,m\nq0,B,2\nq1,A,2\n")
-    with pytest.warns(formats.ReadingNote, match="'answer' has keys"):
-        assert [*answers.read(path, DATA)] == ["m"]
+    with pytest.raises(FormatError, match="'answer' may have a model's answers or the keys"):
+        answers.read(path, DATA)
+    path.write_text(path.read_text("utf-8").replace(",m", ",rank"), "utf-8")
+    assert [one.choice for one in answers.read(path, DATA)["k"].predictions] == [1, 0]
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,8 @@ _MODELS = ("model", "model_name", "model_id", "solver", "system", "llm", "partic
            "respondent", "annotator", "variable")  # fmt: skip
 _CHOICES = ("choice", "prediction", "pred", "predicted")
 _GRADED = ("correct", "is_correct", "iscorrect", "score", "grade", "acc", "accuracy", "exact_match")
-_RUNS = ("epoch", "seed", "run", "trial", "attempt", "repeat", "index", "date", "confidence")
+_RUNS = ("epoch", "seed", "run", "trial", "attempt", "repeat", "index", "date",
+         "confidence", "rank", "n", "count", "order", "position")  # fmt: skip
 _KEYS = ("expected", "truth", "reference", "labels", "y_true")
 _REPLIES = ("answer", "label", "output", "response", "antwort", "réponse", "respuesta", "risposta")
 _TRUTH = {"true": True, "false": False}
@@ -229,6 +230,11 @@ def _classify_columns(
         right = {item for item, one in fits[name].items() if items[item].answer in one.values()}
         if right in true if graded else len(right) < len(fits[name]) or not indexed:
             keys.remove(name)
+        elif name in texts and not graded:
+            raise file.error(
+                f"{name!r} may have a model's answers or the keys of other columns with numbers; "
+                "name the column with the answers 'prediction'"
+            )
     lettered = texts - {*keys} - same
     left = [n for n in unlike if lettered or (graded and n not in graded)]
     why = f"has numbers (other columns have {'letters' if lettered else 'grades'})"
