@@ -172,6 +172,16 @@ def test_columns_are_known_in_any_case(tmp_path: Path, record: dict[str, Any]) -
     assert formats.read(two)[0].sentence == "It rains. It is wet."
 
 
+@pytest.mark.parametrize("name", ["Nr.", "Item No", "example_id", "UUID"])
+def test_a_column_of_numbers_is_the_id_if_no_value_repeats(tmp_path: Path, name: str) -> None:
+    """Answers by these ids would otherwise belong to rows with these numbers."""
+    rows = [{name: 9 - at, "question": "Why?", "choices": ["x", "y"], "answer": at % 2}
+            for at in range(8)]  # fmt: skip
+    assert formats.read(written(tmp_path, rows)).ids[:2] == ("9", "8")
+    again = formats.read(written(tmp_path, [*rows, rows[0]]))
+    assert (again.ids[:2], again[0].extra) == (("0", "1"), {f"questions.{name}": 9})
+
+
 def test_columns_can_be_named(tmp_path: Path) -> None:
     """Columns of any names are read where they are named; the others are kept in `extra`."""
     path = tmp_path / "rows.csv"
@@ -179,7 +189,7 @@ def test_columns_can_be_named(tmp_path: Path) -> None:
     columns = Columns(("About", "Asked"), ("one", "two"), "key")
     [problem] = formats.read(path, columns=columns)
     assert (problem.sentence, problem.options, problem.answer) == ("Tea. Hot?", ("yes", "no"), 1)
-    assert dict(problem.extra) == {"questions.Nr": "7", "questions.Level of it": "3"}
+    assert (problem.id, dict(problem.extra)) == ("7", {"questions.Level of it": "3"})
     with pytest.raises(
         FormatError, match="there is no column 'Frage'; the columns are 'Nr', 'About"
     ):

@@ -22,8 +22,6 @@ from winosmith.problem import Problem
 _METRICS = ("acc", "acc_norm", "acc_mutual_info", "exact_match")
 """The harness's accuracy metrics that have a value for each sample."""
 
-_IDS = ("id", "qID", "qid", "question_id", "uid", "ind", "idx")
-
 
 def can_read(file: AnswerFile) -> bool:
     """Return whether a file's records contain a model's replies."""
@@ -116,7 +114,7 @@ def _parse_row(place: Place, sample: Record, item: Problem | None, *, by_letter:
     verdict = next((sample[name] for name in ("acc", "exact_match") if name in sample), None)
     return Row(
         place,
-        next((str(doc[key]) for key in _IDS if key in doc), ""),
+        str(doc[name]) if (name := formats.find_name(formats.ID_COLUMNS, doc)) else "",
         item.sentence if item else "",
         item.options if item else (),
         " ".join([*map(str, doc.values()), *(str(one.get("arg_0", "")) for one in requests[:1])]),

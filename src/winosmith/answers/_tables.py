@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -28,9 +28,8 @@ from winosmith.data import Delimited, Place, Record, Row, cell, columns_to_rows,
 from winosmith.errors import FormatError, ProblemError, first_ids
 from winosmith.prediction import Prediction, find_best_options
 
-_IDS = ("id", "problem_id", "qid", "sentid", "question_id", "item_id", "item", "example_id", "uid",
-        "idx")  # fmt: skip
-_MODELS = ("model", "model_name", "model_id", "solver", "system", "llm", "participant",
+_IDS = (*formats.ID_COLUMNS, "item")
+_MODELS = ("model", "modelname", "modelid", "solver", "system", "llm", "participant",
            "respondent", "annotator", "variable")  # fmt: skip
 _CHOICES = ("choice", "prediction", "pred", "predicted")
 _GRADED = ("correct", "is_correct", "iscorrect", "score", "grade", "acc", "accuracy", "exact_match")
@@ -50,7 +49,7 @@ _Columns = Mapping[str, Mapping[str, Any]]
 
 def can_read(file: AnswerFile) -> bool:
     """Return whether a file is a table, a JSON object, or records with ids."""
-    has_ids = _find_column(_IDS, file.rows.first) is not None
+    has_ids = formats.find_name(_IDS, file.rows.first) is not None
     return file.rows.kind in ("table", "delimited", "object") or has_ids
 
 
@@ -63,7 +62,7 @@ def read(file: AnswerFile) -> list[Answers]:
     is_object = file.rows.kind == "object"
     records = file.records()
     names = [*dict.fromkeys(name for _, row in records for name in row)] or [*file.rows.names]
-    ids, choice = _find_column(_IDS, names), _find_column(_CHOICES, names)
+    ids, choice = formats.find_name(_IDS, names), formats.find_name(_CHOICES, names)
     if len(names) < 2 or (choice is not None and ids is None):
         needs = "needs an id column and a column for each model"
         lacks = f"has no column {first_ids(_IDS)}" if choice else needs
@@ -126,11 +125,6 @@ def _compare_keys(column: Sequence[Prediction], file: AnswerFile) -> Log:
     return Log(keys_differ=tuple(differ), keys_compared=len(compared))
 
 
-def _find_column(wanted: Iterable[str], names: Iterable[str]) -> str | None:
-    plain = {name.strip().lower().replace(" ", "_"): name for name in reversed([*names])}
-    return next((plain[name] for name in wanted if name in plain), None)
-
-
 def split_models(file: AnswerFile) -> dict[str, AnswerFile]:
     """Return the rows of each model in a table with a row for each model and item.
 
@@ -139,7 +133,7 @@ def split_models(file: AnswerFile) -> dict[str, AnswerFile]:
     models, the others contain keys and are omitted.
     """
     names = file.rows.names
-    model, ids = _find_column(_MODELS, names), _find_column(_IDS, names)
+    model, ids = formats.find_name(_MODELS, names), formats.find_name(_IDS, names)
     if model is None or ids is None or len(names) < 3:
         return {}
     found: dict[str, list[tuple[Place, Record]]] = defaultdict(list)
@@ -181,7 +175,7 @@ def unpack_object(file: AnswerFile) -> AnswerFile:
     given, known = file.rows.first, {*file.dataset.ids}
     by_key = {str(key): one for key, one in given.items() if isinstance(one, Mapping)}
     columns = columns_to_rows(given) if len(given) > 1 else None
-    if columns and _find_column(_IDS, given):
+    if columns and formats.find_name(_IDS, given):
         rows = columns
     elif columns and len(columns) == len(known) and not by_key:
         rows = [{"id": name, **row} for name, row in zip(file.dataset.ids, columns, strict=True)]

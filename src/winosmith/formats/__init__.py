@@ -25,7 +25,7 @@ from winosmith.formats._detect import FORMATS, get_format, get_writer
 from winosmith.formats._errata import Erratum, apply_errata, read_errata, write_errata
 from winosmith.formats._jsonl import to_frame, to_lines
 from winosmith.formats._letters import OTHER_SERIES, SERIES
-from winosmith.formats._names import is_answer_name
+from winosmith.formats._names import ID_COLUMNS, find_name, is_answer_name
 from winosmith.formats._read import (
     SKIP_BAD,
     Contents,
@@ -47,6 +47,7 @@ from winosmith.formats._twins import find_unmarked_pairs, pair_files
 
 __all__ = [
     "FORMATS",
+    "ID_COLUMNS",
     "KINDS",
     "OTHER_SERIES",
     "PREFIX",
@@ -68,6 +69,7 @@ __all__ = [
     "as_dataset",
     "as_splits",
     "find_losses",
+    "find_name",
     "find_unmarked_pairs",
     "find_unwritable",
     "get_format",

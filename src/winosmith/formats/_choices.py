@@ -21,7 +21,7 @@ from winosmith.errors import ProblemError
 from winosmith.formats._base import count_common_start
 from winosmith.formats._columns import Plan, is_empty
 from winosmith.formats._letters import FIRST, SERIES
-from winosmith.formats._names import FLAGS, find_first, normalise
+from winosmith.formats._names import FLAGS, find_name, normalise
 from winosmith.records import parse_json
 
 
@@ -194,7 +194,7 @@ def find_flagged(values: Any, count: int) -> tuple[int, ...] | None:
 
 def _parse_mapping(value: Mapping[Any, Any], name: str, answered: bool) -> Choices:
     keys = [str(key) for key in value]
-    text, labels = find_first(_TEXTS, keys), find_first(_LABELS, keys)
+    text, labels = find_name(_TEXTS, keys), find_name(_LABELS, keys)
     if text and labels and isinstance(value[text], list):
         signs = value[labels]
         if not isinstance(signs, list) or len(signs) != len(value[text]):
@@ -233,15 +233,15 @@ def _parse_records(value: Sequence[Mapping[str, Any]], name: str) -> Choices:
         outputs = ({**one["output"], "correct": "correct" in one["tags"]} for one in value)
         return _parse_records([*outputs], name)
     keys = [key for key in map(str, value[0]) if all(key in one for one in value)]
-    text = find_first(_TEXTS, keys) or _find_key_by_suffix(_TEXTS, keys)
-    label = find_first(_LABELS, keys) or _find_key_by_suffix(_LABELS, keys)
+    text = find_name(_TEXTS, keys) or _find_key_by_suffix(_TEXTS, keys)
+    label = find_name(_LABELS, keys) or _find_key_by_suffix(_LABELS, keys)
     if text is None:
         raise ProblemError(
             f"{name!r} must be a list of choices, each with a 'text'; it contains "
             f"{str(value[0])[:60]!r}"
         )
     labels = [one[label] for one in value] if label else []
-    flag = find_first(FLAGS, keys)
+    flag = find_name(FLAGS, keys)
     flags = (
         [_FLAG_WORDS.get(str(one[flag]).casefold(), one[flag]) for one in value] if flag else labels
     )

@@ -19,7 +19,7 @@ from winosmith.formats._names import (
     CHOICES,
     CORRECT,
     FLAGS,
-    ID,
+    ID_COLUMNS,
     NEEDS_PASSAGE,
     PAIRS,
     PASSAGE,
@@ -28,7 +28,7 @@ from winosmith.formats._names import (
     Names,
     as_names,
     find_existing,
-    find_first,
+    find_name,
     is_answer_name,
     join_groups,
     join_names,
@@ -152,7 +152,7 @@ def make_plan(names: Iterable[str], given: Columns, rows: Sequence[Row]) -> Plan
     for name in (*given.question, *given.choices, *filter(None, [given.answer])):
         if name not in names.normalised:
             raise FormatError(f"there is no column {name!r}; the columns are {join_names(names)}")
-    if find_first(["premise"], names) and find_first(["question"], names) and not given.question:
+    if find_name(["premise"], names) and find_name(["question"], names) and not given.question:
         raise FormatError(
             "the columns include a premise and a question: name one or both with `question=`"
         )
@@ -160,12 +160,12 @@ def make_plan(names: Iterable[str], given: Columns, rows: Sequence[Row]) -> Plan
     pair = next((found for found in pairs if len(found) == 2), [])
     question = given.question
     passages: tuple[str, ...] = ()
-    if not question and (found := find_first(QUESTION, names)):
+    if not question and (found := find_name(QUESTION, names)):
         text = table.find_passage(found) if normalise(found) in NEEDS_PASSAGE else None
         question, passages = ((text, found), (text,)) if text else ((found,), ())
     answer = given.answer or table.find_filled(ANSWER)
     choices = given.choices or table.find_choices(given.question, answer)
-    if answer is None and choices and (named := find_first(["answers"], names)) not in choices:
+    if answer is None and choices and (named := find_name(["answers"], names)) not in choices:
         answer = named
     answer = answer or table.find_other_answers() or _find_answer_by_prefix(question, names)
     classes = bool(answer) and choices == (answer,)
@@ -179,7 +179,7 @@ def make_plan(names: Iterable[str], given: Columns, rows: Sequence[Row]) -> Plan
     if classes and pair and not question:
         question = (*table.find_word_column(pair), *pair)
     shown = f"; the columns are {join_names(names)}"
-    several = find_first(["questions"], names)
+    several = find_name(["questions"], names)
     if not question and any(isinstance(one, list) for one in table.column(several)):
         raise FormatError(
             f"{several!r} contains several questions, but no other column has matching lists: "
@@ -202,9 +202,9 @@ def make_plan(names: Iterable[str], given: Columns, rows: Sequence[Row]) -> Plan
     if not question and (
         (answer is not None and (choices or distractors)) or table.is_flagged(choices)
     ):
-        own = find_first(PASSAGE, names)
+        own = find_name(PASSAGE, names)
         # With a column of pronouns, or a text in parts, the question would be incomplete.
-        pronoun = find_first(["pron", "pronoun"], names)
+        pronoun = find_name(["pron", "pronoun"], names)
         if own and not pronoun and all(isinstance(one, str | None) for one in table.column(own)):
             question = (own,)
     if not question:
@@ -217,7 +217,8 @@ def make_plan(names: Iterable[str], given: Columns, rows: Sequence[Row]) -> Plan
     if given.choices and not given.question and len(names.families) > 1:
         _refuse_unmatched_question(names, given.choices, question)
     taken = {*question, *choices, *distractors, answer}
-    own_id = next((name for name in find_existing(ID, names) if name not in taken), None)
+    ids = (name for name in find_existing(ID_COLUMNS, names) if name not in taken)
+    own_id = next(ids, None)
     return Plan(
         question, passages, () if classes else choices, answer, own_id, classes, distractors,
         guessed, may_have_blanks,
@@ -395,7 +396,7 @@ class _Table:
         """Return whether the choices have a flag for the correct choice."""
         held = self.rows[0].get(choices[0]) if self.rows and len(choices) == 1 else None
         listed = held if isinstance(held, list) else []
-        return any(isinstance(one, Mapping) and find_first(FLAGS, one) for one in listed)
+        return any(isinstance(one, Mapping) and find_name(FLAGS, one) for one in listed)
 
 
 def find_combined_columns(names: Iterable[str], given: Columns) -> tuple[str, tuple[str, ...]]:
@@ -404,8 +405,8 @@ def find_combined_columns(names: Iterable[str], given: Columns) -> tuple[str, tu
     Both results are empty if question and choices have separate columns.
     """
     names = as_names(names)
-    asked = given.question or tuple(filter(None, [find_first(QUESTION, names)]))
-    chosen = find_first(["chosen"], names)
+    asked = given.question or tuple(filter(None, [find_name(QUESTION, names)]))
+    chosen = find_name(["chosen"], names)
     if not asked and chosen and len(names.distractors) == 1:
         return "", (chosen, names.distractors[0])
     lists = [name for name in find_existing(CHOICES, names) if name != given.answer]

@@ -27,7 +27,7 @@ from winosmith.formats._answers import interpret_answer
 from winosmith.formats._base import Format, Item, Row, Writer
 from winosmith.formats._columns import make_extra_keys
 from winosmith.formats._evograd import is_evograd
-from winosmith.formats._names import ANSWER, find_first
+from winosmith.formats._names import ANSWER, find_name
 from winosmith.formats._twins import would_be_paired
 from winosmith.outputs import guard_cell
 from winosmith.problem import EXTRA_KEY, MAX_OPTIONS, Problem, Scalar
@@ -156,7 +156,7 @@ def _has_key_elsewhere(rows: Rows) -> bool:
     The column must have a usual answer name, and a value that names an option. The `questions`
     format reads such rows.
     """
-    name = find_first(ANSWER, rows.names)
+    name = find_name(ANSWER, rows.names)
     if name is None or "answer" in rows.names:
         return False
     for values in (row.values or {} for row in islice(rows, 20)):

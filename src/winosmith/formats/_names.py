@@ -71,6 +71,13 @@ PAIRS = (
     ("premises", "conclusion"),
 )
 ID = ("id", "qid", "questionid", "uid", "ind", "idx")
+UNIQUE_ID = tuple(
+    "problemid itemid exampleid sampleid docid sentid uuid guid nr no number itemno questionno qno "
+    "index #".split()
+)
+"""Names of columns that have the id if each row has its own value."""
+ID_COLUMNS = (*ID, *UNIQUE_ID)
+
 FLAGS = ("correct", "iscorrect", "right", "isright", "isanswer")
 """Keys whose values flag the correct choice."""
 
@@ -202,7 +209,7 @@ def find_existing(wanted: Iterable[str], names: Iterable[str]) -> list[str]:
     return [spellings[name] for name in wanted if name in spellings]
 
 
-def find_first(wanted: Iterable[str], names: Iterable[str]) -> str | None:
+def find_name(wanted: Iterable[str], names: Iterable[str]) -> str | None:
     """Return the first wanted name that exists, spelled as in the file."""
     return next(iter(find_existing(wanted, names)), None)
 

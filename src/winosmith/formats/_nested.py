@@ -21,7 +21,7 @@ from winosmith.formats._names import (
     PASSAGE,
     QUESTION,
     collect_names,
-    find_first,
+    find_name,
     is_answer_name,
     normalise,
 )
@@ -51,7 +51,7 @@ def flatten(row: Row) -> Row:
     {'id': 1, 'question': 'Why?', 'choices': ['a', 'b']}
     """
     inside = row.get("question")
-    if not isinstance(inside, Mapping) or not (stem := find_first(_STEMS, inside)):
+    if not isinstance(inside, Mapping) or not (stem := find_name(_STEMS, inside)):
         return row
     others = {name: value for name, value in inside.items() if name != stem}
     return {**row, **others, "question": inside[stem]}
@@ -86,7 +86,7 @@ def has_nested_questions(row: Row) -> bool:
     (True, False)
     """
     nesting = _find_questions([row], Columns(), _MAX_DEPTH)
-    of_all = find_first(PASSAGE, [name for name, value in row.items() if isinstance(value, str)])
+    of_all = find_name(PASSAGE, [name for name, value in row.items() if isinstance(value, str)])
     return nesting is not None and nesting.several and bool(nesting.parallel or of_all)
 
 
@@ -158,13 +158,13 @@ def _iterate_nested_rows(row: Row, nesting: _Nesting) -> Iterator[Row]:
     questions = row[nesting.column] if nesting.several else [row[nesting.column]]
     lists = {*nesting.parallel.values(), nesting.column}
     around = {name: value for name, value in row.items() if name not in lists}
-    shared_id = find_first(ID, around) if nesting.several else None
+    shared_id = find_name(ID, around) if nesting.several else None
     for number, one in enumerate(questions):
         own = {name: row[several][number] for name, several in nesting.parallel.items()}
         own |= one if isinstance(one, Mapping) else {nesting.column.removesuffix("s"): one}
         own = dict(flatten({str(name): value for name, value in own.items()}))
         shared = around
-        if shared_id and not find_first(ID, own):
+        if shared_id and not find_name(ID, own):
             shared = {**around, shared_id: f"{around[shared_id]}/{number + 1}"}
         if not own.keys().isdisjoint(shared):
             shared = {f"outer_{n}" if n in own else n: value for n, value in shared.items()}

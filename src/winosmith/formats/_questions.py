@@ -50,7 +50,7 @@ from winosmith.formats._columns import (
     make_plan,
 )
 from winosmith.formats._letters import SERIES
-from winosmith.formats._names import TAKEN, collect_names, is_answer_name, normalise
+from winosmith.formats._names import TAKEN, UNIQUE_ID, collect_names, is_answer_name, normalise
 from winosmith.formats._rows import DRAFTED, EVERY, PARSED, get_question_rows, is_quiz, shape_rows
 from winosmith.problem import BLANK, Extra, Problem
 from winosmith.records import dump_json
@@ -220,6 +220,8 @@ def _drop_repeated_ids(plan: Plan, rows: Sequence[SourceRow]) -> tuple[Plan, lis
     named = [row[plan.id] for _, _, row, _ in rows if row and not is_empty(row.get(plan.id))]
     ids = [data.cell(name) for name in named]
     again = len(ids) - len({*ids})
+    if normalise(plan.id) in UNIQUE_ID:
+        return plan if not again and len(ids) == len(rows) else replace(plan, id=None), []
     if again < max(_MIN_REPEATED, _MAX_REPEATED * len(ids)):
         return plan, []
     note = (

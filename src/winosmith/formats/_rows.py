@@ -173,7 +173,7 @@ def explain_mismatch(rows: Rows) -> tuple[str, bool]:
     except FormatError as error:
         where = "" if rows.is_typed else " (does the first line name the columns?)"
         known = _names.collect_names([names])
-        asks = _names.find_first([*_names.QUESTION, "questions"], known) or known.families
+        asks = _names.find_name([*_names.QUESTION, "questions"], known) or known.families
         notes = "".join(f"{note}; " for note in get_question_rows(rows)[1])
         return f"{notes}{error.reason}{where}", bool(asks)
     return (
