@@ -62,6 +62,14 @@ def with_extra(problem: Problem, value: object) -> Problem:
     return replace(problem, extra=Extra({**problem.extra, "x.leak": value}))
 
 
+def with_initials(problem: Problem, *letters: str) -> Problem:
+    """Return the problem with letters at the beginning of its id and of its options."""
+    own, *of_options = letters
+    key = [one.lower() for one in of_options].index(own)
+    options = tuple(f"{x} {o}" for x, o in zip(of_options, problem.options, strict=True))
+    return replace(problem, id=own + problem.id, options=options, answer=key)
+
+
 PLANTED: dict[str, tuple[str, Maker]] = {
     "the id ends in it": ("id", lambda p, a, r: replace(p, id=f"{p.id}-{a + 1}")),
     "the id begins with it": ("id", lambda p, a, r: replace(p, id="ab"[a] + p.id)),
@@ -78,6 +86,22 @@ PLANTED: dict[str, tuple[str, Maker]] = {
     "the id's number is odd": (
         "id",
         lambda p, a, r: replace(p, id=f"q{2 * r.integers(10**9) + a}-{r.choice(['x', 'yy'])}"),
+    ),
+    "the id's initial is an option's": (
+        "id",
+        lambda p, a, r: with_initials(p, "kw"[a], *r.permutation([*"KW"])),
+    ),
+    "a space after it": (
+        metrics.SPACING,
+        lambda p, a, r: replace(
+            p, options=tuple(f"{o}{' ' * (at == a)}" for at, o in enumerate(p.options))
+        ),
+    ),
+    "a no-break space in the other": (
+        metrics.SPACING,
+        lambda p, a, r: replace(
+            p, options=tuple(f"a{chr(160 if at != a else 32)}{o}" for at, o in enumerate(p.options))
+        ),
     ),
     "the id is longer": ("id", lambda p, a, r: replace(p, id=p.id + "0" * 2 * a)),
     "ids sort by answer": (
@@ -169,12 +193,12 @@ def test_a_text_is_asked_for_each_character_once_and_for_its_parts() -> None:
 @pytest.mark.parametrize(
     ("text", "options", "like"),
     [
-        ("cup", ("cup", "cup lid"), 0),
-        ("cup lid", ("cup", "cup lid"), 1),
-        ("a red cup", ("cup", "jug"), 0),
+        ("cup", ("cup", "cup lid"), 1),
+        ("cup lid", ("cup", "cup lid"), 2),
+        ("a red cup", ("cup", "jug"), 1),
         ("cup and jug", ("cup", "jug"), None),
         ("cups", ("cup", "jug"), None),
-        ("cup jug", ("cup", "pan", "jug"), 1),
+        ("cup jug", ("cup", "pan", "jug"), 2),
     ],
 )
 def test_what_a_text_is_like(text: str, options: tuple[str, ...], like: int | None) -> None:

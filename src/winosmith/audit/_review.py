@@ -181,7 +181,7 @@ def _normalise_option(option: str) -> str:
 def _find_field_leaks(dataset: Dataset, seed: int, step: Step) -> tuple[Leak, ...] | None:
     if not any(answer is not None for answer in dataset.answers):
         return None
-    tried = 1 + sum(1 for _ in iterate_columns(dataset))
+    tried = 2 + sum(1 for _ in iterate_columns(dataset))  # after the options and their spacing
     found = find_leaks(dataset, seed, make_reporter(step, "fields", tried, "fields"))
     return found and tuple(leak for leak in found if leak.field != "options")
 

@@ -58,6 +58,7 @@ from winosmith.metrics._graded import (
 )
 from winosmith.metrics._leaks import (
     MIN_GROUPS,
+    SPACING,
     Leak,
     Overlap,
     describe_overlap,
@@ -154,6 +155,7 @@ __all__ = [
     "MIN_GROUPS",
     "MIN_PLOTTED",
     "PMI_SMOOTHING",
+    "SPACING",
     "Agreement",
     "Annotator",
     "Annotators",

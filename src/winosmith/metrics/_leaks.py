@@ -23,6 +23,7 @@ from winosmith.problem import Problem, Scalar
 from winosmith.published import Digests, compute_item_digests
 from winosmith.report import percent
 from winosmith.results import HIDDEN, Result, computed
+from winosmith.text import remove_invisible
 
 Ints = NDArray[np.intp]
 Tell = tuple[str, Sequence[Hashable]]
@@ -33,6 +34,9 @@ ALPHA = 0.001
 
 MIN_ADVANTAGE = 0.05
 """Minimum advantage of a leak's accuracy over that of the most frequent answer (our choice)."""
+
+SPACING = "option spacing"
+"""The field of leaks by spaces and invisible characters in options."""
 
 MIN_GROUPS = 30
 """Minimum number of blocks; with fewer, even a tell that is always correct is not significant."""
@@ -125,6 +129,9 @@ def find_leaks(
 def _find_all_tells(dataset: Dataset) -> Iterator[tuple[str, str, Sequence[Hashable]]]:
     for tell, of in _find_option_tells(dataset):
         yield "options", tell, of
+    spaces = [[*map(_count_unusual_spaces, problem.options)] for problem in dataset]
+    yield SPACING, "irregularity", [_find_unique_min(*(-n for n in own)) for own in spaces]
+    yield SPACING, "regularity", [_find_unique_min(*own) for own in spaces]
     for name, values in iterate_columns(dataset):
         for tell, of in _find_tells(values, dataset):
             yield name, tell, of
@@ -268,6 +275,7 @@ def _find_tells(values: Sequence[Scalar], dataset: Dataset) -> Iterator[Tell]:
     texts = [None if value is None else str(value) for value in values]
     yield from _find_text_tells(texts)
     yield "likeness to an option", _find_similar_options(texts, dataset)
+    yield "agreement with an option's initial", _find_options_by_initial(texts, dataset)
     numbers = [_parse_last_number(text) for text in texts]
     yield from ((f"{what} (last number)", of) for what, of in _find_number_tells(numbers, dataset))
     yield "order in the twin", _find_twin_order(texts, dataset)
@@ -276,8 +284,22 @@ def _find_tells(values: Sequence[Scalar], dataset: Dataset) -> Iterator[Tell]:
 
 def _find_option_tells(dataset: Dataset) -> Iterator[Tell]:
     yield "order in the sentence", [_find_unique_min(*_find_option_positions(p)) for p in dataset]
-    yield "alphabetical order", [_find_unique_min(*map(str.casefold, p.options)) for p in dataset]
-    yield "lengths", [_find_unique_min(*(-len(option) for option in p.options)) for p in dataset]
+    texts = [[*map(_tidy, problem.options)] for problem in dataset]
+    yield "alphabetical order", [_find_unique_min(*map(str.casefold, own)) for own in texts]
+    yield "lengths", [_find_unique_min(*(-len(text) for text in own)) for own in texts]
+
+
+def _tidy(text: str) -> str:
+    return " ".join(remove_invisible(text).split())
+
+
+def _count_unusual_spaces(text: str) -> int:
+    r"""Count the outer and repeated spaces, other white space and invisible characters.
+
+    >>> [*map(_count_unusual_spaces, ("a cup", "a cup ", "a\u00a0cup", "a\u200b  cup"))]
+    [0, 1, 1, 2]
+    """
+    return len(text) - len(_tidy(text)) + sum(one.isspace() and one != " " for one in text)
 
 
 def _find_option_positions(problem: Problem) -> list[int | None]:
@@ -287,10 +309,11 @@ def _find_option_positions(problem: Problem) -> list[int | None]:
 
 
 def _find_unique_min(*values: Any) -> int | None:
+    """Return the number, from 1, of the option with the only minimum."""
     if None in values:
         return None
     minimum = min(values)
-    return values.index(minimum) if values.count(minimum) == 1 else None
+    return values.index(minimum) + 1 if values.count(minimum) == 1 else None
 
 
 def _find_text_tells(texts: Sequence[str | None]) -> Iterator[Tell]:
@@ -331,6 +354,16 @@ def _find_similar_options(texts: Sequence[str | None], dataset: Dataset) -> list
     ]
 
 
+def _find_options_by_initial(texts: Sequence[str | None], dataset: Dataset) -> list[int | None]:
+    """Return the number of the only option with the initial of each text."""
+    initials = [[option.strip()[:1].casefold() for option in p.options] for p in dataset]
+    given = [(text or "").strip()[:1].casefold() for text in texts]
+    return [
+        own.index(first) + 1 if own.count(first) == 1 else None
+        for first, own in zip(given, initials, strict=True)
+    ]
+
+
 def _find_similar_option(text: str, options: Sequence[str]) -> int | None:
     equal = [index for index, option in enumerate(options) if option == text]
     contained = [
@@ -339,7 +372,7 @@ def _find_similar_option(text: str, options: Sequence[str]) -> int | None:
         if f" {option} " in f" {text} " or f" {text} " in f" {option} "
     ]
     others = [index for index in range(len(options)) if index not in contained]
-    return next((found[0] for found in (equal, contained, others) if len(found) == 1), None)
+    return next((found[0] + 1 for found in (equal, contained, others) if len(found) == 1), None)
 
 
 def _normalize(text: str) -> str:

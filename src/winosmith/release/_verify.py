@@ -20,7 +20,7 @@ from winosmith.errors import InputError, first_line
 from winosmith.exposure import COINS, find_faults, read_private_files
 from winosmith.finished import read_old_ids
 from winosmith.humans import CANARY
-from winosmith.metrics import Copies, find_leaks
+from winosmith.metrics import SPACING, Copies, find_leaks
 from winosmith.outputs import PRIVATE, sha256
 from winosmith.parallel import Step, no_progress
 from winosmith.problem import Problem
@@ -244,6 +244,8 @@ def check_secrets(content: Content, secrets: Secrets) -> Iterator[Fault]:
     for leak in find_leaks(known) or ():
         if leak.field not in ("sentence", "options"):  # solvers may see these fields
             do = "release again with `new_ids=True`, or remove the field from the file"
+            if leak.field == SPACING:
+                do = "remove the unusual spaces and characters from the options"
             yield Fault(f"data/{_content.TEST}.jsonl", str(leak), do)
 
 
