@@ -119,6 +119,15 @@ def read(file: AnswerFile) -> list[Answers]:
             f"the header announces {head.n:,} predictions, but {len(found):,} follow: the file is "
             "truncated; write it again with winosmith solve"
         )
+    chosen = [one for one in found.values() if one.choice is not None]
+    last = {problem.id: len(problem.options) for problem in file.dataset}
+    beyond = next((one for one in chosen if one.choice == last.get(one.problem_id)), None)
+    if beyond and all(one.choice for one in chosen):
+        raise file.error(
+            f"'choice' counts from 0, but {beyond.problem_id!r} has {beyond.choice}, its number of "
+            "options, and no choice is 0; write letters, or name the column 'prediction' if it "
+            "counts from 1"
+        )
     name = head.predictions or file.rows.name
     return [Answers(tuple(found.values()), name, head.parameters, head.data)]
 
