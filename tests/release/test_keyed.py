@@ -94,7 +94,7 @@ def test_the_commitment_and_the_power_are_in_the_card(keyed: Released) -> None:
         assert secret.encode() not in raw
     card = (keyed.folder / "README.md").read_text("utf-8")
     assert f"{statement.detectable[1]:.3f} standard deviations" in card
-    assert f"{statement.names} have the names of two people exchanged or not" in card
+    assert f"{statement.names} have two people whose names can be swapped" in card
 
 
 def test_two_releases_of_the_same_data_differ_only_by_coins(
