@@ -135,7 +135,7 @@
     const button = one("#clear");
     if (!button.dataset.sure) {
       button.dataset.sure = "yes";
-      button.textContent = "Really forget them? Press again";
+      button.textContent = "Press again to delete your answers";
       return;
     }
     try { localStorage.removeItem(key); } catch { /* nothing was kept */ }
