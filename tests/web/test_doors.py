@@ -257,7 +257,7 @@ def test_a_used_link_is_told_as_used(db: Any, visit: Any) -> None:
         page = answer.content.decode()
         assert answer.status_code == 410
         assert "was used on" in page
-        assert "works once, until" not in page
+        assert "works only once, and expires" not in page
     assert "/people/login/" in page
 
 
@@ -295,7 +295,7 @@ def test_who_is_logged_in_reads_what_a_link_is_for(db: Any, visit: Any, person: 
     ann = person("ann")
     page = visit(ann).get(invite("judge", 30)).content.decode()
     assert "creates a new account" in page
-    assert "The link works once, until" in page
+    assert "The link works only once, and expires on" in page
     page = visit(ann).get(create_reset_link(person("bob"), 30)).content.decode()
     assert "sets a new password" in page
     assert "creates a new account" not in page
