@@ -95,7 +95,7 @@ def test_the_data_card_names_who_agrees_to_which_text(db: Any, visit: Any) -> No
     """Only paid judges agree to the consent to judge in a paid study, and only to that."""
     card = visit().get("/card/").content.decode()
     assert card.count("Everyone except paid judges agrees to the") == 2
-    assert "Paid judges agree to the consent to judge in a paid study before the first" in card
+    assert "Paid judges agree to the consent to judge in a paid study before their first" in card
     lines = visit().get("/card/data-card.md").content.decode().splitlines()
     found = [line.partition(":")[0] for line in lines if ": version 1 of" in line]
     others = "for people who write and judges who are not paid"

@@ -149,7 +149,7 @@ def test_no_accuracy_is_told_of_what_a_solver_was_taught(db: Any, visit: Any) ->
     visits.staged({"admin": admin}, {"public": problem})
     page = _plain(_text(visit().get("/rounds/round/published/")))
     assert "may have seen 4 of these 6 problems in training." in page
-    assert "also trained on web; it is unknown whether these problems were part of" in page
+    assert "also trained on web; it is unknown whether those data included these" in page
     assert "is the accuracy of the best solver60.0 %" in page
 
 
