@@ -110,7 +110,7 @@ FIELDS = (
     Field(
         "dataReleaseMaintenancePlan",
         ("datasheet.updates", "datasheet.maintainers", "datasheet.old_versions"),
-        lambda content: ["CHANGELOG.md and tombstones.jsonl list the changes of each version."],
+        lambda content: ["CHANGELOG.md and tombstones.jsonl list the changes between versions."],
     ),
 )
 

@@ -145,7 +145,7 @@ def assign_sheet(person: Person, round_: Round, declared: Mapping[str, str]) -> 
             return out
         if out is not None:
             raise InputError(
-                _("You have an unfinished sheet from another test; finish or abandon it first.")
+                _("You have an unfinished sheet from another test; finish it or give it up first.")
             )
         round_ = Round.objects.select_for_update(no_key=True).get(pk=round_.pk)
         sheet = choose_sheet(person, round_)
