@@ -1,18 +1,21 @@
 """Declare the kinds of solvers, and the TOML tables of solvers in rounds and sites.
 
-Each kind declares its options, whether it learns, and how to construct the solver.
+Each kind declares its options, whether it learns, and how to construct and identify the solver.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
+from winosmith._version import __version__
 from winosmith.errors import InputError, RecipeError
 from winosmith.options import (
     OrFalse,
@@ -27,6 +30,9 @@ if TYPE_CHECKING:
     from winosmith.solve import Combination, Solver
 
 __all__ = ["KINDS", "LEARNERS", "Kind", "SolverParts", "SolverRule"]
+
+SMOOTHING = 1.0
+"""Laplace smoothing of word association in files, because its training set is small."""
 
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,29}")
 
@@ -74,16 +80,8 @@ class SolverParts:
     on_progress: Callable[[int, int], None] | None = None
 
 
-@declaration
-class Kind(ABC):
-    """Base class of solver kinds, with the options of all kinds."""
-
-    learns = False
-
-    revision: OrFalse[Annotated[str, Field(min_length=1, max_length=80, pattern=r"\S")]] = None
-    """Human-readable revision of the model; by default its digest."""
-    trained_on: Annotated[tuple[Text, ...], Field(min_length=1, strict=False)] = ()
-    """Training data of the solver: files, published data sets, and "other:NAME"."""
+class _Maker(ABC):
+    """Constructs and identifies the solver of a kind."""
 
     def make(self, parts: SolverParts) -> Solver:
         """Construct the solver from these options and its parts."""
@@ -95,6 +93,30 @@ class Kind(ABC):
     @abstractmethod
     def build(self, solve: Any, parts: SolverParts) -> Any:
         """Construct the solver; `solve` is the package `winosmith.solve`."""
+
+    def find_parts(self, folder: Path, cache: Path, patience: float) -> Options:
+        """Return the fields of `SolverParts` that the options name, relative to `folder`.
+
+        `cache` is the folder of full-text indexes; `patience` is the timeout for a chat server's
+        reply, in seconds.
+        """
+        return {}
+
+    def identify(self, solver: Any) -> tuple[str, str]:
+        """Return the digest of a solver's weights or texts, and its revision."""
+        return "", __version__
+
+
+@declaration
+class Kind(_Maker):
+    """Base class of solver kinds, with the options of all kinds."""
+
+    learns = False
+
+    revision: OrFalse[Annotated[str, Field(min_length=1, max_length=80, pattern=r"\S")]] = None
+    """Human-readable revision of the model; by default its digest."""
+    trained_on: Annotated[tuple[Text, ...], Field(min_length=1, strict=False)] = ()
+    """Training data of the solver: files, published data sets, and "other:NAME"."""
 
 
 @declaration
@@ -122,7 +144,7 @@ class _ModelOption:
 
 
 @declaration
-class _LocalModelOptions(_ModelOption):
+class _LocalModelOptions(_ModelOption, _Maker):
     device: OrFalse[Text] = None
     """Torch device, such as "cpu" or "cuda:0"; by default the GPU if there is one."""
     threads: Annotated[int, Field(ge=1, le=256)] = 1
@@ -136,6 +158,21 @@ class _LocalModelOptions(_ModelOption):
         settings = {**settings, "device": self.device, "on_progress": parts.on_progress}
         solvers = tuple(kind(model, **settings) for model in parts.models or (self.model,))
         return solvers[0] if len(solvers) == 1 else solve.Ensemble(solvers, parts.combine)
+
+    def find_parts(self, folder: Path, cache: Path, patience: float) -> Options:
+        """Find the model's folder, downloading it if necessary; see `Kind`."""
+        from winosmith.models import find_model_folder
+
+        named = folder / self.model
+        return {"models": (str(find_model_folder(named if named.is_dir() else self.model)),)}
+
+    def identify(self, solver: Any) -> tuple[str, str]:
+        """Return the digest of the weights, and the hub's revision or that digest; see `Kind`."""
+        from winosmith.models import digest_weights
+
+        place = Path(solver.model)
+        digest = digest_weights(place)
+        return digest, place.name[:12] if place.parent.name == "snapshots" else digest[:12]
 
 
 @declaration
@@ -172,6 +209,15 @@ class _Association(Kind, _SeesOption):
         )
         return solve.TwoWay(solver) if self.features == "words" else solver
 
+    def find_parts(self, folder: Path, cache: Path, patience: float) -> Options:
+        return {"smoothing": SMOOTHING}
+
+    def identify(self, solver: Any) -> tuple[str, str]:
+        state = hashlib.sha256()
+        for key, values in sorted(getattr(solver, "solver", solver).weights.items()):
+            state.update(f"{key}\0{' '.join(f'{value:.9g}' for value in values)}\n".encode())
+        return state.hexdigest(), __version__
+
 
 @declaration
 class _Hunting(Kind):
@@ -184,6 +230,14 @@ class _Hunting(Kind):
 
     def build(self, solve: Any, parts: SolverParts) -> Any:
         return solve.KnowledgeHunting(parts.index, self.snippets)
+
+    def find_parts(self, folder: Path, cache: Path, patience: float) -> Options:
+        from winosmith.solve import FullTextIndex
+
+        return {"index": FullTextIndex.open(self.collection and folder / self.collection, cache)}
+
+    def identify(self, solver: Any) -> tuple[str, str]:
+        return solver.retriever.digest, solver.retriever.digest[:12]
 
 
 @declaration
@@ -262,6 +316,18 @@ class _Chat(Kind, _ShotOptions, _SeesOption, _ServerOption, _ModelOption):
         return solve.ChatSolver.with_shots(
             parts.client, parts.train, self.shots, draws=self.draws, seed=self.seed, **settings
         )
+
+    def find_parts(self, folder: Path, cache: Path, patience: float) -> Options:
+        from winosmith.chat import Client
+
+        named = ("model", "base_url", "temperature", "max_tokens", "key_variable")
+        settings = {name: getattr(self, name) for name in named}
+        client = Client(**settings, concurrency=1, timeout=patience, patience=patience)
+        return {"client": client}
+
+    def identify(self, solver: Any) -> tuple[str, str]:
+        digest = hashlib.sha256(f"{self.base_url}\0{solver.opening}".encode())
+        return digest.hexdigest(), self.model
 
 
 KINDS: dict[str, Any] = {

@@ -342,7 +342,11 @@ def make_transfer_sections(
         Section(
             TARGETS[name],
             [_make_accuracy_table(name, own), *_write_notes(name, results, own)],
-            _summarize_own_systems(own),
+            "; ".join(
+                f"{line.system}: {percent(line.accuracy)} ({line.own.in_words})"
+                for line in own
+                if line.own
+            ),
         )
         for name, own in lines.items()
     ]
@@ -369,14 +373,6 @@ IMPOSSIBLE = (
     "(GRIM test, Brown and Heathers 2017). If truncating or rounding up explains a number, its "
     "count is given."
 )
-
-
-def _summarize_own_systems(lines: Sequence[AccuracyLine]) -> str:
-    return "; ".join(
-        f"{line.system}: {percent(line.accuracy)} ({line.own.in_words})"
-        for line in lines
-        if line.own
-    )
 
 
 def _make_accuracy_table(name: str, lines: Sequence[AccuracyLine]) -> Table:

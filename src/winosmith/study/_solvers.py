@@ -12,10 +12,9 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-from winosmith import chat, formats, metrics, models, published, solve
-from winosmith._version import __version__
+from winosmith import formats, metrics, published
 from winosmith.blocks import draw, shuffle_blocks
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, InputError
@@ -25,11 +24,8 @@ from winosmith.outputs import atomic_write
 from winosmith.problem import Claim, Problem
 from winosmith.published import Digests
 from winosmith.records import is_file
-from winosmith.solve import ChatSolver, Solver, WordAssociation
+from winosmith.solve import Solver
 from winosmith.solver_rule import SolverParts, SolverRule
-
-SMOOTHING = 1.0
-"""Laplace smoothing of word association, because its training set is small."""
 
 
 @dataclass(frozen=True)
@@ -49,29 +45,6 @@ class MadeSolver:
     revision: str
     about: dict[str, Any] = field(default_factory=dict)
     at_once: int = 1
-
-
-@dataclass(frozen=True)
-class _SolverInputs:
-    """The inputs from which a solver is made.
-
-    Attributes:
-        options: settings of the rule.
-        folder: base folder for relative paths.
-        cache: folder of full-text indexes.
-        train: the problems from which the solver learns.
-        patience: timeout for a chat server's reply, in seconds.
-    """
-
-    options: Any
-    folder: Path
-    cache: Path
-    train: Dataset
-    patience: float
-
-    def make_solver(self, **parts: Any) -> Solver:
-        solver: Solver = self.options.make(SolverParts(self.train, **parts))
-        return solver
 
 
 def make_solver(
@@ -101,80 +74,21 @@ def make_solver(
     """
     from winosmith import embed, practice
 
-    inputs = _SolverInputs(
-        rule.settings,
-        folder,
-        cache or embed.get_cache_folder() / "texts",
-        practice.read_handwritten() if train is None else train,
-        patience,
+    settings = rule.settings
+    parts = settings.find_parts(folder, cache or embed.get_cache_folder() / "texts", patience)
+    solver = settings.make(
+        SolverParts(practice.read_handwritten() if train is None else train, **parts)
     )
-    make = _MAKERS.get(rule.solver)
-    solver, weights, revision = make(inputs) if make else (inputs.make_solver(), "", __version__)
+    weights, revision = settings.identify(solver)
     about = {"solver": rule.solver, **getattr(solver, "parameters", {})}
     whole = json.dumps({"about": about, "weights": weights}, sort_keys=True, ensure_ascii=False)
     return MadeSolver(
         solver,
         hashlib.sha256(whole.encode()).hexdigest(),
-        (inputs.options.revision or revision)[:80],
+        (settings.revision or revision)[:80],
         about,
-        getattr(inputs.options, "concurrency", 1),
+        getattr(settings, "concurrency", 1),
     )
-
-
-Parts = tuple[Solver, str, str]
-"""A solver, the digest of its weights or texts, and its revision."""
-
-
-def _make_association(inputs: _SolverInputs) -> Parts:
-    asked = inputs.make_solver(smoothing=SMOOTHING)
-    counted = asked.solver if isinstance(asked, solve.TwoWay) else asked
-    state = hashlib.sha256()
-    for key, values in sorted(cast(WordAssociation, counted).weights.items()):
-        state.update(f"{key}\0{' '.join(f'{value:.9g}' for value in values)}\n".encode())
-    return asked, state.hexdigest(), __version__
-
-
-def _make_hunting(inputs: _SolverInputs) -> Parts:
-    named = inputs.options.collection
-    index = solve.FullTextIndex.open(named and inputs.folder / named, inputs.cache)
-    return inputs.make_solver(index=index), index.digest, index.digest[:12]
-
-
-def _make_language(inputs: _SolverInputs) -> Parts:
-    """Return a language model or an encoder as a solver."""
-    named = inputs.folder / inputs.options.model
-    place = models.find_model_folder(named if named.is_dir() else inputs.options.model)
-    digest = models.digest_weights(place)
-    in_hub = place.parent.name == "snapshots"
-    solver = inputs.make_solver(models=(str(place),))
-    return solver, digest, place.name[:12] if in_hub else digest[:12]
-
-
-def _make_chat(inputs: _SolverInputs) -> Parts:
-    asked = inputs.options
-    client = chat.Client(
-        asked.model,
-        asked.base_url,
-        temperature=asked.temperature,
-        max_tokens=asked.max_tokens,
-        key_variable=asked.key_variable,
-        concurrency=1,
-        timeout=inputs.patience,
-        patience=inputs.patience,
-    )
-    solver = cast(ChatSolver, inputs.make_solver(client=client))
-    digest = hashlib.sha256(f"{asked.base_url}\0{solver.opening}".encode())
-    return solver, digest.hexdigest(), asked.model
-
-
-_MAKERS: dict[str, Callable[[_SolverInputs], Parts]] = {
-    "association": _make_association,
-    "hunting": _make_hunting,
-    "causal": _make_language,
-    "masked": _make_language,
-    "encoder": _make_language,
-    "chat": _make_chat,
-}
 
 
 # There are four sources of known training data: the handwritten twins, the rule's `trained_on`, the
@@ -365,16 +279,8 @@ def train_on_all(
 
     WinoGrande's models for transfer were trained like this ("fine-tuned on train and dev", table
     6). The result's dev accuracy is measured on training problems, so it only shows whether the run
-    fell to chance.
-
-    Args:
-        grid_result: the result of `train_grid` for `train` and `dev`.
-        train: training data of `grid_result`.
-        dev: dev data of `grid_result`.
-        model: name or path of the pretrained model.
-        out: folder of the run.
-        device: a torch device, such as "cpu" or "cuda".
-        on_step: called after every step.
+    fell to chance. `grid_result` is the result of `train_grid` for `train` and `dev`; for the other
+    arguments, see `train_multiple_choice`.
     """
     both = join_data([train, dev])
     settings = replace(grid_result.settings, last=grid_result.kept_epoch + 1)
@@ -384,19 +290,6 @@ def train_on_all(
     )
 
 
-@dataclass(frozen=True)
-class CurveRun:
-    """The best run for one seed and training size.
-
-    Attributes:
-        size: number of training problems.
-        run: the run with the highest dev accuracy.
-    """
-
-    size: int
-    run: TrainingRun
-
-
 def make_curve_runs(
     parts: Sequence[Trainable],
     dev: Trainable,
@@ -404,8 +297,8 @@ def make_curve_runs(
     out: str | Path,
     on_size: Callable[[int, GridResult], None] | None = None,
     **arguments: Any,
-) -> list[CurveRun]:
-    """Train on each part, and return the best run of each seed and size.
+) -> list[TrainingRun]:
+    """Train on each part, and return the run with the best dev accuracy for each seed and size.
 
     Args:
         parts: nested training sets, from `draw_nested_parts` or WinoGrande's xs to xl.
@@ -414,26 +307,25 @@ def make_curve_runs(
         on_size: called with each size and its runs.
         arguments: `model`, `grid`, `settings`, `device`, `on_step` and `on_run`: see `train_grid`.
     """
-    points: list[CurveRun] = []
+    points: list[TrainingRun] = []
     for part in parts:
         trained = train_grid(part, dev, out=Path(out) / str(len(part)), **arguments)
         best: dict[int, TrainingRun] = {}
         for run in sorted(trained.runs, key=lambda run: (run.settings.seed, -run.dev_accuracy)):
             best.setdefault(run.settings.seed, run)
-        points += [CurveRun(len(part), run) for run in best.values()]
+        points += best.values()
         if on_size:
             on_size(len(part), trained)
     return points
 
 
-def write_curve(points: Sequence[CurveRun], path: str | Path) -> None:
+def write_curve(runs: Sequence[TrainingRun], path: str | Path) -> None:
     """Write a CSV file with size, accuracy (0–1), seed and at_chance for `winosmith curve`."""
     with atomic_write(path) as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(["size", "accuracy", "seed", "at_chance"])
-        for point in points:
-            run = point.run
-            row = [point.size, f"{run.dev_accuracy:.6f}", run.settings.seed, int(run.at_chance)]
+        for run in runs:
+            row = [run.n_train, f"{run.dev_accuracy:.6f}", run.settings.seed, int(run.at_chance)]
             table.writerow(row)
 
 
