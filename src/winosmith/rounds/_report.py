@@ -38,18 +38,17 @@ def make_round_page(
         next_round: the problems for the next round.
         subtitle: the line under the heading.
     """
-    is_first = all(change.old is None for change in changes)
     sections = [
         report.Section("In short", [report.Cards(_make_cards(record))]),
         report.Section(
             "What changed",
             [make_changes_table(changes, record), *make_previous_split_blocks(record.get("sides"))],
             lead="This is the first round."
-            if is_first
+            if _is_first(changes)
             else "This round and the previous one. A change is not necessarily an improvement, "
             "because the problems differ.",
         ),
-        report.Section("The solvers", _make_solver_blocks(record)),
+        report.Section("The solvers", [_make_solvers_table(record)]),
         report.Section("The next round", _make_next_blocks(next_round)),
     ]
     return report.render_page(
@@ -92,9 +91,12 @@ def _make_cards(record: Mapping[str, Any]) -> list[report.KeyFigure]:
 
 def make_changes_table(changes: Sequence[Change], record: Mapping[str, Any]) -> report.Table:
     """Return the results of this round and of the previous one as a table."""
-    is_first = all(change.old is None for change in changes)
+    artifacts = record["artifacts"]
+    note = "The linear model is trained and tested on halves that were filtered separately."
+    if artifacts["after"] is None:
+        note = str(artifacts.get("verdict", ""))
     return report.Table(
-        "This round" if is_first else "This round and the previous one",
+        "This round" if _is_first(changes) else "This round and the previous one",
         ["result", "previous", "this", "change"],
         [
             [
@@ -107,11 +109,15 @@ def make_changes_table(changes: Sequence[Change], record: Mapping[str, Any]) -> 
             ]
             for change in changes
         ],
-        note=describe_measurement(record),
+        note=note,
     )
 
 
-def _make_solver_blocks(record: Mapping[str, Any]) -> list[report.Block]:
+def _is_first(changes: Sequence[Change]) -> bool:
+    return all(change.old is None for change in changes)
+
+
+def _make_solvers_table(record: Mapping[str, Any]) -> report.Table:
     rows: list[list[report.Value]] = [
         [
             name,
@@ -126,23 +132,12 @@ def _make_solver_blocks(record: Mapping[str, Any]) -> list[report.Block]:
     ]
     note = ["Problems that solvers may have been trained on are removed from the last round's dev."]
     note += [f"{line}." for line in describe_seen_problems(record)]
-    last = "previous dev"
-    return [
-        report.Table(
-            "Accuracy of the reference solvers, with cluster-based 95 % intervals",
-            ["solver", "kind", "this round", "whole twins", last, "removed", "revision"],
-            rows,
-            note=" ".join(note),
-        )
-    ]
-
-
-def describe_measurement(record: Mapping[str, Any]) -> str:
-    """Return a sentence on how the linear model was measured, or why it was not."""
-    artifacts = record["artifacts"]
-    if artifacts["after"] is None:
-        return str(artifacts.get("verdict", ""))
-    return "The linear model is trained and tested on halves that were filtered separately."
+    return report.Table(
+        "Accuracy of the reference solvers, with cluster-based 95 % intervals",
+        ["solver", "kind", "this round", "whole twins", "previous dev", "removed", "revision"],
+        rows,
+        note=" ".join(note),
+    )
 
 
 def describe_seen_problems(record: Mapping[str, Any]) -> list[str]:

@@ -20,16 +20,15 @@ from winosmith.build import Recipe
 from winosmith.dataset import Dataset
 from winosmith.debias import LINEAR
 from winosmith.errors import DataError, InputError, RecipeError
-from winosmith.finished import BuildFiles
+from winosmith.finished import LAST, BuildFiles
 from winosmith.options import declaration
 from winosmith.outputs import PRIVATE, OutputFolder, sha256
-from winosmith.problem import Problem
 from winosmith.records import read_toml
 from winosmith.results import Result, to_json
 from winosmith.rounds._report import RECORD, Change, make_round_page, pair_results, read_record
 from winosmith.rounds._solving import (
     NextRound,
-    SolverPredictions,
+    Predictions,
     collect_predictions,
     measure_solver,
     plan_next_round,
@@ -109,9 +108,6 @@ def parse_round(table: Mapping[str, Any], *, folder: Path | None = None) -> Roun
 BUILD = "build"
 """The subfolder of a round with the release."""
 
-LAST = "checksums.sha256"
-"""The checksum file, which a round writes last."""
-
 
 @dataclass(frozen=True, eq=False)
 class Round:
@@ -178,23 +174,23 @@ def run_round(
         )
     files = BuildFiles(place)
     train, dev, test = map(files.problems, ("train_xl", "dev", f"{PRIVATE}/test"))
-    sets = {"train": train, "dev": dev, "test": test}
-    old = None if last is None else _read_previous_dev(Path(last))
-    asked = len(dev) + len(test) + len(old or ())
+    sets = {"dev": dev, "test": test}
+    if last is not None:
+        sets["last"] = _read_previous_dev(Path(last))
     answers = {}
     for rule in recipe.solvers:
-        with show(f"solving with {rule.name}", asked) as advance:
+        with show(f"solving with {rule.name}", sum(map(len, sets.values()))) as advance:
             answers[rule.name] = collect_predictions(
                 rule,
                 folder,
-                **sets,
-                previous_dev=old,
+                sets,
+                train,
                 base_folder=recipe.folder,
                 stored=kept,
                 on_progress=advance,
             )
     with show("measuring", None):
-        record, following = _measure_round(recipe, files, sets, old, answers)
+        record, following = _measure_round(recipe, files, train, sets, answers)
     found = tuple(pair_results(record, before))
     with show("writing", None):
         _write_files(folder, record, following, found)
@@ -222,40 +218,41 @@ def _make_recipe_record(recipe: RoundRecipe, previous: Mapping[str, Any] | None)
     }
 
 
-def _read_previous_dev(folder: Path) -> Dataset | None:
+def _read_previous_dev(folder: Path) -> Dataset:
     try:
         found = BuildFiles(folder / BUILD).problems("dev")
     except OSError:
         raise InputError(
             f"{folder / BUILD} has no dev set; is {folder} the folder of a round?"
         ) from None
-    return Dataset(found, "last dev") if len(found) else None
+    return Dataset(found, "last dev")
 
 
 def _measure_round(
     recipe: RoundRecipe,
     files: BuildFiles,
+    train: Dataset,
     sets: Mapping[str, Dataset],
-    previous_dev: Dataset | None,
-    answers: Mapping[str, SolverPredictions],
+    answers: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Predictions]]],
 ) -> tuple[dict[str, Any], NextRound]:
     dev, asked = sets["dev"], Dataset((*sets["dev"], *sets["test"]), "dev and test")
     seed = recipe.build.seed
     solvers = {}
     for rule in recipe.solvers:
-        own = answers[rule.name]
+        about, own = answers[rule.name]
         found = measure_solver(
             asked,
-            (*own.dev, *own.test),
-            last=None if previous_dev is None or own.last is None else (previous_dev, own.last),
-            train=sets["train"] if rule.learn else None,
+            (*own["dev"], *own.get("test", ())),
+            last=(sets["last"], own["last"]) if "last" in own else None,
+            train=train if rule.learn else None,
             earlier=find_training_data(rule, recipe.folder),
             seed=seed,
         )
-        solvers[rule.name] = {**own.about, **found.record()}
-    pool = find_originals(recipe.build, files, dev)
-    given = {name: own.dev for name, own in answers.items()}
-    following = plan_next_round(dev, given, recipe.roots, seed, pool)
+        solvers[rule.name] = {**about, **found.record()}
+    pool, old_ids = build.read_pool(recipe.build), files.read_old_ids()
+    originals = {id_: pool[pool.row(old_ids[id_])] for id_ in dev.ids}
+    given = {name: own["dev"] for name, (_, own) in answers.items()}
+    following = plan_next_round(dev, given, recipe.roots, seed, originals)
     report, funnel = files.report, files.report["funnel"]
     whole = funnel["collected"]["problems"]
     kept_by = {s["stage"]: s["kept"]["problems"] / whole for s in funnel["steps"]} if whole else {}
@@ -371,16 +368,6 @@ def measure_people(recipe: Recipe, files: BuildFiles, dataset: Dataset) -> Peopl
         sum(map(all, right.values())) / len(right) if right else None,
         metrics.measure_human_accuracy(dataset, said) if tested else None,
     )
-
-
-def find_originals(recipe: Recipe, files: BuildFiles, dataset: Dataset) -> dict[str, Problem]:
-    """Map the id of each problem in the build to the original problem in the pool.
-
-    Raises:
-        FormatError: the pool can't be read.
-    """
-    pool, old_of = build.read_pool(recipe), files.read_old_ids()
-    return {id_: pool[pool.row(old_of[id_])] for id_ in dataset.ids}
 
 
 def find_differing_files(first: str | Path, second: str | Path) -> list[str]:

@@ -22,90 +22,43 @@ from winosmith.results import Result
 from winosmith.solver_rule import SolverRule
 from winosmith.study import TrainedOn, make_solver
 
+Predictions = tuple[Prediction, ...]
 
-@dataclass(frozen=True)
-class SolverPredictions:
-    """The predictions of one solver.
+_FILES = {
+    "dev": "predictions/{}.jsonl",
+    "test": f"{PRIVATE}/test/{{}}.jsonl",
+    "last": "predictions/{}.last.jsonl",
+}
+"""The file of a solver's predictions on this round's dev and test, and on the last round's dev.
 
-    Attributes:
-        about: kind, revision and digest of the solver, and the parameters of its scores.
-        dev: predictions on this round's dev.
-        test: predictions on this round's test.
-        last: predictions on the previous round's dev; None in the first round.
-    """
-
-    about: Mapping[str, Any]
-    dev: tuple[Prediction, ...]
-    test: tuple[Prediction, ...]
-    last: tuple[Prediction, ...] | None
+Predictions on test are private, because those of a strong solver nearly reveal the answers."""
 
 
 def collect_predictions(
     rule: SolverRule,
     folder: OutputFolder,
-    *,
-    dev: Dataset,
-    test: Dataset,
-    previous_dev: Dataset | None,
+    sets: Mapping[str, Dataset],
     train: Dataset,
+    *,
     base_folder: Path,
     stored: Path | None,
     on_progress: Advance,
-) -> SolverPredictions:
-    """Return a solver's predictions, and save them in one file per data set.
+) -> tuple[dict[str, Any], dict[str, Predictions]]:
+    """Return a solver's description and its predictions on each data set, and save them in files.
 
-    The solver is created, and trained, only if predictions are missing. Predictions on test are
-    saved as private files, because those of a strong solver nearly reveal the answers.
-
-    Predictions in `stored`, a folder of the same round, are reused. The rule's paths are relative
-    to `base_folder`.
+    The solver is created, and trained, only if predictions are missing. `sets` are the data sets by
+    their keys in `_FILES`; empty ones have no predictions. Predictions in `stored`, a folder of the
+    same round, are reused. The rule's paths are relative to `base_folder`.
     """
-    sets = {f"predictions/{rule.name}.jsonl": dev, f"{PRIVATE}/test/{rule.name}.jsonl": test}
-    if previous_dev is not None:
-        sets[f"predictions/{rule.name}.last.jsonl"] = previous_dev
-    sets = {name: dataset for name, dataset in sets.items() if len(dataset)}
+    names = {part: _FILES[part].format(rule.name) for part, dataset in sets.items() if dataset}
     about = f"predictions/{rule.name}.json"
-    if stored is not None:
-        for name in (*sets, about):
-            if (stored / name).is_file() and not folder.is_finished(name):
-                with folder.write(name, "wb") as file:
-                    file.write((stored / name).read_bytes())
-    if not all(folder.is_finished(name) for name in (*sets, about)):
-        _predict_sets(rule, folder, sets, about, train, base_folder, on_progress)
-    found = {
-        name: tuple(answers.read_predictions(folder.path / name, dataset).predictions)
-        for name, dataset in sets.items()
-    }
-    return SolverPredictions(
-        parse_json((folder.path / about).read_text("utf-8")),
-        found[f"predictions/{rule.name}.jsonl"],
-        found.get(f"{PRIVATE}/test/{rule.name}.jsonl", ()),
-        found.get(f"predictions/{rule.name}.last.jsonl"),
-    )
-
-
-def _predict_sets(
-    rule: SolverRule,
-    folder: OutputFolder,
-    sets: Mapping[str, Dataset],
-    about: str,
-    train: Dataset,
-    base_folder: Path,
-    on_progress: Advance,
-) -> None:
-    asked = make_solver(rule, base_folder, train if rule.learn else None)
-    done = 0
-    for name, dataset in sets.items():
-        path = folder.path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-
-        def advance(count: int, offset: int = done) -> None:
-            on_progress(offset + count, "")
-
-        solve.predict_to_file(asked.solver, dataset, path, on_progress=advance)
-        folder.add(name)
-        done += len(dataset)
-    with folder.write(about) as file:
+    every = (*names.values(), about)
+    for name in every:
+        if stored and (stored / name).is_file() and not folder.is_finished(name):
+            with folder.write(name, "wb") as file:
+                file.write((stored / name).read_bytes())
+    if not all(map(folder.is_finished, every)):
+        asked = make_solver(rule, base_folder, train if rule.learn else None)
         record = {
             "solver": rule.solver,
             "learnt": rule.learn,
@@ -113,11 +66,23 @@ def _predict_sets(
             "digest": asked.digest,
             "about": asked.about,
         }
-        json.dump(record, file, indent=1, ensure_ascii=False, sort_keys=True)
-        file.write("\n")
+        done = 0
+        for part, name in names.items():
 
+            def advance(count: int, offset: int = done) -> None:
+                on_progress(offset + count, "")
 
-Predictions = tuple[Prediction, ...]
+            path = folder.path / name
+            solve.predict_to_file(asked.solver, sets[part], path, on_progress=advance)
+            folder.add(name)
+            done += len(sets[part])
+        with folder.write(about) as file:
+            json.dump(record, file, indent=1, ensure_ascii=False, sort_keys=True)
+            file.write("\n")
+    return parse_json((folder.path / about).read_text("utf-8")), {
+        part: tuple(answers.read_predictions(folder.path / name, sets[part]).predictions)
+        for part, name in names.items()
+    }
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,18 +123,24 @@ def measure_solver(
     The training set of a round shares no block with dev and test. If earlier training may have
     included problems of dev or test, this round's results are withheld, as in `score`.
 
-    Args:
-        dataset: dev and test of this round, with answers.
-        predictions: predictions in the order of `dataset`.
-        last: the previous round's dev with this solver's predictions.
-        train: the data that the solver was trained on in this round; None if it was not trained.
-        earlier: earlier training data; None if unknown.
-        seed: random seed.
+    `dataset` is dev and test of this round, `last` the previous round's dev with this solver's
+    predictions, `train` the data that the solver was trained on in this round, if any, and
+    `earlier` its earlier training data, if known.
     """
     earlier = earlier or TrainedOn()
     seen = earlier.find_overlap(dataset)
-    known = TrainedOn((*earlier.datasets, *([] if train is None else [train])), earlier.contents)
-    old, taught = _measure_on_last_dev(last, known, seed)
+    old, taught = None, 0
+    if last is not None:
+        known = TrainedOn(
+            (*earlier.datasets, *([] if train is None else [train])), earlier.contents
+        )
+        given, said = last
+        known_rows = known.find_overlap(given).rows
+        rows = [row for row in range(len(given)) if row not in known_rows]
+        taught = len(known_rows)
+        if rows:
+            part = metrics.grade(given.select(rows), [said[row] for row in rows])
+            old = metrics.score(part, seed=seed).accuracy
     if seen.withheld:
         return SolverResult(None, None, old, taught, seen, None)
     graded = metrics.grade(dataset, predictions)
@@ -177,20 +148,6 @@ def measure_solver(
     return SolverResult(
         score.accuracy, score.twins, old, taught, seen, _measure_stability(graded, seed)
     )
-
-
-def _measure_on_last_dev(
-    last: tuple[Dataset, Predictions] | None, training: TrainedOn, seed: int
-) -> tuple[metrics.Proportion | None, int]:
-    if last is None:
-        return None, 0
-    dataset, predictions = last
-    known = set(training.find_overlap(dataset).rows)
-    rows = [row for row in range(len(dataset)) if row not in known]
-    if not rows:
-        return None, len(known)
-    part = metrics.grade(dataset.select(rows), [predictions[row] for row in rows])
-    return metrics.score(part, seed=seed).accuracy, len(known)
 
 
 def _measure_stability(graded: metrics.Graded, seed: int) -> metrics.Stability | None:
@@ -238,13 +195,15 @@ def plan_next_round(
     """
     unsolved = find_unsolved_ids(dev, list(predictions.values()))
     drawn = draw_roots([dev], [root_count], [unsolved], seed, allow_fewer=True)
-    wrong_ids = {name: _find_incorrect_ids(dev, own) for name, own in predictions.items()}
-    fooled = {
-        problem.id: tuple(name for name, ids in wrong_ids.items() if problem.id in ids)
-        for problem in dev
-        if problem.lineage is not None and not problem.embargo
-    }
-    fooled = {id_: names for id_, names in fooled.items() if names}
+    fooled = {}
+    for problem, *said in zip(dev, *predictions.values(), strict=True):
+        names = tuple(
+            name
+            for name, one in zip(predictions, said, strict=True)
+            if len(one.chosen) == 1 and not one.credit(problem.answer)
+        )
+        if names and problem.lineage is not None and not problem.embargo:
+            fooled[problem.id] = names
     order = sorted(fooled, key=lambda id_: (-len(fooled[id_]), dev.row(id_)))
     return NextRound(
         Dataset((pool[id_] for id_ in drawn.sources[dev.name]), "roots"),
@@ -252,12 +211,3 @@ def plan_next_round(
         Dataset((pool[id_] for id_ in order), "fooling"),
         {pool[id_].id: fooled[id_] for id_ in order},
     )
-
-
-def _find_incorrect_ids(dev: Dataset, predictions: Sequence[Prediction]) -> set[str]:
-    pairs = zip(dev, predictions, strict=True)
-    return {
-        problem.id
-        for problem, prediction in pairs
-        if len(prediction.chosen) == 1 and not prediction.credit(problem.answer)
-    }
