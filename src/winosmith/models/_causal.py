@@ -117,10 +117,6 @@ class CausalModel(_network.LanguageModel):
         Each text follows the tokeniser's usual start tokens or, if there are none, its start or end
         token, so that all tokens of the text are scored. Otherwise, the first token is not scored.
 
-        Args:
-            texts: The texts.
-            on_progress: Called with the number of finished texts and the total number.
-
         Raises:
             InputError: A single text does not fit into memory.
         """
@@ -169,8 +165,6 @@ def load_causal_model(
     kind = "a causal language model"
     return _network.load_language_model(CausalModel, model, kind, device=device, dtype=dtype)
 
-
-Encode = Callable[[Sequence[str]], list[list[int]]]
 
 SAMPLES = 8
 """Number of texts for checking whether prompt and text can be tokenised separately."""
@@ -288,7 +282,9 @@ def _tokenise_plain(tokeniser: Any, texts: Sequence[str]) -> list[list[int]]:
     return [tokens[text] for text in texts]
 
 
-def _make_prompt_tokeniser(tokeniser: Any, prompt: str, texts: Sequence[str]) -> Encode:
+def _make_prompt_tokeniser(
+    tokeniser: Any, prompt: str, texts: Sequence[str]
+) -> Callable[[Sequence[str]], list[list[int]]]:
     """Return a function that tokenises texts after the prompt, without trailing white space.
 
     It tokenises the prompt (except the last word) only once, provided that a few of the texts then
@@ -330,31 +326,29 @@ class _NoTreesError(Exception):
     """Raised with a reason if an architecture can't read a tree."""
 
 
+@dataclass
 class TextReader:
     """Reads sorted texts, if possible as trees, and collects their log-probabilities.
 
     Attributes:
-        values: The requested log-probabilities of each text.
+        network, device, can_read_trees: See `CausalModel`.
+        texts, starts: See `CausalModel.compute_likelihoods`.
         fed: The number of tokens that the model read, including padding.
-        can_read_trees: See `CausalModel`.
+        values: The requested log-probabilities of each text.
     """
 
-    def __init__(
-        self,
-        network: Any,
-        device: str,
-        texts: Sequence[Ids],
-        starts: Sequence[int],
-        can_read_trees: bool,
-    ):
-        self.network, self.device = network, device
-        self.texts, self.starts = texts, starts
-        self.values: list[Values] = [np.empty(0)] * len(texts)
-        self.fed = 0
-        self.can_read_trees = can_read_trees
-        self._checked = False
-        self._cache: Any = None
-        self._cached = 0  # number of tokens in the cache
+    network: Any
+    device: str
+    texts: Sequence[Ids]
+    starts: Sequence[int]
+    can_read_trees: bool
+    fed: int = 0
+    _checked: bool = False
+    _cache: Any = None
+    _cached: int = 0  # number of tokens in the cache
+
+    def __post_init__(self) -> None:
+        self.values: list[Values] = [np.empty(0)] * len(self.texts)
 
     def read_all(self, budget: int, on_progress: OnProgress | None) -> None:
         """Read all texts, and store their log-probabilities in `values`."""
@@ -369,7 +363,9 @@ class TextReader:
                     stacklevel=4,
                 )
         if not self.can_read_trees:
-            self._read_all_separately(budget, on_progress)
+            _network.run_by_length(
+                list(map(len, self.texts)), budget, self._read_batch, on_progress
+            )
 
     def _read_trees(self, budget: int, on_progress: OnProgress | None) -> None:
         # The tree must contain the token before each requested one.
@@ -448,12 +444,9 @@ class TextReader:
                 self._make_tensor([token for _, token in tree.requested]),
             )
 
-    def _read_all_separately(self, budget: int, on_progress: OnProgress | None) -> None:
-        def read_batch(batch: _network.Rows) -> None:
-            for row, values in zip(batch, self._read_separately(batch), strict=True):
-                self.values[row] = values
-
-        _network.run_by_length(list(map(len, self.texts)), budget, read_batch, on_progress)
+    def _read_batch(self, batch: _network.Rows) -> None:
+        for row, values in zip(batch, self._read_separately(batch), strict=True):
+            self.values[row] = values
 
     def _read_separately(self, batch: Sequence[int] | _network.Rows) -> list[Values]:
         torch = require("torch", "models")
@@ -567,16 +560,11 @@ def count_common_prefix(first: Ids, second: Ids) -> int:
 def build_tree(
     sequences: Sequence[Ids], starts: Sequence[int], first: int, budget: int
 ) -> tuple[Tree, int]:
-    """Build a tree of as many sequences from index `first` on as the budget allows.
+    """Build a tree of as many sorted sequences from index `first` on as the budget allows.
 
-    Args:
-        sequences: The sorted sequences.
-        starts: The index of the first requested token of each sequence, 1 or more.
-        first: The index of the first sequence.
-        budget: The maximum number of nodes; at least one sequence is always included.
-
-    Returns:
-        The tree, and the number of its sequences.
+    `starts` are the indices of the first requested token of each sequence, 1 or more. `budget` is
+    the maximum number of nodes, but at least one sequence is always included. Return the tree, and
+    the number of its sequences.
 
     >>> tree, count = build_tree([[1, 2, 3, 4], [1, 2, 5, 6]], [3, 3], 0, 100)
     >>> tree.tokens, tree.parents, count  # 4 and 6 are only predicted
@@ -602,13 +590,9 @@ def compute_logits_at(network: Any, inputs: Mapping[str, Any], rows: Any, column
     """Return the logits at the requested positions, a float32 tensor of (positions, vocabulary).
 
     The output layer is as wide as the vocabulary and takes most of the time of a small model, so it
-    runs only on the requested positions.
-
-    Args:
-        network: A causal or masked language model of transformers.
-        inputs: The keyword arguments of its call.
-        rows: An index tensor, (positions,): each position's row in the batch.
-        columns: An index tensor, (positions,): each position's index in its row.
+    runs only on the requested positions. `inputs` are the keyword arguments of the network's call;
+    the index tensors `rows` and `columns`, (positions,), are each position's row in the batch and
+    index in its row.
     """
     cut: list[bool] = []
 

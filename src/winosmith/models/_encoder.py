@@ -322,11 +322,8 @@ def load_choice_model(
 ) -> ChoiceModel:
     """Load a multiple-choice model that was trained by winosmith or another program.
 
-    Args:
-        folder: The folder of the model or of its training run, or a hub id.
-        input_format: The input format; by default the format used in training, if known.
-        device: A torch device; by default the GPU if there is one.
-        max_length: The maximum input length in tokens; by default the model's own limit.
+    `folder` is the folder of the model or of its training run, or a hub id. By default, the input
+    format is the one used in training, if known. For `device` and `max_length`, see `load_encoder`.
 
     Raises:
         InputError: The model is missing or damaged, or its head is untrained.

@@ -131,20 +131,12 @@ def train_grid(
 
     If several models are equally good, the first is kept. Of all other runs, only the results are
     kept. After an interruption, the same call resumes from the last finished epoch, with the same
-    result. Raises the same errors as `train_multiple_choice`.
+    result. For other arguments and errors, see `train_multiple_choice`.
 
-    Args:
-        train: The training data; see `train_multiple_choice`.
-        dev: The dev data.
-        model: A folder or hub id of the base model.
-        out: The output folder, with the best model in `model/` and the results of all runs in
-            `runs.json`.
-        grid: The settings to try; by default one run with default settings.
-        settings: The settings that the grid does not vary.
-        device: A torch device; by default the GPU if there is one.
-        force: Whether to overwrite the results of a different grid, data set or base model.
-        on_step: Called after every step of every run.
-        on_run: Called after every run, including runs that an earlier call finished.
+    The best model is saved in the folder's `model/`, and the results of all runs in `runs.json`.
+    `grid` is by default one run with default settings; `settings` are those that it does not vary.
+    `force` overwrites the results of a different grid, data set or base model. `on_run` is called
+    after every run, including runs that an earlier call finished.
     """
     runs = list((grid or Grid()).iter_runs(settings))
     questions = read_questions(train, "train on", runs[0].sees)
@@ -165,10 +157,12 @@ def train_grid(
             write_epochs(folder, name, found.epochs)
         epochs = parse_epochs((folder.path / name).read_text("utf-8"))
         done.append(TrainingRun(chosen, epochs, len(train), len(dev)))
-        _remove_models(folder.path / RUNS, done)
+        best = max(done, key=lambda run: run.dev_accuracy)
+        for run in done:
+            if run is not best:
+                shutil.rmtree(folder.path / RUNS / run.settings.name, ignore_errors=True)
         if on_run:
             on_run(number, len(runs), done[-1])
-    best = max(done, key=lambda run: run.dev_accuracy)
     kept = folder.path / RUNS / best.settings.name
     if not folder.is_complete(TABLE):
         tuned(out=kept, settings=best.settings)  # retrains only if files are missing
@@ -186,13 +180,6 @@ def _open_folder(out: Path, recipe: Mapping[str, Any], force: bool) -> OutputFol
         folder = OutputFolder.open(out, recipe, force=True)
         shutil.rmtree(out / RUNS, ignore_errors=True)
         return folder
-
-
-def _remove_models(folder: Path, runs: Sequence[TrainingRun]) -> None:
-    best = max(runs, key=lambda run: run.dev_accuracy)
-    for run in runs:
-        if run is not best:
-            shutil.rmtree(folder / run.settings.name, ignore_errors=True)
 
 
 def _save_results(folder: OutputFolder, model: Path, runs: Sequence[TrainingRun]) -> None:

@@ -100,16 +100,8 @@ def load_masked_model(
 ) -> MaskedModel:
     """Load any masked language model of transformers (BERT, RoBERTa, ALBERT, ModernBERT, …).
 
-    For ELECTRA, use the generator, because the discriminator gives no probabilities.
-
-    Args:
-        model: A folder with a saved model, or a hub id.
-        device: A torch device ("cpu", "cuda:1"); by default the GPU if there is one.
-        dtype: The precision of the network; see `Precision`.
-
-    Raises:
-        InputError: The model is missing or not a masked model, or its weights are incomplete.
-        MissingExtraError: torch or transformers is not installed.
+    For ELECTRA, use the generator, because the discriminator gives no probabilities. For arguments
+    and errors, see `load_causal_model`.
     """
     kind = "a masked language model"
     loaded = _network.load_language_model(MaskedModel, model, kind, device=device, dtype=dtype)

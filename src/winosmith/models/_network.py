@@ -106,12 +106,7 @@ def silence_transformers() -> Iterator[None]:
 def load_configuration(
     folder: Path, dropout: float | None = None, *, kind: str = "an encoder"
 ) -> Any:
-    """Load the configuration of a model, and set its dropout rates.
-
-    Args:
-        folder: The folder of the model.
-        dropout: The dropout rate; None for the model's own.
-        kind: The required kind of model, for error messages.
+    """Load the configuration of a model, and set its dropout rates unless `dropout` is None.
 
     Raises:
         InputError: The configuration can't be read, transformers lacks the model's architecture, or
@@ -169,11 +164,6 @@ Precision = Literal["float32", "bfloat16", "float16"]
 """Precision of a network. In float32, batching changes scores by less than 1e-4. bfloat16 and
 float16 halve memory and time on a GPU, but may change close decisions."""
 
-_OTHER_KINDS = {
-    "a causal language model": "a masked language model; score it as such",
-    "a masked language model": "a causal language model; score it as such",
-}
-
 
 @dataclass
 class LanguageModel:
@@ -197,14 +187,7 @@ class LanguageModel:
 def load_language_model(
     model_class: type[Model], model: str | Path, kind: str, *, device: str | None, dtype: Precision
 ) -> Model:
-    """Load a causal or masked language model.
-
-    Args:
-        model_class: The subclass of `LanguageModel` to return.
-        model: A folder with a saved model, or a hub id.
-        kind: "a causal language model" or "a masked language model".
-        device: A torch device; by default the GPU if there is one.
-        dtype: The precision; see `Precision`.
+    """Load a language model; `kind` is "a causal language model" or "a masked language model".
 
     Raises:
         InputError: The model is missing or of another kind, or its weights are incomplete.
@@ -217,7 +200,10 @@ def load_language_model(
     masked = type(config) in transformers.MODEL_FOR_MASKED_LM_MAPPING
     if masked is causal and not getattr(config, "is_decoder", False):
         # transformers would load a BERT as a causal model that sees the token to predict
-        raise InputError(f"{folder}: {config.model_type} is {_OTHER_KINDS[kind]}")
+        other = "masked" if causal else "causal"
+        raise InputError(
+            f"{folder}: {config.model_type} is a {other} language model; score it as such"
+        )
     if type(config) not in transformers.MODEL_FOR_CAUSAL_LM_MAPPING and causal:
         raise InputError(f"{folder}: {config.model_type} is not {kind}; use {kind}")
     auto = transformers.AutoModelForCausalLM if causal else transformers.AutoModelForMaskedLM
@@ -282,19 +268,9 @@ def batch_by_length(lengths: Sequence[int], max_tokens: int) -> list[Rows]:
     >>> [batch.tolist() for batch in batch_by_length([2, 9, 3, 2, 3], max_tokens=6)]
     [[1], [2, 4], [0, 3]]
     """
-    measured = np.asarray(lengths, dtype=np.int64)
-    order = np.argsort(-measured, kind="stable")
     batches: list[Rows] = []
-    start = 0
-    while start < len(order):
-        batches.append(_take_batch(order, measured, start, max_tokens))
-        start += len(batches[-1])
+    run_by_length(lengths, max_tokens, batches.append)
     return batches
-
-
-def _take_batch(order: Rows, lengths: npt.NDArray[np.int64], start: int, max_tokens: int) -> Rows:
-    size = max(1, max_tokens // max(1, int(lengths[order[start]])))
-    return order[start : start + size]
 
 
 def shuffle_batches(
@@ -349,13 +325,8 @@ def run_batches(
 ) -> None:
     """Process texts in batches; a batch that does not fit into memory is halved.
 
-    Args:
-        total: The number of texts.
-        budget: The maximum number of tokens per batch.
-        take_batch: A function from the index of the first text and the budget to a batch, its
-            number of texts and its number of tokens.
-        process: A function that processes a batch.
-        on_progress: Called with the number of finished texts and the total number.
+    `budget` is the maximum number of tokens per batch. `take_batch` returns, for the index of the
+    first text and the budget, a batch with its numbers of texts and tokens.
 
     Raises:
         InputError: A single text does not fit into memory.
@@ -397,8 +368,9 @@ def run_by_length(
     order = np.argsort(-measured, kind="stable")
 
     def take_batch(start: int, max_tokens: int) -> tuple[Rows, int, int]:
-        batch = _take_batch(order, measured, start, max_tokens)
-        return batch, len(batch), int(len(batch) * measured[batch[0]])
+        longest = int(measured[order[start]])
+        batch = order[start : start + max(1, max_tokens // max(1, longest))]
+        return batch, len(batch), len(batch) * longest
 
     run_batches(len(order), budget, take_batch, process, on_progress)
 

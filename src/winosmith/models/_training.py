@@ -260,16 +260,17 @@ def write_epochs(
 
 def _train_epochs(run: Run, file: Path, on_step: OnStep | None) -> list[Epoch]:
     epochs: list[Epoch] = []
-    saved = load_state(file)
-    if saved:
-        epochs = saved[3]
-        run.restore(*saved[:3])
+    if saved := load_state(file):
+        weights, run.best_weights, moments, epochs = saved
+        run.network.load_state_dict(weights)
+        run.optimiser.load_state_dict({**run.optimiser.state_dict(), "state": moments})
     try:
         while not _is_training_finished(epochs, run.settings):
             epochs.append(run.train_epoch(len(epochs), on_step))
+            weights = run.network.state_dict()
             if run.settings.last is not None or _find_best_epoch(epochs) == len(epochs) - 1:
-                run.keep_weights()
-            save_state(file, run.network.state_dict(), run.best_weights, run.optimiser, epochs)
+                run.best_weights = {k: v.detach().cpu().clone() for k, v in weights.items()}
+            save_state(file, weights, run.best_weights, run.optimiser, epochs)
     except KeyboardInterrupt:
         raise Interrupted(
             f"{len(epochs)} of {run.settings.epochs} epochs are saved in {file.parent}; run "
@@ -327,19 +328,6 @@ class Run:
         self.steps_per_epoch = -(-len(train) // settings.batch_size)
         self.chunk_size = settings.batch_size
 
-    def restore(
-        self, weights: dict[str, Any], best: dict[str, Any], moments: dict[int, Any]
-    ) -> None:
-        """Restore the state that `load_state` returned."""
-        self.network.load_state_dict(weights)
-        self.optimiser.load_state_dict({**self.optimiser.state_dict(), "state": moments})
-        self.best_weights = best
-
-    def keep_weights(self) -> None:
-        """Store a copy of the current weights as the best weights."""
-        weights = self.network.state_dict()
-        self.best_weights = {k: v.detach().cpu().clone() for k, v in weights.items()}
-
     def train_epoch(self, epoch: int, on_step: OnStep | None = None) -> Epoch:
         """Train for one epoch, and evaluate the network on dev."""
         torch = require("torch", "models")
@@ -388,7 +376,17 @@ class Run:
             except (RuntimeError, MemoryError) as error:
                 if not _network.is_out_of_memory(error):
                     raise
-                self._halve_chunk_size(min(self.chunk_size, len(batch)), error)
+                if (size := min(self.chunk_size, len(batch))) == 1:
+                    raise InputError(
+                        "the memory is too small to train this model on one problem at a time; "
+                        "use a smaller model, a shorter max_length, or a larger machine"
+                    ) from error
+            self.chunk_size = max(1, size // 2)
+            warnings.warn(
+                f"out of memory with {size} problems at a time; continuing with "
+                f"{self.chunk_size} at a time, and {self.settings.batch_size} per step",
+                stacklevel=2,
+            )
             _network.free_memory()
 
     def _backpropagate(self, rows: npt.NDArray[np.intp], batch_size: int) -> float:
@@ -400,19 +398,6 @@ class Run:
         loss = self.train.compute_loss(scores, answers) / batch_size
         loss.backward()
         return float(loss.detach())
-
-    def _halve_chunk_size(self, size: int, error: Exception) -> None:
-        if size == 1:
-            raise InputError(
-                "the memory is too small to train this model on one problem at a time; use a "
-                "smaller model, a shorter max_length, or a larger machine"
-            ) from error
-        self.chunk_size = max(1, size // 2)
-        warnings.warn(
-            f"out of memory with {size} problems at a time; continuing with {self.chunk_size} at "
-            f"a time, and {self.settings.batch_size} per step",
-            stacklevel=2,
-        )
 
 
 def _make_optimiser(network: Any, settings: TrainingSettings) -> Any:
@@ -463,12 +448,12 @@ def load_state(path: Path) -> tuple[Weights, Weights, dict[int, Weights], list[E
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except (OSError, safetensors.SafetensorError):
         return None
-    kinds: dict[str, Weights] = {"weight": {}, "best": {}, "moment": {}}
+    kinds: dict[str, dict[Any, Any]] = {"weight": {}, "best": {}, "moment": {}}
     for key, tensor in tensors.items():
         kind, name = key.split("/", 1)
-        kinds[kind][name] = tensor
-    moments: dict[int, Weights] = {}
-    for key, tensor in kinds["moment"].items():
-        at, name = key.split("/")
-        moments.setdefault(int(at), {})[name] = tensor
-    return kinds["weight"], kinds["best"], moments, epochs
+        if kind == "moment":
+            at, name = name.split("/")
+            kinds[kind].setdefault(int(at), {})[name] = tensor
+        else:
+            kinds[kind][name] = tensor
+    return kinds["weight"], kinds["best"], kinds["moment"], epochs
