@@ -108,19 +108,6 @@ class Cost:
     tokens_in: int = 0
     tokens_out: int = 0
 
-    @classmethod
-    def estimate_maximum(cls, messages: Messages, max_reply_tokens: int) -> Cost:
-        """Return the maximum cost of a request, at one token per byte of text."""
-        text = sum(len(message.content.encode()) + _A_MESSAGE for message in messages)
-        return cls(text + _A_CONVERSATION, max_reply_tokens)
-
-    def compute_actual(self, reply: Reply) -> Cost:
-        """Return the actual cost of a request; use the maximum for counts that the server omits."""
-        return Cost(
-            self.tokens_in if reply.tokens_in is None else reply.tokens_in,
-            self.tokens_out if reply.tokens_out is None else reply.tokens_out,
-        )
-
     def __add__(self, other: Cost) -> Cost:
         return Cost(self.tokens_in + other.tokens_in, self.tokens_out + other.tokens_out)
 
@@ -239,10 +226,7 @@ class RequestBatch:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
-        client = self.client
-        self._connection = _server.Connection(
-            client.base_url, client.model, client.key_variable, client.timeout
-        )
+        self._connection = _server.Connection(self.client)
 
     def send_requests(self, conversations: Mapping[str, Messages]) -> dict[str, Reply]:
         """Send a request for each conversation, and return the replies by conversation key.
@@ -311,13 +295,17 @@ class RequestBatch:
 
     def _attempt_request(self, messages: Messages) -> Reply:
         self._sleep(self._not_before - time.monotonic())
-        most = Cost.estimate_maximum(messages, self.client.max_reply_tokens or 0)
+        text = sum(len(message.content.encode()) + _A_MESSAGE for message in messages)
+        most = Cost(text + _A_CONVERSATION, self.client.max_reply_tokens or 0)  # a token per byte
         self.budget.reserve(most)
         taken = Cost()
         try:
             self._sleep(0)
             reply = self._connection.ask(messages, self.client.body)
-            taken = most.compute_actual(reply)
+            taken = Cost(
+                most.tokens_in if reply.tokens_in is None else reply.tokens_in,
+                most.tokens_out if reply.tokens_out is None else reply.tokens_out,
+            )
             return reply
         except RetryableError as error:
             taken = most if error.charged else taken

@@ -9,12 +9,15 @@ import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
 from winosmith.errors import InputError, require
 from winosmith.records import parse_json
 from winosmith.report import join_names
+
+if TYPE_CHECKING:
+    from winosmith.chat._client import Client
 
 
 class Message(NamedTuple):
@@ -229,32 +232,21 @@ _INTERNAL_TRIES = 6
 """Number of attempts if the server reports an internal error (500)."""
 
 
-@dataclass
 class Connection:
-    """A connection to a server, for any number of threads.
+    """A client's connection to its server, for any number of threads."""
 
-    Attributes:
-        base_url, model, key_variable, timeout: see `Client`.
-        reached: whether the server has ever answered; see `_UNREACHED_TRIES`.
-    """
-
-    base_url: str
-    model: str
-    key_variable: str | None
-    timeout: float
-    reached: bool = False
-
-    def __post_init__(self) -> None:
-        self._openai = require("openai", "chat")
-        self._key = find_api_key(self.base_url, self.key_variable)
-        self._client = self._openai.OpenAI(
+    def __init__(self, client: Client) -> None:
+        self._openai = openai = require("openai", "chat")
+        self.model, self.key_variable = client.model, client.key_variable
+        self.timeout, direct = client.timeout, is_loopback(client.base_url)
+        self._reached = False  # whether the server has ever answered; see `_UNREACHED_TRIES`
+        self._key = find_api_key(client.base_url, self.key_variable)
+        self._client = openai.OpenAI(
             api_key=self._key or "none",
-            base_url=self.base_url,
+            base_url=client.base_url,
             max_retries=0,  # `RequestBatch` waits as the server requests, and can be interrupted
-            timeout=self._openai.Timeout(self.timeout, connect=min(_CONNECT, self.timeout)),
-            http_client=_make_limited_client(
-                self._openai, self.timeout, direct=is_loopback(self.base_url)
-            ),
+            timeout=openai.Timeout(self.timeout, connect=min(_CONNECT, self.timeout)),
+            http_client=_make_limited_client(openai, self.timeout, direct=direct),
         )
 
     def close(self) -> None:
@@ -273,12 +265,12 @@ class Connection:
         try:
             completions = self._client.chat.completions.with_raw_response
             raw = completions.create(model=self.model, messages=turns, extra_body=dict(parameters))
-            self.reached = True
+            self._reached = True
             return parse_reply(raw.http_response.content)
         except openai.APIConnectionError as error:
             raise self._convert_connection_error(error) from None
         except openai.APIStatusError as error:
-            self.reached = True
+            self._reached = True
             raise self._convert_status_error(error) from None  # the chain might contain secrets
         except _ReplyTooLargeError:
             raise ChatError(f"its reply is larger than {MAX_BYTES:,} bytes") from None
@@ -292,7 +284,7 @@ class Connection:
         if (isinstance(error, late) and not refused) or isinstance(cause, late):
             return RetryableError(f"no reply within {self.timeout:g} s", charged=True)
         why = self._redact_key(str(cause)) or type(cause).__name__
-        if refused and not self.reached:
+        if refused and not self._reached:
             return RetryableError(
                 f"no server answers ({why}); start one, or check the base URL",
                 tries=_UNREACHED_TRIES,
