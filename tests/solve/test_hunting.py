@@ -10,7 +10,6 @@ import pytest
 from winosmith import Problem, formats, solve
 from winosmith.errors import DataError
 from winosmith.solve._hunting import (
-    Evidence,
     Query,
     find_mention_evidence,
     find_role_evidence,
@@ -99,12 +98,12 @@ def test_a_tagger_keeps_verbs_and_adjectives() -> None:
     assert texts(parse_query(COUNCIL, tagger).query) == ["feared"]
 
 
-def strongest(asked: Query, snippet: str) -> Evidence | None:
+def strongest(asked: Query, snippet: str) -> tuple[int, int] | None:
     """Return the strongest reading of a snippet."""
     readings = [
         find_role_evidence(snippet, asked, c, q) for c in asked.context for q in asked.query
     ]
-    return max((r for r in readings if r), key=lambda r: r.strength, default=None)
+    return max((r for r in readings if r), key=lambda r: r[1], default=None)
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,8 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from string import ascii_lowercase, ascii_uppercase
 from typing import Any, Literal
 
@@ -112,10 +110,6 @@ class ChatSolver:
         """The beginning of every conversation about a blank."""
         return INSTRUCTIONS[self.sees] if self.instruction is None else self.instruction
 
-    def _instruct(self, problem: Problem) -> str:
-        asks = problem.blank is None and self.instruction is None
-        return INSTRUCTIONS["question"] if asks else self.opening
-
     @property
     def parameters(self) -> dict[str, Any]:
         """The parameters that determine the scores, without the server's address or a key."""
@@ -159,19 +153,35 @@ class ChatSolver:
         if self.sees == "pronoun":
             check_pronouns(problems)
         questions = [
-            (problem, draw, order, (self._instruct(problem), shots, problem, order, self.sees))
+            (problem, draw, order)
             for problem in problems
-            for draw, shots in enumerate(self.shots)
+            for draw in range(len(self.shots))
             for order in make_orders(len(problem.options), swap=self.swap)
         ]
-        replies = self._collect_replies([make_conversation(*turns) for *_, turns in questions])
+        replies = self._collect_replies([self._make_conversation(*one) for one in questions])
         asked = tuple(
-            self._parse_reply(problem, draw, order, reply)
-            for (problem, draw, order, _), reply in zip(questions, replies, strict=True)
+            self._parse_reply(*one, reply) for one, reply in zip(questions, replies, strict=True)
         )
         if self.reply_log is not None:
             self.reply_log.extend(asked)
         return Interview(asked)
+
+    def _make_conversation(self, problem: Problem, draw: int, order: Order) -> tuple[Message, ...]:
+        """Return the instruction, the shots with their answers, and the problem.
+
+        All turns except the last are the same for every problem, so that a server can cache them.
+        The instruction is part of the first turn, because some models have no system role.
+        """
+        turns: list[Message] = []
+        for shot in self.shots[draw]:
+            if shot.answer is not None:
+                own = tuple(range(len(shot.options)))
+                turns.append(Message("user", _format_problem(shot, own, self.sees)))
+                turns.append(Message("assistant", _name_options(shot)[shot.answer]))
+        turns.append(Message("user", _format_problem(problem, order, self.sees)))
+        asks = problem.blank is None and self.instruction is None
+        instruction = INSTRUCTIONS["question"] if asks else self.opening
+        return (Message("user", f"{instruction}\n\n{turns[0].content}"), *turns[1:])
 
     def _collect_replies(self, conversations: Sequence[Messages]) -> list[Reply]:
         if not isinstance(self.model, Client):
@@ -276,17 +286,6 @@ class Interview:
         places = [one.position for one in self.asked if one.position is not None]
         return sum(place == 0 for place in places) / len(places) if places else None
 
-    @cached_property
-    def _pairs(self) -> list[tuple[ParsedReply, ParsedReply]]:
-        together: dict[tuple[str, int], list[ParsedReply]] = defaultdict(list)
-        for one in self.asked:
-            together[one.problem_id, one.draw].append(one)
-        return [
-            (pair[0], pair[1])
-            for pair in together.values()
-            if len(pair) == 2 and all(one.choice is not None for one in pair)
-        ]
-
     @property
     def position_bias(self) -> float | None:
         """The fraction of problems whose two replies choose the same position, 0–1.
@@ -294,9 +293,11 @@ class Interview:
         Because the options change positions, such replies follow the position. None if only one
         order was asked.
         """
-        if not self._pairs:
-            return None
-        return sum(one.position == other.position for one, other in self._pairs) / len(self._pairs)
+        together: dict[tuple[str, int], list[int | None]] = {}
+        for one in self.asked:
+            together.setdefault((one.problem_id, one.draw), []).append(one.position)
+        pairs = [places for places in together.values() if len(places) == 2 and None not in places]
+        return sum(first == second for first, second in pairs) / len(pairs) if pairs else None
 
     def summarize(self) -> dict[str, Any]:
         """Return a JSON summary: numbers of problems, replies and tokens, and the position bias."""
@@ -346,30 +347,6 @@ def make_orders(option_count: int, *, swap: bool) -> tuple[Order, ...]:
     """
     own = tuple(range(option_count))
     return (own, own[1:] + own[:1]) if swap else (own,)
-
-
-def make_conversation(
-    instruction: str,
-    shots: Sequence[Problem],
-    problem: Problem,
-    order: Order,
-    sees: Sees = "blank",
-) -> tuple[Message, ...]:
-    """Return a conversation: the instruction, the shots with their answers, and the problem.
-
-    All turns except the last are the same for every problem, so that a server can cache them. The
-    instruction is part of the first turn, because some models have no system role.
-    """
-    turns: list[Message] = []
-    for shot in shots:
-        if shot.answer is not None:
-            turns.append(
-                Message("user", _format_problem(shot, tuple(range(len(shot.options))), sees))
-            )
-            turns.append(Message("assistant", _name_options(shot)[shot.answer]))
-    turns.append(Message("user", _format_problem(problem, order, sees)))
-    first = Message("user", f"{instruction}\n\n{turns[0].content}")
-    return (first, *turns[1:])
 
 
 def _name_options(problem: Problem) -> Sequence[str]:

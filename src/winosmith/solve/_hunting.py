@@ -126,40 +126,38 @@ class KnowledgeHunting:
         query = parse_query(problem, self.tagger)
         best: dict[str, Snippet] = {}
         tied: dict[str, int] = {}  # snippet with equal evidence for another option → strength
-        for snippet, evidence, phrases in self._iter_evidence(query):
-            held = best.get(snippet)
-            if held is None or evidence.strength > held.strength:
-                best[snippet] = Snippet(snippet, evidence.option, evidence.strength, phrases)
-            elif evidence.strength == held.strength and evidence.option != held.option:
-                tied[snippet] = evidence.strength
+        for one in self._iter_evidence(query):
+            held = best.get(one.snippet)
+            if held is None or one.strength > held.strength:
+                best[one.snippet] = one
+            elif one.strength == held.strength and one.option != held.option:
+                tied[one.snippet] = one.strength
         found = (f for f in best.values() if tied.get(f.snippet) != f.strength)
         return tuple(sorted(found, key=lambda found: -found.strength))
 
-    def _iter_evidence(self, query: Query) -> Iterator[tuple[str, Evidence, tuple[str, ...]]]:
-        for context_term in query.context:
-            for query_term in query.query:
-                for snippet in self._search(query, context_term.text, query_term.text):
-                    evidence = find_role_evidence(snippet, query, context_term, query_term)
-                    if evidence:
-                        yield snippet, evidence, (context_term.text, query_term.text)
-        for option, head in enumerate(query.heads):
-            for query_term in query.query if head is not None else ():
-                for snippet in self._search(query, str(head), query_term.text):
-                    evidence = find_mention_evidence(snippet, query, option, query_term)
-                    if evidence:
-                        yield snippet, evidence, (str(head), query_term.text)
+    def _iter_evidence(self, query: Query) -> Iterator[Snippet]:
+        for context_term, query_term in itertools.product(query.context, query.query):
+            phrases = (context_term.text, query_term.text)
+            for snippet in self._search(query, phrases):
+                if found := find_role_evidence(snippet, query, context_term, query_term):
+                    yield Snippet(snippet, *found, phrases)
+        for (option, head), query_term in itertools.product(enumerate(query.heads), query.query):
+            if head is not None:
+                phrases = (head, query_term.text)
+                for snippet in self._search(query, phrases):
+                    if found := find_mention_evidence(snippet, query, option, query_term):
+                        yield Snippet(snippet, *found, phrases)
 
-    def _search(self, query: Query, *phrases: str) -> Iterator[str]:
+    def _search(self, query: Query, phrases: Sequence[str]) -> Iterator[str]:
+        """Yield the snippets that contain all phrases and are not copies of the problem."""
+        searched = {stem for term in (*query.context, *query.query) for stem in term.stems}
         for snippet in self.retriever.search(phrases, self.snippets):
-            if not _is_copy(query, frozenset(map(stem, tokens(snippet)))):
+            stems = frozenset(map(stem, tokens(snippet)))
+            if not all(
+                len(stems & words) >= _COPY * len(words)
+                for words in (query.stems, query.stems - searched)
+            ):
                 yield snippet
-
-
-def _is_copy(query: Query, stems: frozenset[str]) -> bool:
-    searched = {stem for term in (*query.context, *query.query) for stem in term.stems}
-    return all(
-        len(stems & words) >= _COPY * len(words) for words in (query.stems, query.stems - searched)
-    )
 
 
 Tagger = Callable[[list[str]], Sequence[tuple[str, str]]]
@@ -310,20 +308,10 @@ def _find_head_noun(option: str) -> str | None:
     return last if last.islower() else None
 
 
-class Evidence(NamedTuple):
-    """The evidence that a snippet gives for an option.
-
-    Attributes:
-        option: index of the option that it supports.
-        strength: strength of the evidence, 1 or more.
-    """
-
-    option: int
-    strength: int
-
-
-def find_role_evidence(snippet: str, query: Query, context: Term, term: Term) -> Evidence | None:
-    """Return the evidence that a snippet's agent and patient give, or None.
+def find_role_evidence(
+    snippet: str, query: Query, context: Term, term: Term
+) -> tuple[int, int] | None:
+    """Return the option that a snippet's agent and patient support, and the strength, or None.
 
     A snippet is evidence if the mention with the blank's role at `term` is the agent or the patient
     of `context`. The strength is that of the paper: 2 if a term has several words, otherwise 1;
@@ -344,11 +332,13 @@ def find_role_evidence(snippet: str, query: Query, context: Term, term: Term) ->
         return None
     length = 2 if max(len(context.stems), len(term.stems)) > 1 else 1
     order = 2 if context_span.start < term_span.start else 1
-    return Evidence(query.agent if role == "agent" else query.patient, length + order)
+    return query.agent if role == "agent" else query.patient, length + order
 
 
-def find_mention_evidence(snippet: str, query: Query, option: int, term: Term) -> Evidence | None:
-    """Return the evidence if a snippet mentions the option next to `term`, otherwise None.
+def find_mention_evidence(
+    snippet: str, query: Query, option: int, term: Term
+) -> tuple[int, int] | None:
+    """Return the option and the strength if a snippet mentions it next to `term`, otherwise None.
 
     The strength is 2 if the term has several words, otherwise 1.
     """
@@ -360,7 +350,7 @@ def find_mention_evidence(snippet: str, query: Query, option: int, term: Term) -
     head = query.heads[option]
     if mention.token is None or head is None or stem(mention.token) != stem(head):
         return None
-    return Evidence(option, 2 if len(term.stems) > 1 else 1)
+    return option, 2 if len(term.stems) > 1 else 1
 
 
 def _find_first_span(
@@ -402,6 +392,6 @@ def _collect_query_stems(query: Query) -> frozenset[str]:
     return frozenset(stem for term in query.query for stem in term.stems)
 
 
-def is_negated(tokens: Sequence[str], start: int, window: int = 3) -> bool:
-    """Return whether a negation is among the `window` tokens before a position."""
-    return not _NEGATIONS.isdisjoint(t.lower() for t in tokens[max(0, start - window) : start])
+def is_negated(tokens: Sequence[str], start: int) -> bool:
+    """Return whether a negation is among the three tokens before a position."""
+    return not _NEGATIONS.isdisjoint(t.lower() for t in tokens[max(0, start - 3) : start])

@@ -155,11 +155,8 @@ def find_roles(
 ) -> Roles:
     """Return the agent and the patient of a predicate; the passive swaps them.
 
-    Args:
-        words: the tokens.
-        predicate: position of the predicate.
-        start: position at which the search for the subject starts.
-        skip: stems to skip in the search for the subject.
+    The search for the subject begins at the position `start`, and skips words with the stems in
+    `skip`.
 
     >>> cut = "The bowl got badly chipped by hand .".split()
     >>> found = find_roles(cut, slice(4, 5))
