@@ -533,7 +533,7 @@ def mark_differences(sentence: str, reference: str) -> list[Change]:
     >>> [(one.kind, one.text) for one in mark_differences("The _ is big.", "The _ is small.")]
     [('', 'The _ is '), ('ins', 'big'), ('', '.')]
     """
-    spans, found, at = _find_token_spans(sentence), list[Change](), 0
+    spans, found, at = find_token_spans(sentence), list[Change](), 0
     for same, _old, new in _iter_token_runs(reference, sentence):
         if not same and new.start < new.stop:
             start, end = spans[new.start][0], spans[new.stop - 1][1]
@@ -543,7 +543,7 @@ def mark_differences(sentence: str, reference: str) -> list[Change]:
 
 
 def _iter_changes(before: str, after: str) -> Iterator[Change]:
-    old, new = _find_token_spans(before), _find_token_spans(after)
+    old, new = find_token_spans(before), find_token_spans(after)
     for same, out, put in _iter_token_runs(before, after):
         gone, here = "" if same else _join_spans(before, old[out]), _join_spans(after, new[put])
         if here and put.start:
@@ -560,7 +560,7 @@ def _iter_changes(before: str, after: str) -> Iterator[Change]:
 
 def _iter_token_runs(before: str, after: str) -> Iterator[tuple[bool, slice, slice]]:
     """Yield runs of equal or different tokens: whether they are equal, and two slices."""
-    cut = [[text[start:end] for start, end in _find_token_spans(text)] for text in (before, after)]
+    cut = [[text[start:end] for start, end in find_token_spans(text)] for text in (before, after)]
     for same, ops in groupby(Levenshtein.opcodes(*cut), key=lambda op: op.tag == "equal"):
         first, *more = ops
         last = more[-1] if more else first
@@ -572,7 +572,8 @@ def _join_spans(text: str, spans: Sequence[tuple[int, int]]) -> str:
 
 
 @lru_cache(maxsize=1024)
-def _find_token_spans(text: str) -> tuple[tuple[int, int], ...]:
+def find_token_spans(text: str) -> tuple[tuple[int, int], ...]:
+    """Return the start and end of each token in a text."""
     spans, at = [], 0
     for token in tokens(text):
         start = text.index(token, at)

@@ -139,9 +139,6 @@ class ChatPerturber:
             self.on_progress(len(dialogue.accepted), self.rules.wanted, note)
 
 
-_REPLY_FIELDS = ("text", "tokens_in", "tokens_out", "finish")
-
-
 class Transcript:
     """The files in which one dialogue is saved.
 
@@ -150,11 +147,7 @@ class Transcript:
     - `accepted.jsonl`: the accepted problems, one per line, in winosmith's own format.
     - `transcript.md`: the dialogue in readable form, with the faults of each row.
 
-    Args:
-        folder: parent folder of all dialogues.
-        parent: the perturbed problem.
-        seed: random seed of this dialogue.
-        model: the parameters that determine the model's replies.
+    `folder` contains all dialogues; `model` are the parameters that determine the model's replies.
     """
 
     def __init__(self, folder: Path, parent: Problem, seed: int, model: Mapping[str, Any]):
@@ -181,8 +174,9 @@ class Transcript:
 
     def add_turn(self, message: Message, reply: Reply) -> None:
         """Append a turn and sync it to disk."""
-        kept = {key: value for key, value in asdict(reply).items() if key in _REPLY_FIELDS}
-        self._append(_TURNS, [{"said": message.content, "reply": kept}])
+        record = asdict(reply)
+        del record["first_token"]
+        self._append(_TURNS, [{"said": message.content, "reply": record}])
 
     def add_accepted(self, problems: Iterable[Problem]) -> None:
         """Append accepted problems and sync them to disk."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -67,19 +67,14 @@ def parse_rows(reply: Reply) -> list[Row]:
     ['Ann, not Sue, _ ran.']
     """
     text = _THOUGHT.sub("", reply.text)
-    lines = list(_iterate_candidate_lines(text))
+    lines = [
+        line
+        for line in (_BULLET.sub("", line.strip()) for line in text.splitlines())
+        if line and not line.startswith("```") and not _RULE.fullmatch(line[:_MAX_CHARACTERS])
+    ]
     is_cut = reply.finish == "length" and text == text.rstrip("\r\n")
-    if not (is_cut and lines and text.strip()):
-        return [row for line in lines if (row := _parse_row(line))]
-    whole = [row for line in lines[:-1] if (row := _parse_row(line))]
-    return [*whole, Row(lines[-1], faults=("truncated",))]
-
-
-def _iterate_candidate_lines(text: str) -> Iterator[str]:
-    for line in text.splitlines():
-        bare = _BULLET.sub("", line.strip())
-        if bare and not bare.startswith("```") and not _RULE.fullmatch(bare[:_MAX_CHARACTERS]):
-            yield bare
+    cut = [Row(lines.pop(), faults=("truncated",))] if is_cut and lines else []
+    return [*filter(None, map(_parse_row, lines)), *cut]
 
 
 def _parse_row(line: str) -> Row | None:
@@ -90,7 +85,11 @@ def _parse_row(line: str) -> Row | None:
     cells = _split_cells(line)
     if {"sentence", "option1"} <= {cell.lower().replace(" ", "") for cell in cells}:
         return None
-    if not _looks_like_row(line, cells):
+    if _NUMBERED.match(line):
+        looks_like_row = "_" in line or len(cells) > 3
+    else:
+        looks_like_row = len(cells) > 2 and ("_" in line or bool(_INTEGER.fullmatch(cells[-1])))
+    if not looks_like_row:
         return None
     if len(cells) >= len(COLUMNS) and _ELLIPSIS.fullmatch(cells[1]):
         return Row(line, faults=("ellipsis",))
@@ -100,12 +99,6 @@ def _parse_row(line: str) -> Row | None:
     if _is_table_row(cells):
         return Row(line, tuple(cells), ("quotes",))
     return Row(line, faults=("columns",))
-
-
-def _looks_like_row(line: str, cells: list[str]) -> bool:
-    if _NUMBERED.match(line):
-        return "_" in line or len(cells) > 3
-    return len(cells) > 2 and ("_" in line or bool(_INTEGER.fullmatch(cells[-1])))
 
 
 def _is_table_row(cells: list[str]) -> bool:
@@ -175,12 +168,7 @@ class RowChecker:
     distances: Literal["correct", "refuse"]
 
     def check(self, row: Row, used_sentences: frozenset[str] | set[str]) -> Row:
-        """Check a row, and return it with the results.
-
-        Args:
-            row: the row to check.
-            used_sentences: normalized earlier sentences (`normalize_sentence`).
-        """
+        """Check a row, given earlier sentences (`normalize_sentence`); add the results to it."""
         if not row.cells:
             return row
         _, written, first, second, answer, stated = row.cells

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -183,8 +183,10 @@ def find_fitting_synonyms(
     tags = language.tag(words)
     context = frozenset(content_words(problem.sentence))
     lemmas = list(map(lemmatize, words, tags))
-    banned = _find_banned_words(problem, words, lemmas)
-    repeated = _find_repeated_words(problem, words, lemmas)
+    options = {word.lower() for option in problem.options for word in tokens(option)}
+    banned = _find_banned_words(problem, options, words, lemmas)
+    named = {lemma for word, lemma in zip(words, lemmas, strict=True) if word in options}
+    repeated = {lemma for lemma, count in Counter(lemmas).items() if count > 1} - named
     for index, word in enumerate(words):
         pos = _POS.get(tags[index][:2])
         if pos is None or not _can_replace(words, tags, index, wordnet):
@@ -196,7 +198,9 @@ def find_fitting_synonyms(
         sense = _choose_sense(senses, context - {word.lower(), lemma}, thresholds.certainty)
         if sense is not None and not (pos == "v" and lemma in _LIGHT_VERBS):
             excluded = frozenset().union(*(other.antonyms for other in senses))
-            shares = _sum_fractions_by_lemma(senses)
+            shares = defaultdict[str, float](float)
+            for synonym in (one for other in senses for one in other.synonyms):
+                shares[synonym.lemma] += synonym.share
             found = tuple(
                 synonym.lemma
                 for synonym in sense.synonyms
@@ -236,22 +240,17 @@ def find_all_synonyms(problem: Problem, wordnet: WordNet) -> Replacements:
             yield index, tuple(found)
 
 
-def _find_banned_words(problem: Problem, words: list[str], lemmas: list[str]) -> frozenset[str]:
+def _find_banned_words(
+    problem: Problem, options: set[str], words: list[str], lemmas: list[str]
+) -> frozenset[str]:
     """Return the words that a synonym must not contain.
 
     A synonym can't contain words of the options or the sentence, or words that the last edits
     removed, because these would restore the grandparent.
     """
-    options = {word.lower() for option in problem.options for word in tokens(option)}
     edits = problem.lineage.edits if problem.lineage else ()
     removed = {lemmatize(edit.old, tag) for edit in edits for tag in ("NNS", "VBD", "JJR", "RB")}
     return frozenset({*options, *lemmas, *removed, *map(str.lower, words)}) - FUNCTION_WORDS
-
-
-def _find_repeated_words(problem: Problem, words: list[str], lemmas: list[str]) -> frozenset[str]:
-    options = {word.lower() for option in problem.options for word in tokens(option)}
-    named = {lemma for word, lemma in zip(words, lemmas, strict=True) if word in options}
-    return frozenset(lemma for lemma, count in Counter(lemmas).items() if count > 1) - named
 
 
 def _can_replace(words: Sequence[str], tags: Sequence[str], index: int, wordnet: WordNet) -> bool:
@@ -302,14 +301,6 @@ def _choose_sense(
     weights = [(sense.count + 0.5) * (1 + len(context & sense.near)) ** 2 for sense in senses]
     best = max(range(len(senses)), key=weights.__getitem__)
     return senses[best] if weights[best] >= certainty * sum(weights) else None
-
-
-def _sum_fractions_by_lemma(senses: Sequence[Sense]) -> Mapping[str, float]:
-    shares: defaultdict[str, float] = defaultdict(float)
-    for sense in senses:
-        for synonym in sense.synonyms:
-            shares[synonym.lemma] += synonym.share
-    return shares
 
 
 def _fits_sense(synonym: Synonym, sense: Sense, lemma: str, pos: str, max_rarity: float) -> bool:

@@ -16,7 +16,7 @@ from winosmith.language._forms import (
     tag,
 )
 from winosmith.problem import BLANK
-from winosmith.text import FUNCTION_WORDS, tokens
+from winosmith.text import FUNCTION_WORDS, find_token_spans, tokens
 
 _REPLACEABLE_TAGS = ("NN", "NNS", "VB", "VBD", "VBG", "VBN", "VBP", "VBZ",
          "JJ", "JJR", "JJS", "RB", "RBR", "RBS")  # fmt: skip
@@ -81,7 +81,7 @@ def replace_word(
     if number and any(linked):
         return None
     changes: list[Change] = []
-    where = find_spans(sentence, words)
+    where = find_token_spans(sentence)
     for at in places:
         if not _fits_determiner(words, at, _find_tag(words, at), lemma):
             return None
@@ -109,16 +109,6 @@ def is_name(words: Sequence[str], index: int) -> bool:
         return False
     inside = index > 0 and words[index - 1] not in _BEFORE_CAPITAL
     return inside or tag(words)[index] in ("NNP", "NNPS")
-
-
-def find_spans(sentence: str, words: Sequence[str]) -> list[tuple[int, int]]:
-    """Return the start and end of each token in the sentence."""
-    found, cursor = [], 0
-    for token in words:
-        start = sentence.index(token, cursor)
-        cursor = start + len(token)
-        found.append((start, cursor))
-    return found
 
 
 def _is_replaceable(words: Sequence[str], options: Sequence[str], index: int) -> bool:

@@ -225,9 +225,7 @@ def _strip_sense_number(key: str) -> str:
     return f"{lemma}%{rest[:1].replace('5', '3')}"
 
 
-@lru_cache(maxsize=2)
-def _open_cached(folder: str) -> _OpenWordNet:
-    return _OpenWordNet(folder)
+_open_cached = lru_cache(maxsize=2)(_OpenWordNet)
 
 
 def _open_reader(folder: str) -> Any:

@@ -77,6 +77,8 @@ from winosmith.text import words
 Domain = Literal["social", "physical"]
 """The two domains of WinoGrande (section 2)."""
 
+DOMAINS: tuple[Domain, ...] = get_args(Domain)
+
 _HINGE = re.compile(r"<([^|>]*)\|([^>]*)>")
 _TRIGGER = re.compile(r"\[([^|\]]*)\|([^\]]*)\]")
 _SLOT = re.compile(r"\{(\w+)\}")
@@ -151,12 +153,12 @@ def read_fillers() -> Fillers:
 @cache
 def read_frames() -> tuple[Frame, ...]:
     """Read the frames that are bundled with winosmith, social frames first."""
-    return (*_read_frames("social"), *_read_frames("physical"))
-
-
-def _read_frames(domain: Domain) -> tuple[Frame, ...]:
-    lines = _read_file(f"{domain}.txt").splitlines()
-    return tuple(_parse_frame(domain, line) for line in lines if line and not line.startswith("#"))
+    return tuple(
+        _parse_frame(domain, line)
+        for domain in DOMAINS
+        for line in _read_file(f"{domain}.txt").splitlines()
+        if line and not line.startswith("#")
+    )
 
 
 def _read_file(name: str) -> str:
@@ -425,16 +427,15 @@ def measure_recall(
             f"{min(removed - inputs)!r} was dropped, but is not in the input; give all ids of the "
             "filter's input"
         )
-    by_kind = {
-        kind: _compute_ratio({item for item in inputs if planted.get(item) == kind}, removed)
-        for kind in sorted({planted[item] for item in inputs if item in planted})
-    }
+    by_kind: dict[str, set[str]] = {}
+    for item in inputs & planted.keys():
+        by_kind.setdefault(planted[item], set()).add(item)
+
+    def compute_ratio(items: set[str]) -> Ratio:
+        return Ratio(len(items & removed), len(items))
+
     return FilterRecall(
-        recall=_compute_ratio({item for item in inputs if item in planted}, removed),
-        false_removals=_compute_ratio({item for item in inputs if item not in planted}, removed),
-        by_kind=by_kind,
+        recall=compute_ratio(inputs & planted.keys()),
+        false_removals=compute_ratio(inputs - planted.keys()),
+        by_kind={kind: compute_ratio(items) for kind, items in sorted(by_kind.items())},
     )
-
-
-def _compute_ratio(items: set[str], dropped: set[str]) -> Ratio:
-    return Ratio(len(items & dropped), len(items))

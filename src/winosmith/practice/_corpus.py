@@ -17,6 +17,7 @@ from winosmith.errors import DataError
 from winosmith.options import Count, Fraction, checked
 from winosmith.practice._artifacts import (
     ARTIFACTS,
+    DOMAINS,
     Artifact,
     Domain,
     Draft,
@@ -140,9 +141,6 @@ def generate_corpus(
             planted.update(dict.fromkeys(half_ids, kind))
     dataset = Dataset(problems, "practice")
     return PracticeCorpus(dataset, planted, simulate_votes(dataset, seed=seed))
-
-
-DOMAINS: tuple[Domain, ...] = ("social", "physical")
 
 
 MAX_DRAWS = 500
