@@ -201,8 +201,8 @@ def test_every_old_block_keeps_its_side(drawn):
             assert row in second.old
     for joint in second.joined_blocks:
         assert len(joint.former) > 1
-        assert joint.side == ("train" if "train" in joint.former else "dev")
-        assert {second.sides[row] for row in joint.rows} == {joint.side}
+        assert joint.split == ("train" if "train" in joint.former else "dev")
+        assert {second.sides[row] for row in joint.rows} == {joint.split}
     parts = (*second.debiased, *second.dev, *second.test)
     assert sorted(parts) == kept_now
     told = {f.problem.id for f in former if f.split != "test"}

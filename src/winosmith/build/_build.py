@@ -21,7 +21,7 @@ from winosmith.blocks import shuffle
 from winosmith.build import _pool, _publish
 from winosmith.build._filter import FilterRun
 from winosmith.build._filtering import Filtering, Measures, refuse_symmetric_vectors
-from winosmith.build._pool import Inputs, Stages
+from winosmith.build._pool import Stages
 from winosmith.build._publish import LastBuild
 from winosmith.build._recipe import Recipe
 from winosmith.build._split import split
@@ -30,6 +30,7 @@ from winosmith.errors import InputError, OutputError
 from winosmith.finished import LAST
 from winosmith.outputs import PRIVATE, OutputFolder
 from winosmith.parallel import Step, no_progress
+from winosmith.response import Response
 
 VECTORS = f"{PRIVATE}/embeddings.npy"
 NOTES = f"{PRIVATE}/embeddings.json"
@@ -86,18 +87,14 @@ class BuildResult:
 class _Job:
     """The inputs and the output folder that all build steps share.
 
-    Attributes:
-        recipe, inputs: the recipe and the contents of its files.
-        collected: the problems in shuffled order, with their original ids.
-        order: the blocks of the problems, as rows.
-        renamed: the collected problems with new ids.
-        public_recipe: the recipe as it is published.
-        folder: the output folder.
-        last: the last build, whose splits are kept; None if there is none.
+    The problems are in shuffled order, and `order` are their blocks, as rows. `planted` is None if
+    the planted artifacts are unknown, and `last` is None if there is no last build.
     """
 
     recipe: Recipe
-    inputs: Inputs
+    votes: tuple[Response, ...]
+    planted: Mapping[str, str] | None
+    notes: tuple[str, ...]
     collected: Dataset
     order: list[list[int]]
     renamed: Dataset
@@ -201,15 +198,16 @@ def _open_job(
         raise InputError(f"{out} is both the output and the last build; choose a new output folder")
     refuse_symmetric_vectors(recipe.embed, recipe.filter)
     before = None if last is None else _publish.read_last_build(last)
-    inputs = _pool.read_inputs(recipe, skip_bad)
-    collected, order = shuffle(inputs.collected, recipe.seed)
+    read, notes = _pool.read_files(recipe, skip_bad)
+    votes, planted = _pool.read_pool_votes(recipe), _pool.read_planted(recipe)
+    collected, order = shuffle(read, recipe.seed)
     renamed = _publish.assign_new_ids(collected, recipe.name)
     shown = _publish.make_public_recipe(
         recipe, _publish.digest_problems(renamed), before.digest if before else None
     )
     secret = _publish.digest_secret_inputs(recipe, collected)
     folder = OutputFolder.open(out, shown, secret=secret, force=force)
-    return _Job(recipe, inputs, collected, order, renamed, shown, folder, before)
+    return _Job(recipe, votes, planted, notes, collected, order, renamed, shown, folder, before)
 
 
 def _run_steps(job: _Job, step: Step, checkpoints: ExitStack) -> BuildResult:
@@ -229,7 +227,7 @@ def _run_steps(job: _Job, step: Step, checkpoints: ExitStack) -> BuildResult:
     )
     with step("checking", None):
         stages = Stages(job.collected)
-        _pool.drop_invalid(stages, recipe, job.inputs.votes)
+        _pool.drop_invalid(stages, recipe, job.votes)
         _pool.drop_copies(stages, recipe, {one.problem.id for one in former if one.split})
         tuning = _pool.set_aside_for_tuning(stages, recipe, job.order)
         stages.refuse_empty()
@@ -248,7 +246,7 @@ def _run_steps(job: _Job, step: Step, checkpoints: ExitStack) -> BuildResult:
     )
     tied = {*parts.dev, *parts.test, *parts.withheld}
     loose = [at for at, row in enumerate(pool) if row not in tied]
-    new_of, planted = dict(zip(old_ids, new_ids, strict=True)), job.inputs.planted
+    new_of, planted = dict(zip(old_ids, new_ids, strict=True)), job.planted
     measures = filtering.measure(
         run,
         digest=job.public_recipe["problems"],
@@ -259,20 +257,23 @@ def _run_steps(job: _Job, step: Step, checkpoints: ExitStack) -> BuildResult:
     )
     with step("writing", None):
         judged = validate.remove_unvalidated(job.renamed, {new_of[old] for old in stages.valid})
+        compared = stages.compared
+        copy_of = stages.copies.copy_of if recipe.copies == "once" else {}
         counts = _publish.publish(
             job.folder,
             judged,
             old_ids,
             parts,
             stages.map_dropped_by_row(),
-            stages.copies.copy_of,
+            {compared[row]: compared[of] for row, of in copy_of.items()},
             recipe.files.format,
         )
         unvalidated = {
             name: validate.count_unvalidated(judged[row] for row in rows)
             for name, rows in parts.published.items()
         }
-        _publish.write_sides(job.folder, job.collected, parts, job.last)
+        if job.last:
+            _publish.write_sides(job.folder, job.collected, parts, job.last)
         _publish.write_scores(job.folder, run, dict(zip(new_ids, old_ids, strict=True)))
         funnel = validate.make_funnel(stages.results)
         built = BuildResult(
@@ -290,11 +291,11 @@ def _run_steps(job: _Job, step: Step, checkpoints: ExitStack) -> BuildResult:
             _pool.make_copies_record(
                 stages.copies,
                 recipe.copies,
-                new_ids,
+                [new_ids[row] for row in compared],
                 {new_ids[row] for row, side in parts.sides.items() if side == "train"},
             ),
             _publish.make_columns_record(judged, parts, recipe.files.format),
-            job.inputs.notes,
+            job.notes,
         )
         _publish.write_reports(job.folder, built, job.public_recipe)
     return built

@@ -91,35 +91,37 @@ class FilterRun:
     @cached_property
     def reasons(self) -> dict[int, str]:
         """The reason why each row was dropped, by row."""
-        gone = np.setdiff1d(self.subsets["all"], self.kept)
-        return {int(row): self._describe_reason(int(row)) for row in gone}
-
-    def _describe_reason(self, row: int) -> str:
+        gone: list[int] = np.setdiff1d(self.subsets["all"], self.kept).tolist()
         if self.method == "aflite" and self.aflite is not None:
-            phase, score = self.aflite.removed_in[row], self.aflite.scores[row]
-            return f"guessed: predicted by {percent(score, 0)} of the ensemble in phase {phase + 1}"
+            phases, scores = self.aflite.removed_in, self.aflite.scores
+            return {
+                row: f"guessed: predicted by {percent(scores[row], 0)} of the ensemble in phase "
+                f"{phases[row] + 1}"
+                for row in gone
+            }
         if self.mirror is not None:
-            found, unit = self.mirror[0], self._unit_by_row[row]
-            removed = percent(found.removal_probability[unit], 0)
-            rule = f"{removed} of these problems are removed at random"
-            if found.threshold is not None:
-                rule = f"the threshold is {found.threshold:.2f}"
-            margin = f"a margin of {found.margins[unit]:.2f} by models trained on other problems"
-            return f"guessed: predicted with {margin}; {rule}"
-        if self.method == "pmi" and row not in self._half_rows:
-            return "random: singles have no score; they are removed at random, as often as twins"
+            found, units = self.mirror
+            unit_of = {row: unit for unit, rows in enumerate(units.rows) for row in rows}
+            return {row: _describe_margin(found, unit_of[row]) for row in gone}
         if self.method == "pmi":
-            return "association: the twin's words predict its answers"
-        return "random: selected by the random seed"
+            singles = set(self.pool.singles)
+            return {
+                row: "random: singles have no score; they are removed at random, as often as twins"
+                if row in singles
+                else "association: the twin's words predict its answers"
+                for row in gone
+            }
+        return dict.fromkeys(gone, "random: selected by the random seed")
 
-    @cached_property
-    def _unit_by_row(self) -> dict[int, int]:
-        units = self.mirror[1].rows if self.mirror is not None else ()
-        return {row: unit for unit, rows in enumerate(units) for row in rows}
 
-    @cached_property
-    def _half_rows(self) -> frozenset[int]:
-        return frozenset(row for twin in self.pool.twins for row in twin)
+def _describe_margin(found: debias.MirrorResult, unit: int) -> str:
+    if found.threshold is None:
+        removed = percent(found.removal_probability[unit], 0)
+        rule = f"{removed} of these problems are removed at random"
+    else:
+        rule = f"the threshold is {found.threshold:.2f}"
+    margin = f"a margin of {found.margins[unit]:.2f} by models trained on other problems"
+    return f"guessed: predicted with {margin}; {rule}"
 
 
 METHOD_NAMES = {
@@ -247,8 +249,7 @@ def run_again(
         return run
     if not len(run.kept) or (run.aflite is not None and not run.aflite.phases):
         return run  # no problem could be removed
-    size = None if by_vectors else len(run.kept)
-    keep = chosen.keep if size is None else size
+    keep = chosen.keep if by_vectors else len(run.kept)
     settings = replace(chosen, keep=keep, null="off")  # the null takes long and has no effect
     more: dict[str, Any] = {"scratch": scratch, "baselines": False, **arguments}
     if variant == OTHER_RUNS[1]:
@@ -306,20 +307,15 @@ def _make_aflite_arguments(pool: Dataset, chosen: FilterRecipe) -> dict[str, Any
     numbers = None  # finding the blocks takes a second, and only two settings need them
     if chosen.null != "off" or (chosen.whole_twins and not whole):
         numbers = _number_groups(blocks(pool), len(pool))
+    groups = numbers if chosen.whole_twins else None
+    same = ("ensemble_size", "threshold", "C", "target_size", "null", "null_draws")
     return {
-        "ensemble_size": chosen.ensemble_size,
+        **{name: getattr(chosen, name) for name in same},
         "train_size": chosen.train_size or train_size,
         "cutoff": chosen.cutoff or cutoff,
-        "threshold": chosen.threshold,
-        "C": chosen.C,
         "ids": pool.ids,
-        "groups": _number_groups(whole_twins(pool), len(pool))
-        if whole
-        else (numbers if chosen.whole_twins else None),
-        "target_size": chosen.target_size,
+        "groups": _number_groups(whole_twins(pool), len(pool)) if whole else groups,
         "remove": "groups" if whole else "rows",
-        "null": chosen.null,
-        "null_draws": chosen.null_draws,
         "twins": numbers,
     }
 

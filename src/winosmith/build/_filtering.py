@@ -203,7 +203,7 @@ class Filtering:
         collected_ids: Sequence[str],
         tuning: tuple[Dataset, Dataset] | None = None,
     ) -> tuple[FilterRun, Mapping[str, Any]]:
-        """Embed and filter the pool, reusing finished vectors.
+        """Embed and filter the pool, reusing finished vectors; return the embedder's notes, too.
 
         Args:
             collected: the problems of the pool, with their original ids.
@@ -211,9 +211,6 @@ class Filtering:
             collected_ids: the ids of all collected problems, in the row order of an array without
                 ids.
             tuning: the problems that fine-tune an encoder: a training and a dev set.
-
-        Returns:
-            The run of the filter, and the embedder's notes.
 
         Raises:
             DataError: problems have more options than the filter or embedder supports.
@@ -352,7 +349,7 @@ class Filtering:
         the pool that charts may show individually, and `planted` the artifacts by problem id.
         """
         guessed, flips_sign = self._verify(run), get_combination(self.embed) == "difference"
-        assessment = None
+        assessment, ids = None, run.pool.ids
         with self.step("measuring", None):
             if run.options is None and not run.blind_reason:
                 assessment = debias.assess(
@@ -371,7 +368,12 @@ class Filtering:
                 before=None if run.blind_reason else _probe_pool(run, self.seed, flips_sign),
                 verified=guessed,
                 excess=self._measure_excess(run),
-                found=None if planted is None else _measure_recall(run, planted),
+                found=None
+                if planted is None
+                else {
+                    name: practice.measure_recall(planted, ids, {*ids} - {ids[row] for row in rows})
+                    for name, rows in run.subsets.items()
+                },
             )
 
     def _make_signature(self, run: FilterRun, digest: str, n: int, copies: Copies) -> Signature:
@@ -487,13 +489,3 @@ def _probe_pool(run: FilterRun, seed: int, flips_sign: bool) -> debias.Probe | N
         folds=folds,
         seed=seed,
     )
-
-
-def _measure_recall(
-    run: FilterRun, planted: Mapping[str, str]
-) -> Mapping[str, practice.FilterRecall]:
-    ids = run.pool.ids
-    return {
-        name: practice.measure_recall(planted, ids, set(ids) - {ids[row] for row in rows})
-        for name, rows in run.subsets.items()
-    }

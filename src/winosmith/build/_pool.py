@@ -15,6 +15,7 @@ import zipfile
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -31,45 +32,21 @@ from winosmith.report import join_names
 from winosmith.response import Response
 
 
-@dataclass(frozen=True)
-class Inputs:
-    """The contents of the files in a recipe.
-
-    Attributes:
-        collected: the problems, with their original ids.
-        votes: the judges' responses; may be empty.
-        planted: the artifact of each problem with a planted artifact, by the problem's original id;
-            None if unknown.
-        notes: notes from the file reader, one sentence each, with the file's name.
-    """
-
-    collected: Dataset
-    votes: tuple[Response, ...] = ()
-    planted: Mapping[str, str] | None = None
-    notes: tuple[str, ...] = ()
-
-
-def read_inputs(recipe: Recipe, skip_bad: str | Path | None = None) -> Inputs:
-    """Read the files named in a recipe.
-
-    Args:
-        recipe: the recipe.
-        skip_bad: path of a file to which bad records are moved; None to raise an error instead.
+def read_planted(recipe: Recipe) -> dict[str, str] | None:
+    """Read the artifact of each problem with a planted artifact, by the problem's original id.
 
     Raises:
-        FormatError: a file can't be read; the message has file, line and reason.
-        RecipeError: the file of planted artifacts does not map ids to kinds.
+        RecipeError: the recipe's file does not map ids to kinds.
     """
-    collected, notes = _read_files(recipe, skip_bad)
-    votes, planted = read_pool_votes(recipe), None
-    if (path := recipe.planted) is not None:
-        try:
-            planted = parse_json(Path(path).read_text("utf-8"))
-        except ValueError as error:
-            raise RecipeError(f"{path}: not JSON: {error}") from None
-        if not isinstance(planted, dict) or not all(isinstance(k, str) for k in planted.values()):
-            raise RecipeError(f"{path}: must map each problem id to its artifact kind")
-    return Inputs(collected, votes, planted, notes)
+    if recipe.planted is None:
+        return None
+    try:
+        planted = parse_json(Path(recipe.planted).read_text("utf-8"))
+    except ValueError as error:
+        raise RecipeError(f"{recipe.planted}: not JSON: {error}") from None
+    if not isinstance(planted, dict) or not all(isinstance(k, str) for k in planted.values()):
+        raise RecipeError(f"{recipe.planted}: must map each problem id to its artifact kind")
+    return planted
 
 
 def read_pool(recipe: Recipe) -> Dataset:
@@ -81,12 +58,16 @@ def read_pool(recipe: Recipe) -> Dataset:
     Raises:
         FormatError: a file can't be read, or an id belongs to another problem in an earlier file.
     """
-    return _read_files(recipe)[0]
+    return read_files(recipe)[0]
 
 
-def _read_files(
+def read_files(
     recipe: Recipe, skip_bad: str | Path | None = None
 ) -> tuple[Dataset, tuple[str, ...]]:
+    """Read the problems of a recipe, with notes from the file reader; see `read_pool`.
+
+    `skip_bad` is the path of a file to which bad records are moved; None to raise an error instead.
+    """
     by_id: dict[str, tuple[Problem, str]] = {}
     names: list[str] = []
     notes: list[str] = []
@@ -109,16 +90,19 @@ def _read_files(
             raise error.with_reason(_use_recipe_keys(error.reason)) from None
         for problem in problems:
             first, where = by_id.setdefault(problem.id, (problem, path))
-            if _make_content_key(problem) != _make_content_key(first):
+            if _get_content(problem) != _get_content(first):
                 raise FormatError(
                     f"the id {problem.id!r} belongs to another problem in {where}; choose a new id",
                     path,
                 )
         names.append(problems.name)
         contents.warn()
-        if omitted := _describe_omitted_records(contents):
-            warnings.warn(f"{path}: {omitted}", formats.ReadingNote, stacklevel=4)
-        found = (*filter(None, [omitted]), *contents.notes)
+        found = list(contents.notes)
+        if bad_count := len(contents.bad):
+            # Only their number: the report is public, and some records may be test problems.
+            whole = bad_count + len(contents.items)
+            found.insert(0, f"{bad_count:,} of {whole:,} records can't be read and are omitted")
+            warnings.warn(f"{path}: {found[0]}", formats.ReadingNote, stacklevel=4)
         notes += [f"{Path(path).name}: {note}" for note in found]
     every = [problem for problem, _ in by_id.values()]
     try:  # the halves of a twin may be in different files
@@ -130,17 +114,7 @@ def _read_files(
     return Dataset(every, names[0]), tuple(notes)
 
 
-def _describe_omitted_records(contents: formats.Contents) -> str:
-    """Describe the number of omitted records, or return "" if there are none.
-
-    The report is public and some of the records may be test problems, so their locations and
-    reasons are only in the file of `--skip-bad`.
-    """
-    bad = len(contents.bad)
-    if not bad:
-        return ""
-    return f"{bad:,} of {bad + len(contents.items):,} records can't be read and are omitted"
-
+_get_content = attrgetter("sentence", "options", "answer")
 
 _SETTING = re.compile(r"`(pair_by|format_name|question|choices|answer|answer_is)=([^`]*)`")
 
@@ -154,10 +128,6 @@ def _use_recipe_keys(reason: str) -> str:
         return f"`{name}{f' = {found[2]}' * bool(found[2])}` in {table}"
 
     return _SETTING.sub(format_key, reason)
-
-
-def _make_content_key(problem: Problem) -> tuple[object, ...]:
-    return problem.sentence, problem.options, problem.answer
 
 
 def read_pool_votes(recipe: Recipe) -> tuple[Response, ...]:
@@ -184,13 +154,15 @@ class Stages:
         results: the kept and dropped problems of each stage, in order.
         valid: the ids of the problems that enough judges found valid.
         applied: the problems to which the rules for authors were applied, and why.
-        copies: the copies, as rows of the collected problems.
+        compared: the rows of the collected problems among which copies were found.
+        copies: the copies, as indices in `compared`.
     """
 
     collected: Dataset
     results: dict[str, Filtered] = field(default_factory=dict)
     valid: frozenset[str] = frozenset()
     applied: validate.AppliedRules | None = None
+    compared: Sequence[int] = ()
     copies: CopiesToOmit = field(default_factory=lambda: CopiesToOmit({}, {}, (), ()))
 
     @property
@@ -245,18 +217,10 @@ def drop_copies(stages: Stages, recipe: Recipe, known: Collection[str]) -> None:
     and so that a copy that breaks a rule or that judges rejected is not chosen. Problems that were
     published before, with ids in `known`, are preferred.
     """
-    rows = stages.find_remaining_rows()
-    found = find_copies(stages.remaining, recipe.seed, known)
-    stages.copies = CopiesToOmit(
-        {rows[row]: reason for row, reason in found.reasons.items()},
-        {rows[row]: rows[of] for row, of in found.copy_of.items()}
-        if recipe.copies == "once"
-        else {},
-        [[rows[row] for row in group] for group in found.groups],
-        [[rows[row] for row in group] for group in found.contradictory],
-    )
-    if recipe.copies == "once" and found.reasons:
-        stages.results[COPIES] = stages.remaining.drop(dict(found.reasons), COPIES)
+    stages.compared = stages.find_remaining_rows()
+    stages.copies = find_copies(stages.remaining, recipe.seed, known)
+    if recipe.copies == "once" and stages.copies.reasons:
+        stages.results[COPIES] = stages.remaining.drop(dict(stages.copies.reasons), COPIES)
 
 
 def set_aside_for_tuning(
@@ -268,22 +232,19 @@ def set_aside_for_tuning(
     `winosmith embed --finetune` wrote the array of vectors, the array lists the problems that
     fine-tuned its encoder, and these are removed without training.
     """
-    known = set() if recipe.embed.array is None else read_tuning_ids(recipe.embed.array)
+    known: set[str] = set() if recipe.embed.array is None else read_tuning_ids(recipe.embed.array)
     sizes = recipe.embed.finetune_train, recipe.embed.finetune_dev
-    if not any(sizes):
-        _drop_tuning_problems(stages, known)
-        return None
-    free = [row for row in stages.find_remaining_rows() if stages.collected.ids[row] not in known]
-    train, dev = draw(order, free, sizes)
-    _drop_tuning_problems(stages, known | {stages.collected.ids[row] for row in (*train, *dev)})
-    return stages.collected.select(train), stages.collected.select(dev)
-
-
-def _drop_tuning_problems(stages: Stages, ids: Collection[str]) -> None:
+    parts, ids = None, stages.collected.ids
+    if any(sizes):
+        free = [row for row in stages.find_remaining_rows() if ids[row] not in known]
+        train, dev = draw(order, free, sizes)
+        known |= {ids[row] for row in (*train, *dev)}
+        parts = stages.collected.select(train), stages.collected.select(dev)
     stage, reason = DISCARDED
-    rows = {row: reason for row, problem in enumerate(stages.remaining) if problem.id in ids}
+    rows = {row: reason for row, problem in enumerate(stages.remaining) if problem.id in known}
     if rows:
         stages.results[stage] = stages.remaining.drop(rows, stage)
+    return parts
 
 
 def read_tuning_ids(array: str) -> set[str]:

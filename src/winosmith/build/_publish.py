@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 from winosmith import answers, formats, records
 from winosmith._version import __version__
@@ -61,11 +61,6 @@ def assign_new_ids(dataset: Dataset, prefix: str) -> Dataset:
     return Dataset((problem.with_new_ids(get_new_id, twin_of, ids) for problem in dataset), prefix)
 
 
-def drop_extra(problem: Problem) -> Problem:
-    """Return a dev or test problem without `extra`, as it is published."""
-    return replace(problem, extra=Extra())
-
-
 def publish(
     folder: OutputFolder,
     dataset: Dataset,
@@ -91,23 +86,24 @@ def publish(
     public = {**training, "train_debiased": parts.debiased, "dev": parts.dev}
     held_out = {*parts.dev, *parts.test}
 
-    def select(rows: Sequence[int]) -> list[Problem]:
-        return [drop_extra(dataset[row]) if row in held_out else dataset[row] for row in rows]
-
     def write_problems(name: str, chosen: Sequence[Problem]) -> None:
-        with folder.write(name) as file:
+        with folder.write(f"{name}{writer.suffix}") as file:
             writer.write(chosen, file)
 
-    for name, rows in public.items():
-        write_problems(f"{name}{writer.suffix}", select(rows))
+    def write_labels(name: str, rows: Sequence[int]) -> None:
+        labels = [answer for row in rows if (answer := dataset[row].answer) is not None]
         with folder.write(f"{name}-labels.lst") as file:
-            _write_labels(select(rows), file)
-    write_problems(f"test{writer.suffix}", [problem.blind() for problem in select(parts.test)])
-    with folder.write(f"{PRIVATE}/test-labels.lst") as file:
-        _write_labels(select(parts.test), file)
-    write_problems(f"{PRIVATE}/test{writer.suffix}", [dataset[row] for row in parts.test])
+            answers.write_labels(labels, file)
+
+    without_extra = {row: replace(dataset[row], extra=Extra()) for row in held_out}
+    for name, rows in public.items():
+        write_problems(name, [without_extra.get(row, dataset[row]) for row in rows])
+        write_labels(name, rows)
+    write_problems("test", [dataset[row].blind() for row in parts.test])
+    write_labels(f"{PRIVATE}/test", parts.test)
+    write_problems(f"{PRIVATE}/test", [dataset[row] for row in parts.test])
     if any(dataset[row].extra for row in parts.dev) and "extra" in writer.kept_fields:
-        write_problems(f"{PRIVATE}/dev{writer.suffix}", [dataset[row] for row in parts.dev])
+        write_problems(f"{PRIVATE}/dev", [dataset[row] for row in parts.dev])
     embargoed = {row for row, problem in enumerate(dataset) if problem.embargo}
     hidden = {*parts.withheld, *held_out, *embargoed}
     for name, chosen in (
@@ -165,20 +161,12 @@ def write_scores(folder: OutputFolder, run: FilterRun, old_ids: Mapping[str, str
             file.write(records.dump_json(record) + "\n")
 
 
-def _write_labels(problems: Sequence[Problem], file: IO[str]) -> None:
-    answers.write_labels([p.answer for p in problems if p.answer is not None], file)
-
-
-def write_sides(
-    folder: OutputFolder, collected: Dataset, parts: Split, last: LastBuild | None
-) -> None:
+def write_sides(folder: OutputFolder, collected: Dataset, parts: Split, last: LastBuild) -> None:
     """Write the split of each problem in this and earlier builds to a private file.
 
-    The next build reads this file. The first build writes no file, because its public files contain
+    The next build reads this file. The first build needs no file, because its public files contain
     the splits.
     """
-    if last is None:
-        return
     now = []
     for row, problem in enumerate(collected):
         side: SplitName | None = parts.sides[row]
@@ -189,10 +177,8 @@ def write_sides(
     gone = [former for former in last.former if _make_content_key(former.problem) not in current]
     with folder.write(SIDES_FILE) as file:
         for former in (*sorted(now, key=lambda one: one.problem.id), *gone):
-            bare = replace(former.problem, answer=None, extra=Extra())
-            file.write(
-                records.dump_json({**records.problem_record(bare), "side": former.split}) + "\n"
-            )
+            record = records.problem_record(former.problem.blind())
+            file.write(records.dump_json({**record, "side": former.split}) + "\n")
 
 
 def _make_content_key(problem: Problem) -> tuple[str, str, tuple[str, ...]]:
@@ -214,8 +200,8 @@ def make_sides_record(parts: Split, ids: Sequence[str], last: LastBuild) -> dict
         "new": {side: sum(row not in parts.old for row in rows) for side, rows in sets.items()},
         "joined": [
             {
-                "former": list(joint.former),
-                "side": joint.side,
+                "former": [side for side in SPLITS if side in joint.former],
+                "side": joint.split,
                 "problems": [ids[row] for row in joint.rows if row in published],
             }
             for joint in parts.joined_blocks
@@ -233,8 +219,8 @@ def make_public_recipe(recipe: Recipe, digest: str, last: str | None = None) -> 
     The digest does not cover answers, or ids that depend on answers, because answers could then be
     found by trial and error. `last` is the digest of the last build.
     """
-    followed = {"last": last} if last else {}
-    return {**tabulate_recipe(recipe), "problems": digest, "version": __version__, **followed}
+    shown = {**tabulate_recipe(recipe), "problems": digest, "version": __version__}
+    return {**shown, "last": last} if last else shown
 
 
 def digest_secret_inputs(recipe: Recipe, collected: Dataset) -> dict[str, str]:
@@ -360,4 +346,4 @@ def _restore_old_id(problem: Problem, old_ids: Mapping[str, str]) -> Problem:
     if lineage is not None:
         root, parent = (old_ids.get(id_, id_) for id_ in (lineage.root, lineage.parent))
         lineage = Lineage(root, parent)
-    return replace(problem, id=old_ids[problem.id], lineage=lineage, answer=None, extra=Extra())
+    return replace(problem.blind(), id=old_ids[problem.id], lineage=lineage)

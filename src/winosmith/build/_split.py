@@ -10,27 +10,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from winosmith.blocks import KEY_FIELDS, SPLITS, Disjoint, FormerProblem, SplitName, assign_splits
+from winosmith.blocks import (
+    KEY_FIELDS,
+    AssignedBlock,
+    Disjoint,
+    FormerProblem,
+    SplitName,
+    assign_splits,
+)
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 
 SIZES = (("xs", 160), ("s", 640), ("m", 2560), ("l", 10240))
 """Sizes of 160·4^k problems, as in WinoGrande's table 4: 160, 640, 2,558, 10,234, and all (xl)."""
-
-
-@dataclass(frozen=True, slots=True)
-class JoinedBlock:
-    """A block with problems from several previous splits.
-
-    Attributes:
-        rows: the rows of the block.
-        former: the previous splits.
-        side: the new split.
-    """
-
-    rows: tuple[int, ...]
-    former: tuple[SplitName, ...]
-    side: SplitName
 
 
 @dataclass(frozen=True)
@@ -56,7 +48,7 @@ class Split:
     withheld: tuple[int, ...]
     sides: Mapping[int, SplitName]
     old: frozenset[int] = frozenset()
-    joined_blocks: tuple[JoinedBlock, ...] = ()
+    joined_blocks: tuple[AssignedBlock, ...] = ()
 
     @property
     def published(self) -> dict[str, tuple[int, ...]]:
@@ -136,11 +128,7 @@ def split(
         withheld=tuple(withheld),
         sides={row: of.split for of in found for row in of.rows},
         old=frozenset(row for of in found if of.former for row in of.rows),
-        joined_blocks=tuple(
-            JoinedBlock(of.rows, tuple(side for side in SPLITS if side in of.former), of.split)
-            for of in found
-            if len(of.former) > 1
-        ),
+        joined_blocks=tuple(of for of in found if len(of.former) > 1),
     )
 
 
