@@ -84,8 +84,9 @@ def blocks(dataset: Dataset, *, lookalikes: bool = True) -> list[list[int]]:
         for row in rows:
             forest.join(row, rows[0])
     for row, problem in enumerate(dataset):
-        for key in _get_block_keys(problem):
-            forest.join(row, first.setdefault(key, row))
+        forest.join(row, first.setdefault(("family", problem.root), row))
+        if problem.twin_id is not None:
+            forest.join(row, first.setdefault(("twin", problem.twin_id), row))
     if lookalikes:
         _join_lookalikes(dataset, forest)
     return forest.trees()
@@ -116,12 +117,6 @@ class _Forest:
         for number in range(len(self._parent)):
             together.setdefault(self.root(number), []).append(number)
         return list(together.values())
-
-
-def _get_block_keys(problem: Problem) -> Iterable[tuple[str, str]]:
-    if problem.twin_id is not None:
-        yield "twin", problem.twin_id
-    yield "family", problem.root
 
 
 def _join_lookalikes(dataset: Dataset, forest: _Forest) -> None:
@@ -261,7 +256,11 @@ def copies(dataset: Dataset) -> list[list[int]]:
             number = None if problem.blank is None else problem.before.count(BLANK)
             by_pronoun = alike.setdefault((frozenset(_lower_options(problem)), number), {})
             by_pronoun.setdefault(pronoun, []).append(row)
-        groups += [rows for by_pronoun in alike.values() for rows in _group_by_pronoun(by_pronoun)]
+        for by_pronoun in alike.values():
+            if len(by_pronoun.keys() - {None}) > 1:
+                groups += by_pronoun.values()
+            else:
+                groups.append(sorted(row for rows in by_pronoun.values() for row in rows))
     return sorted(rows for rows in groups if len(rows) > 1)
 
 
@@ -331,13 +330,6 @@ def normalize_tokens(text: str) -> str:
 
 def _lower(text: str) -> str:
     return normalize(remove_invisible(text)).lower()
-
-
-def _group_by_pronoun(by_pronoun: dict[str | None, list[int]]) -> Iterable[list[int]]:
-    """Group rows by pronoun; rows with an unknown pronoun join if there is only one pronoun."""
-    if len(by_pronoun.keys() - {None}) > 1:
-        return by_pronoun.values()
-    return [sorted(row for rows in by_pronoun.values() for row in rows)]
 
 
 def _lower_options(problem: Problem) -> tuple[str, ...]:

@@ -63,7 +63,10 @@ def connect(
     """
     distributed = require("distributed", "cluster")
     where = _resolve_scheduler_address(address)
-    with _silence_dask_log(), contextlib.ExitStack() as stack:
+    with contextlib.ExitStack() as stack:
+        logger = logging.getLogger("distributed.client")  # it repeats errors that are raised anyway
+        stack.callback(logger.setLevel, logger.level)
+        logger.setLevel(logging.CRITICAL)
         try:
             client = distributed.Client(
                 where, security=security, timeout=RESPONSE, set_as_default=False, name="winosmith"
@@ -99,18 +102,6 @@ def _resolve_scheduler_address(address: str | Path) -> str:
             "written, or give the address",
             path,
         ) from error
-
-
-@contextlib.contextmanager
-def _silence_dask_log() -> Iterator[None]:
-    """Silence the log of Dask's client, because it repeats errors that are raised anyway."""
-    logger = logging.getLogger("distributed.client")
-    before = logger.level
-    logger.setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        logger.setLevel(before)
 
 
 class ClusterExecutor(Executor):

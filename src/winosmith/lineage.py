@@ -84,8 +84,9 @@ def make_child(
             f"the perturbation changes neither the sentence nor the options of {parent.id!r}"
         )
     origin = parent.origin or Origin()
+    seen = "\0".join((sentence, *options)).encode("utf-8", "surrogatepass")
     return Problem(
-        id=f"{parent.root}.{_digest_text(sentence, options)}",
+        id=f"{parent.root}.{hashlib.sha256(seen).hexdigest()[:_ID_DIGITS]}",
         sentence=sentence,
         options=options,
         answer=answer,
@@ -97,11 +98,6 @@ def make_child(
         embargo=parent.embargo,
         extra=Extra({**extra, UNVALIDATED: True}),
     )
-
-
-def _digest_text(sentence: str, options: tuple[str, ...]) -> str:
-    seen = "\0".join((sentence, *options)).encode("utf-8", "surrogatepass")
-    return hashlib.sha256(seen).hexdigest()[:_ID_DIGITS]
 
 
 def find_edits(before: Sequence[str], after: Sequence[str]) -> tuple[Edit, ...]:
@@ -247,14 +243,12 @@ class _Visit:
         row: its row.
         tokens: the tokens of its sentence.
         touched: the positions changed since its root; None if the path from the root is unknown.
-        edits: the edits from its parent, computed if the data has none; empty without a parent.
         fault: why the edits in the data are inconsistent, or None.
     """
 
     row: int
     tokens: tuple[str, ...]
     touched: _ChangedPositions | None
-    edits: tuple[Edit, ...] = ()
     fault: str | None = None
 
 
@@ -272,22 +266,18 @@ def _visit_families(dataset: Dataset) -> Iterator[_Visit]:
     while waiting:
         row, parent_visit = waiting.pop()
         cut = tuple(tokens(dataset[row].sentence))
+        lineage, visit = dataset[row].lineage, _Visit(row, cut, None)
         if parent_visit is not None:
-            visit = _visit_child(dataset[row], row, cut, parent_visit)
-        elif dataset[row].lineage is None and not _is_orphan(dataset, row):
+            edits, touched = lineage.edits if lineage else (), parent_visit.touched
+            if edits and (fault := _explain_edit_mismatch(parent_visit.tokens, edits, cut)):
+                visit = _Visit(row, cut, None, fault)
+            elif touched:
+                edits = edits or find_edits(parent_visit.tokens, cut)
+                visit = _Visit(row, cut, touched.apply(edits))
+        elif lineage is None and not _is_orphan(dataset, row):
             visit = _Visit(row, cut, _ChangedPositions(bytes(len(cut)), (0,) * (len(cut) + 1), 0))
-        else:
-            visit = _Visit(row, cut, None)
         yield visit
         waiting.extend((child, visit) for child in reversed(children.get(row, ())))
-
-
-def _visit_child(problem: Problem, row: int, tokens: tuple[str, ...], parent: _Visit) -> _Visit:
-    edits = problem.lineage.edits if problem.lineage else ()
-    if edits and (fault := _explain_edit_mismatch(parent.tokens, edits, tokens)):
-        return _Visit(row, tokens, None, edits, fault)
-    edits = edits or find_edits(parent.tokens, tokens)
-    return _Visit(row, tokens, parent.touched and parent.touched.apply(edits), edits)
 
 
 def _explain_edit_mismatch(

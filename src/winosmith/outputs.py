@@ -82,7 +82,9 @@ def atomic_write(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        Path(aside).chmod(0o666 & ~_get_umask())
+        mask = os.umask(0)
+        os.umask(mask)
+        Path(aside).chmod(0o666 & ~mask)
         Path(aside).replace(path)
     except OSError as error:
         Path(aside).unlink(missing_ok=True)
@@ -128,12 +130,6 @@ def make_write_error(error: OSError, path: Path) -> OutputError:
         number = errno.ENOSPC  # numpy reports a full disk without an error number
     hint = hints.get(number or 0, error.strerror or str(error))
     return OutputError(f"{path}: {hint}")
-
-
-def _get_umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def sha256(path: str | Path) -> str:
@@ -204,7 +200,9 @@ class OutputFolder:
         if (there, held["secret"]) == (here, secret):
             return folder
         if not force:
-            differs = _list_differences(there, here) or _list_changed_inputs(held["secret"], secret)
+            old = held["secret"]  # its digests are not shown
+            names = [name for name in sorted({*old, *secret}) if old.get(name) != secret.get(name)]
+            differs = _list_differences(there, here) or f"different {' and '.join(names)}"
             raise OutputError(
                 f"{path} contains the results of other settings ({differs}); choose a new folder "
                 "or add `force=True` to replace its files"
@@ -324,12 +322,6 @@ def _read_manifest(folder: Path, manifest: Path) -> dict[str, Any]:
     except (OSError, ValueError, KeyError, TypeError):
         pass
     raise OutputError(f"{manifest} is not a valid manifest; choose a new folder")
-
-
-def _list_changed_inputs(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
-    """Name the inputs whose digests differ, for an error message."""
-    names = [name for name in sorted({*old, *new}) if old.get(name) != new.get(name)]
-    return f"different {' and '.join(names)}"
 
 
 def _list_differences(old: Any, new: Any, key: str = "") -> str:

@@ -164,12 +164,13 @@ def align(
 def check_fit(prediction: Prediction, n_options: int, source: str = "") -> None:
     """Raise DataError if the choice or the scores don't match the number of options."""
     scores, last = len(prediction.scores), max(prediction.chosen, default=0)
-    if last >= n_options or scores not in (0, n_options):
-        if scores not in (0, n_options):
-            reason = f"{scores} scores of {prediction.problem_id!r} don't match {n_options} options"
-        else:
-            reason = (
-                f"choice {last} of {prediction.problem_id!r} is not one of {n_options} options, "
-                "which are numbered from 0"
-            )
-        raise DataError(f"{source}the {reason}")
+    if scores not in (0, n_options):
+        raise DataError(
+            f"{source}the {scores} scores of {prediction.problem_id!r} don't match {n_options} "
+            "options"
+        )
+    if last >= n_options:
+        raise DataError(
+            f"{source}the choice {last} of {prediction.problem_id!r} is not one of {n_options} "
+            "options, which are numbered from 0"
+        )

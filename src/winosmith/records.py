@@ -185,7 +185,7 @@ def problem_record(problem: Problem) -> Record:
         "twin_id": problem.twin_id,
         "pronoun": problem.pronoun,
         "origin": _get_non_empty_fields(problem.origin),
-        "lineage": _lineage_to_record(problem.lineage),
+        "lineage": _get_non_empty_fields(problem.lineage),
         "embargo": problem.embargo or None,
         "extra": dict(problem.extra) or None,
     }
@@ -208,6 +208,8 @@ def parse_problem(record: Mapping[str, Any]) -> Problem:
     _check_keys(record, _PROBLEM_KEYS, required=("id", "sentence", "options"), advice=more)
     if not isinstance(record["options"], list):
         raise ProblemError(f"the options must be a list, not {record['options']!r}")
+    if not isinstance(embargo := record.get("embargo", False), bool):
+        raise ProblemError(f"embargo must be true or false, not {embargo!r}")
     problem = Problem(
         id=record["id"],
         sentence=record["sentence"],
@@ -217,7 +219,7 @@ def parse_problem(record: Mapping[str, Any]) -> Problem:
         pronoun=record.get("pronoun"),
         origin=_construct(Origin, record.get("origin")),
         lineage=_parse_lineage(record.get("lineage")),
-        embargo=_check_flag("embargo", record.get("embargo", False)),
+        embargo=embargo,
         extra=Extra(record.get("extra")),
         blank=record.get("blank", ONLY),
     )
@@ -269,28 +271,13 @@ def _check_keys(
             raise ProblemError(f"the record has an unknown key {key!r}{advice}")
 
 
-def _check_flag(name: str, value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise ProblemError(f"{name} must be true or false, not {value!r}")
-    return value
-
-
-def _get_non_empty_fields(instance: Origin | Edit | None) -> Record | None:
+def _get_non_empty_fields(instance: Origin | Lineage | Edit | None) -> Record | None:
     if instance is None:
         return None
-    record = {f.name: getattr(instance, f.name) for f in fields(instance)}
-    return {key: value for key, value in record.items() if value not in (None, "")}
-
-
-def _lineage_to_record(lineage: Lineage | None) -> Record | None:
-    if lineage is None:
-        return None
-    record: Record = {"root": lineage.root, "parent": lineage.parent}
-    if lineage.edits:
-        record["edits"] = [_get_non_empty_fields(edit) for edit in lineage.edits]
-    if lineage.declared is not None:
-        record["declared"] = lineage.declared
-    return record
+    record: Record = {f.name: getattr(instance, f.name) for f in fields(instance)}
+    if "edits" in record:
+        record["edits"] = [_get_non_empty_fields(edit) for edit in record["edits"]]
+    return {key: value for key, value in record.items() if value not in (None, "", [])}
 
 
 def _parse_lineage(record: Any) -> Lineage | None:
