@@ -293,7 +293,12 @@ class Connection:
 
     def _convert_status_error(self, error: Any) -> Exception:
         status = int(error.status_code)
-        words = self._redact_key(get_server_message(_parse_error_body(error.response)))
+        try:
+            body = parse_json(error.response.content)
+        except ValueError:
+            text = error.response.content.decode("utf-8", "replace")
+            body = "" if text.lstrip().startswith("<") else text  # a proxy's page is not shown
+        words = self._redact_key(get_server_message(body))
         refusal = f"HTTP {status}" + (f", {words}" if words else "")
         if is_transient(status, f"{words} {getattr(error, 'code', None)}"):
             after = parse_retry_after(error.response.headers.get("retry-after"), time.time())
@@ -347,14 +352,6 @@ class Connection:
 
     def _redact_key(self, text: str) -> str:
         return shorten_to_line(text.replace(self._key, "[the key]") if self._key else text)
-
-
-def _parse_error_body(response: Any) -> Any:
-    try:
-        return parse_json(response.content)
-    except ValueError:
-        text = response.content.decode("utf-8", "replace")
-        return "" if text.lstrip().startswith("<") else text  # a proxy's page is not shown
 
 
 class _ReplyTooLargeError(Exception):

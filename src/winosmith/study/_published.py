@@ -169,25 +169,19 @@ def get_published(table: int | None = None, data: str | None = None) -> tuple[Pu
     )
 
 
-def _load_published() -> tuple[
-    tuple[Published, ...], tuple[PublishedGender, ...], tuple[PublishedStability, ...]
-]:
-    text = resources.files(__package__).joinpath("published.toml").read_text("utf-8")
-    tables: dict[str, list[dict[str, Any]]] = {
-        name: [
-            {key: tuple(cell) if isinstance(cell, list) else cell for key, cell in row.items()}
-            for row in rows
-        ]
-        for name, rows in tomllib.loads(text).items()
-    }
-    return (
-        tuple(Published(**row) for row in tables["row"]),
-        tuple(PublishedGender(**row) for row in tables["gender"]),
-        tuple(PublishedStability(**row) for row in tables["stability"]),
-    )
+_TABLES: dict[str, list[dict[str, Any]]] = {
+    name: [
+        {key: tuple(cell) if isinstance(cell, list) else cell for key, cell in row.items()}
+        for row in rows
+    ]
+    for name, rows in tomllib.loads(
+        resources.files(__package__).joinpath("published.toml").read_text("utf-8")
+    ).items()
+}
 
-
-PUBLISHED, PUBLISHED_GENDER, PUBLISHED_STABILITY = _load_published()
+PUBLISHED = tuple(Published(**row) for row in _TABLES["row"])
+PUBLISHED_GENDER = tuple(PublishedGender(**row) for row in _TABLES["gender"])
+PUBLISHED_STABILITY = tuple(PublishedStability(**row) for row in _TABLES["stability"])
 """The accuracies of WinoGrande's tables 3, 4 and 6 and of section 1 on Winogender; its table 7;
 and EvoGrad's table 4."""
 
