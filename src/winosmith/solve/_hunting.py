@@ -18,8 +18,6 @@ from typing import Any, Literal, NamedTuple, Protocol
 from winosmith.problem import Problem
 from winosmith.seen import check_blanks, tokenize_with_blank
 from winosmith.solve._mentions import (
-    Mention,
-    Roles,
     find_passive_auxiliary,
     find_roles,
     is_boundary,
@@ -205,8 +203,12 @@ class Query:
     heads: tuple[str | None, ...]
     stems: frozenset[str]
 
-    def get_blank_mention(self, roles: Roles) -> Mention:
-        """Return the mention that has the role of the blank."""
+    def find_blank_mention(
+        self, words: Sequence[str], query_span: slice, start: int = 0
+    ) -> str | None:
+        """Return the mention next to a query term that has the role of the blank."""
+        skip = frozenset(stem for term in self.query for stem in term.stems)
+        roles = find_roles(words, query_span, start=start, skip=skip)
         is_agent = (self.blank == "subject") != self.passive
         return roles.agent if is_agent else roles.patient
 
@@ -346,9 +348,8 @@ def find_mention_evidence(
     span = _find_first_span(list(map(stem, words)), term.stems)
     if span is None or not _have_same_negation(words, ((span, term),)):
         return None
-    mention = query.get_blank_mention(find_roles(words, span, skip=_collect_query_stems(query)))
-    head = query.heads[option]
-    if mention.token is None or head is None or stem(mention.token) != stem(head):
+    mention, head = query.find_blank_mention(words, span), query.heads[option]
+    if mention is None or head is None or stem(mention) != stem(head):
         return None
     return option, 2 if len(term.stems) > 1 else 1
 
@@ -374,10 +375,8 @@ def _find_role(
     agent, patient = find_roles(words, context_span)
     follows = context_span.start < query_span.start
     stop = context_span.stop if follows else 0
-    mention = query.get_blank_mention(
-        find_roles(words, query_span, start=stop, skip=_collect_query_stems(query))
-    )
-    is_left_out = mention.token is None and follows and query.blank == "subject"
+    mention = query.find_blank_mention(words, query_span, stop)
+    is_left_out = mention is None and follows and query.blank == "subject"
     if is_left_out and any(map(is_boundary, words[stop : query_span.start])):
         # "she refused, fearing violence": the omitted participant is the subject
         return "patient" if find_passive_auxiliary(words, context_span) is not None else "agent"
@@ -386,10 +385,6 @@ def _find_role(
         if sum(fits) == 1:
             return "agent" if fits[0] else "patient"
     return None
-
-
-def _collect_query_stems(query: Query) -> frozenset[str]:
-    return frozenset(stem for term in query.query for stem in term.stems)
 
 
 def is_negated(tokens: Sequence[str], start: int) -> bool:

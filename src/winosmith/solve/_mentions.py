@@ -129,25 +129,11 @@ _THINGS = frozenset(
 _GENDERS = {"he": "male", "she": "female"}
 
 
-class Mention(NamedTuple):
-    """The mention next to a predicate: a token, or None if it is omitted ("and was weak")."""
-
-    token: str | None
-
-    @property
-    def group(self) -> str | None:
-        """Person, number and gender of a pronoun, as one group; None for a noun."""
-        return PRONOUNS.get((self.token or "").lower())
-
-
 class Roles(NamedTuple):
-    """The agent and the patient of a predicate."""
+    """The agent and the patient of a predicate; None if it is omitted ("and was weak")."""
 
-    agent: Mention
-    patient: Mention
-
-
-NOBODY = Mention(None)
+    agent: str | None
+    patient: str | None
 
 
 def find_roles(
@@ -159,16 +145,15 @@ def find_roles(
     `skip`.
 
     >>> cut = "The bowl got badly chipped by hand .".split()
-    >>> found = find_roles(cut, slice(4, 5))
-    >>> found.agent.token, found.patient.token
-    (None, 'bowl')
+    >>> find_roles(cut, slice(4, 5))
+    Roles(agent=None, patient='bowl')
     """
     auxiliary = find_passive_auxiliary(words, predicate)
     if auxiliary is None:
         subject = _find_subject(words, predicate.start, start, skip)
         return Roles(subject, _find_object(words, predicate.stop))
     by = _find_agent_marker(words, predicate.stop)
-    agent = NOBODY if by is None else _find_object(words, by + 1)
+    agent = None if by is None else _find_object(words, by + 1)
     return Roles(agent, _find_subject(words, auxiliary, start, skip))
 
 
@@ -204,30 +189,30 @@ def is_adverb(token: str) -> bool:
     return token.islower() and token.endswith("ly") and token not in _NOUNS_IN_LY
 
 
-def _find_subject(words: Sequence[str], index: int, start: int, skip: frozenset[str]) -> Mention:
+def _find_subject(words: Sequence[str], index: int, start: int, skip: frozenset[str]) -> str | None:
     for token in reversed(words[start:index]):
         lowered = token.lower()
         if lowered in PRONOUNS:
-            return Mention(token)
+            return token
         if is_boundary(token) and lowered != "so":
             break
         passed = lowered in FUNCTION_WORDS or lowered in _AUXILIARIES or is_adverb(token)
         if not passed and stem(token) not in skip:
-            return Mention(token)
-    return NOBODY
+            return token
+    return None
 
 
-def _find_object(words: Sequence[str], index: int) -> Mention:
+def _find_object(words: Sequence[str], index: int) -> str | None:
     head = None
     for at in range(index, len(words)):
         lowered = words[at].lower()
         if is_boundary(words[at]) or (head and (lowered in FUNCTION_WORDS or is_adverb(words[at]))):
             break
         if lowered in PRONOUNS and not _is_possessive(words, at):
-            return Mention(words[at])
+            return words[at]
         if lowered not in FUNCTION_WORDS and not is_adverb(words[at]):
             head = words[at]
-    return Mention(head)
+    return head
 
 
 def _is_possessive(words: Sequence[str], index: int) -> bool:
@@ -236,22 +221,27 @@ def _is_possessive(words: Sequence[str], index: int) -> bool:
     return words[index].lower() in POSSESSIVES and not alone
 
 
-def is_same_noun(first: Mention, second: Mention) -> bool:
+def is_same_noun(first: str | None, second: str | None) -> bool:
     """Return whether both mentions are the same noun."""
-    if first.token is None or second.token is None or first.group or second.group:
+    if (
+        first is None
+        or second is None
+        or not PRONOUNS.keys().isdisjoint((first.lower(), second.lower()))
+    ):
         return False
-    return stem(first.token) == stem(second.token)
+    return stem(first) == stem(second)
 
 
-def may_corefer(first: Mention, second: Mention) -> bool:
+def may_corefer(first: str | None, second: str | None) -> bool:
     """Return whether one mention is a pronoun whose form lets it refer to the other."""
-    if first.token is None or second.token is None:
+    if first is None or second is None:
         return False
-    if first.group and second.group:
-        return first.group == second.group
-    if first.group:
-        return _may_refer(first.group, second.token)
-    return bool(second.group) and _may_refer(second.group or "", first.token)
+    mine, theirs = PRONOUNS.get(first.lower()), PRONOUNS.get(second.lower())
+    if mine and theirs:
+        return mine == theirs
+    if mine:
+        return _may_refer(mine, second)
+    return theirs is not None and _may_refer(theirs, first)
 
 
 def _may_refer(pronoun_group: str, noun: str) -> bool:
