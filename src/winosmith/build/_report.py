@@ -168,17 +168,16 @@ def describe_small_splits(record: Mapping[str, Any]) -> list[str]:
     Collect more twins, or raise dev and test under [split] in the recipe
     """
     counts, wanted = record["counts"], record["recipe"]["split"]
-    lines = [
-        f"{name} has {count_noun(counts[name], 'problem')}; if two models differ on "
-        f"{report.percent(DISAGREEMENT, 0)} of them, it detects "
-        + (
-            f"{_format_detectable(counts[name])} or more"
-            if _find_detectable_difference(counts[name])
-            else "no difference"
-        )
-        for name in ("dev", "test")
-        if wanted[name] and (_find_detectable_difference(counts[name]) or 1) > MAX_DETECTABLE
-    ]
+    lines = []
+    for name in ("dev", "test"):
+        n = counts[name]
+        least = _find_detectable_difference(n)
+        if wanted[name] and (least or 1) > MAX_DETECTABLE:
+            lines.append(
+                f"{name} has {count_noun(n, 'problem')}; if two models differ on "
+                f"{report.percent(DISAGREEMENT, 0)} of them, it detects "
+                + (f"{_format_detectable(n)} or more" if least else "no difference")
+            )
     more = "Collect more twins, or raise dev and test under [split] in the recipe"
     return [*lines, more] if lines else []
 

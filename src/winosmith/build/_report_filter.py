@@ -9,6 +9,7 @@ from typing import Any
 from winosmith import debias, report
 from winosmith.build._filter import FilterRun
 from winosmith.build._filtering import INDEPENDENT, Measures, reads_letters
+from winosmith.practice import FilterRecall
 from winosmith.text import count_noun
 
 EXAMPLES = 4
@@ -280,7 +281,7 @@ def make_sections(run: FilterRun, measures: Measures, shown: Sequence[int]) -> l
         sections.append(_make_rerun_section(run))
     sections.append(_make_accuracy_section(run, measures))
     if measures.found is not None:
-        sections.append(_make_recall_section(measures, run))
+        sections.append(_make_recall_section(measures.found, run.chosen_subset))
     if measures.assessment is not None:
         blocks = debias.make_assessment_blocks(measures.assessment, measures.signature)
         reading = f"PMI filtering defines y = 1 as: {PMI_LABELS[run.pmi_label]} is correct."
@@ -498,9 +499,8 @@ def _describe_singles(run: FilterRun) -> str:
     )
 
 
-def _make_recall_section(measures: Measures, run: FilterRun) -> report.Section:
-    assert measures.found is not None  # noqa: S101 - checked by the caller
-    kinds = list(next(iter(measures.found.values())).by_kind)
+def _make_recall_section(recalls: Mapping[str, FilterRecall], chosen: str) -> report.Section:
+    kinds = list(next(iter(recalls.values())).by_kind)
     rows: list[list[report.Value]] = [
         [
             "no filter" if name == "all" else name,
@@ -509,7 +509,7 @@ def _make_recall_section(measures: Measures, run: FilterRun) -> report.Section:
             found.false_removals.value,
             found.precision.value,
         ]
-        for name, found in measures.found.items()
+        for name, found in recalls.items()
     ]
     columns = ["with artifact", *kinds, "sound", "precision"]
     table = report.Table(
@@ -519,7 +519,7 @@ def _make_recall_section(measures: Measures, run: FilterRun) -> report.Section:
         note="With artifact: problems that are known to contain an artifact, in total and by kind. "
         "Sound: all other problems. Precision: the fraction of removed problems with an artifact.",
     )
-    found = measures.found[run.chosen_subset]
+    found = recalls[chosen]
     lead = (
         f"{found.recall.count:,} of {found.recall.total:,} problems with an artifact were removed, "
         f"and {found.false_removals.count:,} of {found.false_removals.total:,} sound ones."
