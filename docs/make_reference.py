@@ -14,7 +14,7 @@ from inspect import cleandoc
 from pathlib import Path
 from textwrap import fill
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
@@ -270,7 +270,8 @@ def public_names(module: ModuleType) -> list[str]:
     defined = [
         name
         for name, value in vars(module).items()
-        if getattr(value, "__module__", None) == module.__name__ and not name.startswith("_")
+        if getattr(value, "__module__", None) == module.__name__
+        and not (name.startswith("_") or isinstance(value, TypeVar))
     ]
     return sorted(set(getattr(module, "__all__", defined)) - {"__version__"})
 

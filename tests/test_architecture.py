@@ -236,11 +236,11 @@ def test_the_map_names_what_is_there() -> None:
 
 
 def test_only_what_hands_on_lists_its_names() -> None:
-    """A module inside a folder has `__all__` for what others define; what it defines needs none."""
+    """A module has `__all__` for what others define; what it defines needs none."""
     listing = {
         module: ast.parse((PACKAGE / module).read_text("utf-8"))
         for module in MODULES
-        if "/" in module and not module.endswith("__init__.py")
+        if not module.endswith("__init__.py")
     }
     needless = [
         module
@@ -387,7 +387,7 @@ LIMITS = {
     "files": 377,
     "lines": 108_340,
     "folders": 38,
-    "imports, in percent of the lines": 6.2,
+    "lines of imports": 6_700,
     "modules that one module beside them imports and no other": 10,
 }
 """Today's sizes, migrations apart. A limit goes up only with a decision (27 for
@@ -406,7 +406,7 @@ def _size() -> dict[str, float]:
         if isinstance(node, ast.Import | ast.ImportFrom)
     )
     folders = len({Path(module).parent for module in own})
-    found = (len(own), lines, folders, round(100 * imports / lines, 2), len(_of_one()))
+    found = (len(own), lines, folders, imports, len(_of_one()))
     return dict(zip(LIMITS, found, strict=True))
 
 

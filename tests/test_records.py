@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import fields
-from inspect import isfunction
 from pathlib import Path
 
 import jsonschema
 import pytest
 from hypothesis import given, strategies as st
 
-from winosmith import Claim, Edit, Extra, Lineage, Origin, Problem, records
+from winosmith import Claim, Edit, Extra, Lineage, Origin, Problem
 from winosmith.errors import ProblemError
 from winosmith.records import claim_record, dump_json, parse_claim, parse_problem, problem_record
 
@@ -152,16 +151,6 @@ def test_a_wrong_record_of_a_claim_is_refused(record: dict[str, object]) -> None
     """A record that is no claim is refused as a ProblemError."""
     with pytest.raises(ProblemError):
         parse_claim(record)
-
-
-def test_every_function_without_an_underscore_is_public() -> None:
-    """`__all__` names each function of the module that other modules may use."""
-    own = {
-        name
-        for name, thing in vars(records).items()
-        if isfunction(thing) and thing.__module__ == records.__name__ and name[0] != "_"
-    }
-    assert own <= set(records.__all__)
 
 
 @pytest.mark.parametrize(

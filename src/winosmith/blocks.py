@@ -26,28 +26,6 @@ if TYPE_CHECKING:
 
     from winosmith.lookalikes import Ints, PairCollector
 
-__all__ = [
-    "KEY_FIELDS",
-    "SPLITS",
-    "AssignedBlock",
-    "Disjoint",
-    "FormerProblem",
-    "SplitName",
-    "assign_splits",
-    "blocks",
-    "choose_kept_split",
-    "contradictions",
-    "copies",
-    "draw",
-    "find_former_splits",
-    "find_lookalikes",
-    "join_blocks",
-    "normalize_tokens",
-    "shuffle",
-    "shuffle_blocks",
-    "whole_twins",
-]
-
 MIN_OVERLAP = 0.7
 """Minimum fraction of words that the halves of a twin share (WinoGrande, section 2)."""
 

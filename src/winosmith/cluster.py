@@ -25,8 +25,6 @@ from winosmith._version import __version__
 from winosmith.errors import FormatError, InputError, first_line, require
 from winosmith.records import parse_json
 
-__all__ = ["ClusterExecutor", "connect"]
-
 TIMEOUT = 20.0
 """Seconds to wait for the first worker."""
 

@@ -13,8 +13,6 @@ from winosmith.errors import DataError
 from winosmith.problem import Problem
 from winosmith.records import dump_json, problem_record
 
-__all__ = ["Dataset", "Dropped", "Filtered"]
-
 
 class Dataset(Sequence[Problem]):
     """An ordered, immutable set of problems with distinct ids.

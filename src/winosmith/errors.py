@@ -23,24 +23,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal, get_args
 
-__all__ = [
-    "DataError",
-    "FormatError",
-    "InputError",
-    "Interrupted",
-    "MissingExtraError",
-    "OtherDataError",
-    "OutputError",
-    "ProblemError",
-    "RecipeError",
-    "SameInputError",
-    "WinosmithError",
-    "check_choice",
-    "first_ids",
-    "first_line",
-    "require",
-]
-
 
 class WinosmithError(Exception):
     """Base class of winosmith's exceptions."""

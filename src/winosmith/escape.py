@@ -12,19 +12,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = [
-    "escape_csv",
-    "escape_github",
-    "escape_json",
-    "escape_markdown",
-    "escape_page",
-    "escape_sarif",
-    "escape_terminal",
-    "markdown_block",
-    "markdown_code",
-    "to_line",
-]
-
 _BIDI = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
 """The characters of Unicode's property Bidi_Control (UAX 9)."""
 

@@ -16,8 +16,6 @@ from winosmith.errors import FormatError, InputError
 from winosmith.outputs import PRIVATE, sha256
 from winosmith.records import parse_json, read_json_lines
 
-__all__ = ["BuildFiles", "read_old_ids"]
-
 LAST = "checksums.sha256"
 """Name of the file that a build writes last."""
 

@@ -24,17 +24,6 @@ from winosmith.problem import Edit, Extra, Lineage, Origin, Problem, Scalar
 from winosmith.seen import check_blanks
 from winosmith.text import count_noun, edit_distance, tokens
 
-__all__ = [
-    "MEASURED",
-    "UNVALIDATED",
-    "Depths",
-    "apply_edits",
-    "check_lineages",
-    "depths",
-    "find_edits",
-    "make_child",
-]
-
 UNVALIDATED = "evolve.unvalidated"
 """Key in `extra`: True for a generated problem until people have judged it."""
 

@@ -38,18 +38,6 @@ from winosmith.errors import InputError, OutputError
 from winosmith.locks import try_lock
 from winosmith.records import parse_json
 
-__all__ = [
-    "MANIFEST",
-    "PRIVATE",
-    "OutputFolder",
-    "atomic_write",
-    "guard_cell",
-    "make_write_error",
-    "remove_stale_files",
-    "sha256",
-    "unguard_cell",
-]
-
 MIN_FREE_BYTES = 1 << 20
 """Number of free bytes below which a failed write is attributed to a full disk."""
 

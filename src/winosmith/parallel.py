@@ -14,17 +14,6 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from winosmith.errors import InputError
 
-__all__ = [
-    "Advance",
-    "Broadcaster",
-    "Step",
-    "count_workers",
-    "no_progress",
-    "ordered_map",
-    "pause_garbage_collection",
-    "use_one_thread",
-]
-
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 

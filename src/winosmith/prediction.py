@@ -10,8 +10,6 @@ from winosmith.dataset import Dataset
 from winosmith.errors import DataError, OtherDataError, ProblemError, first_ids
 from winosmith.text import count_noun
 
-__all__ = ["TIE", "Prediction", "align", "check_fit", "find_best_options"]
-
 TIE = 1e-6
 """Relative difference up to which a score ties with the best score.
 

@@ -16,19 +16,6 @@ from typing import Literal
 
 from winosmith.errors import ProblemError
 
-__all__ = [
-    "BLANK",
-    "MAX_OPTIONS",
-    "MIN_OPTIONS",
-    "Claim",
-    "Edit",
-    "Extra",
-    "Lineage",
-    "Origin",
-    "Problem",
-    "Scalar",
-]
-
 BLANK = "_"
 """The character that marks the blank in a sentence (WinoGrande, section 3.1)."""
 

@@ -23,19 +23,6 @@ from winosmith.errors import InputError
 from winosmith.problem import BLANK, Claim, Problem
 from winosmith.text import words
 
-__all__ = [
-    "NEARLY_ALL",
-    "PUBLISHED",
-    "Digests",
-    "compute_digests",
-    "compute_item_digests",
-    "find_source_name",
-    "get_published_digests",
-    "read_digests",
-    "recognise_dataset",
-    "write_digests",
-]
-
 PUBLISHED = "published.npz"
 """Name of the file that contains the arrays `NAME/whole` and `NAME/sides` for each data set."""
 

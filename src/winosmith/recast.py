@@ -16,16 +16,6 @@ from winosmith.errors import ProblemError
 from winosmith.problem import MAX_OPTIONS, Claim, Extra, Problem
 from winosmith.seen import check_blanks
 
-__all__ = [
-    "Leftover",
-    "Recast",
-    "find_reference",
-    "reorder",
-    "to_claims",
-    "to_pairs",
-    "to_problems",
-]
-
 ALL = re.compile(r"\b(?:all|both|any)\b[^.]{0,12}\b(?:above|these|options|answers|choices)\b", re.I)
 NONE = re.compile(
     r"\b(?:none|neither)\b[^.]{0,12}\b(?:above|these|options|answers|choices)\b", re.I

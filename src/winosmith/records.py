@@ -19,22 +19,6 @@ from typing import Any
 from winosmith.errors import FormatError, ProblemError, RecipeError
 from winosmith.problem import ONLY, Claim, Edit, Extra, Lineage, Origin, Problem
 
-__all__ = [
-    "DECODER",
-    "claim_record",
-    "dump_json",
-    "is_file",
-    "parse_claim",
-    "parse_dropped",
-    "parse_json",
-    "parse_json_lines",
-    "parse_problem",
-    "problem_record",
-    "read_json_lines",
-    "read_text",
-    "read_toml",
-]
-
 Record = dict[str, Any]
 
 _PROBLEM_KEYS = {f.name for f in fields(Problem)}

@@ -8,8 +8,6 @@ from typing import Literal
 
 from winosmith.errors import ProblemError
 
-__all__ = ["Purpose", "Response"]
-
 Purpose = Literal["local", "validate", "test"]
 """Purposes of a response: a guess from the local context, a validation, or a human test."""
 

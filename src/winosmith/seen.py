@@ -16,21 +16,6 @@ from winosmith.errors import DataError, InputError, first_ids
 from winosmith.problem import BLANK, Problem
 from winosmith.text import detect_script, local_context, tokens, units
 
-__all__ = [
-    "Input",
-    "Sees",
-    "build_inputs",
-    "check_blanks",
-    "check_pronouns",
-    "check_sees",
-    "check_two_options",
-    "cut_to_local_context",
-    "insert_pronoun",
-    "is_about_pronouns",
-    "split_units_with_blank",
-    "tokenize_with_blank",
-]
-
 Sees = Literal["blank", "pronoun"]
 """Whether a solver sees the blank or the pronoun; see the module's docstring."""
 

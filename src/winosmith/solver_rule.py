@@ -29,8 +29,6 @@ from winosmith.options import (
 if TYPE_CHECKING:
     from winosmith.solve import Combination, Solver
 
-__all__ = ["KINDS", "LEARNERS", "Kind", "SolverParts", "SolverRule"]
-
 SMOOTHING = 1.0
 """Laplace smoothing of word association in files, because its training set is small."""
 

@@ -21,14 +21,6 @@ from winosmith.dataset import Dataset
 from winosmith.errors import require
 from winosmith.problem import Lineage, Problem
 
-__all__ = [
-    "chat_server",
-    "make_families",
-    "make_twins",
-    "tiny_language_model",
-]
-
-
 Responder = Callable[[list[Message]], Reply | str | int | None]
 """A function that returns the answer to a conversation: a reply, its text, the HTTP status of an
 error, or None to drop the connection."""

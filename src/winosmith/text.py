@@ -33,31 +33,6 @@ from rapidfuzz.distance import Levenshtein
 from winosmith.errors import ProblemError
 from winosmith.problem import BLANK
 
-__all__ = [
-    "FUNCTION_WORDS",
-    "Change",
-    "Writing",
-    "content_words",
-    "detect_script",
-    "diff_text",
-    "edit_distance",
-    "find_occurrences",
-    "find_trigger",
-    "fold",
-    "get_inflection_prefix",
-    "local_context",
-    "mark_differences",
-    "normalize",
-    "number_words",
-    "overlap",
-    "pieces",
-    "separate_blank",
-    "split_whole_words",
-    "tokens",
-    "units",
-    "words",
-]
-
 Writing = Literal["latin", "spaced", "unspaced"]
 """Kinds of scripts: Latin; others with spaces between words (Cyrillic, Greek, Arabic, Hebrew,
 Hangul, Devanagari …); scripts without spaces (Chinese, Japanese, Thai …)."""

@@ -32,16 +32,6 @@ from winosmith.fetch import HEADERS
 from winosmith.records import parse_json
 from winosmith.text import FUNCTION_WORDS, tokens
 
-__all__ = [
-    "FolderTopics",
-    "HttpTopics",
-    "JsonlTopics",
-    "Topic",
-    "Topics",
-    "load_built_in_topics",
-    "open_topics",
-]
-
 ANCHORS = 3
 """Number of anchor words per topic; a sentence must contain at least one of them."""
 
