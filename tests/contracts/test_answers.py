@@ -542,7 +542,7 @@ def test_several_unnamed_rows_of_an_item_are_refused(
         assert any(
             f"/{path.name}{why}" in refused
             for why in (
-                ": 2 rows per item",
+                ": items such as ",
                 ":14: the id 'q5' occurs twice",
                 ":13: the id 'q5' already",
             )

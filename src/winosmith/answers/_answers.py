@@ -62,8 +62,8 @@ class Log(Result):
                 f"answer ({first_ids(self.scores_differ, 10)}); the answer is used"
             )
         if self.reported:
-            own = ", ".join(f"{name} {percent(value)}" for name, value in self.reported.items())
-            notes.append(f"the harness reports: {own}")
+            means = ", ".join(f"{name} {percent(value)}" for name, value in self.reported.items())
+            notes.append(f"the harness reports: {means}")
         return notes
 
 
@@ -118,8 +118,8 @@ class Answers(Result):
         )
         if not asked:
             self.align_with(dataset)
-        known = [self.by_id[name] for name in asked.ids]
-        return asked, replace(self, predictions=align(known, asked, f"{self.solver}: "))
+        aligned = [self.by_id[name] for name in asked.ids]
+        return asked, replace(self, predictions=align(aligned, asked, f"{self.solver}: "))
 
 
 def from_choices(chosen: Mapping[str, Mapping[str, int | None]]) -> dict[str, Answers]:
@@ -133,6 +133,6 @@ def from_choices(chosen: Mapping[str, Mapping[str, int | None]]) -> dict[str, An
     2
     """
     return {
-        model: Answers(tuple(Prediction(name, choice) for name, choice in own.items()), model)
-        for model, own in chosen.items()
+        model: Answers(tuple(Prediction(name, choice) for name, choice in choices.items()), model)
+        for model, choices in chosen.items()
     }

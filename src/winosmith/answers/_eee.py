@@ -33,14 +33,14 @@ def can_read(file: AnswerFile) -> bool:
 def read(file: AnswerFile) -> list[Answers]:
     """Return the answers of each model.
 
-    If a model has several records for an item, only the records of one result are read: of the
-    first result, or of the wanted `evaluation_result_id` or `evaluation_name`.
+    If a model has several records for an item, only the records of one result are read: the first
+    result, or the one whose `evaluation_result_id` or `evaluation_name` is among the filters.
     """
     models: dict[str, list[tuple[Place, Record]]] = {}
     for place, record in file.records():
         models.setdefault(str(record.get("model_id")), []).append((place, record))
     items = Items(file.dataset)
-    found = []
+    answers = []
     for model, records in models.items():
         log = Log()
         if len({record.get("sample_id") for _, record in records}) < len(records):
@@ -48,8 +48,8 @@ def read(file: AnswerFile) -> list[Answers]:
             (used,), log = choose_filters(file, results)
             records = [(place, record) for place, record in records if _get_result(record) == used]
         rows = [_parse_row(place, record, items) for place, record in records]
-        found.append(read_rows(rows, file, model, log))
-    return found
+        answers.append(read_rows(rows, file, model, log))
+    return answers
 
 
 def _get_result(record: Record) -> str:
@@ -57,15 +57,15 @@ def _get_result(record: Record) -> str:
 
 
 def _parse_row(place: Place, record: Record, items: Items) -> Row:
-    asked = str(look_up(record, "input", "raw") or "")
+    prompt = str(look_up(record, "input", "raw") or "")
     choices, reference = (look_up(record, "input", key) for key in ("choices", "reference"))
     options = tuple(map(str, choices)) if isinstance(choices, list) else ()
-    question, options = (asked, options) if options else items.find_in_prompt(asked)
-    said = look_up(record, "output", "raw")
-    reply = str(said[-1]) if isinstance(said, list) and said else ""
-    for one in record.get("answer_attribution") or ():
-        if look_up(one, "is_terminal"):
-            reply = str(look_up(one, "extracted_value"))
+    question, options = (prompt, options) if options else items.find_in_prompt(prompt)
+    outputs = look_up(record, "output", "raw")
+    reply = str(outputs[-1]) if isinstance(outputs, list) and outputs else ""
+    for attribution in record.get("answer_attribution") or ():
+        if look_up(attribution, "is_terminal"):
+            reply = str(look_up(attribution, "extracted_value"))
     tied = str(look_up(record, "metadata", "tied") or "")
     ties = {int(at) for at in tied.split(",") if at.strip().isdecimal()}
     correct = look_up(record, "evaluation", "is_correct")
@@ -74,7 +74,7 @@ def _parse_row(place: Place, record: Record, items: Items) -> Row:
         str(record.get("sample_id")),
         question,
         options,
-        asked,
+        prompt,
         None if record.get("error") else reply,
         tuple(float(at in ties) for at in range(len(options))) if ties else (),
         target=str(reference[0]) if isinstance(reference, list) and len(reference) == 1 else None,
@@ -107,46 +107,46 @@ def write_instance_records(
     (Prediction(problem_id='1', choice=1, scores=(), tied=()),)
     """
     with atomic_write(path) as file:
-        for model, own in answers.items():
-            head = {
+        for model, model_answers in answers.items():
+            run_fields = {
                 "schema_version": "0.3.0",
                 "evaluation_id": f"{dataset.name}/{model}/{dataset.digest}",
                 "model_id": model,
                 "evaluation_name": dataset.name,
             }
             for problem in dataset:
-                if (prediction := own.by_id.get(problem.id)) is not None:
-                    record = head | _make_record(problem, prediction)
+                if (prediction := model_answers.by_id.get(problem.id)) is not None:
+                    record = run_fields | _make_record(problem, prediction)
                     file.write(dump_json(record) + "\n")
 
 
 def _make_record(problem: Problem, prediction: Prediction) -> dict[str, Any]:
-    several = prediction.chosen
-    chosen = problem.options[several[0]] if several else ""
+    choices = prediction.chosen
+    option = problem.options[choices[0]] if choices else ""
     reference = [] if problem.answer is None else [problem.options[problem.answer]]
-    what = hashlib.sha256("".join((problem.sentence, *reference)).encode()).hexdigest()
+    digest = hashlib.sha256("".join((problem.sentence, *reference)).encode()).hexdigest()
     return {
         "sample_id": problem.id,
-        "sample_hash": what,
+        "sample_hash": digest,
         "interaction_type": "single_turn",
         "input": {
             "raw": problem.sentence,
             "reference": reference,
             "choices": list(problem.options),
         },
-        "output": {"raw": [chosen]},
+        "output": {"raw": [option]},
         "answer_attribution": [
             {
                 "turn_idx": 0,
                 "source": "output.raw",
-                "extracted_value": chosen,
+                "extracted_value": option,
                 "extraction_method": "custom",
                 "is_terminal": True,
             }
         ],
         "evaluation": {
             "score": prediction.credit(problem.answer),
-            "is_correct": several == (problem.answer,),
+            "is_correct": choices == (problem.answer,),
         },
-        **({"metadata": {"tied": ",".join(map(str, several))}} if len(several) > 1 else {}),
+        **({"metadata": {"tied": ",".join(map(str, choices))}} if len(choices) > 1 else {}),
     }

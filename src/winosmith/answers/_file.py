@@ -23,9 +23,9 @@ def _normalise_id(name: str) -> str:
 
 
 def _map_unique(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    found = list(pairs)
-    times = Counter(form for form, _ in found)
-    return {form: name for form, name in found if times[form] == 1}
+    spelled = list(pairs)
+    times = Counter(spelling for spelling, _ in spelled)
+    return {spelling: name for spelling, name in spelled if times[spelling] == 1}
 
 
 @dataclass(frozen=True)

@@ -47,14 +47,14 @@ def read(file: AnswerFile) -> list[Answers]:
     except FormatError:
         raise
     except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
-        what = f"this is not a HELM scenario state: {type(error).__name__}: {error}"
-        raise file.error(what) from None
+        message = f"this is not a HELM scenario state: {type(error).__name__}: {error}"
+        raise file.error(message) from None
     return [read_rows(rows, file, model, log)]
 
 
 def _make_row(item_id: str, states: list[Mapping[str, Any]], file: AnswerFile) -> Row:
-    asked = Counter((one.get("reference_index"), one.get("request_mode")) for one in states)
-    if (most := max(asked.values())) > 1:
+    counts = Counter((one.get("reference_index"), one.get("request_mode")) for one in states)
+    if (most := max(counts.values())) > 1:
         raise make_repeated_rows_error(file, most, item_id)
     instance = states[0]["instance"]
     options = tuple(str(one["output"]["text"]) for one in instance["references"])
@@ -71,9 +71,9 @@ def _make_row(item_id: str, states: list[Mapping[str, Any]], file: AnswerFile) -
             sign = -1 if state.get("request_mode") == "calibration" else 1
             scores[reference] = scores.get(reference, 0.0) + sign * float(completion["logprob"])
             continue
-        said = str(completion["text"]).strip()
-        mapped = (state.get("output_mapping") or {}).get(said.rstrip(".):"))
-        reply = options.index(mapped) if mapped in options else said
+        text = str(completion["text"]).strip()
+        mapped = (state.get("output_mapping") or {}).get(text.rstrip(".):"))
+        reply = options.index(mapped) if mapped in options else text
     return Row(
         None,
         item_id,

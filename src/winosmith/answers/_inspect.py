@@ -20,7 +20,7 @@ _HEADER_FILES = ("header.json", "_journal/start.json")
 _VERDICTS = {"C": True, "I": False, "1": True, "0": False, "1.0": True, "0.0": False,
              "True": True, "False": False}  # fmt: skip
 
-_STATUS = {"cancelled": "was cancelled", "error": "failed", "started": "did not finish"}
+_OUTCOMES = {"cancelled": "was cancelled", "error": "failed", "started": "did not finish"}
 
 
 def can_read(file: AnswerFile) -> bool:
@@ -35,38 +35,40 @@ def read(file: AnswerFile) -> list[Answers]:
     Answers are missing for samples that failed or were not scored.
     """
     log = _unpack_log(file) if file.rows.parts else file.document
-    samples, head = log.get("samples"), log.get("eval")
+    samples, run = log.get("samples"), log.get("eval")
     if "configs" in log and samples is None:
         raise file.error(
             "these are results, not answers: run lm_eval with --log_samples, and pass the "
             "samples_*.jsonl files that it writes"
         )
     if not (
-        isinstance(head, dict)
+        isinstance(run, dict)
         and isinstance(samples, list)
         and all(isinstance(sample, dict) for sample in samples)
     ):
-        raise file.error("this is not a log of inspect_ai with records as samples")
+        raise file.error("this is not an inspect_ai log whose samples are records")
     if not samples:
-        why = _describe_status(log, head, [])
+        why = _describe_status(log, run, [])
         raise file.error("the log has no samples" + (f": {why}" if why else ""))
     samples = sorted(samples, key=lambda one: (str(one.get("epoch")), str(one.get("id")).zfill(9)))
     epochs = [f"epoch {sample.get('epoch', 1)}" for sample in samples]
     scorers = [*dict.fromkeys(name for sample in samples for name in _get_scores(sample))]
     (epoch, scorer), facts = choose_filters(file, [*dict.fromkeys(epochs)], scorers)
-    own = [sample for sample, name in zip(samples, epochs, strict=True) if name == epoch]
+    samples = [sample for sample, name in zip(samples, epochs, strict=True) if name == epoch]
     facts = replace(
-        facts, status=_describe_status(log, head, own), reported=_get_reported_accuracy(log, scorer)
+        facts,
+        status=_describe_status(log, run, samples),
+        reported=_get_reported_accuracy(log, scorer),
     )
     items = Items(file.dataset)
-    rows = [_parse_row(sample, scorer, items) for sample in own]
+    rows = [_parse_row(sample, scorer, items) for sample in samples]
     if _are_grades([row for row in rows if row.reply]):
         raise file.error(
             f"the answers of the scorer {scorer!r} are grades, such as C and I, not the options "
             "that the model chose: choose another scorer with `filters=`, or write a table with "
             "each id and 'correct' or 'incorrect'"
         )
-    return [read_rows(rows, file, str(head.get("model")), facts)]
+    return [read_rows(rows, file, str(run.get("model")), facts)]
 
 
 def _unpack_log(file: AnswerFile) -> dict[str, Any]:
@@ -79,31 +81,32 @@ def _unpack_log(file: AnswerFile) -> dict[str, Any]:
                 parts[name] = json.loads(part.source.text)
             except (ValueError, RecursionError) as error:
                 raise FormatError(f"this is not JSON ({error})", part.path) from None
-    head: dict[str, Any] = next(
+    header: dict[str, Any] = next(
         (one for one in map(parts.get, _HEADER_FILES) if isinstance(one, dict)), {}
     )
-    samples = [own for name, own in parts.items() if name.startswith("samples/")]
-    return {"status": "started", **head, "samples": samples}
+    samples = [sample for name, sample in parts.items() if name.startswith("samples/")]
+    return {"status": "started", **header, "samples": samples}
 
 
 def _get_scores(sample: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     scores = sample.get("scores") or {"score": sample.get("score")}
-    given = scores.items() if isinstance(scores, dict) else ()
-    return {str(name): score for name, score in given if isinstance(score, dict)}
+    named = scores.items() if isinstance(scores, dict) else ()
+    return {str(name): score for name, score in named if isinstance(score, dict)}
 
 
 def _describe_status(
-    log: Mapping[str, Any], head: Mapping[str, Any], samples: Sequence[Mapping[str, Any]]
+    log: Mapping[str, Any], run: Mapping[str, Any], samples: Sequence[Mapping[str, Any]]
 ) -> str | None:
-    of, limit = look_up(head, "dataset", "samples"), look_up(head, "config", "limit")
-    if isinstance(of, int) and isinstance(limit, int):
-        of = min(of, limit)
+    total, limit = look_up(run, "dataset", "samples"), look_up(run, "config", "limit")
+    if isinstance(total, int) and isinstance(limit, int):
+        total = min(total, limit)
     scored = sum(bool(_get_scores(sample)) and not sample.get("error") for sample in samples)
-    share = f"{scored:,} of {of:,}" if isinstance(of, int) and of >= scored else f"{scored:,} items"
-    if how := _STATUS.get(str(log.get("status"))):
-        return f"the run {how} after {share}"
-    if (isinstance(of, int) and scored < of) or scored < len(samples):
-        return f"the log contains answers to only {share}"
+    is_known = isinstance(total, int) and total >= scored
+    done = f"{scored:,} of {total:,}" if is_known else f"{scored:,} items"
+    if outcome := _OUTCOMES.get(str(log.get("status"))):
+        return f"the run {outcome} after {done}"
+    if (isinstance(total, int) and scored < total) or scored < len(samples):
+        return f"the log contains answers to only {done}"
     return None
 
 
@@ -119,17 +122,17 @@ def _get_reported_accuracy(log: Mapping[str, Any], scorer: str) -> dict[str, flo
 def _parse_row(sample: Mapping[str, Any], scorer: str, items: Items) -> Row:
     choices, attachments = sample.get("choices"), sample.get("attachments")
     options = tuple(map(str, choices)) if isinstance(choices, list) else ()
-    asked = _get_prompt(sample.get("input"), attachments if isinstance(attachments, dict) else {})
+    prompt = _get_prompt(sample.get("input"), attachments if isinstance(attachments, dict) else {})
     score = _get_scores(sample).get(scorer)
     target = sample.get("target")
     target = target[0] if isinstance(target, list) and len(target) == 1 else target
-    question, options = (asked, options) if options else items.find_in_prompt(asked)
+    question, options = (prompt, options) if options else items.find_in_prompt(prompt)
     return Row(
         None,
         str(sample.get("id", "")),
         question,
         options,
-        asked,
+        prompt,
         None if score is None or sample.get("error") else str(score.get("answer") or ""),
         target=target if isinstance(target, str) else None,
         correct=_VERDICTS.get(str(score.get("value"))) if score else None,

@@ -12,7 +12,7 @@ from winosmith.data import Place
 from winosmith.dataset import Dataset
 from winosmith.problem import Problem
 
-_MAX_ALIKE = 50
+_MAX_COMPARED = 50
 """Maximum number of items with identical options to which a row is compared."""
 
 
@@ -61,20 +61,22 @@ class Items:
 
     def find(self, row: Row) -> list[Problem]:
         """Return a row's item, or all duplicates of the item; an empty list if no item matches."""
-        own = self.by_id.get(row.id)
+        same_id = self.by_id.get(row.id)
         if not row.options:
-            known = own is not None and row.target is not None and row.target == own.answer
-            return [own] if own and known and _has_item(normalise(row.text), own) else []
+            if same_id is None or row.target is None or row.target != same_id.answer:
+                return []
+            return [same_id] if _has_item(normalise(row.text), same_id) else []
         options = frozenset(map(normalise, row.options))
-        if found := self.by_text.get((normalise(row.question), options)):
-            return [own] if own in found else found
-        alike = self.by_options.get(options, [])
-        if len(alike) == 1 and alike[0] is own:
-            return alike
-        near = alike if len(alike) <= _MAX_ALIKE else [one for one in alike if one is own]
+        if matches := self.by_text.get((normalise(row.question), options)):
+            return [same_id] if same_id in matches else matches
+        candidates = self.by_options.get(options, [])
+        if len(candidates) == 1 and candidates[0] is same_id:
+            return candidates
+        if len(candidates) > _MAX_COMPARED:
+            candidates = [one for one in candidates if one is same_id]
         text = normalise(row.text)
-        found = [one for one in near if _has_question(text, one)]
-        return found if len(found) == 1 else [one for one in found if one is own]
+        matches = [one for one in candidates if _has_question(text, one)]
+        return matches if len(matches) == 1 else [one for one in matches if one is same_id]
 
     def find_in_prompt(self, prompt: str) -> tuple[str, tuple[str, ...]]:
         """Return the last item's question, and its options in the order of the prompt.
@@ -83,11 +85,11 @@ class Items:
         """
         text = normalise(prompt)
         words = {*_split_words(text)}
-        near = {id(one): one for word in words for one in self._by_rarest.get(word, ())}
-        found = [one for one in near.values() if _has_item(text, one)]
-        if not found:
+        candidates = {id(one): one for word in words for one in self._by_rarest.get(word, ())}
+        matches = [one for one in candidates.values() if _has_item(text, one)]
+        if not matches:
             return prompt, ()
-        item = max(found, key=lambda one: _locate_question_end(text, one))
+        item = max(matches, key=lambda one: _locate_question_end(text, one))
         return item.sentence, order_options(prompt, item)
 
     @cached_property
@@ -97,12 +99,12 @@ class Items:
             {*_split_words(normalise(" ".join((one.sentence, *one.options))))}
             for one in self.dataset
         ]
-        counts = Counter(word for own in words for word in own)
-        found: dict[str, list[Problem]] = defaultdict(list)
-        for problem, own in zip(self.dataset, words, strict=True):
-            if own:
-                found[min(own, key=lambda word: (counts[word], word))].append(problem)
-        return found
+        counts = Counter(word for item_words in words for word in item_words)
+        by_rarest: dict[str, list[Problem]] = defaultdict(list)
+        for problem, item_words in zip(self.dataset, words, strict=True):
+            if item_words:
+                by_rarest[min(item_words, key=lambda word: (counts[word], word))].append(problem)
+        return by_rarest
 
 
 def look_up(record: Any, *keys: str | int) -> Any:
@@ -132,17 +134,17 @@ def order_options(text: str, problem: Problem) -> tuple[str, ...]:
     """
     text = normalise(text)
     start = max(0, text.rfind(normalise(problem.sentence)))
-    places = {}
+    offsets = {}
     for option in problem.options:
-        marked = [
+        starts = [
             text.find(f"{letter}{mark} {normalise(option)}", start)
             for letter in "abcdefghijklmnopqrstuvwxyz"[: len(problem.options)]
             for mark in (")", ".", ":")
         ]
-        places[option] = min((at for at in marked if at >= 0), default=-1)
-    if len({*places.values()}) < len(problem.options) or -1 in places.values():
+        offsets[option] = min((at for at in starts if at >= 0), default=-1)
+    if len({*offsets.values()}) < len(problem.options) or -1 in offsets.values():
         return problem.options
-    return tuple(sorted(problem.options, key=lambda option: places[option]))
+    return tuple(sorted(problem.options, key=lambda option: offsets[option]))
 
 
 def _has_question(text: str, problem: Problem) -> bool:

@@ -48,19 +48,19 @@ def read(file: AnswerFile) -> list[Answers]:
     """Return the answers in a list of labels."""
     source, dataset = file.rows.source or Source(file.path), file.dataset
     is_array = file.rows.kind == "array" and not source.start.startswith(INVALID)
-    given = [*_read_json_labels(source)] if is_array else _read_label_lines(source, dataset)
-    if file.omitted and len(given) == len(dataset) + len(file.omitted):
-        given = [label for at, label in enumerate(given) if at not in file.omitted]
-    if len(given) != len(dataset):
+    entries = [*_read_json_labels(source)] if is_array else _read_label_lines(source, dataset)
+    if file.omitted and len(entries) == len(dataset) + len(file.omitted):
+        entries = [label for at, label in enumerate(entries) if at not in file.omitted]
+    if len(entries) != len(dataset):
         raise file.error(
-            f"the list has {len(given):,} labels, but there are {len(dataset):,} problems; "
+            f"the list has {len(entries):,} labels, but there are {len(dataset):,} problems; "
             "write one label per problem, in the same order"
         )
-    by_id = dict(zip(dataset.ids, given, strict=True))
+    by_id = dict(zip(dataset.ids, entries, strict=True))
     labels = {name: label for name, (_, label, _) in by_id.items()}
     choices = read_choices(labels, file, {name: place for name, (place, _, _) in by_id.items()})
-    found = []
-    for problem, (place, label, scores) in zip(dataset, given, strict=True):
+    predictions = []
+    for problem, (place, label, scores) in zip(dataset, entries, strict=True):
         if problem.id not in choices:  # "nan"
             continue
         choice, text = choices[problem.id], cell(label)
@@ -72,10 +72,10 @@ def read(file: AnswerFile) -> list[Answers]:
             check_fit(prediction, len(problem.options))
         except (ProblemError, DataError) as error:
             raise FormatError(str(error), *place[:3]) from None
-        found.append(prediction)
+        predictions.append(prediction)
     if {*choices.values()} == {None} and {*labels.values()} != {INVALID}:
         raise file.error(NO_LETTER)
-    return [Answers(tuple(found), file.rows.name)]
+    return [Answers(tuple(predictions), file.rows.name)]
 
 
 def _read_json_labels(source: Source) -> Iterator[_Label]:
@@ -88,7 +88,7 @@ def _read_json_labels(source: Source) -> Iterator[_Label]:
 
 
 def _read_label_lines(source: Source, dataset: Dataset) -> list[_Label]:
-    found: list[_Label] = []
+    labels: list[_Label] = []
     for number, text in source.lines():
         place, line = Place(str(source.path), number), text.strip()
         line = line[1:-1] if re.fullmatch('"[^"]*"', line) else line
@@ -101,26 +101,26 @@ def _read_label_lines(source: Source, dataset: Dataset) -> list[_Label]:
         label = _LABEL.fullmatch(line)
         scores = label[2] or "" if label else ""
         try:
-            found.append((place, label[1] if label else line, tuple(map(float, scores.split()))))
+            labels.append((place, label[1] if label else line, tuple(map(float, scores.split()))))
         except ValueError:
             raise FormatError(f"the scores {scores!r} are not numbers", *place[:3]) from None
-    if len(found) == len(dataset) + 1 > 1 and _HEADER.fullmatch(found[0][1]):
-        found = found[1:] if not interpret_answer(found[0][1], dataset[0].options) else found
-    options = [*(problem.options for problem in dataset), *[()] * len(found)]
-    others = [
+    if len(labels) == len(dataset) + 1 > 1 and _HEADER.fullmatch(labels[0][1]):
+        labels = labels[1:] if not interpret_answer(labels[0][1], dataset[0].options) else labels
+    options = [*(problem.options for problem in dataset), *[()] * len(labels)]
+    invalid = [
         (place, text)
-        for (place, text, _), own in zip(found, options, strict=False)
+        for (place, text, _), choices in zip(labels, options, strict=False)
         if not (text == INVALID or is_missing(text) or _LABEL.fullmatch(text))
-        and not interpret_answer(text, own)
+        and not interpret_answer(text, choices)
     ]
-    if 2 * len(others) > len(found):
-        place, text = others[0]
+    if 2 * len(invalid) > len(labels):
+        place, text = invalid[0]
         raise FormatError(
             f"{text[:40]!r} is not a label, such as 1 or A for the first option; write one "
             "label per line",
             *place[:3],
         )
-    return found
+    return labels
 
 
 def read_labels(path: str | Path) -> tuple[int, ...]:

@@ -43,7 +43,7 @@ def read(file: AnswerFile) -> list[Answers]:
         by_filter[str(sample.get("filter", ""))].append((place, sample))
     (used,), log = choose_filters(file, [*by_filter])
     places, samples = zip(*by_filter[used], strict=True)
-    items, because = _read_docs([sample["doc"] for sample in samples], file.columns)
+    items, problem = _read_docs([sample["doc"] for sample in samples], file.columns)
     by_letter = _are_letters_scored(samples, items)
     rows = [
         _parse_row(place, sample, item, by_letter=by_letter)
@@ -56,7 +56,7 @@ def read(file: AnswerFile) -> list[Answers]:
     }
     model = Path(file.path).absolute().parent.name
     log = replace(log, reported=means)
-    return [read_rows(rows, file, model, log, problem_with_rows=because)]
+    return [read_rows(rows, file, model, log, problem_with_rows=problem)]
 
 
 def _get_replies(sample: Record) -> Any:
@@ -66,7 +66,7 @@ def _get_replies(sample: Record) -> Any:
 def _read_docs(
     docs: Sequence[Record], columns: formats.Columns | None
 ) -> tuple[list[Problem | None], str]:
-    """Read a task's records as items; also return the reason why some records can't be read."""
+    """Read a task's records as items; also return the reason if some records can't be read."""
     named = columns if columns and {*columns.question} <= docs[0].keys() else None
     found: list[Problem | None] = [None] * len(docs)
     try:
@@ -86,32 +86,32 @@ def _get_continuations(sample: Record) -> list[str]:
 
 
 def _are_letters_scored(samples: Sequence[Record], items: Sequence[Problem | None]) -> bool:
-    letters = texts = 0
+    by_letter = by_text = 0
     for sample, item in zip(samples, items, strict=True):
         if item is not None:
             ends = [normalise(end) for end in _get_continuations(sample)[: len(item.options)]]
-            letters += formats.locate_letters(ends) == [*range(len(ends))]
-            texts += {*ends} == {*map(normalise, item.options)}
-    return letters > texts
+            by_letter += formats.locate_letters(ends) == [*range(len(ends))]
+            by_text += {*ends} == {*map(normalise, item.options)}
+    return by_letter > by_text
 
 
 def _parse_row(place: Place, sample: Record, item: Problem | None, *, by_letter: bool) -> Row:
-    given = _get_replies(sample)
+    results = _get_replies(sample)
     requests = _get_requests(sample.get("arguments"))
     doc, target = sample["doc"], str(sample.get("target", ""))
-    scores = [_parse_log_likelihood(one, place) for one in given]
+    scores = [_parse_log_likelihood(one, place) for one in results]
     reply: str | None = ""
-    placed: tuple[float, ...] = ()
+    ordered: tuple[float, ...] = ()
     if any(score is not None for score in scores):
         reply = None
         known = [math.nan if score is None else score for score in scores]
-        placed = _sort_scores(known, _get_continuations(sample), item, target, by_letter=by_letter)
-    elif len(replies := [*_flatten_texts(given)]) > 1:
+        ordered = _sort_scores(known, _get_continuations(sample), item, target, by_letter=by_letter)
+    elif len(replies := [*_flatten_texts(results)]) > 1:
         what = f"the item has {len(replies)} replies; add a filter that selects one (take_first)"
         raise FormatError(what, *place[:3])
     elif replies:
         reply = replies[0]
-    verdict = next((sample[name] for name in ("acc", "exact_match") if name in sample), None)
+    grade = next((sample[name] for name in ("acc", "exact_match") if name in sample), None)
     return Row(
         place,
         str(doc[name]) if (name := formats.find_name(formats.ID_COLUMNS, doc)) else "",
@@ -119,10 +119,10 @@ def _parse_row(place: Place, sample: Record, item: Problem | None, *, by_letter:
         item.options if item else (),
         " ".join([*map(str, doc.values()), *(str(one.get("arg_0", "")) for one in requests[:1])]),
         reply,
-        placed,
+        ordered,
         target if item else _parse_index(target),
         item.answer if item else None,
-        bool(verdict) if verdict in (0, 1) else None,
+        bool(grade) if grade in (0, 1) else None,
     )
 
 
@@ -135,8 +135,8 @@ def _parse_index(target: str) -> int | None:
 def _get_requests(arguments: Any) -> list[Mapping[str, Any]]:
     if isinstance(arguments, Mapping):
         return [one for one in arguments.values() if isinstance(one, Mapping)]
-    given = arguments if isinstance(arguments, list) else []
-    parts = (one for one in given if isinstance(one, list))
+    listed = arguments if isinstance(arguments, list) else []
+    parts = (one for one in listed if isinstance(one, list))
     return [{f"arg_{at}": part for at, part in enumerate(one)} for one in parts]
 
 
@@ -176,12 +176,12 @@ def _sort_scores(
     if len(scores) != count:
         return ()
     scored = continuations[:count]
-    places: list[int | None] = [*range(count)]
+    order: list[int | None] = [*range(count)]
     if not by_letter and {*map(normalise, scored)} == {*map(normalise, item.options)}:
-        places = [formats.match_option(end, item.options) for end in scored]
+        order = [formats.match_option(end, item.options) for end in scored]
     elif letters := formats.locate_letters(scored):
-        places = [*letters]
+        order = [*letters]
     elif target.isdecimal() and item.answer is not None and _parse_index(target) != item.answer:
         return ()  # the options' order differs from that of a cloze's scores
-    placed = dict(zip(places, scores, strict=True))
-    return tuple(placed[at] for at in range(count)) if {*placed} == {*range(count)} else ()
+    by_option = dict(zip(order, scores, strict=True))
+    return tuple(by_option[at] for at in range(count)) if {*by_option} == {*range(count)} else ()

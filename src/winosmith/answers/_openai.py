@@ -30,13 +30,13 @@ def read(file: AnswerFile) -> list[Answers]:
         data, kind = record.get("data"), record.get("type")
         if isinstance(data, dict) and kind in ("match", "sampling"):
             name = str(record.get("sample_id"))
-            own = events.setdefault(name, {})
-            if kind == "match" and "match" in own:
-                raise make_repeated_rows_error(file, 2, name, [own["place"], place])
-            own |= {kind: data, "place": place}
+            sample_events = events.setdefault(name, {})
+            if kind == "match" and "match" in sample_events:
+                raise make_repeated_rows_error(file, 2, name, [sample_events["place"], place])
+            sample_events |= {kind: data, "place": place}
     items = Items(file.dataset)
-    rows = [_make_row(name, own, items) for name, own in events.items()]
-    if not any("match" in own for own in events.values()):
+    rows = [_make_row(name, sample_events, items) for name, sample_events in events.items()]
+    if not any("match" in sample_events for sample_events in events.values()):
         raise file.error("the log has no events of type 'match', which contain the answers")
     accuracy = look_up(run, "final_report", "accuracy")
     ended = "final_report" in run
@@ -54,9 +54,9 @@ def _make_row(sample_id: str, events: Mapping[str, Any], items: Items) -> Row:
     if isinstance(prompt, list):
         prompt = "\n".join(str(one.get("content")) for one in prompt if isinstance(one, dict))
     question, options = items.find_in_prompt(str(prompt))
-    said = match.get("picked") or match.get("sampled", sampling.get("sampled"))
+    reply = match.get("picked") or match.get("sampled", sampling.get("sampled"))
     expected = match.get("expected")
-    said = said[0] if isinstance(said, list) and said else said
+    reply = reply[0] if isinstance(reply, list) and reply else reply
     expected = expected[0] if isinstance(expected, list) and expected else expected
     correct = match.get("correct")
     return Row(
@@ -65,7 +65,7 @@ def _make_row(sample_id: str, events: Mapping[str, Any], items: Items) -> Row:
         question,
         options,
         str(prompt),
-        str(said or "") if match else None,
+        str(reply or "") if match else None,
         target=None if expected is None else str(expected),
         correct=correct if isinstance(correct, bool) else None,
     )

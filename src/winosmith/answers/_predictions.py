@@ -87,9 +87,10 @@ def write_predictions(
 
 def can_read(file: AnswerFile) -> bool:
     """Return whether a file is in our format: a header, or predictions without letters."""
-    keys = {n for n, one in file.rows.first.items() if n != "predictions" or isinstance(one, str)}
-    first = [row.values or {} for row in islice(file.rows, 20)] if "choice" in keys else []
-    is_letter = any(isinstance(one.get("choice"), str) for one in first)
+    first = file.rows.first
+    keys = {key for key in first if key != "predictions" or isinstance(first[key], str)}
+    examples = [row.values or {} for row in islice(file.rows, 20)] if "choice" in keys else []
+    is_letter = any(isinstance(example.get("choice"), str) for example in examples)
     is_ours = bool(keys & {"predictions", "choice"}) or {"id", "scores"} <= keys
     is_table = file.rows.kind == "delimited" or (file.rows.kind == "table" and "choice" in keys)
     return is_ours and not is_letter and not is_table
@@ -98,8 +99,9 @@ def can_read(file: AnswerFile) -> bool:
 def read(file: AnswerFile) -> list[Answers]:
     """Return the predictions in a file."""
     records = file.records()
-    has_header = bool(records) and "predictions" in records[0][1]
-    head = _validate_record(_HeaderLine, "header", *records.pop(0)) if has_header else _HeaderLine()
+    header = _HeaderLine()
+    if records and "predictions" in records[0][1]:
+        header = _validate_record(_HeaderLine, "header", *records.pop(0))
     found: dict[str, Prediction] = {}
     for place, record in records:
         line = _validate_record(_PredictionLine, "prediction", place, record)
@@ -108,16 +110,16 @@ def read(file: AnswerFile) -> list[Answers]:
             raise file.error(f"the id {name!r} already has a prediction", place)
         if "choice" not in record and not line.scores:
             raise file.error("the prediction has no 'choice'", place)
-        given = line.choice if "choice" in record else find_best_options(line.scores)[0]
-        choice = None if given is None else int(given)
+        option = line.choice if "choice" in record else find_best_options(line.scores)[0]
+        choice = None if option is None else int(option)
         try:
             found[name] = Prediction(name, choice, line.scores, line.tied)
         except ProblemError as error:
             raise file.error(str(error), place) from None
-    if len(found) < head.n:
+    if len(found) < header.n:
         raise file.error(
-            f"the header announces {head.n:,} predictions, but {len(found):,} follow: the file is "
-            "truncated; write it again with winosmith solve"
+            f"the header announces {header.n:,} predictions, but {len(found):,} follow: the file "
+            "is truncated; write it again with winosmith solve"
         )
     chosen = [one for one in found.values() if one.choice is not None]
     last = {problem.id: len(problem.options) for problem in file.dataset}
@@ -128,8 +130,8 @@ def read(file: AnswerFile) -> list[Answers]:
             "options, and no choice is 0; write letters, or name the column 'prediction' if it "
             "counts from 1"
         )
-    name = head.predictions or file.rows.name
-    return [Answers(tuple(found.values()), name, head.parameters, head.data)]
+    name = header.predictions or file.rows.name
+    return [Answers(tuple(found.values()), name, header.parameters, header.data)]
 
 
 def read_predictions(path: str | Path, dataset: Dataset | None = None) -> Answers:
@@ -145,8 +147,8 @@ def read_predictions(path: str | Path, dataset: Dataset | None = None) -> Answer
         FormatError: a line is not a prediction, or an id occurs twice.
         DataError: the predictions don't fit the data set; see `Answers.align_with`.
     """
-    (found,) = read(AnswerFile(data.read(path), dataset or Dataset([])))
-    return found if dataset is None else found.align_with(dataset)
+    (answers,) = read(AnswerFile(data.read(path), dataset or Dataset([])))
+    return answers if dataset is None else answers.align_with(dataset)
 
 
 class _HeaderLine(BaseModel, strict=True):
@@ -170,10 +172,10 @@ def _validate_record(model: type[_Model], kind: str, place: Place, record: Recor
     try:
         return model.model_validate(record)
     except ValidationError as error:
-        found = error.errors(include_url=False)[0]
-        key, value = found["loc"][0], found["input"]
+        details = error.errors(include_url=False)[0]
+        key, value = details["loc"][0], details["input"]
         reason = {
             "missing": f"the {kind} has no {key!r}",
             "extra_forbidden": f"the {kind} has an unknown key {key!r}",
-        }.get(found["type"], f"the {kind}'s {key!r} can't have {value!r}: {found['msg']}")
+        }.get(details["type"], f"the {kind}'s {key!r} can't have {value!r}: {details['msg']}")
         raise FormatError(reason, *place[:3]) from None

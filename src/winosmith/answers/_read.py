@@ -77,17 +77,17 @@ def read(
         MissingExtraError: an `.eval` log is read, but zipfile-zstd is not installed.
     """
     dataset = formats.as_dataset(dataset)
-    are_several = isinstance(path, list | tuple) and (not path or not data.is_table(path))
+    is_list = isinstance(path, list | tuple) and (not path or not data.is_table(path))
     found: dict[str, Answers] = {}
 
     def open_file(path: data.Readable) -> AnswerFile:
         rows = data.read(path, encoding=encoding)
         return AnswerFile(rows, dataset, columns, filters, {*omitted})
 
-    for one in path if are_several else [path]:
-        for file, answers in _read_files(one, open_file):
-            known = found.get(answers.solver)
-            found[answers.solver] = _merge_answers(known, answers, file) if known else answers
+    for source in path if is_list else [path]:
+        for file, answers in _read_files(source, open_file):
+            earlier = found.get(answers.solver)
+            found[answers.solver] = _merge_answers(earlier, answers, file) if earlier else answers
     check_same_filters(found.values())
     if not omitted:
         return found
@@ -96,43 +96,43 @@ def read(
 
 def _drop_omitted_answers(answers: Answers, dataset: Dataset, omitted_count: int) -> Answers:
     """Drop answers to unknown ids if there are at most as many as omitted records."""
-    known = {*dataset.ids}
-    kept = tuple(one for one in answers.predictions if one.problem_id in known)
-    if not kept or not 0 < len(answers.predictions) - len(kept) <= omitted_count:
+    item_ids = {*dataset.ids}
+    known_answers = tuple(one for one in answers.predictions if one.problem_id in item_ids)
+    if not known_answers or not 0 < len(answers.predictions) - len(known_answers) <= omitted_count:
         return answers
-    return replace(answers, predictions=kept, data=None)
+    return replace(answers, predictions=known_answers, data=None)
 
 
 def check_same_filters(answers: Iterable[Answers]) -> None:
     """Raise FormatError if logs that offer the same filters were read with different filters."""
-    first: dict[frozenset[str], Answers] = {}
-    for one in answers:
-        known = first.setdefault(frozenset(one.log.filters), one)
-        if known.log.filter != one.log.filter:
+    by_filters: dict[frozenset[str], Answers] = {}
+    for other in answers:
+        first = by_filters.setdefault(frozenset(other.log.filters), other)
+        if first.log.filter != other.log.filter:
             what = (
-                f"{known.solver!r} uses the filter {known.log.filter!r}, but {one.solver!r} uses "
+                f"{first.solver!r} uses the filter {first.log.filter!r}, but {other.solver!r} uses "
             )
-            raise FormatError(f"{what}{one.log.filter!r}; choose one filter with `filters=`")
+            raise FormatError(f"{what}{other.log.filter!r}; choose one filter with `filters=`")
 
 
 def _merge_answers(first: Answers, second: Answers, path: str) -> Answers:
-    twice = next((name for name in second.by_id if name in first.by_id), None)
-    if twice is not None:
+    repeated = next((name for name in second.by_id if name in first.by_id), None)
+    if repeated is not None:
         raise FormatError(
-            f"the model {second.solver!r} has already answered {twice!r} in another file; pass "
+            f"the model {second.solver!r} has already answered {repeated!r} in another file; pass "
             "only one run per model. A model is named after its list file, or after the folder of "
             "its lm-evaluation-harness samples",
             path,
         )
-    one, other = first.log, second.log
+    log, other = first.log, second.log
     log = replace(
         other,
-        status=one.status or other.status,
-        filter=one.filter or other.filter,
-        filters=one.filters or other.filters,
-        keys_differ=one.keys_differ + other.keys_differ,
-        keys_compared=one.keys_compared + other.keys_compared,
-        scores_differ=one.scores_differ + other.scores_differ,
+        status=log.status or other.status,
+        filter=log.filter or other.filter,
+        filters=log.filters or other.filters,
+        keys_differ=log.keys_differ + other.keys_differ,
+        keys_compared=log.keys_compared + other.keys_compared,
+        scores_differ=log.scores_differ + other.scores_differ,
         reported={},  # the harness reports accuracies per file
     )
     return replace(first, predictions=first.predictions + second.predictions, log=log)
@@ -149,16 +149,16 @@ def _read_files(
     files = sorted(file for pattern in _LOGS for file in Path(path).rglob(pattern))
     if not files:
         raise FormatError(f"the folder contains no logs ({', '.join(_LOGS)})", path)
-    unread: list[FormatError] = []
+    faults: list[FormatError] = []
     for file in files:
         try:
             yield from [(str(file), one) for one in _read_file(open_file(file))]
         except FormatError as error:
-            unread.append(error)
-    if len(unread) == len(files):
-        raise unread[0]
-    for left in unread:
-        warnings.warn(f"{left}; the file is omitted", formats.ReadingNote, stacklevel=3)
+            faults.append(error)
+    if len(faults) == len(files):
+        raise faults[0]
+    for fault in faults:
+        warnings.warn(f"{fault}; the file is omitted", formats.ReadingNote, stacklevel=3)
 
 
 def _read_file(container: AnswerFile) -> list[Answers]:
@@ -168,13 +168,13 @@ def _read_file(container: AnswerFile) -> list[Answers]:
     for part in container.rows.parts or (container.rows,):
         file = replace(container, rows=part)
         source = next((one for one in _SOURCES if one.can_read(file)), None)
-        if source is _tables and (inner := _find_answers(file)):
+        if source is _tables and (inner := _extract_answers(file)):
             name = part.first.get("model")
             found += [replace(one, solver=str(name or one.solver)) for one in _read_file(inner)]
             continue
         table = _tables.unpack_object(file) if source in (_predictions, _tables) else file
-        if source in (_predictions, _tables, None) and (several := _read_long_table(table)):
-            found += several
+        if source in (_predictions, _tables, None) and (by_model := _read_long_table(table)):
+            found += by_model
             continue
         if source is None:
             if file.rows.first:
@@ -183,34 +183,35 @@ def _read_file(container: AnswerFile) -> list[Answers]:
                 raise file.error(f"no row can be read; in the first, {row.reason}", row.place)
             raise file.error(SOURCES)
         for one in source.read(table if source is _tables else file):
-            if one.data:  # a file of `winosmith solve` names a kind of solver, not this one
+            if one.data:  # `winosmith solve` writes a solver's kind; the file's name is unique
                 parameters = {"solver": one.solver, **one.parameters}
                 one = replace(one, solver=part.name, parameters=parameters)
             found.append(one)
     return found
 
 
-def _find_answers(file: AnswerFile) -> AnswerFile | None:
-    """Return the value with the answers in an object that also describes the run."""
+def _extract_answers(file: AnswerFile) -> AnswerFile | None:
+    """Return the answers in an object that also describes the run; None for other files."""
     if file.rows.kind != "object":
         return None
-    given, known = file.rows.first.values(), {*file.dataset.ids}
-    tables = [one for one in given if isinstance(one, Mapping)]
-    found: list[Any] = [one for one in given if isinstance(one, list) and one]
-    found += [one for one in tables if not known.isdisjoint(map(file.resolve_id, one))]
-    if len(found) != 1 or len(tables) == len(given):
+    values, ids = file.rows.first.values(), {*file.dataset.ids}
+    objects = [value for value in values if isinstance(value, Mapping)]
+    candidates: list[Any] = [value for value in values if isinstance(value, list) and value]
+    candidates += [one for one in objects if not ids.isdisjoint(map(file.resolve_id, one))]
+    if len(candidates) != 1 or len(objects) == len(values):
         return None
-    return replace(file, rows=data.read(data.Source(file.path, dump_json(found[0]).encode())))
+    text = dump_json(candidates[0])  # a file of its own, in any form that `read` accepts
+    return replace(file, rows=data.read(data.Source(file.path, text.encode())))
 
 
 def _read_long_table(file: AnswerFile) -> list[Answers]:
     """Return the answers in a table with a row per model and item; empty for other tables."""
     found = []
     models = _tables.split_models(file)
-    for model, own in models.items():
-        source = _predictions if _predictions.can_read(own) else _tables
+    for model, model_file in models.items():
+        source = _predictions if _predictions.can_read(model_file) else _tables
         try:
-            answers = source.read(own)
+            answers = source.read(model_file)
             if len(answers) > 1 and len(models) == 1:
                 return []
             if len(answers) > 1:

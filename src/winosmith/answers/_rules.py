@@ -76,9 +76,9 @@ def detect_kind(
     AnswerKind(name='letter', script='Latin')
     """
     fits, agree = Counter[str](), Counter[str]()
-    for at, found in enumerate(readings):
-        fits.update(found.keys())
-        agree.update(kind for kind, option in found.items() if keys and option == keys[at])
+    for at, reading in enumerate(readings):
+        fits.update(reading.keys())
+        agree.update(kind for kind, option in reading.items() if keys and option == keys[at])
     name = max(kinds, key=lambda kind: (fits[kind], agree[kind], -kinds.index(kind)))
     if not fits[name]:
         return AnswerKind(None)
@@ -115,7 +115,7 @@ def read_choices(
         places: the location of each label, if known.
     """
     texts = {problem.id: problem.options for problem in file.dataset}
-    given = {
+    present = {
         name: label
         for name, label in labels.items()
         if not is_missing(label) or (isinstance(label, str) and label in texts.get(name, ()))
@@ -126,25 +126,25 @@ def read_choices(
         )
         if name in texts and not isinstance(label, dict | list)
         else {}
-        for name, label in given.items()
+        for name, label in present.items()
     }
-    kind = detect_kind([*given.values()], [*readings.values()], _LABELS)
-    numbers = {parse_whole(str(label).strip()) for label in given.values()}
+    kind = detect_kind([*present.values()], [*readings.values()], _LABELS)
+    numbers = {parse_whole(str(label).strip()) for label in present.values()}
     are_numbered = kind.name not in LETTERS or numbers > {"", "0"}
-    for name, fits in readings.items():
-        if kind.name == "text" or not fits.keys().isdisjoint(LETTERS):
+    for name, reading in readings.items():
+        if kind.name == "text" or not reading.keys().isdisjoint(LETTERS):
             continue
         why = ""
-        if are_numbered and "0" in fits and "1" not in fits and "text" not in fits:
+        if are_numbered and "0" in reading and "1" not in reading and "text" not in reading:
             why = "options are numbered from 1"
-        elif "1" in fits and "text" in fits and fits["1"] != fits["text"]:
-            why = f"options are numbered from 1, but {given[name]!r} is another option's text"
+        elif "1" in reading and "text" in reading and reading["1"] != reading["text"]:
+            why = f"options are numbered from 1, but {present[name]!r} is another option's text"
         if why:
-            what = f"{name!r}: {given[name]} is not a label: {why}; write A for the first option"
+            text = f"{name!r}: {present[name]} is not a label: {why}; write A for the first option"
             if numbers <= {"0", "1"}:
-                what += "; if 0 and 1 mean wrong and right, write incorrect and correct instead"
-            raise file.error(what, places.get(name))
-    return {name: read_option(given[name], fits, kind, _LABELS) for name, fits in readings.items()}
+                text += "; if 0 and 1 mean wrong and right, write incorrect and correct instead"
+            raise file.error(text, places.get(name))
+    return {n: read_option(present[n], reading, kind, _LABELS) for n, reading in readings.items()}
 
 
 def check_ids(ids: Collection[str], file: AnswerFile, noun: str, hint: str = "") -> None:
@@ -152,40 +152,43 @@ def check_ids(ids: Collection[str], file: AnswerFile, noun: str, hint: str = "")
 
     Ids that are numbered from 1 are refused if the items are numbered from 0, and vice versa.
     """
-    known = {*file.dataset.ids}
-    numbers = [*map(str, range(len(known) + 1))]
-    if len(ids) == len(known) > 1 and {*ids} ^ known == {numbers[0], numbers[-1]}:
-        first = "1" if "0" in known else "0"
+    item_ids = {*file.dataset.ids}
+    numbers = [*map(str, range(len(item_ids) + 1))]
+    if len(ids) == len(item_ids) > 1 and {*ids} ^ item_ids == {numbers[0], numbers[-1]}:
+        first = "1" if "0" in item_ids else "0"
         raise file.error(f"the ids start at {first}, but the items' ids don't: use the items' ids")
-    lost = [name for name in ids if name not in known]
-    found = len(ids) - len(lost)
-    if not ids or (found < len(known) and 2 * (len(lost) - len(file.omitted)) > len(ids)):
+    unknown = [name for name in ids if name not in item_ids]
+    matched = len(ids) - len(unknown)
+    if not ids or (matched < len(item_ids) and 2 * (len(unknown) - len(file.omitted)) > len(ids)):
         raise file.error(
-            f"only {found:,} of {len(ids):,} {noun} match the id of an item"
-            + (f"; {first_ids(lost)} do not. Is this another data set?" if lost else "")
+            f"only {matched:,} of {len(ids):,} {noun} match the id of an item"
+            + (f"; {first_ids(unknown)} do not. Is this another data set?" if unknown else "")
             + (f" {hint}" if hint else "")
         )
 
 
 def choose_filters(file: AnswerFile, *groups: Sequence[str]) -> tuple[list[str], Log]:
-    """Choose one filter, scorer or epoch of each kind; return their names, and a `Log` with them.
+    """Choose one name from each group of filters, scorers or epochs.
 
-    For each kind, the user's choice or else the first name is used; "" for a kind without names. A
-    number stands for an epoch or trial: "2" for "epoch 2".
+    The user's choice is used, or else the first name; "" if a group has no names. A number stands
+    for an epoch or trial: "2" for "epoch 2".
+
+    Returns:
+        The names, and a `Log` that contains them.
     """
     wanted = [[name for name in kind if _is_selected(name, file.filters)] for kind in groups]
-    every = [name for kind in groups for name in kind]
-    twice = next((own for own in wanted if len(own) > 1), None)
-    if twice or (file.filters and {*every} - {"", "none"} and not any(wanted)):
-        what = f"both {' and '.join(map(repr, twice))}" if twice else "none of the chosen filters"
+    options = [name for kind in groups for name in kind]
+    rivals = next((names for names in wanted if len(names) > 1), None)
+    if rivals or (file.filters and {*options} - {"", "none"} and not any(wanted)):
+        what = f"both {' and '.join(map(repr, rivals))}" if rivals else "none of the chosen filters"
         raise file.error(
-            f"the log has {what}; name one of {', '.join(map(repr, every))} with `filters=`"
+            f"the log has {what}; name one of {', '.join(map(repr, options))} with `filters=`"
         )
-    chosen = [next(iter([*own, *kind]), "") for own, kind in zip(wanted, groups, strict=True)]
-    several = [at for at, kind in enumerate(groups) if len(kind) > 1]
-    used = ", ".join(chosen[at] for at in several)
-    names = tuple(name for at in several for name in groups[at])
-    return chosen, Log(filter=used if several else None, filters=names)
+    chosen = [next(iter([*names, *kind]), "") for names, kind in zip(wanted, groups, strict=True)]
+    multiple = [at for at, kind in enumerate(groups) if len(kind) > 1]
+    used = ", ".join(chosen[at] for at in multiple)
+    names = tuple(name for at in multiple for name in groups[at])
+    return chosen, Log(filter=used if multiple else None, filters=names)
 
 
 def _is_selected(name: str, filters: Collection[str]) -> bool:
@@ -199,8 +202,8 @@ def make_repeated_rows_error(
     """Return the error for an item with several rows."""
     at = ", ".join(place.inside for place in places[:3] if place) or "repeated"
     return file.error(
-        f"{count} rows per item have the same filter and epoch, such as {item_id!r} "
-        f"({at}): write a log for one filter"
+        f"items such as {item_id!r} have {count} rows with the same filter and epoch ({at}): "
+        "write a log for one filter"
     )
 
 
@@ -230,21 +233,21 @@ def read_rows(
         row, problem = rows[at], dataset[dataset.row(name)]
         options = row.options or problem.options
         target = _find_target_index(row, options, key_kind)
-        own = None if target is None else formats.match_option(options[target], problem.options)
-        if own is not None and problem.answer is not None:
+        key = None if target is None else formats.match_option(options[target], problem.options)
+        if key is not None and problem.answer is not None:
             compared += 1
-            differ += [name] * (own != problem.answer)
+            differ += [name] * (key != problem.answer)
         prediction = _make_prediction(row, options, kind, problem)
         if prediction is None:
             continue
         found.append(prediction)
-        if row.correct is not None and own is not None and len(prediction.chosen) < 2:
-            contradicted += [name] * ((prediction.chosen == (own,)) != row.correct)
-    are_marked = all(rows[at].reply == INVALID for at in of_items.values())
-    if not are_marked and not any(prediction.chosen for prediction in found):
-        of_filter = f" of {log.filter!r}" if log.filter else ""
+        if row.correct is not None and key is not None and len(prediction.chosen) < 2:
+            contradicted += [name] * ((prediction.chosen == (key,)) != row.correct)
+    are_invalid = all(rows[at].reply == INVALID for at in of_items.values())
+    if not are_invalid and not any(prediction.chosen for prediction in found):
+        which = f" of {log.filter!r}" if log.filter else ""
         raise file.error(
-            f"no answer{of_filter} can be read; a row needs either an answer that is a letter or "
+            f"no answer{which} can be read; a row needs either an answer that is a letter or "
             "an option, or the log-likelihoods of all options",
             rows[0].place,
         )
@@ -256,17 +259,17 @@ def read_rows(
 
 def _detect_log_kinds(rows: Sequence[Row], file: AnswerFile) -> tuple[AnswerKind, AnswerKind]:
     """Return the kinds of a log's keys and replies; the same kind if it fits most replies."""
-    usual = file.dataset[0].options
+    default = file.dataset[0].options
     keyed = [row for row in rows if isinstance(row.target, str)]
-    keys = [formats.interpret_answer(row.target, row.options or usual) for row in keyed]
+    keys = [formats.interpret_answer(row.target, row.options or default) for row in keyed]
     kind = detect_kind([row.target for row in keyed], keys, _REPLIES, [row.key for row in keyed])
     replied = [row for row in rows if isinstance(row.reply, str)]
-    said = [formats.interpret_answer(row.reply, row.options or usual) for row in replied]
-    fits = Counter[str | None](name for found in said for name in found)
-    numbers = [one for one in "10" if 10 * fits[one] >= 9 * len(said)]
-    other = detect_kind([row.reply for row in replied], said, (*LETTERS, "text", *numbers))
-    most = fits[other.name] * (1 if {kind.name, other.name} == {*"01"} else 0.9)
-    if kind.name and kind.name != other.name and fits[kind.name] >= most:
+    replies = [formats.interpret_answer(row.reply, row.options or default) for row in replied]
+    fits = Counter[str | None](name for found in replies for name in found)
+    numbers = [one for one in "10" if 10 * fits[one] >= 9 * len(replies)]
+    other = detect_kind([row.reply for row in replied], replies, (*LETTERS, "text", *numbers))
+    min_fits = fits[other.name] * (1 if {kind.name, other.name} == {*"01"} else 0.9)
+    if kind.name and kind.name != other.name and fits[kind.name] >= min_fits:
         return kind, kind
     if kind.name and other.name in numbers and kind.name != other.name:
         warnings.warn(
@@ -291,15 +294,15 @@ def _make_prediction(
 ) -> Prediction | None:
     if (row.reply is None and not row.scores) or len(row.scores) not in (0, len(options)):
         return None
-    places = [formats.match_option(option, problem.options) for option in options]
+    order = [formats.match_option(option, problem.options) for option in options]
     if row.scores:
-        if {*places} == {*range(len(problem.options))} and all(map(isfinite, row.scores)):
-            scores = tuple(row.scores[places.index(at)] for at in range(len(places)))
+        if {*order} == {*range(len(problem.options))} and all(map(isfinite, row.scores)):
+            scores = tuple(row.scores[order.index(at)] for at in range(len(order)))
             return Prediction(problem.id, find_best_options(scores)[0], scores)
         finite = [at for at, score in enumerate(row.scores) if isfinite(score)]
         if not finite or any(map(isnan, row.scores)):
             return Prediction(problem.id, None)
-        best = [places[finite[at]] for at in find_best_options([row.scores[at] for at in finite])]
+        best = [order[finite[at]] for at in find_best_options([row.scores[at] for at in finite])]
         chosen = sorted(place for place in best if place is not None)
         return Prediction(
             problem.id, chosen[0] if chosen else None, tied=tuple(chosen) if chosen[1:] else ()
@@ -309,37 +312,37 @@ def _make_prediction(
         reply = read_option(
             reply, formats.interpret_answer(reply, options), kind, ("text", *LETTERS)
         )
-    return Prediction(problem.id, None if reply is None else places[reply])
+    return Prediction(problem.id, None if reply is None else order[reply])
 
 
 def _assign_rows_to_items(rows: Sequence[Row], file: AnswerFile, reason: str) -> dict[str, int]:
     """Return the index of each item's row; a single row belongs to all duplicates of an item."""
     items = Items(file.dataset)
-    of_copies: dict[tuple[str, ...], list[int]] = defaultdict(list)
-    lost = []
+    by_copies: dict[tuple[str, ...], list[int]] = defaultdict(list)
+    unmatched = []
     for at, row in enumerate(rows):
         if names := tuple(problem.id for problem in items.find(row)):
-            of_copies[names].append(at)
+            by_copies[names].append(at)
         else:
-            lost.append(row)
-    if 2 * len(lost) > len(rows) or not rows:
+            unmatched.append(row)
+    if 2 * len(unmatched) > len(rows) or not rows:
         raise file.error(
-            f"only {len(rows) - len(lost):,} of {len(rows):,} rows match the question and "
+            f"only {len(rows) - len(unmatched):,} of {len(rows):,} rows match the question and "
             f"options of an item: is this another data set?{reason}",
-            lost[0].place if lost else None,
+            unmatched[0].place if unmatched else None,
         )
     found: dict[str, int] = {}
-    for names, places in of_copies.items():
+    for names, places in by_copies.items():
         if len(places) == 1:
             places = places * len(names)
         if len(places) != len(names) or any(name in found for name in names):
             count = max(2, len(places) // len(names))
             raise make_repeated_rows_error(file, count, names[0], [rows[at].place for at in places])
         found |= zip(names, places, strict=True)
-    if lost:
-        first = lost[0].place.inside if lost[0].place else repr(lost[0].id)
+    if unmatched:
+        first = unmatched[0].place.inside if unmatched[0].place else repr(unmatched[0].id)
         warnings.warn(
-            f"{file.path}: {len(lost):,} of {len(rows):,} rows match no item ({first}, …); "
+            f"{file.path}: {len(unmatched):,} of {len(rows):,} rows match no item ({first}, …); "
             "they are omitted",
             formats.ReadingNote,
             stacklevel=3,
