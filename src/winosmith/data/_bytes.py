@@ -1,10 +1,10 @@
 """Compressed files, archives and folders.
 
 gzip, bzip2, xz, zip and Zstandard (`pip install 'winosmith[zstd]'`) are recognised by content and
-unpacked, up to 64 MiB or 300 times the packed size. A list of paths (in Python), a folder, a glob,
-or the files in a zip archive form one data set, in a single format. In a folder or archive, only
-files with a data format's extension are read; README.txt and the like are skipped. `-` stands for
-standard input.
+unpacked, up to 64 MiB or 300 times the packed size. The files in a list of paths (in Python), a
+folder, a glob or a zip archive form one data set and must have the same format. In a folder or
+archive, only files with a data format's extension are read; README.txt and the like are skipped.
+`-` stands for standard input.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from typing import IO, Any, NamedTuple
 
 from winosmith.errors import FormatError, InputError, require
 
-_ALWAYS_ALLOWED, _RATIO, _READ_SIZE = 1 << 26, 300, 1 << 20
-"""Maximum unpacked size in bytes and as a multiple of the packed size (the larger applies); and the
-bytes per read. Compression shrinks records about 50-fold, decompression bombs 1,000-fold."""
+_ALWAYS_ALLOWED_SIZE, _RATIO, _READ_SIZE = 1 << 26, 300, 1 << 20
+"""Maximum unpacked size, in bytes and as a multiple of the packed size (the larger one applies);
+and the number of bytes per read. Records shrink about 50-fold, decompression bombs 1,000-fold."""
 
-_PIECE = 1 << 12
+_PACKED_CHUNK_SIZE = 1 << 12
 """Number of compressed bytes to unpack in one step; they unpack to at most 128 MiB."""
 
 _OPENERS: dict[bytes, Any] = {
@@ -39,12 +39,12 @@ _OPENERS: dict[bytes, Any] = {
 _ZSTANDARD, ZIP = b"\x28\xb5\x2f\xfd", b"PK\x03\x04"
 COMPRESSED = (*_OPENERS, _ZSTANDARD, ZIP)
 
-_ZSTANDARD_OF_ZIP = 93
+_ZIP_ZSTANDARD = 93
 """Zip's code for the Zstandard compression method (APPNOTE 6.3.8, section 4.4.5)."""
 
 _SUFFIXES = (".gz", ".bz2", ".xz", ".zst", ".zip")
 
-DATA = frozenset(
+DATA_EXTENSIONS = frozenset(
     ".json .jsonl .ndjson .csv .tsv .txt .xlsx .xml .yaml .yml "
     ".parquet .arrow .feather .zip".split()
 )
@@ -81,7 +81,7 @@ class File(NamedTuple):
 
 
 def unpack(path: str | Path) -> list[File]:
-    """Read and unpack a file or standard input ("-"), or all files of a zip archive by name."""
+    """Read and unpack a file or standard input ("-"); sort the files in a zip archive by name."""
     try:
         is_input = str(path) == STANDARD_INPUT
         raw = _read_standard_input(sys.stdin.buffer) if is_input else Path(path).read_bytes()
@@ -98,21 +98,21 @@ def _read_standard_input(stream: IO[bytes]) -> bytes:
 
 def get_size_limit(packed_size: int) -> int:
     """Return the maximum unpacked size, in bytes, for a file's packed size."""
-    return max(_ALWAYS_ALLOWED, _RATIO * packed_size)
+    return max(_ALWAYS_ALLOWED_SIZE, _RATIO * packed_size)
 
 
 def read_content(path: str | Path) -> bytes:
     """Read a single file, and unpack it if it is compressed.
 
     Raises:
-        FormatError: the file is an archive with several files; see also `unpack`.
+        FormatError: the file is an archive with several files, or can't be unpacked.
     """
-    found = unpack(path)
-    if len(found) > 1:
+    files = unpack(path)
+    if len(files) > 1:
         raise FormatError(
-            f"the archive has {len(found)} files ({found[0].path}, …); it must have only one", path
+            f"the archive has {len(files)} files ({files[0].path}, …); it must have only one", path
         )
-    return found[0].raw
+    return files[0].raw
 
 
 def stem(path: str | Path) -> str:
@@ -122,8 +122,8 @@ def stem(path: str | Path) -> str:
     ('train', 'train', 'v1.0[test]')
     """
     if is_address(path):
-        named = PurePath(str(path).partition(":")[2])
-        return named.stem if named.suffix in (".yaml", ".yml") else named.name
+        name = PurePath(str(path).partition(":")[2])
+        return name.stem if name.suffix in (".yaml", ".yml") else name.name
     path = Path(path)
     return Path(path.stem).stem if path.suffix.lower() in _SUFFIXES else path.stem
 
@@ -133,18 +133,18 @@ def expand_path(path: str | Path) -> list[str]:
 
     Hidden files and files in hidden folders are omitted.
     """
-    given = Path(path)
-    if given.is_dir():
-        found = [one for one in given.rglob("*") if one.is_file()]
-        shown = [one for one in found if not _is_hidden(one.relative_to(given).parts)]
-    elif glob.has_magic(str(path)) and not given.exists():
-        found = [Path(one) for one in glob.glob(str(path), recursive=True)]  # noqa: PTH207 - absolute
-        shown = [one for one in found if one.is_file()]
+    root = Path(path)
+    if root.is_dir():
+        paths = [one for one in root.rglob("*") if one.is_file()]
+        visible = [one for one in paths if not _is_hidden(one.relative_to(root).parts)]
+    elif glob.has_magic(str(path)) and not root.exists():
+        paths = [Path(one) for one in glob.glob(str(path), recursive=True)]  # noqa: PTH207 - absolute
+        visible = [one for one in paths if one.is_file()]
     else:
         return [str(path)]
-    if not shown:
+    if not visible:
         raise FormatError("there are no files", path)
-    return [str(one) for one in sorted(shown)]
+    return [str(one) for one in sorted(visible)]
 
 
 def data_files(path: str | Path) -> list[str]:
@@ -157,27 +157,28 @@ def data_files(path: str | Path) -> list[str]:
     """
     if is_address(path):
         return [str(path)]
-    given = expand_path(path)
+    paths = expand_path(path)
     if not Path(path).is_dir():
-        return given
-    found = [one for one in given if is_data_file(one)]
-    if not found:
+        return paths
+    data_paths = [one for one in paths if is_data_file(one)]
+    if not data_paths:
         raise FormatError(
-            f"the folder has no data files; supported extensions are {', '.join(sorted(DATA))}",
+            "the folder has no data files; supported extensions are "
+            + ", ".join(sorted(DATA_EXTENSIONS)),
             path,
         )
-    return found
+    return data_paths
 
 
 def is_data_file(path: str) -> bool:
-    """Return whether a file's name is that of a data file in a folder or archive.
+    """Return whether a file in a folder or archive is a data file, judging by its name.
 
     >>> is_data_file("a/part.jsonl.gz"), is_data_file("a/README.txt"), is_data_file("a/plot.png")
     (True, False, False)
     """
     name = PurePath(path.lower())
-    is_about = name.suffix == ".txt" and name.stem in _DOCUMENTATION
-    return not DATA.isdisjoint(name.suffixes[-2:]) and not is_about
+    is_documentation = name.suffix == ".txt" and name.stem in _DOCUMENTATION
+    return not DATA_EXTENSIONS.isdisjoint(name.suffixes[-2:]) and not is_documentation
 
 
 def _is_hidden(parts: Sequence[str]) -> bool:
@@ -190,9 +191,9 @@ def _unpack_file(file: File, limit: int) -> list[File]:
             return _unpack_archive(file, limit)
         if file.raw.startswith(_ZSTANDARD):
             return [File(file.path, _join_chunks(_unpack_zstandard(file), limit, file.path))]
-        for sign, opened in _OPENERS.items():
-            if file.raw.startswith(sign):
-                with opened(io.BytesIO(file.raw)) as stream:
+        for magic, open_packed in _OPENERS.items():
+            if file.raw.startswith(magic):
+                with open_packed(io.BytesIO(file.raw)) as stream:
                     return [File(file.path, _join_chunks(_read_chunks(stream), limit, file.path))]
     except InputError:
         raise
@@ -222,15 +223,15 @@ def _unpack_archive(file: File, limit: int) -> list[File]:
             raise FormatError("the file is a document; save its table as XLSX or CSV", file.path)
         members = sorted(archive.infolist(), key=lambda one: one.filename)
         files = [one for one in members if not one.is_dir()]
-        shown = [one for one in files if not _is_hidden(PurePosixPath(one.filename).parts)]
-        for member in [one for one in shown if is_data_file(one.filename)] or shown:
+        visible = [one for one in files if not _is_hidden(PurePosixPath(one.filename).parts)]
+        for member in [one for one in visible if is_data_file(one.filename)] or visible:
             path = f"{file.path}/{member.filename}"
             if member.flag_bits & 1:
                 raise FormatError("the file is encrypted; unpack it first", path)
-            if member.compress_type == _ZSTANDARD_OF_ZIP and not hasattr(zipfile, "ZIP_ZSTANDARD"):
+            if member.compress_type == _ZIP_ZSTANDARD and not hasattr(zipfile, "ZIP_ZSTANDARD"):
                 require("zipfile_zstd", "inspect")  # built into Python 3.14
             with archive.open(member) as stream:
-                raw = _join_chunks(_read_chunks(stream, _PIECE), limit, file.path)
+                raw = _join_chunks(_read_chunks(stream, _PACKED_CHUNK_SIZE), limit, file.path)
             inside = _unpack_file(File(path, raw), limit)
             limit -= sum(len(one.raw) for one in inside)
             found += inside
@@ -240,30 +241,30 @@ def _unpack_archive(file: File, limit: int) -> list[File]:
 
 
 def _read_chunks(stream: IO[bytes], size: int = _READ_SIZE) -> Iterable[bytes]:
-    while piece := stream.read(size):
-        yield piece
+    while chunk := stream.read(size):
+        yield chunk
 
 
 def _unpack_zstandard(file: File) -> Iterable[bytes]:
     zstandard = require("zstandard", "zstd")
-    unpacker, rest = zstandard.ZstdDecompressor().decompressobj(), io.BytesIO(file.raw)
-    while piece := rest.read(_PIECE):
-        while piece:
-            yield unpacker.decompress(piece)
-            piece = unpacker.unused_data if unpacker.eof else b""
-            if piece:  # another frame
+    unpacker, packed = zstandard.ZstdDecompressor().decompressobj(), io.BytesIO(file.raw)
+    while chunk := packed.read(_PACKED_CHUNK_SIZE):
+        while chunk:
+            yield unpacker.decompress(chunk)
+            chunk = unpacker.unused_data if unpacker.eof else b""
+            if chunk:  # another frame
                 unpacker = zstandard.ZstdDecompressor().decompressobj()
     if not unpacker.eof:
         raise FormatError("the file can't be unpacked: it is truncated", file.path)
 
 
 def _join_chunks(chunks: Iterable[bytes], limit: int, path: str) -> bytes:
-    found = bytearray()
-    for piece in chunks:
-        found += piece
-        if len(found) > limit:
+    content = bytearray()
+    for chunk in chunks:
+        content += chunk
+        if len(content) > limit:
             raise make_size_error(path)
-    return bytes(found)
+    return bytes(content)
 
 
 def make_size_error(path: str) -> FormatError:

@@ -23,7 +23,7 @@ from winosmith.errors import FormatError
 from winosmith.outputs import unguard_cell
 
 _SEPARATORS = (",", ";", "\t")
-_DECLARED = re.compile(r'\ufeff?"?sep=(.)"?\r?\n', re.IGNORECASE)
+_SEPARATOR_LINE = re.compile(r'\ufeff?"?sep=(.)"?\r?\n', re.IGNORECASE)
 """Pattern of a first line that declares the separator, as in CSV files for Excel."""
 
 _NEWLINE = re.compile(r"\r\n?|\n")
@@ -44,13 +44,13 @@ class Delimited:
     @cached_property
     def _header_start(self) -> int:
         """Offset of the header in the text, after the separator's declaration if there is one."""
-        declared = _DECLARED.match(self.source.text)
+        declared = _SEPARATOR_LINE.match(self.source.text)
         return declared.end() if declared else 0
 
     @cached_property
     def separator(self) -> str:
         """The declared separator, or else the one that splits the header into the most cells."""
-        declared = _DECLARED.match(self.source.text)
+        declared = _SEPARATOR_LINE.match(self.source.text)
         if declared:
             return declared[1]
         return max(_SEPARATORS, key=lambda mark: len(_split_cells(self._first_line, mark)))
@@ -88,17 +88,17 @@ class Delimited:
         >>> Delimited(Source("a.csv", b'x,y\n"a,b",c\n')).is_quoted
         True
         """
-        text, mark = self.source.text, self.separator
+        text, separator = self.source.text, self.separator
         if '"' not in text:
             return True
         lines = [
             line.rstrip("\r") for line in text[self._header_start :].split("\n") if line.strip()
         ]
-        if len({line.count(mark) for line in lines}) > 1:
+        if len({line.count(separator) for line in lines}) > 1:
             return True
-        cells = (cell.strip() for line in lines for cell in line.split(mark))
-        odd = [cell for cell in cells if cell.startswith('"') and not _QUOTED_CELL.fullmatch(cell)]
-        return not odd or text.count('"') == 1
+        cells = (cell.strip() for line in lines for cell in line.split(separator))
+        is_text = any(cell.startswith('"') and not _QUOTED_CELL.fullmatch(cell) for cell in cells)
+        return not is_text or text.count('"') == 1
 
     def rows(
         self, header: Sequence[str] = (), *, is_quoted: bool | None = None
@@ -115,8 +115,8 @@ class Delimited:
         is_quoted = self.is_quoted if is_quoted is None else is_quoted
         text = source.text
         starts = [self._header_start]
-        starts += [found.end() for found in _NEWLINE.finditer(text, self._header_start)]
-        above = text.count("\n", 0, self._header_start)
+        starts += [newline.end() for newline in _NEWLINE.finditer(text, self._header_start)]
+        lines_above = text.count("\n", 0, self._header_start)
         reader = self._make_reader(quoted=is_quoted)
         names = list(header)
         while True:
@@ -124,24 +124,24 @@ class Delimited:
             try:
                 cells = next(reader, None)
             except csv.Error as error:
-                place, raw = self._locate_lines(starts, first, reader.line_num, above, path)
-                lost = (
-                    f" (lines {place.number:,} to {reader.line_num + above:,} were not read)"
+                place, raw = self._locate_lines(starts, first, reader.line_num, lines_above, path)
+                unread = (
+                    f" (lines {place.number:,} to {reader.line_num + lines_above:,} were not read)"
                     if reader.line_num > first + 1
                     else ""
                 )
                 reason = f"this is not a row of a table: {error}; is a quotation mark left open?"
-                yield Row(place, raw, None, reason + lost)
+                yield Row(place, raw, None, reason + unread)
                 continue
             if cells is None:
                 return
             if not any(cell.strip() for cell in cells):
                 continue
             if not names:
-                names = parse_header(cells, path, first + above + 1)
+                names = parse_header(cells, path, first + lines_above + 1)
                 continue
             yield map_cells(
-                cells, names, *self._locate_lines(starts, first, reader.line_num, above, path)
+                cells, names, *self._locate_lines(starts, first, reader.line_num, lines_above, path)
             )
 
     def _make_reader(self, *, quoted: bool) -> Any:
@@ -172,9 +172,9 @@ def _split_cells(line: str, separator: str) -> list[str]:
 
 def _clean_header(cells: Sequence[str]) -> list[str]:
     """Return the stripped names in a header, without unnamed columns at its end."""
-    full = next(n for n in range(len(cells), 0, -1) if cells[n - 1].strip())
+    width = next(n for n in range(len(cells), 0, -1) if cells[n - 1].strip())
     # Spreadsheets write empty columns; a single one at the end may be an unnamed data column.
-    cells = cells[:full] if len(cells) - full > 1 else cells
+    cells = cells[:width] if len(cells) - width > 1 else cells
     return [unguard_cell(cell).strip() for cell in cells]
 
 
@@ -183,9 +183,9 @@ def parse_header(
 ) -> list[str]:
     """Return the column names in the cells of a header; refuse repeated names."""
     names = _clean_header(cells)
-    twice = next((name for name, n in Counter(names).items() if n > 1), None)
-    if twice is not None:
-        raise FormatError(f"the column {twice!r} occurs twice", path, number, unit)
+    repeated = next((name for name, n in Counter(names).items() if n > 1), None)
+    if repeated is not None:
+        raise FormatError(f"the column {repeated!r} occurs twice", path, number, unit)
     return names
 
 

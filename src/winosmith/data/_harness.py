@@ -38,12 +38,13 @@ def load_task_tables(address: str) -> dict[str, list[Record]]:
         manager = tasks.TaskManager(include_path=folder, include_defaults=not is_file)
         entries = manager.task_index.items()
         if is_file:
-            name = next(of for of, one in entries if path.samefile(one.yaml_path or "."))
+            name = next(name for name, entry in entries if path.samefile(entry.yaml_path or "."))
         elif name not in manager.task_index:
             raise FormatError("there is no such task; see: lm_eval ls tasks", address)
         loaded = manager.load([name])["tasks"]
         return {
-            f"{LM_EVAL}{of}": list(_iterate_questions(task, address)) for of, task in loaded.items()
+            f"{LM_EVAL}{name}": list(_iterate_questions(task, address))
+            for name, task in loaded.items()
         }
     except FormatError:
         raise
@@ -79,7 +80,7 @@ def _make_question(question_id: object, text: str, choices: list[str], target: o
 
 def is_inspect_data(data: object) -> bool:
     """Return whether an object is a `Task` or `Dataset` of inspect_ai."""
-    inspect = sys.modules.get("inspect_ai")  # not imported here: `data` can't be one if nobody has
+    inspect = sys.modules.get("inspect_ai")  # if it isn't imported, `data` can't be its object
     return inspect is not None and isinstance(data, inspect.Task | inspect.dataset.Dataset)
 
 

@@ -20,12 +20,12 @@ _ADDRESS = re.compile(r"hf:([^:\[\]]+)(?::([^:\[\]]+))?(?:\[([^\[\]]+)\])?")
 
 def load_hub_table(address: str) -> Any:
     """Load the `datasets.Dataset` at an address."""
-    found = _ADDRESS.fullmatch(address)
-    if not found:
+    match = _ADDRESS.fullmatch(address)
+    if not match:
         raise FormatError("the address must be hf:ORG/NAME or hf:ORG/NAME:CONFIG[SPLIT]", address)
-    path, config, split = found.groups()
+    path, config, split = match.groups()
     hub = require("datasets", "hub")
-    problems = (OSError, ValueError, RuntimeError, hub.exceptions.DatasetsError)
+    load_errors = (OSError, ValueError, RuntimeError, hub.exceptions.DatasetsError)
     try:
         if not Path(path).exists():
             _check_connection(path)
@@ -33,12 +33,12 @@ def load_hub_table(address: str) -> Any:
         config = config or hub.get_dataset_default_config_name(path)
         config = _choose_name(config, configs, "configuration", f"hf:{path}:{{}}", address)
         splits = hub.get_dataset_split_names(path, config)
-        named = f"hf:{path}:{config}" if len(configs) > 1 else f"hf:{path}"
-        split = _choose_name(split, splits, "split", f"{named}[{{}}]", address)
+        prefix = f"hf:{path}:{config}" if len(configs) > 1 else f"hf:{path}"
+        split = _choose_name(split, splits, "split", f"{prefix}[{{}}]", address)
         return hub.load_dataset(path, config, split=split)
     except FormatError:
         raise
-    except problems as error:
+    except load_errors as error:
         raise FormatError(f"{first_line(error)}; {_suggest_remedy(error)}", address) from error
 
 
@@ -55,16 +55,16 @@ def _check_connection(name: str) -> None:
 
 
 def _choose_name(
-    given: str | None, names: Sequence[str], kind: str, template: str, address: str
+    name: str | None, names: Sequence[str], kind: str, template: str, address: str
 ) -> str:
     """Return the given name if it exists, or the only name if none is given."""
-    if given in names:
-        return str(given)
-    if given is None and len(names) == 1:
+    if name in names:
+        return str(name)
+    if name is None and len(names) == 1:
         return names[0]
-    wrong = f"there is no {kind} {given!r}" if given else f"there are {len(names)} {kind}s"
+    problem = f"there is no {kind} {name!r}" if name else f"there are {len(names)} {kind}s"
     listed = ", ".join(names)
-    raise FormatError(f"{wrong} ({listed}); name one: {template.format(names[0])}", address)
+    raise FormatError(f"{problem} ({listed}); name one: {template.format(names[0])}", address)
 
 
 def _suggest_remedy(error: BaseException) -> str:

@@ -22,7 +22,7 @@ Record = Mapping[str, Any]
 
 _SPACE = re.compile(r"\s*")
 
-_SPLIT = {"columns", "index", "data"}
+_SPLIT_KEYS = {"columns", "index", "data"}
 """The keys of `DataFrame.to_json(orient="split")`."""
 
 
@@ -95,33 +95,33 @@ def split_elements(text: str, start: int, *, is_whole: bool = False) -> Iterator
 
     Keys and values alternate. With `is_whole`, text after the array or object is a fault.
     """
-    close, marks = ("]", ",,") if text[start] == "[" else ("}", ":,")
-    at, n = _skip_space(text, start + 1), 0
-    while text[at : at + 1] != close or (n % 2 and close == "}"):
+    close, separators = ("]", ",,") if text[start] == "[" else ("}", ":,")
+    at, count = _skip_space(text, start + 1), 0
+    while text[at : at + 1] != close or (count % 2 and close == "}"):
         try:
             value, end = DECODER.raw_decode(text, at)
         except (ValueError, RecursionError) as error:
-            what = "brackets nested too deep" if isinstance(error, RecursionError) else error
+            error_text = "brackets nested too deep" if isinstance(error, RecursionError) else error
             try:
                 _, end = _LENIENT.raw_decode(text, at)
             except (ValueError, RecursionError):
-                why = f"this is not JSON, and nothing after it can be read: {what}"
-                yield Member(at, len(text), None, why)
+                fault = f"this is not JSON, and nothing after it can be read: {error_text}"
+                yield Member(at, len(text), None, fault)
                 return
-            yield Member(at, end, None, f"this is not JSON: {what}")
+            yield Member(at, end, None, f"this is not JSON: {error_text}")
         else:
             yield Member(at, end, value)
         at = _skip_space(text, end)
-        if text[at : at + 1] == marks[n % 2]:
+        if text[at : at + 1] == separators[count % 2]:
             at = _skip_space(text, at + 1)
-        elif text[at : at + 1] != close or marks[n % 2] == ":":
-            why = "the array is not closed; the file may be truncated"
-            yield Member(at, len(text), None, why)
+        elif text[at : at + 1] != close or separators[count % 2] == ":":
+            fault = "the array is not closed; the file may be truncated"
+            yield Member(at, len(text), None, fault)
             return
-        n += 1
+        count += 1
     if is_whole and text[at + 1 :].strip():
-        why = "text follows the end of the array; write one array, or one object per line"
-        yield Member(_skip_space(text, at + 1), len(text), None, why)
+        fault = "text follows the end of the array; write one array, or one object per line"
+        yield Member(_skip_space(text, at + 1), len(text), None, fault)
 
 
 def _skip_space(text: str, offset: int) -> int:
@@ -145,27 +145,27 @@ def members(source: Source) -> dict[str, Member]:
         return {}
     begin = text.index("{")
     found = [*split_elements(text, begin)]
-    held = {
+    values = {
         name.value: value
         for name, value in zip(found[::2], found[1::2], strict=False)
         if isinstance(name.value, str)
     }
-    if any(one.fault for one in found) or 2 * len(held) < len(found):
+    if any(one.fault for one in found) or 2 * len(values) < len(found):
         return {}
     end = found[-1].end if found else begin + 1
-    return {} if text[end:].strip() != "}" else held
+    return {} if text[end:].strip() != "}" else values
 
 
-def read_json_object(source: Source, held: Mapping[str, Member]) -> Iterator[Row[Record]]:
+def read_json_object(source: Source, values: Mapping[str, Member]) -> Iterator[Row[Record]]:
     """Yield a file's JSON object as a single record."""
     start, end = source.text.index("{"), source.text.rindex("}") + 1
-    record = {name: member.value for name, member in held.items()}
+    record = {name: member.value for name, member in values.items()}
     yield Row(source.locate(start, end), source.text[start:end], record)
 
 
-def id_records(source: Source, held: Mapping[str, Member]) -> Iterator[Row[Record]]:
+def id_records(source: Source, values: Mapping[str, Member]) -> Iterator[Row[Record]]:
     """Yield each value of an object of objects as a record, with its key as `id`."""
-    for name, (start, end, value, _) in held.items():
+    for name, (start, end, value, _) in values.items():
         row = {"id": name, **value}
         yield Row(source.locate(start, end), dump_json(row), row)
 
@@ -189,7 +189,7 @@ def columns_to_rows(values: Record) -> list[Record] | None:
     [{'question': 'Why?', 'answer': 'A'}]
     """
     names, data = values.get("columns"), values.get("data")
-    if isinstance(names, list) and isinstance(data, list) and set(values) <= _SPLIT:
+    if isinstance(names, list) and isinstance(data, list) and set(values) <= _SPLIT_KEYS:
         if all(isinstance(row, list) and len(row) == len(names) for row in data):
             return [dict(zip(map(str, names), row, strict=True)) for row in data]
         return None

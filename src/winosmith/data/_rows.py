@@ -46,7 +46,7 @@ class Rows:
     Attributes:
         path: the path of the file or folder, or "<DataFrame>".
         kind: the kind of the container, or of the first container.
-        read: a function that yields all rows, from the first row each time it is called.
+        read: a function that yields all rows; each call starts at the first row.
         source: the text; None for a table or for several containers.
         parts: the containers, if there are several.
         header: the column names; None to detect them.
@@ -79,8 +79,8 @@ class Rows:
         """The values of the first readable row; empty if none of the first 20 can be read."""
         if self.kind == "xml":
             return {}
-        some = (row.values for row in islice(self.read(), 20) if row.values is not None)
-        return next(some, {})
+        values = (row.values for row in islice(self.read(), 20) if row.values is not None)
+        return next(values, {})
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -97,7 +97,7 @@ class Rows:
             yield from elements(source, tag)
 
     def blocks(self) -> Iterator[Row[list[str]]]:
-        """Yield the lines of each block of lines between empty lines."""
+        """Yield the lines of each block; blank lines separate blocks."""
         for source in self.sources:
             yield from source.blocks()
 
@@ -163,11 +163,11 @@ def _open_path(path: str, encoding: str | None) -> list[Rows]:
             return [_open_table(load_hub_table(path), path)]
         return [_open_table(records, task) for task, records in load_task_tables(path).items()]
     if path == STANDARD_INPUT:
-        files = [File("<stdin>", one.raw) for one in unpack(path)]
+        files = [File("<stdin>", file.raw) for file in unpack(path)]
     elif sheet := SHEET.fullmatch(path):
         files = [File(f"{file.path}#{sheet[2]}", file.raw) for file in unpack(sheet[1])]
     else:
-        files = [file for one in data_files(path) for file in unpack(one)]
+        files = [file for file_path in data_files(path) for file in unpack(file_path)]
     return [_open_file(file, encoding) for file in files]
 
 
@@ -195,8 +195,8 @@ def _open_source(source: Source) -> Rows:
     if source.start.startswith("["):
         return Rows(path, "array", lambda: array_records(source), source)
     if source.start.startswith("{"):
-        if held := members(source):
-            return Rows(path, "object", lambda: read_json_object(source, held), source)
+        if values := members(source):
+            return Rows(path, "object", lambda: read_json_object(source, values), source)
         return Rows(path, "lines", lambda: read_json_lines(source), source)
     if source.start.startswith("<"):
         return Rows(path, "xml", lambda: iter(()), source)

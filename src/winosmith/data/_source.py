@@ -1,11 +1,11 @@
 """Text files and their encodings.
 
-A text is UTF-8, UTF-16 or UTF-32 with a byte-order mark, or in the encoding that an XML file
-declares. A file in Windows-1252 is recognised and refused; the error names the command that
-converts it. `--encoding cp1252` (in Python `encoding="cp1252"`) reads it; any other encoding can be
-named, too, including for answers. If you name an encoding, files with non-ASCII characters in valid
-UTF-8 are still read as UTF-8, so that files in both encodings can be mixed. Only line feeds end a
-line, so that a sentence may contain U+2028 and similar characters.
+A text may be in UTF-8, in UTF-16 or UTF-32 with a byte-order mark, or in the encoding that an XML
+file declares. A file in Windows-1252 is recognised and refused; the error shows the command that
+converts it. With `--encoding cp1252` (in Python, `encoding="cp1252"`), it is read as it is. Any
+other encoding can be named, too, also for files of answers. If you name an encoding, files with
+non-ASCII characters in valid UTF-8 are still read as UTF-8, so files in both encodings can be
+mixed. Only line feeds end a line, so a sentence may contain U+2028 and similar characters.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from winosmith.data._bytes import COMPRESSED, ZIP, read_content
 from winosmith.data._place import Place, Row
 from winosmith.errors import FormatError
 
-_DECLARED = re.compile(rb"""<\?xml[^>]*encoding=["']([A-Za-z0-9._-]+)["']""")
+_XML_ENCODING = re.compile(rb"""<\?xml[^>]*encoding=["']([A-Za-z0-9._-]+)["']""")
 
-_WIDE = {
+_BOM_ENCODINGS = {
     codecs.BOM_UTF32_LE: "utf-32",
     codecs.BOM_UTF32_BE: "utf-32",
     codecs.BOM_UTF16_LE: "utf-16",
@@ -35,13 +35,13 @@ _WIDE = {
 _BLOCK = re.compile(r"(?:^[^\S\n]*\S.*\n?)+", re.MULTILINE)
 """Pattern of consecutive lines that are not empty."""
 
-_UNMARKED = {"0111": "utf-32le", "1110": "utf-32be", "0101": "utf-16le", "1010": "utf-16be"}
-"""Map patterns of zero bytes (1) in the first four bytes to encodings without a byte-order mark."""
+_ZERO_PATTERNS = {"0111": "utf-32le", "1110": "utf-32be", "0101": "utf-16le", "1010": "utf-16be"}
+"""Map the zero bytes (1) among a file's first four to an encoding without a byte-order mark."""
 
 CONTROLS = re.compile(r"[\x80-\x9f]")
 """Latin-1's control characters, whose bytes are quotes and dashes in cp1252."""
 
-_SAMPLE, _MOST_FOREIGN = 1 << 20, 4
+_SAMPLE_SIZE, _MIN_BYTES_PER_FOREIGN = 1 << 20, 4
 """Number of bytes to examine; in a cp1252 text, at most 1 in this many bytes is not ASCII."""
 
 
@@ -89,16 +89,16 @@ class Source:
         yield number, at, text[at:].rstrip("\r")
 
     def blocks(self) -> Iterator[Row[list[str]]]:
-        r"""Yield the lines of each block of lines between empty lines.
+        r"""Yield the lines of each block; blank lines separate blocks.
 
         >>> [row.values for row in Source("a.txt", b"a\nb\n\n\nc").blocks()]
         [['a', 'b'], ['c']]
         """
-        number, counted = 1, 0
-        for found in _BLOCK.finditer(self.text):
-            number += self.text.count("\n", counted, found.start())
-            counted, raw = found.start(), found[0].rstrip()
-            place = Place(str(self.path), number, "line", counted, counted + len(raw))
+        number, counted_to = 1, 0
+        for block in _BLOCK.finditer(self.text):
+            number += self.text.count("\n", counted_to, block.start())
+            counted_to, raw = block.start(), block[0].rstrip()
+            place = Place(str(self.path), number, "line", counted_to, counted_to + len(raw))
             yield Row(place, raw, [line.rstrip("\r") for line in raw.split("\n")])
 
     def locate(self, start: int, end: int) -> Place:
@@ -114,15 +114,15 @@ class Source:
     @cached_property
     def starts(self) -> list[int]:
         """The offset of each line in the text."""
-        return [0, *(found.end() for found in re.finditer("\n", self.text))]
+        return [0, *(newline.end() for newline in re.finditer("\n", self.text))]
 
     @cached_property
     def start(self) -> str:
-        """The first 4,000 characters after white space."""
+        """The first 4,000 characters, without leading white space."""
         return self.text.lstrip()[:4000]
 
 
-_NO_TEXT = {
+_NOT_TEXT = {
     **dict.fromkeys(COMPRESSED, "the file is compressed; unpack it first"),
     ZIP: "the file is a workbook or an archive; save a workbook as CSV UTF-8, or unpack the file",
     **dict.fromkeys(
@@ -134,30 +134,30 @@ _NO_TEXT = {
 }
 """Map the first bytes of files without readable text to error messages."""
 
-_NO_DATA = ("<!doctype html", "<html")
+_HTML_STARTS = ("<!doctype html", "<html")
 
 
 def _decode(raw: bytes, path: Path, encoding: str | None) -> str:
-    for start, what in _NO_TEXT.items():
+    for start, reason in _NOT_TEXT.items():
         if raw.startswith(start):
-            raise FormatError(what, path)
-    if raw[:1000].decode("latin-1").lstrip().casefold().startswith(_NO_DATA):
+            raise FormatError(reason, path)
+    if raw[:1000].decode("latin-1").lstrip().casefold().startswith(_HTML_STARTS):
         raise FormatError("the file is a web page, not data; download the data file itself", path)
-    for mark, wide in _WIDE.items():
+    for mark, codec in _BOM_ENCODINGS.items():
         if raw.startswith(mark):
-            return _decode_as(raw, wide, path, "its byte-order mark indicates it")
+            return _decode_as(raw, codec, path, "its byte-order mark indicates it")
     if encoding is not None:
         with suppress(UnicodeDecodeError):
             if not raw.isascii() and b"\0" not in raw:
                 return raw.decode("utf-8-sig")
         return _decode_as(raw, encoding, path, "that encoding was specified")
     zeros = "".join("01"[byte == 0] for byte in raw[:4])
-    if unmarked := _UNMARKED.get(zeros):
+    if unmarked := _ZERO_PATTERNS.get(zeros):
         raise _encoding_error(f"in {unmarked.upper()}", unmarked, path)
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        declared = _DECLARED.match(raw)
+        declared = _XML_ENCODING.match(raw)
         if declared and declared[1].lower() not in (b"utf-8", b"utf8"):
             return _decode_as(raw, declared[1].decode("ascii"), path, "the file declares it")
         at = error.start
@@ -168,8 +168,9 @@ def _decode(raw: bytes, path: Path, encoding: str | None) -> str:
         before, after = raw[max(0, at - _BYTES_SHOWN) : at], raw[at : at + _BYTES_SHOWN]
         parts = _NEWLINES.split(before)[-1], _NEWLINES.split(after)[0]
         seen = b"".join(parts).decode("cp1252").strip()
-        what = f"probably in {name}, which reads {seen!r} here (or in another, such as cp1250)"
-        raise _encoding_error(what, "cp1252", path, line)
+        fault = f"probably in {name}, which reads {seen!r} here"
+        fault += " (or in another encoding, such as cp1250)"
+        raise _encoding_error(fault, "cp1252", path, line)
     raise FormatError(
         "the text is not UTF-8, and its encoding is unknown; name it with `encoding=`, such as "
         "'cp1251', 'gb18030' or 'shift_jis', or save the file in UTF-8",
@@ -203,7 +204,8 @@ def _is_western(raw: bytes) -> bool:
         raw.decode("cp1252")
     except UnicodeDecodeError:
         return False
-    return _MOST_FOREIGN * sum(byte >= 0x80 for byte in raw[:_SAMPLE]) <= len(raw[:_SAMPLE])
+    sample = raw[:_SAMPLE_SIZE]
+    return _MIN_BYTES_PER_FOREIGN * sum(byte >= 0x80 for byte in sample) <= len(sample)
 
 
 def _decode_as(raw: bytes, encoding: str, path: Path, reason: str) -> str:
@@ -213,5 +215,5 @@ def _decode_as(raw: bytes, encoding: str, path: Path, reason: str) -> str:
         raise FormatError(
             f"unknown encoding {encoding!r}; use a name such as 'cp1252'", path
         ) from None
-    except ValueError as error:  # LookupError: unknown encoding
+    except ValueError as error:
         raise FormatError(f"the text is not valid {encoding}, although {reason}", path) from error

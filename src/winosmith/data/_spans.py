@@ -49,7 +49,7 @@ class Value:
             yield from value.walk()
 
     def characters(self, text: str) -> list[tuple[int, int]]:
-        """Return the offsets in the file of each character of a string value, as [start, end).
+        """Return the file's [start, end) offsets for each character of a string value.
 
         Raises:
             DataError: the characters in the file don't match the value.
@@ -63,17 +63,17 @@ class Value:
         for quote in ("''", '""'):
             if raw.replace(quote, quote[0]) == self.value:
                 return [
-                    found.span()
-                    for found in re.compile(f"{quote}|.", re.S).finditer(text, start, end)
+                    match.span()
+                    for match in re.compile(f"{quote}|.", re.S).finditer(text, start, end)
                 ]
         try:
             is_json = DECODER.decode(f'"{raw}"') == self.value
         except ValueError:
             is_json = False
-        found = [match.span() for match in _JSON_CHARACTER.finditer(text, start, end)]
-        if not is_json or len(found) != len(self.value):
+        spans = [match.span() for match in _JSON_CHARACTER.finditer(text, start, end)]
+        if not is_json or len(spans) != len(self.value):
             raise DataError("the file's text doesn't match the value")
-        return found
+        return spans
 
 
 def parse_json_value(text: str, start: int) -> Value:
@@ -106,14 +106,14 @@ def parse_row(text: str, start: int, end: int, table: Delimited) -> Value:
     Raises:
         DataError: the row and the header have different numbers of cells.
     """
-    mark = re.escape(table.separator)
-    plain = f"[^{mark}]*"
-    cell = re.compile(rf'"(?:[^"]|"")*"|{plain}' if table.is_quoted else plain)
+    separator = re.escape(table.separator)
+    unquoted = f"[^{separator}]*"
+    cell = re.compile(rf'"(?:[^"]|"")*"|{unquoted}' if table.is_quoted else unquoted)
     spans, at = [], start
     while True:
-        found = cell.match(text, at, end)
-        at = found.end() if found else end
-        spans.append((found.start() if found else at, at))
+        match = cell.match(text, at, end)
+        at = match.end() if match else end
+        spans.append((match.start() if match else at, at))
         if at >= end:
             break
         if text[at] != table.separator:

@@ -26,7 +26,7 @@ from winosmith.records import parse_json
 _PARQUET, _FEATHER = b"PAR1", b"FEA1"
 _ARROW_FILE, _ARROW_STREAM = b"ARROW1", b"\xff\xff\xff\xff"
 
-_METHODS = ("reset_index", "with_format", "__arrow_c_stream__")
+_ATTRIBUTES = ("reset_index", "with_format", "__arrow_c_stream__")
 """Attributes that identify tables of pandas, `datasets`, and Arrow (pyarrow, polars)."""
 
 Classes = Mapping[str, Mapping[int, str]]
@@ -39,7 +39,7 @@ def is_table(data: object) -> bool:
         return all(isinstance(record, Mapping) for record in data)
     if isinstance(data, Mapping):
         return True
-    return type(data).__name__ != "Series" and any(hasattr(data, name) for name in _METHODS)
+    return type(data).__name__ != "Series" and any(hasattr(data, name) for name in _ATTRIBUTES)
 
 
 def is_columnar_file(raw: bytes) -> bool:
@@ -70,13 +70,13 @@ def read_table(data: Any, path: str) -> Iterator[Row[Record]]:
         records = columns_to_rows({str(name): to_plain(value) for name, value in data.items()})
     elif hasattr(data, "reset_index"):
         if not data.columns.is_unique:
-            twice = data.columns[data.columns.duplicated()][0]
-            raise FormatError(f"the column {str(twice)!r} occurs twice", path)
-        named = {*data.index.names} - {None, *data.columns}
+            repeated = data.columns[data.columns.duplicated()][0]
+            raise FormatError(f"the column {str(repeated)!r} occurs twice", path)
+        names = {*data.index.names} - {None, *data.columns}
         has_ids = any(str(name).lower().endswith(("id", "idx", "item")) for name in data.columns)
-        if not (named or has_ids) and data.index.inferred_type == "string" and data.index.is_unique:
-            data, named = data.rename_axis("id"), {"id"}
-        records = (data.reset_index(level=[*named]) if named else data).to_dict("records")
+        if not (names or has_ids) and data.index.inferred_type == "string" and data.index.is_unique:
+            data, names = data.rename_axis("id"), {"id"}
+        records = (data.reset_index(level=[*names]) if names else data).to_dict("records")
     elif hasattr(data, "with_format"):
         classes = {
             name: dict(enumerate(feature.names))
@@ -108,29 +108,29 @@ def read_columns(file: File) -> Iterator[Row[Record]]:
 def _read_batches(file: File, pyarrow: Any) -> tuple[Iterable[Any], Any]:
     buffer = pyarrow.BufferReader(file.raw)
     if file.raw.startswith(_PARQUET):
-        stored = require("pyarrow.parquet", "release").ParquetFile(buffer)
-        groups = range(stored.metadata.num_row_groups)
-        unpacked = sum(stored.metadata.row_group(n).total_byte_size for n in groups)
+        file_reader = require("pyarrow.parquet", "release").ParquetFile(buffer)
+        groups = range(file_reader.metadata.num_row_groups)
+        unpacked = sum(file_reader.metadata.row_group(n).total_byte_size for n in groups)
         if unpacked > get_size_limit(len(file.raw)):
             raise make_size_error(file.path)
-        return stored.iter_batches(), stored.schema_arrow
+        return file_reader.iter_batches(), file_reader.schema_arrow
     if file.raw.startswith(_FEATHER):  # version 1; version 2 is an Arrow file
         table = require("pyarrow.feather", "release").read_table(buffer)
         return table.to_batches(), table.schema
     ipc = require("pyarrow.ipc", "release")
     if file.raw.startswith(_ARROW_FILE):
-        stored = ipc.open_file(buffer)
-        return map(stored.get_batch, range(stored.num_record_batches)), stored.schema
+        file_reader = ipc.open_file(buffer)
+        return map(file_reader.get_batch, range(file_reader.num_record_batches)), file_reader.schema
     stream = ipc.open_stream(buffer)
     return stream, stream.schema
 
 
 def _limit_size(batches: Iterable[Any], file: File) -> Iterator[Any]:
     """Yield the batches; raise FormatError if the total size far exceeds the file's size."""
-    most, size = get_size_limit(len(file.raw)), 0
+    limit, size = get_size_limit(len(file.raw)), 0
     for batch in batches:
         size += batch.nbytes
-        if size > most:
+        if size > limit:
             raise make_size_error(file.path)
         yield batch
 
@@ -185,22 +185,22 @@ def is_missing(value: object) -> bool:
     >>> [is_missing(value) for value in (None, " ", float("nan"), "<NA>", "NA", "#N/A", "N/A")]
     [True, True, True, True, True, True, False]
     """
-    said = str(value).strip()
-    return value is None or said in ("", "NA", "#N/A") or said.casefold() in ("nan", "<na>")
+    text = str(value).strip()
+    return value is None or text in ("", "NA", "#N/A") or text.casefold() in ("nan", "<na>")
 
 
-_WHOLE = re.compile(r"(-?\d{1,300})(?:\.0*|,0)?")
+_WHOLE_NUMBER = re.compile(r"(-?\d{1,300})(?:\.0*|,0)?")
 
 
 def parse_whole(text: str) -> str:
     """Return the digits of a whole number, which may have a decimal zero; "" for other texts.
 
-    Tables write a decimal zero in columns of whole numbers with gaps.
+    Tables write a decimal zero in columns of whole numbers with missing values.
 
     >>> [parse_whole(text) for text in ("2", "2.0", "-1,0", "007", "2.5", "two")]
     ['2', '2', '-1', '007', '', '']
     """
-    found = _WHOLE.fullmatch(text)
+    found = _WHOLE_NUMBER.fullmatch(text)
     return found[1] if found else ""
 
 

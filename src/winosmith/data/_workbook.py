@@ -31,7 +31,7 @@ SHEET = re.compile(r"(.+\.xlsx)#(.+)", re.IGNORECASE)
 
 _MAX_ROWS = 1 << 20
 
-_MERGED = re.compile(rb'<mergeCell [^>]*ref="([A-Z]{1,3})([0-9]{1,7}):[A-Z]{1,3}([0-9]{1,7})"')
+_MERGES = re.compile(rb'<mergeCell [^>]*ref="([A-Z]{1,3})([0-9]{1,7}):[A-Z]{1,3}([0-9]{1,7})"')
 
 _FORMULA_ERRORS = {"#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A"}
 
@@ -92,7 +92,7 @@ def read_sheet(file: File) -> tuple[str, tuple[str, ...], list[Row[Mapping[str, 
         row = map_cells(cells, names, Place(path, number + 1, "row"), "\t".join(cells))
         if bad:
             column, value = bad[0]
-            reason = f"the formula in {column}{number + 1} has {value or 'no value'}"
+            reason = f"the formula in {column}{number + 1} gives {value or 'no value'}"
             reason += "" if value else "; open the file in a spreadsheet program and save it"
             row = row._replace(values=None, reason=reason)
         rows.append(row)
@@ -100,44 +100,44 @@ def read_sheet(file: File) -> tuple[str, tuple[str, ...], list[Row[Mapping[str, 
 
 
 def _read_sheet(file: File, openpyxl: Any) -> tuple[str, Grid, Grid]:
-    """Return the path of a sheet, the sheet's values, and the sheet's formulas if it has any."""
+    """Return a sheet's path, its values, and its formulas if it has any."""
     found = SHEET.fullmatch(file.path)
-    path, named = found.groups() if found else (file.path, "")
+    path, wanted = found.groups() if found else (file.path, "")
     book = openpyxl.load_workbook(io.BytesIO(file.raw), read_only=True, data_only=True)
     sheets = {sheet.title: sheet for sheet in book.worksheets}
-    shown = [name for name, sheet in sheets.items() if sheet.sheet_state == "visible"]
-    full = (
-        [named]
-        if named
-        else [name for name in shown if any(map(any, _iterate_sheet_rows(sheets[name], file)))]
+    visible = [name for name, sheet in sheets.items() if sheet.sheet_state == "visible"]
+    names = (
+        [wanted]
+        if wanted
+        else [name for name in visible if any(map(any, _iterate_sheet_rows(sheets[name], file)))]
     )
-    if named not in ("", *sheets):
-        raise FormatError(f"there is no sheet {named!r}; the sheets are {', '.join(sheets)}", path)
-    if len(full) > 1:
+    if wanted not in ("", *sheets):
+        raise FormatError(f"there is no sheet {wanted!r}; the sheets are {', '.join(sheets)}", path)
+    if len(names) > 1:
         raise FormatError(
-            f"the workbook has the sheets {', '.join(full)}; name one: '{path}#{full[0]}'", path
+            f"the workbook has the sheets {', '.join(names)}; name one: '{path}#{names[0]}'", path
         )
-    if not full:
+    if not names:
         raise FormatError("the workbook has no visible sheet with data", path)
-    grid = [*_iterate_sheet_rows(sheets[full[0]], file)]
-    xml = _read_sheet_xml(file.raw, full[0])
-    for column, top, bottom in _MERGED.findall(xml):
-        at = openpyxl.utils.column_index_from_string(column.decode()) - 1
-        merged = [row for row in grid[int(top) - 1 : int(bottom)] if at < len(row)]
+    grid = [*_iterate_sheet_rows(sheets[names[0]], file)]
+    xml = _read_sheet_xml(file.raw, names[0])
+    for column, top, bottom in _MERGES.findall(xml):
+        position = openpyxl.utils.column_index_from_string(column.decode()) - 1
+        merged = [row for row in grid[int(top) - 1 : int(bottom)] if position < len(row)]
         for row in merged[1:]:
-            row[at] = merged[0][at]
+            row[position] = merged[0][position]
     if b"<f" not in xml:
         return file.path, grid, []
     book = openpyxl.load_workbook(io.BytesIO(file.raw), read_only=True)
-    return file.path, grid, [*_iterate_sheet_rows(book[full[0]], file)]
+    return file.path, grid, [*_iterate_sheet_rows(book[names[0]], file)]
 
 
 def _iterate_sheet_rows(sheet: Any, file: File) -> Iterator[list[Any]]:
     sheet.reset_dimensions()  # the file may declare wrong dimensions
-    left = get_size_limit(len(file.raw)) // 8  # a value in a list takes eight bytes
+    remaining = get_size_limit(len(file.raw)) // 8  # a value in a list takes eight bytes
     for row in sheet.iter_rows(max_row=_MAX_ROWS, values_only=True):
-        left -= len(row)
-        if left < 0:
+        remaining -= len(row)
+        if remaining < 0:
             raise make_size_error(file.path)
         yield list(row)
 

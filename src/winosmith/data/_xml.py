@@ -52,9 +52,9 @@ def _locate_lines(source: Source, first: int, last: int) -> tuple[Place, str]:
 class _LocatingBuilder(TreeBuilder):
     """A tree builder that records the lines where each element starts and ends."""
 
-    def __init__(self, record: str):
+    def __init__(self, tag: str):
         super().__init__()
-        self.record = record
+        self.record = tag
         self.position: Any = None
         self.found: list[tuple[int, int, Element]] = []
         self._started = 0

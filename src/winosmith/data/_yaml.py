@@ -16,10 +16,10 @@ from winosmith.data._source import Source
 from winosmith.data._spans import Value
 from winosmith.errors import FormatError, require
 
-_WORDS = dict.fromkeys(("true", "True", "TRUE"), True) | dict.fromkeys(
+_BOOLEANS = dict.fromkeys(("true", "True", "TRUE"), True) | dict.fromkeys(
     ("false", "False", "FALSE"), False
 )
-_NULL = {"", "~", "null", "Null", "NULL"}
+_NULLS = {"", "~", "null", "Null", "NULL"}
 _INTEGER = re.compile(r"[-+]?[0-9]{1,300}")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]{1,3})?")
 
@@ -78,21 +78,21 @@ def _convert_node(node: Any, path: object) -> Value:
         return Value(start, end, node.value if is_text else _parse_scalar(node.value), {})
     if node.id == "sequence":
         inside: dict[int | str, Value] = {
-            at: _convert_node(one, path) for at, one in enumerate(node.value)
+            at: _convert_node(child, path) for at, child in enumerate(node.value)
         }
-        value: Any = [one.value for one in inside.values()]
+        value: Any = [child.value for child in inside.values()]
     else:
         inside = {}
-        for name, one in node.value:
+        for name, child in node.value:
             number = name.start_mark.line + 1
             if name.id != "scalar" or name.value in inside:
                 raise FormatError("each key must be a unique string", str(path), number)
             if name.value == "<<" and not name.style:
                 raise FormatError("merge keys (<<) are not allowed", str(path), number)
-            inside[name.value] = _convert_node(one, path)
-        value = {name: one.value for name, one in inside.items()}
+            inside[name.value] = _convert_node(child, path)
+        value = {name: child.value for name, child in inside.items()}
     if not node.flow_style and inside:
-        end = max(one.end for one in inside.values())  # without the comments that follow
+        end = max(child.end for child in inside.values())  # without the comments that follow
     return Value(start, end, value, inside)
 
 
@@ -102,10 +102,10 @@ def _parse_scalar(text: str) -> Any:
     >>> [_parse_scalar(text) for text in ("3", "0.5", "true", "yes", "1:30", "~")]
     [3, 0.5, True, 'yes', '1:30', None]
     """
-    if text in _NULL:
+    if text in _NULLS:
         return None
-    if text in _WORDS:
-        return _WORDS[text]
+    if text in _BOOLEANS:
+        return _BOOLEANS[text]
     if _INTEGER.fullmatch(text):
         return int(text)
     return float(text) if _FLOAT.fullmatch(text) else text

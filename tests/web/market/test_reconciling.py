@@ -201,7 +201,7 @@ FAULTS = {
     "worker,status,seconds\nabcd,approved,1e999\n": ":2: 'seconds' is '1e999', which is not a num",
     "worker,status\nabcd,approved\n\nabcd,returned\n": ":4: repeats the submission in line 2",
     'worker,status\n"abcd,approved\n': ":2: this is not a row of a table",
-    "worker,status\n\udcff,approved\n": "here (or in another, such as cp1250))",
+    "worker,status\n\udcff,approved\n": "here (or in another encoding, such as cp1250))",
     "PK\x03\x04": "save a workbook as CSV UTF-8",
 }
 

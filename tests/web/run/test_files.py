@@ -132,8 +132,8 @@ def test_the_same_file_comes_in_once(
         ("PK\x03\x04", "save a workbook as CSV UTF-8"),
         (
             "a,b\n“c”,d\n".encode("cp1252"),
-            "(cp1252), which reads &#x27;“c”,d&#x27; here (or in another, such as cp1250); save it "
-            "as CSV UTF-8<",
+            "(cp1252), which reads &#x27;“c”,d&#x27; here (or in another encoding, such as "
+            "cp1250); save it as CSV UTF-8<",
         ),
         (f"{HEAD}\nNo blank is here.,cup,jug,1\n", "No problem can be imported."),
         ("\0\1\2", "cups.csv"),
