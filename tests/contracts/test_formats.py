@@ -179,7 +179,7 @@ BROKEN = {
         "the answer 'the mug' is not one of the options ['the cup', 'the jug']",
     ),
     "dpr-tsv": ("bounced.\t1", "bounced.\t0", 4, "the labels are ['0', '0']; one must be 1"),
-    "knowref": ("[she] ran", "[she] saw [her]", 3, "2 pronouns in brackets; 1 is needed"),
+    "knowref": ("[she] ran", "[she] saw [her]", 3, "2 pronouns in brackets; 1 is required"),
     "winogender": ("he was on call", "she was on call", 3, "0 pronouns of the gender 'male'"),
     "winogender-templates": ("patient\t0", "patient\t5", 3, "is not occupation.participant"),
     "perturbed-wsc": ("and it bounced", "and she bounced", 3, "the text has no pronoun 'it'"),

@@ -221,8 +221,8 @@ def test_marks_of_any_script_and_invisible_ones_make_no_class(
         (("true", "false", "1", "0"), ("False", "True"), "'0' .* is read as 'false'"),
         (("yes", "no", "Y", "n"), ("no", "yes"), "'n' .* is read as 'no'"),
         (("0", "1", "٠", "１"), ("0", "1"), "'１' .* is read as '1'"),
-        (("1,0", "2,0"), ("1", "2"), "one question"),
-        (("TRUE", "FALSE"), ("False", "True"), "one question"),
+        (("1,0", "2,0"), ("1", "2"), "as the question"),
+        (("TRUE", "FALSE"), ("False", "True"), "as the question"),
         (
             ("entailment", "neutral", "entails"),
             ("entailment", "entails", "neutral"),
@@ -233,7 +233,7 @@ def test_marks_of_any_script_and_invisible_ones_make_no_class(
             ("0", "1", "no way", "sure"),
             r"numbers, such as '0' \(lines 1, .*\), and words, such as 'no way' \(lines 2, ",
         ),
-        (("t", "f", "n"), ("f", "n", "t"), "one question"),
+        (("t", "f", "n"), ("f", "n", "t"), "as the question"),
     ],
 )
 def test_two_words_for_one_class_are_one_or_reported(
@@ -339,7 +339,7 @@ def test_options_in_a_text_may_have_signs_inside(
     assert isinstance(item, Problem)
     assert item.options == (options[0], f"{options[1]} 0")
     [bad] = found.bad
-    assert bad.reason == "its 'question' contains no choices after letters such as 'A.' and 'B.'"
+    assert bad.reason == "'question' contains no choices after letters such as 'A.' and 'B.'"
 
 
 def test_a_null_is_no_option_and_a_key_of_two_options_is_reported(tmp_path: Path) -> None:
@@ -350,7 +350,7 @@ def test_a_null_is_no_option_and_a_key_of_two_options_is_reported(tmp_path: Path
     found = formats.scan(put(tmp_path, rows))
     assert [len(item.options) for item in found.items if isinstance(item, Problem)] == [2, 2, 3]
     [bad] = found.bad
-    assert bad.reason == "the answer 'PARIS' fits the choices 1 and 3; keep one"
+    assert bad.reason == "the answer 'PARIS' matches the choices 1 and 3; keep only one of them"
 
 
 @pytest.mark.parametrize(
@@ -418,7 +418,7 @@ def test_a_missing_answer_is_withheld_unless_it_is_a_choice(tmp_path: Path, miss
     found = formats.scan(put(tmp_path, rows))
     assert [p.answer for p in found.problems] == [0, 1, 0, None] * 5
     assert [len(p.options) for p in found.problems] == [3, 2] * 10
-    assert "'C' is 'NA' in 10 rows, which is read as an empty cell" in found.notes
+    assert "'C' is 'NA' in 10 rows; these cells are read as empty" in found.notes
     texts = [{"question": f"Why {n}?", "A": missing, "B": "y", "answer": (missing, "y")[n % 2]}
              for n in range(4)]  # fmt: skip
     assert formats.read(put(tmp_path, texts)).answers == (0, 1) * 2

@@ -110,7 +110,7 @@ def test_what_the_answers_do_not_tell_is_asked_for(
         ({"answer": "B"}, "the answer 'B' names none of the 4 choices; the file's answers are"),
         ({"answer": 10**400}, "names none of the 4 choices; the file's answers are numbers from 0"),
         ({"answer": "*" * 10_000}, "names none of the 4 choices; the file's answers are numbers"),
-        ({"answer": [0, 2]}, r"it has 2 correct answers ([0, 2])"),
+        ({"answer": [0, 2]}, r"the question has 2 correct answers ([0, 2])"),
         ({"choices": ["w"]}, "the number of options is 1; it must be 2 to 26"),
         ({"choices": ["w", " w"]}, "two options are equal: 'w', ' w'"),
         ({"choices": ["w", ""]}, "an option is empty"),

@@ -531,11 +531,12 @@ REFUSED = {
         jsonl([{"question": "Why?", "choices": TEXTS[0], "answer": "The answer is A."}]),
         ":1: the answer 'The answer is A.' is neither a choice.* only letters in that column"),
     "several chosen": (jsonl([{"prompt": "Why?", "chosen": ["w", "x"], "rejected": ["y"]}]),
-                       ":1: it has 2 correct answers"),
+                       ":1: the question has 2 correct answers"),
     "several right texts": (jsonl([{"question": "Why?", "Correct Answers": "w; x",
-                                    "Incorrect Answers": "y; z"}]), ":1: it has 2 correct answers"),
+                                    "Incorrect Answers": "y; z"}]),
+                            ":1: the question has 2 correct answers"),
     "several targets": (jsonl([{"input": "Why?", "target_scores": {"w": 1, "x": 1, "y": 0}}]),
-                        r":1: it has 2 correct answers \(\['w', 'x'\]\)"),
+                        r":1: the question has 2 correct answers \(\['w', 'x'\]\)"),
 }  # fmt: skip
 
 

@@ -67,7 +67,8 @@ def test_the_rows_of_a_merged_cell_have_its_value(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("cell", "reason"), [
-    ("=1+1", "the formula in C3 has no value; open the file in a spreadsheet program and save it"),
+    ("=1+1", "the formula in C3 gives no value; open the file in a spreadsheet program and save "
+             "it"),
     ("#REF!", "the formula in C3 gives #REF!"),
 ])  # fmt: skip
 def test_a_formula_without_a_value_makes_its_row_bad(

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from winosmith import formats
-from winosmith.data import Place, Record, Rows, cell, parse_whole
+from winosmith.data import Place, Record, Rows, format_cell, parse_whole
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError
 
@@ -64,7 +64,7 @@ class AnswerFile:
 
     def resolve_id(self, name_or_text: Any) -> str:
         """Return the item id for an id such as "7.0" or "007", or for the item's sentence."""
-        name = cell(name_or_text)
+        name = format_cell(name_or_text)
         plain = _normalise_id(name)
         return self._ids.get(plain) or self._ids_by_sentence.get(plain, name)
 

@@ -16,7 +16,7 @@ from typing import IO, Any
 from winosmith.answers._answers import Answers
 from winosmith.answers._file import AnswerFile
 from winosmith.answers._rules import INVALID, NO_LETTER, read_choices
-from winosmith.data import Place, Source, cell, is_missing
+from winosmith.data import Place, Source, format_cell, is_missing
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, FormatError, ProblemError
 from winosmith.formats import interpret_answer
@@ -63,7 +63,7 @@ def read(file: AnswerFile) -> list[Answers]:
     for problem, (place, label, scores) in zip(dataset, entries, strict=True):
         if problem.id not in choices:  # "nan"
             continue
-        choice, text = choices[problem.id], cell(label)
+        choice, text = choices[problem.id], format_cell(label)
         if choice is None and not (isinstance(label, str) or text.lstrip("-").isdecimal()):
             what = f'the list must contain labels, such as 1 or "A", not {text[:40]}'
             raise FormatError(what, *place[:3])

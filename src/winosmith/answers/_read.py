@@ -143,7 +143,7 @@ def _read_files(
 ) -> Iterator[tuple[str, Answers]]:
     """Yield each model's answers in each file; warn about files for other data sets."""
     if not isinstance(path, str | Path) or not Path(path).is_dir():
-        name = str(path) if isinstance(path, str | Path) else data.table_name(path)
+        name = str(path) if isinstance(path, str | Path) else data.get_table_name(path)
         yield from ((name, one) for one in _read_file(open_file(path)))
         return
     files = sorted(file for pattern in _LOGS for file in Path(path).rglob(pattern))

@@ -24,7 +24,7 @@ from winosmith import formats
 from winosmith.answers._answers import Answers, Log
 from winosmith.answers._file import AnswerFile
 from winosmith.answers._rules import LETTERS, NO_LETTER, SOURCES, check_ids, read_choices
-from winosmith.data import Delimited, Place, Record, Row, cell, columns_to_rows, is_missing
+from winosmith.data import Delimited, Place, Record, Row, columns_to_rows, format_cell, is_missing
 from winosmith.errors import FormatError, ProblemError, first_ids
 from winosmith.prediction import Prediction, find_best_options
 
@@ -144,8 +144,8 @@ def split_models(file: AnswerFile) -> dict[str, AnswerFile]:
     first: dict[tuple[str, str], str] = {}
     differ, times, names_as_answers = set[str](), Counter[str](), 0
     for place, record in file.records():
-        name, item = cell(record.get(model)).strip(), file.resolve_id(record.get(ids))
-        cells = {key: cell(record.get(key)) for key in keys}
+        name, item = format_cell(record.get(model)).strip(), file.resolve_id(record.get(ids))
+        cells = {key: format_cell(record.get(key)) for key in keys}
         differ |= {key for key in keys if first.setdefault((item, key), cells[key]) != cells[key]}
         names_as_answers += bool(formats.interpret_answer(name, options.get(item, ())))
         times[item] += 1
@@ -213,7 +213,7 @@ def _classify_columns(
     readings: dict[str, dict[str, dict[str, int]]] = {}
     for name, labels in columns.items():
         cells = {
-            item: cell(label)
+            item: format_cell(label)
             for item, label in labels.items()
             if item in problems and not is_missing(label)
         }

@@ -458,7 +458,7 @@ def _plan_edits(
 def _make_record_reader(source: data.Source) -> Callable[[Place], Value]:
     """Return a function that reads the record at a location, with the location of each value."""
     if data.is_yaml(source):
-        records = {one.start: one for one in data.yaml_records(source)}
+        records = {one.start: one for one in data.parse_yaml_records(source)}
         return lambda place: records[place.start or 0]
     if data.read(source).kind == "delimited":
         table = data.Delimited(source)

@@ -85,7 +85,7 @@ def _read_runs(path: Path) -> list[Run]:
     runs: list[Run] = []
     for row in rows:
         line = row.place.number
-        cells = {name.lower(): data.cell(value) for name, value in (row.values or {}).items()}
+        cells = {key.lower(): data.format_cell(value) for key, value in (row.values or {}).items()}
         try:
             size = int(cells["size"].replace("_", ""))
             accuracy = float(cells["accuracy"].strip().removesuffix("%"))

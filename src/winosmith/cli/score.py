@@ -280,7 +280,7 @@ def read_women_by_occupation(path: str) -> dict[str, dict[str, float]]:
         )
     women: dict[str, dict[str, float]] = {name.removesuffix("_pct_female"): {} for name in columns}
     for row in rows:
-        cells = {key: data.cell(value) for key, value in (row.values or {}).items()}
+        cells = {key: data.format_cell(value) for key, value in (row.values or {}).items()}
         for name in columns:
             try:
                 women[name.removesuffix("_pct_female")][cells["occupation"]] = float(cells[name])

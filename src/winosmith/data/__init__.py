@@ -7,24 +7,24 @@
 
 from __future__ import annotations
 
-from winosmith.data._bytes import data_files, is_address, read_content, stem
+from winosmith.data._bytes import find_data_files, is_address, read_content, stem
 from winosmith.data._delimited import Delimited
 from winosmith.data._json import (
     Record,
     are_records,
-    array_records,
-    column_records,
     columns_to_rows,
-    id_records,
-    members,
+    number_column_rows,
+    parse_members,
+    read_json_array,
+    read_records_by_id,
 )
 from winosmith.data._place import Place, Row
 from winosmith.data._rows import Kind, Readable, Rows, join_rows, read
 from winosmith.data._source import CONTROLS, Source
 from winosmith.data._spans import Value, parse_json_value, parse_row
-from winosmith.data._tables import cell, is_missing, is_table, parse_whole, table_name
+from winosmith.data._tables import format_cell, get_table_name, is_missing, is_table, parse_whole
 from winosmith.data._workbook import strip_sheet
-from winosmith.data._yaml import is_yaml, yaml_records
+from winosmith.data._yaml import is_yaml, parse_yaml_records
 
 __all__ = [
     "CONTROLS",
@@ -38,25 +38,25 @@ __all__ = [
     "Source",
     "Value",
     "are_records",
-    "array_records",
-    "cell",
-    "column_records",
     "columns_to_rows",
-    "data_files",
-    "id_records",
+    "find_data_files",
+    "format_cell",
+    "get_table_name",
     "is_address",
     "is_missing",
     "is_table",
     "is_yaml",
     "join_rows",
-    "members",
+    "number_column_rows",
     "parse_json_value",
+    "parse_members",
     "parse_row",
     "parse_whole",
+    "parse_yaml_records",
     "read",
     "read_content",
+    "read_json_array",
+    "read_records_by_id",
     "stem",
     "strip_sheet",
-    "table_name",
-    "yaml_records",
 ]

@@ -64,7 +64,7 @@ def make_row(place: Place, raw: str, value: Any, kind: str = "a JSON object") ->
     return Row(place, raw, None, f"this is not {kind}: {raw[:40]!r}")
 
 
-def array_records(source: Source, start: int | None = None) -> Iterator[Row[Record]]:
+def read_json_array(source: Source, start: int | None = None) -> Iterator[Row[Record]]:
     """Yield each element of a JSON array.
 
     The array is the whole file, or begins at offset `start`. If the file has one line, elements are
@@ -138,7 +138,7 @@ def has_lines(source: Source) -> bool:
         return False
 
 
-def members(source: Source) -> dict[str, Member]:
+def parse_members(source: Source) -> dict[str, Member]:
     """Return the values of a file's only JSON object by key; empty for other files."""
     text = source.text
     if not source.start.startswith("{") or has_lines(source):
@@ -163,14 +163,14 @@ def read_json_object(source: Source, values: Mapping[str, Member]) -> Iterator[R
     yield Row(source.locate(start, end), source.text[start:end], record)
 
 
-def id_records(source: Source, values: Mapping[str, Member]) -> Iterator[Row[Record]]:
+def read_records_by_id(source: Source, values: Mapping[str, Member]) -> Iterator[Row[Record]]:
     """Yield each value of an object of objects as a record, with its key as `id`."""
     for name, (start, end, value, _) in values.items():
         row = {"id": name, **value}
         yield Row(source.locate(start, end), dump_json(row), row)
 
 
-def column_records(path: str, rows: Sequence[Record]) -> Iterator[Row[Record]]:
+def number_column_rows(path: str, rows: Sequence[Record]) -> Iterator[Row[Record]]:
     """Yield the rows from `columns_to_rows` with their 1-based numbers."""
     for number, row in enumerate(rows, 1):
         yield Row(Place(path, number, "row"), dump_json(row), row)

@@ -11,23 +11,37 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 from xml.etree.ElementTree import Element
 
-from winosmith.data._bytes import HUB, STANDARD_INPUT, File, data_files, is_address, stem, unpack
+from winosmith.data._bytes import (
+    HUB,
+    STANDARD_INPUT,
+    File,
+    find_data_files,
+    is_address,
+    stem,
+    unpack,
+)
 from winosmith.data._delimited import Delimited
 from winosmith.data._harness import convert_samples, is_inspect_data, load_task_tables
 from winosmith.data._hub import load_hub_table
-from winosmith.data._json import Record, array_records, members, read_json_lines, read_json_object
+from winosmith.data._json import (
+    Record,
+    parse_members,
+    read_json_array,
+    read_json_lines,
+    read_json_object,
+)
 from winosmith.data._place import Row
 from winosmith.data._source import Source
 from winosmith.data._tables import (
     get_named_tables,
+    get_table_name,
     is_columnar_file,
     is_table,
     read_columns,
     read_table,
-    table_name,
 )
 from winosmith.data._workbook import SHEET, is_workbook, read_sheet
-from winosmith.data._xml import elements
+from winosmith.data._xml import iterate_elements
 from winosmith.data._yaml import is_yaml, read_yaml
 from winosmith.errors import FormatError
 
@@ -94,7 +108,7 @@ class Rows:
     def elements(self, tag: str) -> Iterator[Row[Element]]:
         """Yield the XML elements with a tag from all sources."""
         for source in self.sources:
-            yield from elements(source, tag)
+            yield from iterate_elements(source, tag)
 
     def blocks(self) -> Iterator[Row[list[str]]]:
         """Yield the lines of each block; blank lines separate blocks."""
@@ -141,9 +155,9 @@ def read(data: Readable, *, encoding: str | None = None) -> Rows:
     if isinstance(data, str | PathLike):
         return join_rows(_open_path(str(data), encoding), str(data))
     if is_inspect_data(data):
-        return _open_table(convert_samples(data), table_name(data))
+        return _open_table(convert_samples(data), get_table_name(data))
     if is_table(data):
-        return _open_table(data, table_name(data))
+        return _open_table(data, get_table_name(data))
     if isinstance(data, Sequence) and data and all(isinstance(one, str | PathLike) for one in data):
         parts = [part for one in data for part in _open_path(str(one), encoding)]
         return join_rows(parts, str(data[0]))
@@ -167,7 +181,7 @@ def _open_path(path: str, encoding: str | None) -> list[Rows]:
     elif sheet := SHEET.fullmatch(path):
         files = [File(f"{file.path}#{sheet[2]}", file.raw) for file in unpack(sheet[1])]
     else:
-        files = [file for file_path in data_files(path) for file in unpack(file_path)]
+        files = [file for file_path in find_data_files(path) for file in unpack(file_path)]
     return [_open_file(file, encoding) for file in files]
 
 
@@ -193,9 +207,9 @@ def _open_source(source: Source) -> Rows:
     if is_yaml(source):
         return Rows(path, "array", lambda: read_yaml(source), source)
     if source.start.startswith("["):
-        return Rows(path, "array", lambda: array_records(source), source)
+        return Rows(path, "array", lambda: read_json_array(source), source)
     if source.start.startswith("{"):
-        if values := members(source):
+        if values := parse_members(source):
             return Rows(path, "object", lambda: read_json_object(source, values), source)
         return Rows(path, "lines", lambda: read_json_lines(source), source)
     if source.start.startswith("<"):

@@ -47,7 +47,7 @@ def is_columnar_file(raw: bytes) -> bool:
     return raw.startswith((_PARQUET, _FEATHER, _ARROW_FILE, _ARROW_STREAM))
 
 
-def table_name(data: object) -> str:
+def get_table_name(data: object) -> str:
     """Return the name of a table in memory for messages, such as "<DataFrame>"."""
     return f"<{type(data).__name__}>"
 
@@ -141,7 +141,7 @@ def _number_rows(path: str, records: Iterable[Record], classes: Classes) -> Iter
         for name, names in classes.items():
             if name in row:
                 row[name] = names.get(row[name], row[name])
-        yield Row(Place(path, number, "row"), cell(row), row)
+        yield Row(Place(path, number, "row"), format_cell(row), row)
 
 
 def _get_class_names(metadata: Mapping[bytes, bytes]) -> Classes:
@@ -204,10 +204,10 @@ def parse_whole(text: str) -> str:
     return found[1] if found else ""
 
 
-def cell(value: Any) -> str:
+def format_cell(value: Any) -> str:
     """Format a value as the text of a table cell.
 
-    >>> [cell(value) for value in ("a", 2, 2.0, None, True, ["a"])]
+    >>> [format_cell(value) for value in ("a", 2, 2.0, None, True, ["a"])]
     ['a', '2', '2', '', 'true', '["a"]']
     """
     if isinstance(value, str):

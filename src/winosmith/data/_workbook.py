@@ -23,7 +23,7 @@ from defusedxml.ElementTree import fromstring
 from winosmith.data._bytes import ZIP, File, get_size_limit, make_size_error
 from winosmith.data._delimited import map_cells, parse_header
 from winosmith.data._place import Place, Row
-from winosmith.data._tables import cell, to_plain
+from winosmith.data._tables import format_cell, to_plain
 from winosmith.errors import FormatError, require
 
 SHEET = re.compile(r"(.+\.xlsx)#(.+)", re.IGNORECASE)
@@ -75,7 +75,7 @@ def read_sheet(file: File) -> tuple[str, tuple[str, ...], list[Row[Mapping[str, 
         raise
     except _DAMAGE_ERRORS as error:
         raise FormatError(f"the workbook can't be read: {error}", file.path) from None
-    texts = [[cell(to_plain(value)) for value in row] for row in grid]
+    texts = [[format_cell(to_plain(value)) for value in row] for row in grid]
     filled = [number for number, row in enumerate(texts) if any(map(str.strip, row))]
     if not filled:
         raise FormatError("the sheet is empty", path)

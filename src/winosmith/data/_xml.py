@@ -16,7 +16,7 @@ from winosmith.data._source import Source
 _DECLARATION = re.compile(r"\s*<\?xml[^>]*\?>")
 
 
-def elements(source: Source, tag: str) -> Iterator[Row[Element]]:
+def iterate_elements(source: Source, tag: str) -> Iterator[Row[Element]]:
     """Yield the elements with a tag, followed by a bad row if the XML is malformed.
 
     A document type is skipped without being fetched; declared entities are refused. According to

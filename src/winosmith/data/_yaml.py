@@ -31,13 +31,13 @@ def is_yaml(source: Source) -> bool:
 
 def read_yaml(source: Source) -> Iterator[Row[Mapping[str, Any]]]:
     """Yield the records of a YAML file."""
-    for record in yaml_records(source):
+    for record in parse_yaml_records(source):
         place = source.locate(record.start, record.end)
         raw = source.text[record.start : record.end]
         yield make_row(place, raw, record.value, "a mapping")
 
 
-def yaml_records(source: Source) -> list[Value]:
+def parse_yaml_records(source: Source) -> list[Value]:
     """Return a YAML file's records with the offsets of their values; refuse aliases."""
     yaml: Any = require("yaml", "yaml")
     path, loader = source.path, getattr(yaml, "CSafeLoader", yaml.SafeLoader)

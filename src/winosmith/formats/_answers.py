@@ -36,7 +36,7 @@ AnswerRow = tuple[Place, Mapping[str, int], int | None]
 _LETTER = re.compile(r"\s*[(（\[]?(\w)[\u0640'׳]?[.)．、:：）\]]?\s*")
 """A letter of any script; a tatweel may follow an Arabic letter, and a geresh a Hebrew one."""
 
-_MARKED = re.compile(
+_MARKUP = re.compile(
     r"\$?\\boxed\{\s*(.+?)\s*\}\$?|[*_`]{1,3}(.+?)[*_`]{1,3}|[\"'“‘„«](.+?)[\"'”’“»]|"
     r"(?:(?:final )?answer: |(?:option|choice)[ _]?)(.+)",
     re.IGNORECASE,
@@ -51,7 +51,7 @@ def interpret_answer(
     original_options: Sequence[str] = (),
     max_marks: int = 2,
 ) -> dict[str, int]:
-    """Return the choice that an answer names, for each kind of answer that it may be.
+    """Return the choice that an answer names, for each kind of answer that it could be.
 
     Args:
         value: the answer.
@@ -67,36 +67,36 @@ def interpret_answer(
     """
     count = len(options)
     value = remove_invisible(value) if isinstance(value, str) else value
-    said = " ".join(str(value).split())
-    plain = said if said.isascii() else normalize(said, "NFKC")  # ③
+    text = " ".join(str(value).split())
+    plain = text if text.isascii() else normalize(text, "NFKC")  # ③ becomes 3
     whole = parse_whole(plain)
     found: dict[str, int] = {}
-    if said in labels:
-        found["label"] = labels.index(said)
+    if text in labels:
+        found["label"] = labels.index(text)
     elif labels:
-        alike = [*map(normalise, labels)]
-        if alike.count(normalise(said)) == 1:
-            found["label"] = alike.index(normalise(said))
-        elif len(both := [*_find_labelled(said, options, labels)]) == 1:
-            found["label"] = both[0]
-    text = match_option(said, options)
-    if text is None and original_options:
-        text = match_option(said, original_options)
-    if text is None and (sign := PREFIX.match(said)):
-        text = match_option(said[sign.end() :], options)
-    if text is None and whole:  # of a column of whole numbers with gaps
-        text = match_option(whole, options)
-        text = match_option(f"{whole}.0", options) if text is None else text
-    if text is not None:
-        found["text"] = text
+        plain_labels = [*map(normalise, labels)]
+        if plain_labels.count(normalise(text)) == 1:
+            found["label"] = plain_labels.index(normalise(text))
+        elif len(labelled := [*_find_labelled(text, options, labels)]) == 1:
+            found["label"] = labelled[0]
+    option = match_option(text, options)
+    if option is None and original_options:
+        option = match_option(text, original_options)
+    if option is None and (marker := PREFIX.match(text)):
+        option = match_option(text[marker.end() :], options)
+    if option is None and whole:  # from a column of whole numbers with missing values
+        option = match_option(whole, options)
+        option = match_option(f"{whole}.0", options) if option is None else option
+    if option is not None:
+        found["text"] = option
     if isinstance(value, bool):
         return found
-    if max_marks and not found and (bare := _MARKED.fullmatch(said)):
-        [inner] = filter(None, bare.groups())
+    if max_marks and not found and (markup := _MARKUP.fullmatch(text)):
+        [inner] = filter(None, markup.groups())
         return interpret_answer(inner, options, labels, original_options, max_marks - 1)
     if letter := parse_letter(value):
         found |= {kind: at for kind, at in letter.positions.items() if at < count}
-    if whole and (text is None or "," not in plain):
+    if whole and (option is None or "," not in plain):
         number = int(whole)
         found |= {"0": number} if 0 <= number < count else {}
         found |= {"1": number - 1} if 1 <= number <= count else {}
@@ -115,7 +115,7 @@ def parse_letter(value: Any) -> Letter | None:
 
 
 def locate_letters(values: Iterable[Any]) -> list[int] | None:
-    """Return the positions of letters, one for each option; None for any other values.
+    """Return the position of each letter if the letters mark all options; otherwise None.
 
     >>> locate_letters(["(B)", "(A)"]), locate_letters("イロハ"), locate_letters("AC")
     ([1, 0], [0, 1, 2], None)
@@ -123,7 +123,7 @@ def locate_letters(values: Iterable[Any]) -> list[int] | None:
     letters = [*map(parse_letter, values)]
     orders = ([one.positions.get(kind, -1) if one else -1 for one in letters]
               for kind in ("letter", "letter2"))  # fmt: skip
-    return next((own for own in orders if sorted(own) == [*range(len(own))]), None)
+    return next((order for order in orders if sorted(order) == [*range(len(order))]), None)
 
 
 def match_choices(value: Any, options: Sequence[str], labels: Sequence[str]) -> list[int]:
@@ -132,9 +132,9 @@ def match_choices(value: Any, options: Sequence[str], labels: Sequence[str]) -> 
     >>> match_choices("Paris", ["PARIS", "Rome", "paris "], [])
     [0, 2]
     """
-    said = " ".join(str(value).split()).casefold()
-    texts = [[" ".join(text.split()).casefold() for text in own] for own in (options, labels)]
-    return sorted({at for own in texts for at, text in enumerate(own) if text == said})
+    wanted = " ".join(str(value).split()).casefold()
+    texts = [[" ".join(text.split()).casefold() for text in group] for group in (options, labels)]
+    return sorted({at for group in texts for at, text in enumerate(group) if text == wanted})
 
 
 def _find_labelled(answer: str, options: Sequence[str], labels: Sequence[str]) -> Iterator[int]:
@@ -153,21 +153,21 @@ def match_option(text: str, options: Sequence[str]) -> int | None:
     >>> match_option("A  cup.", ["a cup", "a jug"]), match_option("Us", ["US", "us"])
     (0, None)
     """
-    shown = (one if one.isascii() else remove_invisible(normalize(one)) for one in (text, *options))
-    said, *tidied = (" ".join(one.split()) for one in shown)
-    if tidied.count(said) == 1:
-        return tidied.index(said)
-    folded = said.casefold()
+    plain = (one if one.isascii() else remove_invisible(normalize(one)) for one in (text, *options))
+    wanted, *tidied = (" ".join(one.split()) for one in plain)
+    if tidied.count(wanted) == 1:
+        return tidied.index(wanted)
+    folded = wanted.casefold()
     bare = folded.rstrip(".。")
     if not bare or f"\n{bare}" not in "\n".join(["", *tidied]).casefold():
         return None
-    alike = [*map(str.casefold, tidied)]
-    if folded not in alike:
-        folded, alike = bare, [one.rstrip(".。") for one in alike]
-    return alike.index(folded) if alike.count(folded) == 1 else None
+    folded_options = [*map(str.casefold, tidied)]
+    if folded not in folded_options:
+        folded, folded_options = bare, [one.rstrip(".。") for one in folded_options]
+    return folded_options.index(folded) if folded_options.count(folded) == 1 else None
 
 
-_RATIO = 10
+_MIN_ROWS_PER_DIFFERENCE = 10
 """A column counts as a copy of the key if they differ in fewer than 1 in this many rows."""
 
 
@@ -179,16 +179,16 @@ def find_repeated_keys(
     Args:
         columns: the answers in each column, by column name.
         key_column: the column of the key.
-        min_rows: minimum number of rows for which another column with different answers may be the
-            key, which is an error; None to rule out other columns.
+        min_rows: number of rows from which another column with different answers may be the key,
+            which is an error; None if no other column can be the key.
     """
     repeats, notes = list[str](), list[str]()
     for name, rows in columns.items():
-        differ = {kind: [place for place, read, key in rows if read.get(kind) != key]
+        differ = {kind: [place for place, readings, key in rows if readings.get(kind) != key]
                   for kind in KINDS}  # fmt: skip
         places, count = min(differ.values(), key=len), len(rows)
-        fits = [kind for kind in KINDS if rows and all(kind in read for _, read, _ in rows)]
-        if _RATIO * len(places) < count:
+        fits = [kind for kind in KINDS if rows and all(kind in readings for _, readings, _ in rows)]
+        if _MIN_ROWS_PER_DIFFERENCE * len(places) < count:
             repeats.append(name)
             note = f"{name!r} repeats the key and is omitted"
             if places:
@@ -223,12 +223,12 @@ def drop_repeated_keys(entries: list[Entry]) -> tuple[list[Entry], list[str]]:
         for name, key in keys.items()
         if is_answer_name(name)
     }
-    again, notes = find_repeated_keys(columns)
-    repeats = {keys[name] for name in again}
+    names, notes = find_repeated_keys(columns)
+    repeats = {keys[name] for name in names}
     for row, one in problems.items() if repeats else ():
         if not repeats.isdisjoint(one.extra):
-            kept = Extra({k: value for k, value in one.extra.items() if k not in repeats})
-            entries[row] = replace(entries[row], item=replace(one, extra=kept))
+            others = Extra({k: value for k, value in one.extra.items() if k not in repeats})
+            entries[row] = replace(entries[row], item=replace(one, extra=others))
     return entries, notes
 
 
@@ -263,12 +263,12 @@ class Classes:
             if is_open and _TYPO_RATIO * counts[folded] <= most:
                 if any(_may_be_typo(folded, one, counts) for one in counts):
                     self._typos.add(folded)
-                elif counts[folded] <= _RARE:
+                elif counts[folded] <= _MAX_RARE_COUNT:
                     self.notes.append(f"the label {self._describe(label)} is rare")
         usual = [next(iter(own)) for one, own in self._places.items() if one not in self._typos]
         numbers = [one for one in usual if re.fullmatch(r"-?[0-9]+", one)]
         words = [one for one in usual if one not in numbers]
-        self.options = tuple(sorted(map(self._show, usual), key=None if words else int))
+        self.options = tuple(sorted(map(self._spell, usual), key=None if words else int))
         if is_open and len(numbers) > 1 and len(words) > 1:
             some = f"{self._describe(numbers[0])}, and words, such as {self._describe(words[0])}"
             self.notes.append(f"the labels are numbers, such as {some}")
@@ -278,16 +278,16 @@ class Classes:
             if _have_same_stem(self._folded[one], self._folded[other])
         ]
 
-    def get_usual(self, label: str) -> str:
+    def get_spelling(self, label: str) -> str:
         """Return the most frequent spelling of a label; refuse a label that may be a typo."""
         if self._folded[label] in self._typos:
             raise ProblemError(
                 f"the label {self._describe(label)} is rare: correct it, or "
                 "name its column with `choices=` if it is a class"
             )
-        return self._show(label)
+        return self._spell(label)
 
-    def _show(self, label: str) -> str:
+    def _spell(self, label: str) -> str:
         """Return a label's usual spelling, or True or False, which programs spell differently."""
         folded = self._folded[label]
         return folded.title() if folded in ("true", "false") else next(iter(self._places[folded]))
@@ -298,12 +298,12 @@ class Classes:
 
 
 def _fold_labels(labels: Iterable[str]) -> dict[str, str]:
-    """Normalise labels; yes and no have the same form in all words, if the file has no others."""
+    """Normalise labels; if all of them mean yes or no, reduce them to two labels."""
     folded = {label: _normalise_label(label) for label in labels}
-    every = {*folded.values()}
-    both = [pair for pair in zip(_NO, _YES, strict=True) if every.issuperset(pair)]
-    same = {word: both[0][at] for pair in both for at, word in enumerate(pair)}
-    return {label: same[one] for label, one in folded.items()} if every == {*same} else folded
+    distinct = {*folded.values()}
+    pairs = [pair for pair in zip(_NO, _YES, strict=True) if distinct.issuperset(pair)]
+    same = {word: pairs[0][at] for pair in pairs for at, word in enumerate(pair)}
+    return {label: same[one] for label, one in folded.items()} if distinct == {*same} else folded
 
 
 def _have_same_stem(label: str, other: str) -> bool:
@@ -337,7 +337,7 @@ _YES, _NO = ("yes", "true", "y", "t", "1"), ("no", "false", "n", "f", "0")
 _MIN_STEM = 5
 """Minimum number of first letters that two words for one class share."""
 
-_MAX_LABELS, _TYPO_RATIO, _RARE = 100, 5, 3
+_MAX_LABELS, _TYPO_RATIO, _MAX_RARE_COUNT = 100, 5, 3
 """Maximum number of labels to search for typos; minimum ratio of a frequent label's count to a rare
 label's; maximum count of a label that is noted as rare (typos occur less often)."""
 
@@ -352,7 +352,7 @@ def _may_be_typo(label: str, frequent: str, counts: Mapping[str, int]) -> bool:
     if any(label in words and frequent in words for words in (_YES, _NO)):
         return True
     is_short = max(len(label), len(frequent)) < 3
-    if is_short or not (label + frequent).isalpha() or counts[label] >= _RARE:
+    if is_short or not (label + frequent).isalpha() or counts[label] >= _MAX_RARE_COUNT:
         return False
     swapped = sorted(label) == sorted(frequent) and sum(map(str.__ne__, label, frequent)) == 2
     return swapped or edit_distance(label, frequent) == 1
@@ -367,10 +367,10 @@ def join_places(places: Sequence[Place]) -> str:
     '18, 19, 20 and 2 more'
     """
     unit = places[0].unit
-    *some, last = (str(place.number) for place in places[:_MAX_LISTED])
+    *numbers, last = (str(place.number) for place in places[:_MAX_LISTED])
     if len(places) > _MAX_LISTED:
-        return f"{unit}s {', '.join([*some, last])} and {len(places) - _MAX_LISTED:,} more"
-    return f"{unit}s {', '.join(some)} and {last}" if some else f"{unit} {last}"
+        return f"{unit}s {', '.join([*numbers, last])} and {len(places) - _MAX_LISTED:,} more"
+    return f"{unit}s {', '.join(numbers)} and {last}" if numbers else f"{unit} {last}"
 
 
 _MAX_LISTED = 20

@@ -18,7 +18,7 @@ from typing import IO, Any, TypeVar
 from xml.etree.ElementTree import Element
 
 from winosmith import data
-from winosmith.data import Place, Record, Rows, cell, is_missing, parse_whole
+from winosmith.data import Place, Record, Rows, format_cell, is_missing, parse_whole
 from winosmith.errors import FormatError, ProblemError
 from winosmith.problem import BLANK, Claim, Problem, Scalar, make_extra_key
 from winosmith.records import parse_json
@@ -152,15 +152,15 @@ def parse_option_number(value: object, options: int, first: int = 1) -> int | No
 
 def make_extra_items(record: Iterable[tuple[str, object]], format_key: str) -> dict[str, Scalar]:
     """Return a format's own fields as items of `Extra`, with keys such as `format_key.field`."""
-    kept: dict[str, Scalar] = {}
+    items: dict[str, Scalar] = {}
     for name, value in record:
         if value is not None and not isinstance(value, str | int | float | bool):
             raise ProblemError(f"{name!r} must be text, a number, true or false, not {value!r}")
         key = make_extra_key(format_key, name)
-        if key in kept:
+        if key in items:
             raise ProblemError(f"two columns would both be named {key!r}; rename {name!r}")
-        kept[key] = value
-    return kept
+        items[key] = value
+    return items
 
 
 def get_problems(entries: Iterable[Entry]) -> dict[int, Problem]:
@@ -196,12 +196,12 @@ def tidy(text: str) -> str:
 
 
 def count_common_start(parts: Iterable[Sequence[str]]) -> int:
-    """Return the number of words, letters or turns with which all parts start."""
+    """Return the length of the start that all parts share, in words, letters or turns."""
     return len([*takewhile(lambda own: len({*own}) == 1, zip(*parts, strict=False))])
 
 
 def replace_pronoun(before: str, pronoun: str, after: str) -> tuple[str, str | None]:
-    """Replace the pronoun by a blank, and return the tidied sentence and the pronoun.
+    """Replace the pronoun with a blank, and return the tidied sentence and the pronoun.
 
     The pronoun is None if the text already has a blank. In scripts without spaces between words,
     the blank has no spaces around it.
@@ -264,7 +264,7 @@ def read_cells(rows: Rows, needed: Iterable[str] = ()) -> Iterator[data.Row[Row]
         )
     for row in rows:
         if rows.is_typed and row.values is not None:
-            texts = {name: cell(value) for name, value in row.values.items()}
+            texts = {name: format_cell(value) for name, value in row.values.items()}
             nested = [n for n in needed if isinstance(row.values.get(n), list | tuple | Mapping)]
             row = row._replace(values=texts)
             if nested:
@@ -279,7 +279,7 @@ def get_text_field(record: Record, key: str) -> str:
         raise ProblemError(f"the record has no {key!r}")
     value = record[key]
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return cell(value)
+        return format_cell(value)
     if not isinstance(value, str):
         raise ProblemError(f"{key!r} must be text, not {value!r}")
     return value

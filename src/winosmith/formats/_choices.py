@@ -20,7 +20,7 @@ from typing import Any
 from winosmith.errors import ProblemError
 from winosmith.formats._base import count_common_start
 from winosmith.formats._columns import Plan, is_empty
-from winosmith.formats._letters import FIRST, SERIES
+from winosmith.formats._letters import FIRST_MARKERS, SERIES
 from winosmith.formats._names import FLAGS, find_name, normalise
 from winosmith.records import parse_json
 
@@ -47,8 +47,8 @@ _LABELS = ("label", "labels", "aid", "key", "letter", "id")
 _SCORE_COLUMN = re.compile("score|target", re.IGNORECASE)
 """Columns whose numbers are scores even if the options are named a and b, as in BIG-bench."""
 
-_PYTHON = re.compile(r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""", re.DOTALL)
-_SIGN = re.compile(
+_QUOTED_TEXT = re.compile(r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""", re.DOTALL)
+_MARKER = re.compile(
     r"(?P<line>^|\n[ \t]*)?(?:(?<=[\s,;|/])|^)[(（\[]?(?P<sign>\d{1,2}|\w)"
     r"(?:\s?(?:[)．、）\]]|[.:：](?=\s))|(?<=[①-⑳]))(?=\s*\S)"
 )
@@ -72,21 +72,21 @@ def parse_choices(value: Any, name: str, *, answered: bool = False) -> Choices:
             numbers contains choices, not scores.
     """
     if isinstance(value, str):
-        if cut := _split_choices(value):
-            return cut
+        if split := _split_choices(value):
+            return split
         value = _parse_list(value, name)
     if isinstance(value, list | tuple):
         if {*map(type, value)} == {str}:
             return Choices(tuple(value))
         if value and all(isinstance(one, Mapping) for one in value):
             return _parse_records(value, name)
-        return Choices(tuple(map(get_cell_text, _strip_none(value))))
+        return Choices(tuple(map(get_cell_text, _strip_trailing_none(value))))
     if isinstance(value, Mapping):
         return _parse_mapping(value, name, answered)
     raise ProblemError(f"{name!r} must be a list of choices, not {str(value)[:60]!r}")
 
 
-def _strip_none(values: Sequence[Any]) -> Sequence[Any]:
+def _strip_trailing_none(values: Sequence[Any]) -> Sequence[Any]:
     last = next((at for at, one in enumerate(reversed(values)) if one is not None), len(values))
     return values[: len(values) - last]
 
@@ -105,28 +105,28 @@ def split_question(text: str) -> tuple[str, Choices] | None:
     >>> split_question("Which is it?\nOptions:\nA. a cup\nB. 18) a) a jug\nAnswer:")[1].options
     ('a cup', '18) a) a jug')
     """
-    found = [*_SIGN.finditer(text)]
-    starts = [at for at, one in enumerate(found) if one["sign"] in _FIRST_INSIDE]
+    markers = [*_MARKER.finditer(text)]
+    starts = [at for at, one in enumerate(markers) if one["sign"] in _FIRST_INSIDE]
     # Signs that begin a line come before others, which may be inside a choice.
-    for at in sorted(starts[-_MAX_STARTS:], key=lambda at: (found[at]["line"] is None, -at)):
-        begin = found[at].start()
-        cut = _split_choices(text, found[at:])
-        if cut is not None and text[:begin].strip():
-            *others, last = cut.options
+    for at in sorted(starts[-_MAX_STARTS:], key=lambda at: (markers[at]["line"] is None, -at)):
+        begin = markers[at].start()
+        split = _split_choices(text, markers[at:])
+        if split is not None and text[:begin].strip():
+            *others, last = split.options
             if not any("\n" in one for one in others):
                 last = last.partition("\n")[0].rstrip()
-            return _CHOICES_HEADING.sub("", text[:begin]), Choices((*others, last), cut.labels)
+            return _CHOICES_HEADING.sub("", text[:begin]), Choices((*others, last), split.labels)
     return None
 
 
-_FIRST_INSIDE = frozenset(sign for sign in FIRST if sign != "1")
+_FIRST_INSIDE = frozenset(sign for sign in FIRST_MARKERS if sign != "1")
 """Letters and numbers that can mark the first choice in a text; "1" may start a different list."""
 
 _MAX_STARTS = 8
 """Maximum number of possible first choices to try in one text, starting from the last."""
 
 
-_TURN = re.compile(r"(?:^|\n)\s*[A-Z][A-Za-z ]{0,20}: ?")
+_SPEAKER = re.compile(r"(?:^|\n)\s*[A-Z][A-Za-z ]{0,20}: ?")
 """The speaker's name at the start of a line in a chat that is stored as one text."""
 
 
@@ -138,17 +138,17 @@ def split_chats(correct: Any, incorrect: Any) -> tuple[str, str, str] | None:
     """
     one, other = get_turns(correct), get_turns(incorrect)
     if one and other:
-        same = count_common_start([one, other])
-        rests = (one[same:], other[same:])
-        return (" ".join(one[:same]), rests[0][-1], rests[1][-1]) if same and all(rests) else None
+        start = count_common_start([one, other])
+        rests = (one[start:], other[start:])
+        return (" ".join(one[:start]), rests[0][-1], rests[1][-1]) if start and all(rests) else None
     if not (isinstance(correct, str) and isinstance(incorrect, str)):
         return None
     shared = correct[: count_common_start([correct, incorrect])]
-    signs = list(_TURN.finditer(shared))
-    if len(signs) < 2 or shared[: signs[0].start()].strip():
+    speakers = list(_SPEAKER.finditer(shared))
+    if len(speakers) < 2 or shared[: speakers[0].start()].strip():
         return None
-    end = signs[-1].end()
-    return shared[signs[0].end() : signs[-1].start()].strip(), correct[end:], incorrect[end:]
+    end = speakers[-1].end()
+    return shared[speakers[0].end() : speakers[-1].start()].strip(), correct[end:], incorrect[end:]
 
 
 def may_list_choices(cell: str) -> bool:
@@ -199,16 +199,16 @@ def _parse_mapping(value: Mapping[Any, Any], name: str, answered: bool) -> Choic
         signs = value[labels]
         if not isinstance(signs, list) or len(signs) != len(value[text]):
             raise ProblemError(f"{name!r} has different numbers of labels and texts")
-        options = tuple(map(get_cell_text, _strip_none(value[text])))
-        right = find_flagged(signs := signs[: len(options)], len(options))
-        return Choices(options, tuple(map(str, signs)), right or ())
+        options = tuple(map(get_cell_text, _strip_trailing_none(value[text])))
+        correct = find_flagged(signs := signs[: len(options)], len(options))
+        return Choices(options, tuple(map(str, signs)), correct or ())
     scores = {key: one for key, one in value.items() if one is not None}
-    if (right := _find_best_scores([*scores.values()])) is not None:  # {"a cup": 1, "a jug": 0}
+    if (correct := _find_best_scores([*scores.values()])) is not None:  # {"a cup": 1, "a jug": 0}
         value, keys = scores, [*map(str, scores)]  # a table has the keys of all rows
         are_signs = any(keys == [*series[: len(keys)]] for series in SERIES)
         texts_may_be = are_signs and len({*value.values()}) == len(value)
         if _SCORE_COLUMN.search(name) or not (texts_may_be and (answered or len(value) > 2)):
-            return Choices(tuple(keys), tuple(keys), right)
+            return Choices(tuple(keys), tuple(keys), correct)
     texts = tuple(map(get_cell_text, value.values()))
     while len(texts) > 2 and not texts[-1].strip():  # {"A": …, "E": …, "F": ""}
         texts = texts[:-1]
@@ -245,11 +245,11 @@ def _parse_records(value: Sequence[Mapping[str, Any]], name: str) -> Choices:
     flags = (
         [_FLAG_WORDS.get(str(one[flag]).casefold(), one[flag]) for one in value] if flag else labels
     )
-    right = find_flagged(flags, len(value))
-    if right is not None and flags == labels and len({*map(str, labels)}) < len(labels):
+    correct = find_flagged(flags, len(value))
+    if correct is not None and flags == labels and len({*map(str, labels)}) < len(labels):
         labels = []  # MultiRC's {"text": …, "label": 1}
     return Choices(
-        tuple(get_cell_text(one[text]) for one in value), tuple(map(str, labels)), right or ()
+        tuple(get_cell_text(one[text]) for one in value), tuple(map(str, labels)), correct or ()
     )
 
 
@@ -278,7 +278,7 @@ def _insert_commas(cell: str) -> str:
     >>> _insert_commas("array(['a cup' 'a jug'], dtype=object)")
     "['a cup','a jug']"
     """
-    parts = _PYTHON.split(cell)  # texts are at odd places
+    parts = _QUOTED_TEXT.split(cell)  # texts are at odd places
     between = [re.sub(r"array\(|,\s*dtype=\w+\)", "", part) for part in parts[::2]]
     between[1:-1] = [part if part.strip() else "," for part in between[1:-1]]
     parts[::2] = between
@@ -289,7 +289,7 @@ def _split_choices(text: str, markers: Sequence[re.Match[str]] | None = None) ->
     """Split a text into choices at their letters or numbers; return None if that is ambiguous.
 
     A letter is part of a choice if it doesn't continue the series, or if it is inside a line and
-    every choice starts a line. The text starts with the first choice, or at `signs[0]`.
+    every choice starts a line. The first choice is at `markers[0]`, or starts the text.
 
     >>> _split_choices("a ) 38 , b ) 27.675 , c ) none")
     Choices(options=('38', '27.675', 'none'), labels=('a', 'b', 'c'), correct=())
@@ -297,13 +297,13 @@ def _split_choices(text: str, markers: Sequence[re.Match[str]] | None = None) ->
     (('(M) 10.', '18) iron'), None)
     """
     if markers is None:
-        markers = [*_SIGN.finditer(text)]
+        markers = [*_MARKER.finditer(text)]
         if not markers or text[: markers[0].start()].strip():
             return None
-    several = [one for one in SERIES if markers[0]["sign"] == one[0]]
+    series_list = [one for one in SERIES if markers[0]["sign"] == one[0]]
     lines = [one for one in markers if one["line"] is not None]
     for some in (lines, markers) if markers[0] in lines else (markers,):
-        found = max((_find_series(series, some) for series in several), key=len, default=[])
+        found = max((_find_series(series, some) for series in series_list), key=len, default=[])
         labels = tuple(one["sign"] for one in found)
         if len(found) > 1 and sum(one["sign"] in labels for one in some) == len(found):
             ends = [*(one.start() for one in found[1:]), len(text)]
@@ -322,25 +322,25 @@ def _find_series(series: Sequence[str], markers: Iterable[re.Match[str]]) -> lis
 def several_correct_error(answers: Sequence[Any]) -> ProblemError:
     """Return the error for an item that has several correct answers."""
     return ProblemError(
-        f"it has {len(answers)} correct answers ({str(list(answers))[:60]}); keep only one of "
-        "them, or write a separate question for each"
+        f"the question has {len(answers)} correct answers ({str(list(answers))[:60]}); keep only "
+        "one of them, or write a separate question for each"
     )
 
 
 def shuffle_by_hash(
     question: str, correct: Any, wrong: Sequence[Any], plan: Plan
 ) -> tuple[tuple[str, ...], int]:
-    """Sort the correct answer and the distractors by a hash; also return the answer's index."""
-    others = wrong if len(wrong) > 1 else _parse_distractors(wrong[0], plan.distractors[0])
+    """Return the correct answer and the distractors, sorted by a hash, and the answer's index."""
+    incorrect = wrong if len(wrong) > 1 else _parse_distractors(wrong[0], plan.distractors[0])
     if isinstance(correct, str) and normalise(plan.answer or "").endswith("s"):
-        own = _parse_distractors(correct, plan.answer or "")
+        texts_correct = _parse_distractors(correct, plan.answer or "")
     else:
         listed = correct if isinstance(correct, list | tuple) else [correct]
-        own = get_turns(correct)[-1:] or listed
-    if len(own) > 1:
-        raise several_correct_error(own)
-    texts = [get_cell_text(own[0] if own else None)]
-    texts += [get_cell_text(one) for one in others if not is_empty(one)]
+        texts_correct = get_turns(correct)[-1:] or listed
+    if len(texts_correct) > 1:
+        raise several_correct_error(texts_correct)
+    texts = [get_cell_text(texts_correct[0] if texts_correct else None)]
+    texts += [get_cell_text(one) for one in incorrect if not is_empty(one)]
     if not texts[0].strip():
         raise ProblemError(f"the row has no {plan.answer!r}")
 
@@ -356,7 +356,7 @@ def _parse_distractors(cell: Any, name: str) -> Sequence[Any]:
         return turns[-1:]
     if not isinstance(cell, str):
         return parse_choices(cell, name).options
-    if not normalise(name).endswith("s"):  # one text, though steps of it are numbered
+    if not normalise(name).endswith("s"):  # one text, even if it contains numbered steps
         try:
             return parse_choices(cell, name).options if cell.lstrip()[:1] in ("[", "{") else [cell]
         except ProblemError:  # "[Name], …"

@@ -110,25 +110,25 @@ class Plan:
             used - {*self.question} if self.labels_are_choices else used | {*self.question}
         )
 
-    def notes(self, given: Columns) -> list[str]:
+    def notes(self, columns: Columns) -> list[str]:
         """Return notes on columns whose role is not clear from their names."""
         if self.labels_are_choices:
-            asked = " and ".join(map(repr, self.question))
-            read = f"{asked} {'are' if len(self.question) > 1 else 'is'} read as one question"
+            question = " and ".join(map(repr, self.question))
+            read = f"{question} {'are' if len(self.question) > 1 else 'is'} read as the question"
             return [f"{read}, and the labels in {self.answer!r} as its choices"]
         notes = []
         if self.passages:
             notes.append(f"each question is appended to its {self.passages[0]!r}")
-        elif not given.question and normalise(self.question[0]) in PASSAGE:
+        elif not columns.question and normalise(self.question[0]) in PASSAGE:
             notes.append(f"{self.question[0]!r} is read as the question")
         if self.choices_are_guessed:
-            asked, choices = (", ".join(map(repr, own)) for own in (self.question, self.choices))
-            notes.append(f"{choices} are read as the choices, and {asked} as the question")
+            choices, question = (", ".join(map(repr, n)) for n in (self.choices, self.question))
+            notes.append(f"{choices} are read as the choices, and {question} as the question")
         if self.distractors:
-            wrong = " and ".join(map(repr, self.distractors))
+            distractors = " and ".join(map(repr, self.distractors))
             notes.append(
-                f"{self.answer!r} has the correct choice, and {wrong} the distractors; they are "
-                "put in random order"
+                f"{self.answer!r} has the correct choice, and {distractors} the distractors; the "
+                "choices are put in random order"
             )
         return notes
 
@@ -145,47 +145,47 @@ def make_extra_keys(
     return {name: key for key, name in columns.items()}
 
 
-def make_plan(names: Iterable[str], given: Columns, rows: Sequence[Row]) -> Plan:
+def make_plan(names: Iterable[str], columns: Columns, rows: Sequence[Row]) -> Plan:
     """Find the role of each column; refuse unknown, missing or ambiguous columns."""
     table = _Table(as_names(names), rows)
     names = table.names
-    for name in (*given.question, *given.choices, *filter(None, [given.answer])):
+    for name in (*columns.question, *columns.choices, *filter(None, [columns.answer])):
         if name not in names.normalised:
             raise FormatError(f"there is no column {name!r}; the columns are {join_names(names)}")
-    if find_name(["premise"], names) and find_name(["question"], names) and not given.question:
+    if find_name(["premise"], names) and find_name(["question"], names) and not columns.question:
         raise FormatError(
             "the columns include a premise and a question: name one or both with `question=`"
         )
     pairs = (find_existing(pair, names) for pair in PAIRS)
     pair = next((found for found in pairs if len(found) == 2), [])
-    question = given.question
+    question = columns.question
     passages: tuple[str, ...] = ()
     if not question and (found := find_name(QUESTION, names)):
         text = table.find_passage(found) if normalise(found) in NEEDS_PASSAGE else None
         question, passages = ((text, found), (text,)) if text else ((found,), ())
-    answer = given.answer or table.find_filled(ANSWER)
-    choices = given.choices or table.find_choices(given.question, answer)
+    answer = columns.answer or table.find_filled(ANSWER)
+    choices = columns.choices or table.find_choices(columns.question, answer)
     if answer is None and choices and (named := find_name(["answers"], names)) not in choices:
         answer = named
     answer = answer or table.find_other_answers() or _find_answer_by_prefix(question, names)
     classes = bool(answer) and choices == (answer,)
     distractors: tuple[str, ...] = ()
     if not choices:
-        right = given.answer or table.find_filled(CORRECT) or answer
-        distractors = names.distractors if right else ()
-        answer = right if distractors else answer
+        correct = columns.answer or table.find_filled(CORRECT) or answer
+        distractors = names.distractors if correct else ()
+        answer = correct if distractors else answer
     if not choices and not distractors and answer is not None:
         classes = (bool(pair) and not question) or table.is_yes_or_no(answer)
     if classes and pair and not question:
         question = (*table.find_word_column(pair), *pair)
-    shown = f"; the columns are {join_names(names)}"
-    several = find_name(["questions"], names)
-    if not question and any(isinstance(one, list) for one in table.column(several)):
+    listing = f"; the columns are {join_names(names)}"
+    questions = find_name(["questions"], names)
+    if not question and any(isinstance(one, list) for one in table.column(questions)):
         raise FormatError(
-            f"{several!r} contains several questions, but no other column has matching lists: "
-            f"write one row per question{shown}"
+            f"{questions!r} contains several questions, but no other column has matching lists: "
+            f"write one row per question{listing}"
         )
-    may_have_blanks = bool(given.question or given.choices)
+    may_have_blanks = bool(columns.question or columns.choices)
     if not question and not classes and (len(choices) < 2 or table.has_words(choices)):
         blanks = [name for name in names if table.most_pass(has_blank, name)]
         if len(blanks) > 1:
@@ -195,40 +195,40 @@ def make_plan(names: Iterable[str], given: Columns, rows: Sequence[Row]) -> Plan
             )
         if blanks:
             question, may_have_blanks = (blanks[0],), True
-    guessed = False
+    choices_are_guessed = False
     if not (choices or distractors or classes) and answer is not None:
         choices, before = table.find_numbered_choices(answer, question)
-        question, guessed = question or before, bool(choices)
+        question, choices_are_guessed = question or before, bool(choices)
     if not question and (
         (answer is not None and (choices or distractors)) or table.is_flagged(choices)
     ):
-        own = find_name(PASSAGE, names)
+        text = find_name(PASSAGE, names)
         # With a column of pronouns, or a text in parts, the question would be incomplete.
         pronoun = find_name(["pron", "pronoun"], names)
-        if own and not pronoun and all(isinstance(one, str | None) for one in table.column(own)):
-            question = (own,)
+        if text and not pronoun and all(isinstance(one, str | None) for one in table.column(text)):
+            question = (text,)
     if not question:
-        raise FormatError(f"no column of questions was detected: name it with `question=`{shown}")
+        raise FormatError(f"no column of questions was detected: name it with `question=`{listing}")
     if not (choices or classes or distractors):
         raise FormatError(
             "no columns of choices were found: name two or more with `choices=`, or the answer "
-            f"column if its labels are the choices{shown}"
+            f"column if its labels are the choices{listing}"
         )
-    if given.choices and not given.question and len(names.families) > 1:
-        _refuse_unmatched_question(names, given.choices, question)
-    taken = {*question, *choices, *distractors, answer}
-    ids = (name for name in find_existing(ID_COLUMNS, names) if name not in taken)
+    if columns.choices and not columns.question and len(names.families) > 1:
+        _refuse_unmatched_question(names, columns.choices, question)
+    used = {*question, *choices, *distractors, answer}
+    ids = (name for name in find_existing(ID_COLUMNS, names) if name not in used)
     own_id = next(ids, None)
     return Plan(
         question, passages, () if classes else choices, answer, own_id, classes, distractors,
-        guessed, may_have_blanks,
+        choices_are_guessed, may_have_blanks,
     )  # fmt: skip
 
 
-def try_plan(names: Iterable[str], given: Columns, rows: Sequence[Row]) -> Plan | None:
+def try_plan(names: Iterable[str], columns: Columns, rows: Sequence[Row]) -> Plan | None:
     """Find the role of each column; return None if the roles are unclear."""
     try:
-        return make_plan(names, given, rows)
+        return make_plan(names, columns, rows)
     except FormatError:
         return None
 
@@ -255,16 +255,16 @@ class _Table:
 
     def find_filled(self, wanted: Iterable[str]) -> str | None:
         """Return the first wanted column that has a value, or else the first wanted column."""
-        known = find_existing(wanted, self.names)
-        return next(filter(self.values, known), known[0] if known else None)
+        existing = find_existing(wanted, self.names)
+        return next(filter(self.values, existing), existing[0] if existing else None)
 
     def find_other_answers(self) -> str | None:
         """Return the first column with single values and an unusual name for answers, or None."""
-        found = ((name, self.values(name)) for name in self.names.answers)
-        lists = (list, dict)
-        return next(
-            (n for n, own in found if own and not any(isinstance(one, lists) for one in own)), None
-        )
+        for name in self.names.answers:
+            values = self.values(name)
+            if values and not any(isinstance(one, list | dict) for one in values):
+                return name
+        return None
 
     def find_passage(self, question: str) -> str | None:
         """Return the first column that contains passages for the questions, or None.
@@ -272,18 +272,18 @@ class _Table:
         The column's name may start with another word, as in `flores_passage`. Columns whose
         passages repeat the questions are skipped.
         """
-        alike = (name for name, plain in self.names.normalised.items()
+        candidates = (name for name, plain in self.names.normalised.items()
                  if name != question and plain.endswith(PASSAGE_ENDINGS))  # fmt: skip
         texts = (
-            name for name in alike
+            name for name in candidates
             if self.most_pass(lambda one: isinstance(one, str) and " " in one.strip(), name, None)
         )  # fmt: skip
         for name in dict.fromkeys((*find_existing(PASSAGE, self.names), *texts)):
             values = [*zip(self.column(name), self.column(question), strict=True)]
             if any(isinstance(text, Mapping) for text, _ in values):
                 continue
-            asked = [str(one) in str(text) for text, one in values if not is_empty(one)]
-            if 2 * sum(asked) <= len(asked):
+            repeats = [str(one) in str(text) for text, one in values if not is_empty(one)]
+            if 2 * sum(repeats) <= len(repeats):
                 return name
         return None
 
@@ -295,19 +295,19 @@ class _Table:
         rows = self.rows[:_MAX_EXAMINED_ROWS]
         for name in (name for name in self.names if name not in pair):
             words = self.column(name, _MAX_EXAMINED_ROWS)
-            both = sum(
+            matches = sum(
                 isinstance(word, str) and bool(word.strip())
                 and all(f" {word}".casefold() in f" {row.get(text)}".casefold() for text in pair)
                 for word, row in zip(words, rows, strict=True)
             )  # fmt: skip
-            if 2 * both > len(rows) and (len(rows) == 1 or len({*map(str, words)}) > 1):
+            if 2 * matches > len(rows) and (len(rows) == 1 or len({*map(str, words)}) > 1):
                 return (name,)
         return ()
 
     def find_numbered_choices(
         self, answer: str, question: Sequence[str] = ()
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the columns of choices to which the answers' numbers refer, and of their question.
+        """Return the columns of the choices that the answers number, and those of the question.
 
         The choices are the last group of numbered text columns whose numbers occur as answers. A
         numbered group before the choices is the question, such as the sentences of a story.
@@ -316,14 +316,14 @@ class _Table:
         >>> _Table(as_names([*row, "y"]), [row | {"y": 2}]).find_numbered_choices("y")
         (('hyp1', 'hyp2'), ('obs1', 'obs2'))
         """
-        said = {str(one).strip() for one in self.values(answer)}
-        if not said or not all(map(str.isdecimal, said)):
+        answers = {str(one).strip() for one in self.values(answer)}
+        if not answers or not all(map(str.isdecimal, answers)):
             return (), ()
-        groups: dict[str, list[str]] = {}
+        groups: dict[str, list[str]] = {}  # by the name before the number
         for name in self.names:
             if name not in (answer, *question) and (found := re.fullmatch(r"(.*\D)([0-9])", name)):
                 groups.setdefault(found[1], []).append(name)
-        least, most = min(map(int, said)), max(map(int, said))
+        least, most = min(map(int, answers)), max(map(int, answers))
         texts = []
         for own in groups.values():
             start = int(own[0][-1])
@@ -345,9 +345,9 @@ class _Table:
 
     def is_yes_or_no(self, answer: str) -> bool:
         """Return whether nearly all answers are yes or no; other answers may be typos."""
-        said = [one for one in self.values(answer) if not is_missing(one)]
-        known = sum(str(one).strip().casefold() in _YES_OR_NO for one in said)
-        return known > 0 and known >= _NEARLY_ALL * len(said)
+        answers = [one for one in self.values(answer) if not is_missing(one)]
+        matching = sum(str(one).strip().casefold() in _YES_OR_NO for one in answers)
+        return matching > 0 and matching >= _NEARLY_ALL * len(answers)
 
     def find_choices(self, question: Sequence[str], answer: str | None) -> tuple[str, ...]:
         """Return the column with lists of choices, or else the columns with one choice each.
@@ -367,10 +367,10 @@ class _Table:
             for value in self.column(one)
         ):
             found, is_plain = families[0].names, families[0].is_plain
-            alike = [own.names for own in families[1:]]
-            alike += self.names.find_similar_groups(families[0])
-            taken = {*question, *found}
-            others = [own for own in alike if taken.isdisjoint(own) and self.has_words(own)]
+            similar = [group.names for group in families[1:]]
+            similar += self.names.find_similar_groups(families[0])
+            used = {*question, *found}
+            others = [one for one in similar if used.isdisjoint(one) and self.has_words(one)]
         elif one is not None:
             found = (one,)
         elif others:  # "multiple_choices"
@@ -388,31 +388,31 @@ class _Table:
 
     def has_words(self, names: Sequence[str]) -> bool:
         """Return whether columns contain words other than yes and no."""
-        said = (row.get(name) for row in self.rows for name in names)
-        texts = (one.strip().casefold() for one in said if isinstance(one, str))
+        values = (row.get(name) for row in self.rows for name in names)
+        texts = (one.strip().casefold() for one in values if isinstance(one, str))
         return any(text not in _YES_OR_NO and any(map(str.isalpha, text)) for text in texts)
 
     def is_flagged(self, choices: Sequence[str]) -> bool:
         """Return whether the choices have a flag for the correct choice."""
-        held = self.rows[0].get(choices[0]) if self.rows and len(choices) == 1 else None
-        listed = held if isinstance(held, list) else []
-        return any(isinstance(one, Mapping) and find_name(FLAGS, one) for one in listed)
+        value = self.rows[0].get(choices[0]) if self.rows and len(choices) == 1 else None
+        records = value if isinstance(value, list) else []
+        return any(isinstance(one, Mapping) and find_name(FLAGS, one) for one in records)
 
 
-def find_combined_columns(names: Iterable[str], given: Columns) -> tuple[str, tuple[str, ...]]:
+def find_combined_columns(names: Iterable[str], columns: Columns) -> tuple[str, tuple[str, ...]]:
     """Return a column that combines question and choices, or two columns with a chat each.
 
     Both results are empty if question and choices have separate columns.
     """
     names = as_names(names)
-    asked = given.question or tuple(filter(None, [find_name(QUESTION, names)]))
+    questions = columns.question or tuple(filter(None, [find_name(QUESTION, names)]))
     chosen = find_name(["chosen"], names)
-    if not asked and chosen and len(names.distractors) == 1:
+    if not questions and chosen and len(names.distractors) == 1:
         return "", (chosen, names.distractors[0])
-    lists = [name for name in find_existing(CHOICES, names) if name != given.answer]
-    if len(asked) != 1 or given.choices or names.distractors or names.families or lists:
+    lists = [name for name in find_existing(CHOICES, names) if name != columns.answer]
+    if len(questions) != 1 or columns.choices or names.distractors or names.families or lists:
         return "", ()
-    return asked[0], ()
+    return questions[0], ()
 
 
 def is_empty(value: Any) -> bool:
@@ -434,10 +434,10 @@ def has_blank(value: Any) -> bool:
 def _find_answer_by_prefix(question: Sequence[str], names: Names) -> str | None:
     """Return the answer column with the question column's prefix, such as q_ans for q_text."""
     stem, sign, _ = question[-1].partition("_") if question else ("", "", "")
-    own = [name for name in names if name.startswith(stem + sign)] if sign else []
-    rests = ((name, normalise(name.removeprefix(stem + sign))) for name in own)
+    related = [name for name in names if name.startswith(stem + sign)] if sign else []
+    endings = ((name, normalise(name.removeprefix(stem + sign))) for name in related)
     return next(
-        (n for n, rest in rests if "ans" in rest and (rest == "ans" or is_answer_name(rest))), None
+        (n for n, end in endings if "ans" in end and (end == "ans" or is_answer_name(end))), None
     )
 
 
@@ -446,19 +446,19 @@ def _has_no_family_word(question: str, names: Names) -> bool:
     if any(family.includes(question) for family in names.families):
         return False
     return normalise(question) in QUESTION or any(
-        not own.is_plain and f"{own.before}{question}{own.after}" in names.normalised
-        for own in names.families
+        not group.is_plain and f"{group.before}{question}{group.after}" in names.normalised
+        for group in names.families
     )
 
 
 def _refuse_unmatched_question(
     names: Names, choices: Collection[str], question: Sequence[str]
 ) -> None:
-    own = next((family for family in names.families if {*family.names} == {*choices}), None)
-    if own is None or any(map(own.includes, question)):
+    match = next((family for family in names.families if {*family.names} == {*choices}), None)
+    if match is None or any(map(match.includes, question)):
         return
-    if alike := [name for name in names if own.includes(name) and name not in choices]:
+    if others := [name for name in names if match.includes(name) and name not in choices]:
         raise FormatError(
-            f"the question of {join_names([*choices])} may be {join_names(alike)}; name it with "
+            f"the question of {join_names([*choices])} may be {join_names(others)}; name it with "
             "`question=`"
         )

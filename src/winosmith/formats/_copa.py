@@ -18,14 +18,14 @@ from collections.abc import Mapping
 from typing import Any
 from xml.etree.ElementTree import Element
 
-from winosmith.data import cell
+from winosmith.data import format_cell
 from winosmith.errors import ProblemError
 from winosmith.formats import _base
 from winosmith.formats._base import Format
 from winosmith.problem import BLANK, Problem
 
-_LINKS = {"cause": "because", "effect": "so"}
-_SPEAKER = re.compile(r"I\b")
+_CONNECTIVES = {"cause": "because", "effect": "so"}
+_FIRST_PERSON = re.compile(r"I\b")
 _CLASSES = {"choice1": 0, "choice2": 1}
 """The label names of Hugging Face's `super_glue` data set."""
 
@@ -33,17 +33,17 @@ _CLASSES = {"choice1": 0, "choice2": 1}
 def _make_problem(
     problem_id: str, premise: str, choices: tuple[str, str], question: str, answer: int | None
 ) -> Problem:
-    if question not in _LINKS:
+    if question not in _CONNECTIVES:
         raise ProblemError(f"the question is {question!r}; it must be 'cause' or 'effect'")
     premise, *tidied = map(_base.tidy, (premise, *choices))
     stop = "." if all(choice.endswith(".") for choice in tidied) else ""
     return Problem(
         id=problem_id,
-        sentence=f"{premise.removesuffix('.')} {_LINKS[question]} {BLANK}{stop}",
+        sentence=f"{premise.removesuffix('.')} {_CONNECTIVES[question]} {BLANK}{stop}",
         options=tuple(
-            (choice if _SPEAKER.match(choice) else choice[:1].lower() + choice[1:]).removesuffix(
-                stop
-            )
+            (
+                choice if _FIRST_PERSON.match(choice) else choice[:1].lower() + choice[1:]
+            ).removesuffix(stop)
             for choice in tidied
         ),
         answer=answer,
@@ -53,7 +53,7 @@ def _make_problem(
 def _parse_superglue_record(record: Mapping[str, Any], position: int) -> Problem:
     label = record.get("label")
     return _make_problem(
-        problem_id=cell(record.get("idx", position)),
+        problem_id=format_cell(record.get("idx", position)),
         premise=_base.get_text_field(record, "premise"),
         choices=(_base.get_text_field(record, "choice1"), _base.get_text_field(record, "choice2")),
         question=_base.get_text_field(record, "question"),

@@ -63,12 +63,12 @@ _MAY_BE_JSON = re.compile(r'[\s"\d\-tfn]')
 def _assign_columns(names: tuple[str, ...]) -> tuple[list[str], list[str], dict[str, str]]:
     known = {*names} & _KNOWN
     count = max((at for at, name in enumerate(_OPTIONS, 1) if name in known), default=0)
-    further = make_extra_keys("csv", (name for name in names if name not in known), EXTRA_KEY)
-    return _OPTIONS[:count], [name for name in _FIELDS if name in known], further
+    extra_keys = make_extra_keys("csv", (name for name in names if name not in known), EXTRA_KEY)
+    return _OPTIONS[:count], [name for name in _FIELDS if name in known], extra_keys
 
 
 def _parse_problem(cells: Row, position: int) -> Problem:
-    named_options, fields, further = _assign_columns(tuple(cells))
+    named_options, fields, extra_keys = _assign_columns(tuple(cells))
     options = [cells.get(name, "") for name in named_options]
     while options and not options[-1]:
         options.pop()
@@ -77,14 +77,14 @@ def _parse_problem(cells: Row, position: int) -> Problem:
         "sentence": cells["sentence"],
         "options": options,
         "answer": _base.parse_option_number(cells.get("answer", "").strip(), len(options)),
-        "extra": {key: _parse_scalar(cells[name]) for name, key in further.items() if cells[name]},
+        "extra": {key: _parse_scalar(cells[n]) for n, key in extra_keys.items() if cells[n]},
     }
     for name in filter(cells.get, fields):
         path, cell = _FIELDS[name], cells[name]
-        inside = record.setdefault(path[0], {}) if len(path) > 1 else record
+        target = record.setdefault(path[0], {}) if len(path) > 1 else record
         try:
             text = cell.lower() if name == "embargo" else cell
-            inside[path[-1]] = parse_json(text) if name in _TYPED else cell
+            target[path[-1]] = parse_json(text) if name in _TYPED else cell
         except ValueError:
             raise ProblemError(f"{name!r} must be {_TYPED[name]}, not {cell!r}") from None
     return parse_problem(record)
@@ -111,15 +111,15 @@ def _parse_scalar(cell: str) -> Scalar:
 
 def _write(items: Sequence[Item], file: IO[str]) -> None:
     problems = list(_base.require_problems(items))
-    found = [_make_cells(problem) for problem in problems]
-    used = {"id", "sentence", "option1", "option2", "answer"}.union(*found)
+    table = [_make_cells(problem) for problem in problems]
+    used = {"id", "sentence", "option1", "option2", "answer"}.union(*table)
     if not used & {"twin_id", "root"} and would_be_paired(problems):
         used.add("twin_id")  # an empty column marks that there are no twins
-    known = ["id", "sentence", *_OPTIONS, "answer", *_FIELDS]
-    header = [name for name in known if name in used] + sorted(used - set(known))
+    order = ["id", "sentence", *_OPTIONS, "answer", *_FIELDS]
+    header = [name for name in order if name in used] + sorted(used - set(order))
     writer = csv.writer(file, lineterminator="\r\n")  # RFC 4180
     writer.writerow(map(guard_cell, header))
-    for cells in found:
+    for cells in table:
         writer.writerow([guard_cell(cells.get(name, "")) for name in header])
 
 
@@ -172,20 +172,20 @@ def is_plain_table(rows: Rows) -> bool:
     A plain table has a column that only plain tables have, or is delimited text without `qID`.
     """
     names = set(rows.names)
-    own = _KNOWN - {"qID", "sentence", "option1", "option2", "answer"}
-    return not names.isdisjoint(own) or not (rows.is_typed or "qID" in names)
+    plain_only = _KNOWN - {"qID", "sentence", "option1", "option2", "answer"}
+    return not names.isdisjoint(plain_only) or not (rows.is_typed or "qID" in names)
 
 
-def has_text_options(rows: Rows) -> bool:
+def has_sentence_and_options(rows: Rows) -> bool:
     """Return whether rows have a sentence, options and numbers as answers, without distances."""
-    is_form = {*_NEEDS} <= set(rows.names)
-    return is_form and not is_evograd(rows) and not _has_key_elsewhere(rows)
+    has_columns = {*_NEEDS} <= set(rows.names)
+    return has_columns and not is_evograd(rows) and not _has_key_elsewhere(rows)
 
 
 CSV = Format(
     name="csv",
     title="a plain table: sentence, option1, option2, answer …",
-    sign=lambda rows: has_text_options(rows) and is_plain_table(rows),
+    sign=lambda rows: has_sentence_and_options(rows) and is_plain_table(rows),
     needs=frozenset(_NEEDS),
     read=lambda rows: _base.build_entries(_base.read_cells(rows, _NEEDS), _parse_problem),
     writer=Writer(

@@ -111,20 +111,20 @@ def detect(rows: Rows, name: str | None = None) -> Detected:
 
 def _detect_container(rows: Rows, known: Format | None) -> Detected:
     if known is not QUESTIONS:
-        fitting = _find_matching_formats(
+        matches = _find_matching_formats(
             rows, [known] if known else [f for f in FORMATS if f is not QUESTIONS]
         )
-        if len(fitting) == 1:
-            return fitting[0]
+        if len(matches) == 1:
+            return matches[0]
         if known:
             return Detected(known, rows, [])
-        if fitting:
-            names = [one.format.name for one in fitting]
+        if matches:
+            names = [one.format.name for one in matches]
             raise _make_detection_error("several formats fit its content", names, rows)
     if known or QUESTIONS.recognises(rows):
         return Detected(QUESTIONS, *get_question_rows(rows))
-    why, asks = _explain_no_match(rows)
-    names = [] if asks else [one.name for one in FORMATS]
+    why, has_questions = _explain_no_match(rows)
+    names = [] if has_questions else [one.name for one in FORMATS]
     raise _make_detection_error(f"no known format fits its content{why}", names, rows)
 
 
@@ -140,23 +140,23 @@ def _make_detection_error(reason: str, names: Sequence[str], rows: Rows) -> Form
 
 def _find_matching_formats(rows: Rows, formats: Sequence[Format]) -> list[Detected]:
     """Return the formats of a container's first matching reading; empty if several lists match."""
-    fitting = [
-        [Detected(known, own, notes) for known in formats if known.recognises(own)]
-        for own, notes in iterate_readings(rows)
+    matches = [
+        [Detected(known, reading, notes) for known in formats if known.recognises(reading)]
+        for reading, notes in iterate_readings(rows)
     ]
-    some = [fits for fits in fitting if fits]
-    in_lists = [fits for fits in some if fits[0].notes and fits[0].rows.kind == "array"]
-    return some[0] if some and (len(in_lists) < 2 or some[0] is not in_lists[0]) else []
+    nonempty = [fits for fits in matches if fits]
+    in_lists = [fits for fits in nonempty if fits[0].notes and fits[0].rows.kind == "array"]
+    return nonempty[0] if nonempty and (len(in_lists) < 2 or nonempty[0] is not in_lists[0]) else []
 
 
 def _explain_no_match(rows: Rows) -> tuple[str, bool]:
     """Return why no format fits, and whether the rows have a column of questions."""
     if advice := _advise_on_values(rows):
         return advice, False
-    why, asks = explain_mismatch(rows)
-    near = "" if asks else _describe_nearest_format(rows)
-    advice = near + (f"; as questions, {why}" if why else "")
-    return advice or f"; it begins with {rows.start.partition(chr(10))[0][:60]!r}", asks
+    why, has_questions = explain_mismatch(rows)
+    nearest = "" if has_questions else _describe_nearest_format(rows)
+    advice = nearest + (f"; as questions, {why}" if why else "")
+    return advice or f"; it begins with {rows.start.partition(chr(10))[0][:60]!r}", has_questions
 
 
 _ROWS = "; write one record per line, for example with: jq -c {} FILE > rows.jsonl"
@@ -164,13 +164,13 @@ _ROWS = "; write one record per line, for example with: jq -c {} FILE > rows.jso
 
 def _advise_on_values(rows: Rows) -> str:
     if rows.start.startswith(("{'", "[{'")):
-        return "; these are Python dicts, not JSON: write each one on a line with json.dumps"
+        return "; these are Python dicts, not JSON: write each on its own line with json.dumps"
     if re.match(r"\[\s*\[", rows.start):
         return "; its records are lists, not objects: give each value a name"
     if rows.kind == "object" and len(names := find_record_lists(rows.first)) > 1:
         lists = " and ".join(map(repr, names[:3])) + (", …" if names[3:] else "")
-        several = f"; it is one object with several lists of records, {lists}"
-        return several + _ROWS.format(f"'.[{json.dumps(names[0])}][]'")
+        advice = f"; it is one object with several lists of records, {lists}"
+        return advice + _ROWS.format(f"'.[{json.dumps(names[0])}][]'")
     if rows.kind != "lines" or rows.names or rows.source is None:
         return ""
     try:
@@ -182,20 +182,20 @@ def _advise_on_values(rows: Rows) -> str:
 
 def _describe_nearest_format(rows: Rows) -> str:
     """Return a phrase with the nearest format and its missing fields; "" if none is near."""
-    there = {name for name in rows.names if name}
-    alike = {name.casefold(): name for name in sorted(there)}
+    present = {name for name in rows.names if name}
+    by_case = {name.casefold(): name for name in sorted(present)}
     of_texts = "csv" if rows.is_typed else "winogrande"  # both need the same names
-    some = [known for known in FORMATS if known.needs and known.name != of_texts]
-    near = [one for one in some if 2 * len(one.needs & there) >= len(one.needs)] or [
-        one for one in some if 2 * sum(n.casefold() in alike for n in one.needs) >= len(one.needs)
+    candidates = [known for known in FORMATS if known.needs and known.name != of_texts]
+    similar = [one for one in candidates if 2 * len(one.needs & present) >= len(one.needs)] or [
+        one
+        for one in candidates
+        if 2 * sum(n.casefold() in by_case for n in one.needs) >= len(one.needs)
     ]
-    best = min(near, key=lambda one: (len(one.needs - there), -len(one.needs)), default=None)
-    lacks = sorted(best.needs - there) if best else []
-    if not best or not lacks:
+    best = min(similar, key=lambda one: (len(one.needs - present), -len(one.needs)), default=None)
+    missing = sorted(best.needs - present) if best else []
+    if not best or not missing:
         return ""
-    named = [
-        repr(name) + (f" (there is {alike[name]!r})" if name in alike else "") for name in lacks
-    ]
-    what = "key" if rows.is_typed else "column"
-    lacking = f"{what}{'s' * (len(named) > 1)} {', '.join(named)}"
+    names = [repr(n) + (f" (there is {by_case[n]!r})" if n in by_case else "") for n in missing]
+    noun = "key" if rows.is_typed else "column"
+    lacking = f"{noun}{'s' * (len(names) > 1)} {', '.join(names)}"
     return f"; the nearest is {best.name!r}, but the file lacks the {lacking}"

@@ -77,10 +77,10 @@ def _note_repetition(entry: Entry) -> Entry:
         return entry
     if not find_occurrences(problem.pronoun or "", problem.sentence):
         return entry
-    what = (
+    text = (
         "the pronoun occurs several times, and the file has no index: the first occurrence is used"
     )
-    return replace(entry, note=what)
+    return replace(entry, note=text)
 
 
 DPR = Format(

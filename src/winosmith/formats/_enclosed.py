@@ -10,11 +10,11 @@ from winosmith.data import (
     Record,
     Rows,
     are_records,
-    array_records,
-    column_records,
     columns_to_rows,
-    id_records,
-    members,
+    number_column_rows,
+    parse_members,
+    read_json_array,
+    read_records_by_id,
 )
 from winosmith.formats._columns import Columns, try_plan
 from winosmith.formats._names import CHOICES, normalise
@@ -46,30 +46,30 @@ def find_questions(rows: Rows) -> Reading | None:
     if columns := _find_question_columns(values):
         return _read_columns(rows, columns)
     lists = find_record_lists(values)
-    asked = [name for name in lists if is_question(values[name][0])]
-    if is_question(values) and not (len(asked) == 1 and is_question(values, answered=False)):
+    questions = [name for name in lists if is_question(values[name][0])]
+    if is_question(values) and not (len(questions) == 1 and is_question(values, answered=False)):
         return rows, []
     if has_nested_questions(values):
         return rows, ["the file has one record"]
-    if len(name := lists if len(lists) == 1 else asked) == 1:
-        return _read_list(rows, name[0])
+    if len(names := lists if len(lists) == 1 else questions) == 1:
+        return _read_list(rows, names[0])
     return _read_records_by_id(rows) if _has_records_by_id(values) else None
 
 
 def _read_columns(rows: Rows, columns: Sequence[Record]) -> Reading:
-    read = partial(column_records, rows.path, columns)
+    read = partial(number_column_rows, rows.path, columns)
     return Rows(rows.path, "table", read), ["the file stores its rows as columns"]
 
 
 def _read_list(rows: Rows, name: str) -> Reading:
     (source,) = rows.sources
-    read = partial(array_records, source, members(source)[name].start)
+    read = partial(read_json_array, source, parse_members(source)[name].start)
     return Rows(rows.path, "array", read, source), [f"the rows are in {name!r}"]
 
 
 def _read_records_by_id(rows: Rows) -> Reading:
     (source,) = rows.sources
-    read = partial(id_records, source, members(source))
+    read = partial(read_records_by_id, source, parse_members(source))
     return Rows(rows.path, "array", read, source), ["the file's rows are keyed by id"]
 
 

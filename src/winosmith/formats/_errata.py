@@ -92,11 +92,13 @@ def read_errata(source: Readable, problems: Iterable[Problem]) -> tuple[Erratum,
 def _read_row(row: Row[data.Record], items: Mapping[str, Sequence[Problem]]) -> Erratum:
     if row.values is None:
         raise DataError(str(row.reason))
-    name, old, new, evidence = (data.cell(row.values.get(one, "")).strip() for one in _COLUMNS)
-    if len(own := items.get(name, ())) != 1:
-        where = "no item has this id" if not own else f"{len(own)} items have this id"
+    name, old, new, evidence = (
+        data.format_cell(row.values.get(one, "")).strip() for one in _COLUMNS
+    )
+    if len(matches := items.get(name, ())) != 1:
+        where = "no item has this id" if not matches else f"{len(matches)} items have this id"
         raise DataError(f"the erratum for {name!r} can't be applied: {where}")
-    problem = own[0]
+    problem = matches[0]
     if problem.answer is None:
         raise DataError(f"{name!r} has no key in the data that can be corrected")
     key = _find_option(old, problem)
@@ -113,10 +115,10 @@ def _read_row(row: Row[data.Record], items: Mapping[str, Sequence[Problem]]) -> 
 
 
 def _find_option(value: str, problem: Problem) -> int:
-    read = interpret_answer(value, problem.options)
+    readings = interpret_answer(value, problem.options)
     for kind in ("text", "letter", "letter2"):
-        if kind in read:
-            return read[kind]
+        if kind in readings:
+            return readings[kind]
     raise DataError(
         f"{value!r} is not an option of {problem.id!r}; write an option's letter (A for the first "
         "one) or text"
@@ -149,6 +151,6 @@ def write_errata(
     table = csv.writer(file, lineterminator="\n")
     table.writerow(_COLUMNS)
     for one in errata:
-        own = options[one.id]
-        cells = (one.id, own[one.old], own[one.new], one.evidence)
+        texts = options[one.id]
+        cells = (one.id, texts[one.old], texts[one.new], one.evidence)
         table.writerow(map(guard_cell, cells))

@@ -56,9 +56,9 @@ def _assign_families(rows: Rows) -> Iterator[data.Row[Row]]:
         if row.values:
             family += row.values["distance"].strip() == "0"
             index = row.values["index"]
-            own = f"{max(family, 0)}-{index}" if restarts else index
-            root = own if row.values["distance"].strip() == "0" else root
-            row = row._replace(values={**row.values, "id": own, "root": root})
+            row_id = f"{max(family, 0)}-{index}" if restarts else index
+            root = row_id if row.values["distance"].strip() == "0" else root
+            row = row._replace(values={**row.values, "id": row_id, "root": root})
         yield row
 
 

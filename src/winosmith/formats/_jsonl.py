@@ -26,23 +26,25 @@ from winosmith.records import (
     problem_record,
 )
 
-_PROBLEM, _CLAIM = ("id", "sentence", "options"), ("problem_id", "sentence", "candidate")
-_QUESTION = ("id", "question", "options", "extra")
+_PROBLEM_KEYS, _CLAIM_KEYS = ("id", "sentence", "options"), ("problem_id", "sentence", "candidate")
+_QUESTION_COLUMNS = ("id", "question", "options", "extra")
 """Columns of a question release; `extra` contains at least the canary."""
 
 _TEXT_KEYS = {"id", "sentence", "twin_id", "pronoun", "problem_id", "candidate"}
 """Keys whose values are strings in every container."""
 
-_ORIGIN = tuple(known.name for known in fields(Origin))
+_ORIGIN_FIELDS = tuple(known.name for known in fields(Origin))
 _RELEASE_COLUMNS = ("judges", "judged_by", "removed_by", "phase")
-_RELEASED = frozenset({*_ORIGIN, *_RELEASE_COLUMNS, "root", "parent", "declared", "edits", "extra"})
+_RELEASE_ONLY_COLUMNS = frozenset(
+    {*_ORIGIN_FIELDS, *_RELEASE_COLUMNS, "root", "parent", "declared", "edits", "extra"}
+)
 """Columns of a release's Parquet files that are not keys in our JSON Lines."""
 
 
 def _is_winosmith(rows: Rows) -> bool:
     names = {*rows.names}
-    is_release = names >= {*_QUESTION} and str(rows.first.get("extra")).startswith("{")
-    return is_release or names >= {*_PROBLEM} or names >= {*_CLAIM}
+    is_release = names >= {*_QUESTION_COLUMNS} and str(rows.first.get("extra")).startswith("{")
+    return is_release or names >= {*_PROBLEM_KEYS} or names >= {*_CLAIM_KEYS}
 
 
 def _read(rows: Rows) -> Iterator[Entry]:
@@ -60,7 +62,7 @@ def _parse_item(record: Record, position: int) -> Item:
 
 def _parse_table_row(row: Record, position: int) -> Item:
     if str(row.get("extra")).startswith("{"):
-        row = _unpack_release_row({**dict.fromkeys(_RELEASED), **row})
+        row = _unpack_release_row({**dict.fromkeys(_RELEASE_ONLY_COLUMNS), **row})
     record = {
         name: int(value) if isinstance(value, float) and value.is_integer() else value
         for name, value in row.items()
@@ -81,14 +83,14 @@ def _unpack_release_row(row: Record) -> dict[str, Any]:
             value = row[name]
             extra[f"release.{name}"] = " ".join(value) if isinstance(value, list) else value
     lineage = {name: row[name] for name in ("root", "parent", "edits", "declared")}
-    record = {name: value for name, value in row.items() if name not in _RELEASED}
+    record = {name: value for name, value in row.items() if name not in _RELEASE_ONLY_COLUMNS}
     if "blank" in extra:
         record["blank"] = extra.pop("blank")
     if "question" in record:
         record["sentence"] = record.pop("question")
     return record | {
         "extra": extra or None,
-        "origin": {name: row[name] for name in _ORIGIN if row[name] is not None} or None,
+        "origin": {name: row[name] for name in _ORIGIN_FIELDS if row[name] is not None} or None,
         "lineage": {name: value for name, value in lineage.items() if value is not None} or None,
     }
 
@@ -102,16 +104,16 @@ def find_lost_blanks(rows: Rows, entries: Iterable[Entry]) -> list[str]:
         return []
     found = get_problems(entries).values()
     is_placed = any(item.blank is not None for item in found)
-    lone = [
+    unplaced = [
         item
         for item in found
         if item.blank is None
         and (has_blank(item.sentence) or (not is_placed and item.sentence.count(BLANK) == 1))
     ]
-    if not lone:
+    if not unplaced:
         return []
     return [
-        f"{len(lone):,} of the texts have one '_' ({lone[0].id!r}, …) but are read as "
+        f"{len(unplaced):,} of the texts have one '_' ({unplaced[0].id!r}, …) but are read as "
         "questions because their 'blank' is empty; if they are sentences, remove the column "
         "'blank' from the table, or read the JSON Lines from which it was made: a table can't "
         "distinguish a missing key from null"
@@ -143,8 +145,8 @@ def to_lines(items: Iterable[Item], marked: bool | None = None) -> Iterator[str]
 
 def _needs_twin_marks(problems: Sequence[Problem]) -> bool:
     """Return whether no problem has a twin, but some look like twins and must be marked."""
-    silent = not any(problem.twin_id or problem.lineage for problem in problems)
-    return silent and would_be_paired(problems)
+    are_unmarked = not any(problem.twin_id or problem.lineage for problem in problems)
+    return are_unmarked and would_be_paired(problems)
 
 
 def to_frame(problems: Iterable[Problem]) -> Any:
@@ -164,12 +166,12 @@ def to_frame(problems: Iterable[Problem]) -> Any:
     records = [{"answer": None, **problem_record(p), "blank": p.blank} for p in problems]
     if _needs_twin_marks(problems):
         records = [{"twin_id": None, **record} for record in records]
-    named = dict.fromkeys(name for record in records for name in record)
-    first = [name for name in ("id", "sentence", "blank", "options", "answer") if name in named]
+    names = dict.fromkeys(name for record in records for name in record)
+    first = [name for name in ("id", "sentence", "blank", "options", "answer") if name in names]
     return pandas.DataFrame(
         {
             name: pandas.Series([record.get(name) for record in records], dtype=object)
-            for name in dict.fromkeys([*first, *named])
+            for name in dict.fromkeys([*first, *names])
         }
     )
 

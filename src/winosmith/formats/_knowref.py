@@ -22,7 +22,7 @@ from winosmith.problem import BLANK, Extra, Problem
 
 _KEY = "knowref"
 _BRACKETS = re.compile(r"\[([^\[\]]*)\]")
-_CORE = ("sentence_with_pronoun", "candidate0", "candidate1", "correct_candidate")
+_CORE_KEYS = ("sentence_with_pronoun", "candidate0", "candidate1", "correct_candidate")
 
 
 def _parse_problem(record: Mapping[str, Any], position: int) -> Problem:
@@ -31,20 +31,20 @@ def _parse_problem(record: Mapping[str, Any], position: int) -> Problem:
     if len(pronouns) != 1:
         raise ProblemError(
             f"the sentence has {len(pronouns) or 'no'} pronoun{'s' * (len(pronouns) != 1)} in "
-            "brackets; 1 is needed"
+            "brackets; 1 is required"
         )
     if BLANK in sentence.replace(f"[{BLANK}]", ""):
         raise ProblemError("the sentence contains a blank ('_')")
     options = (_get_only_text(record, "candidate0"), _get_only_text(record, "candidate1"))
     answer = _get_only_text(record, "correct_candidate")
-    further = ((key, _unwrap_list(value)) for key, value in record.items() if key not in _CORE)
+    others = ((key, _unwrap_list(value)) for key, value in record.items() if key not in _CORE_KEYS)
     return Problem(
         id=str(position),
         sentence=_BRACKETS.sub(BLANK, sentence),
         options=options,
         answer=_base.find_option(options, answer) if answer else None,
         pronoun=None if pronouns[0] == BLANK else pronouns[0],
-        extra=Extra(_base.make_extra_items(further, _KEY)),
+        extra=Extra(_base.make_extra_items(others, _KEY)),
     )
 
 
@@ -67,6 +67,6 @@ KNOWREF = Format(
     read=lambda rows: _base.build_entries(
         _base.read_records(rows, {*rows.names} - {"sentence_with_pronoun"}), _parse_problem
     ),
-    needs=frozenset(_CORE),
+    needs=frozenset(_CORE_KEYS),
     sign=lambda rows: "sentence_with_pronoun" in rows.names,
 )

@@ -62,7 +62,7 @@ SERIES: tuple[Sequence[str], ...] = (
 )
 """Series of option markers: letters in both cases and in full width, numbers, circled numbers."""
 
-FIRST = frozenset(own[0] for own in SERIES)
+FIRST_MARKERS = frozenset(own[0] for own in SERIES)
 """The letters and numbers that mark a first option."""
 
 
@@ -79,18 +79,18 @@ class Letter(NamedTuple):
     positions: Mapping[str, int]
 
 
-def _locate_letters() -> dict[str, Letter]:
-    found: dict[str, Letter] = {}
+def _map_letters() -> dict[str, Letter]:
+    locations: dict[str, Letter] = {}
     for kind, scripts in (("letter", LETTERS), ("letter2", OTHER_ORDERS)):
         for script, letters in scripts.items():
             for at, letter in enumerate(letters):
                 for sign in {letter, letter.lower()}:
-                    known = found.get(sign, Letter(script, {}))
-                    found[sign] = Letter(script, {**known.positions, kind: at})
-    return found | dict.fromkeys("اإآ", found["أ"])
+                    known = locations.get(sign, Letter(script, {}))
+                    locations[sign] = Letter(script, {**known.positions, kind: at})
+    return locations | dict.fromkeys("اإآ", locations["أ"])
 
 
-_LOCATIONS = _locate_letters()
+_LOCATIONS = _map_letters()
 
 
 def locate_letter(letter: str) -> Letter | None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import chain, count, takewhile
 
-from winosmith.formats._letters import FIRST, SERIES
+from winosmith.formats._letters import FIRST_MARKERS, SERIES
 
 QUESTION = tuple(
     "question questionstem stem query prompt problem goal ctx questiontext qtext startphrase input "
@@ -33,7 +33,7 @@ CHOICES = tuple(
 _CHOICE = re.compile(
     r"(?P<noun>(?P<before>(?!.*(?:incorrect|wrong|distractor)).*[ _./-])?(?:option|choice"
     r"|alternative|answer|ans|opt|op|sol|solution|ending|candidate|response|output|antwort|réponse"
-    rf"|opción|respuesta|risposta)s?[ _./-]?)?(?P<sign>[0{''.join(FIRST)}])"
+    rf"|opción|respuesta|risposta)s?[ _./-]?)?(?P<sign>[0{''.join(FIRST_MARKERS)}])"
     r"(?P<after>[.)]?(?(noun)(?:[ _./(-].+)?))",
     re.IGNORECASE,
 )
@@ -47,18 +47,18 @@ ANSWER = tuple(
     " rispostacorretta risposta correctanswers goldanswer ideal groundtruth finaldecision".split()
 )
 _ANSWERS = frozenset(ANSWER)
-_UNUSUAL = re.compile(
+_ALIASES = re.compile(
     r"(?:(?:gold|correct|right)?(?:answer|ans)|(?:gold|correct|right)(?:option|choice))(?:id|idx"
     r"|index|num|number|letter|text|key|label|option|choice)"
     r"|(?:gold|correct|right)(?:id|idx|index|letter|text|key|label)|answerrightending|solution"
 )
 """Less common names of answer columns."""
 CORRECT = ("bestanswer", *ANSWER, "chosen", "right")
-_WRONG = re.compile(
+_DISTRACTOR = re.compile(
     r"(?:distractor|(?:best)?(?:incorrect|wrong|false)(?:answer|option|choice)?|rejected)([0-9]*)"
 )
 """Names of columns with one incorrect choice each."""
-_WRONG_LISTS = tuple(
+_DISTRACTOR_LISTS = tuple(
     "distractors incorrectanswers wronganswers incorrectoptions wrongoptions incorrectchoices "
     "wrongchoices".split()
 )
@@ -81,7 +81,7 @@ ID_COLUMNS = (*ID, *UNIQUE_ID)
 FLAGS = ("correct", "iscorrect", "right", "isright", "isanswer")
 """Keys whose values flag the correct choice."""
 
-TAKEN = frozenset({*QUESTION, *PASSAGE, *CHOICES, *ID, *chain.from_iterable(PAIRS)})
+RESERVED = frozenset({*QUESTION, *PASSAGE, *CHOICES, *ID, *chain.from_iterable(PAIRS)})
 """Column names that readers reserve for a role; additional columns can't use them."""
 
 _MAX_NAMES, _GROUPS = 20, 4
@@ -129,14 +129,14 @@ class Names(tuple[str, ...]):
             if sign == "1" and f"{stem}0{after}" in self.normalised:
                 continue
             # Collect all of them: too many choices are refused later, not truncated here.
-            several: list[Iterable[str]] = [own for own in SERIES if own[0] == sign]
+            series_list: list[Iterable[str]] = [run for run in SERIES if run[0] == sign]
             if sign in "01":
-                several = [map(str, count(int(sign)))]
-            names = ((f"{stem}{n}{after}" for n in signs) for signs in several)
-            runs = (tuple(takewhile(self.normalised.__contains__, own)) for own in names)
-            own = max(runs, key=len, default=())
-            if len(own) >= 2:
-                found.append(Family(own, stem, match["before"] or "", after))
+                series_list = [map(str, count(int(sign)))]
+            names = ((f"{stem}{n}{after}" for n in signs) for signs in series_list)
+            runs = (tuple(takewhile(self.normalised.__contains__, run)) for run in names)
+            run = max(runs, key=len, default=())
+            if len(run) >= 2:
+                found.append(Family(run, stem, match["before"] or "", after))
         return tuple(sorted(found, key=lambda one: not one.is_plain))
 
     @cached_property
@@ -155,15 +155,15 @@ class Names(tuple[str, ...]):
         >>> Names(["Question", "Incorrect Answer 2", "Incorrect Answer 1"]).distractors
         ('Incorrect Answer 1', 'Incorrect Answer 2')
         """
-        matches = ((_WRONG.fullmatch(plain), name) for name, plain in self.normalised.items())
+        matches = ((_DISTRACTOR.fullmatch(plain), name) for name, plain in self.normalised.items())
         found = [(int(match[1] or 0), name) for match, name in matches if match]
-        lists = find_existing(_WRONG_LISTS, self)
+        lists = find_existing(_DISTRACTOR_LISTS, self)
         return tuple(name for _, name in sorted(found)) or tuple(lists[:1])
 
     @cached_property
     def answers(self) -> tuple[str, ...]:
         """The columns with one of the less usual names of answer columns."""
-        return tuple(name for name, plain in self.normalised.items() if _UNUSUAL.fullmatch(plain))
+        return tuple(name for name, plain in self.normalised.items() if _ALIASES.fullmatch(plain))
 
     def find_similar_groups(self, family: Family) -> list[tuple[str, ...]]:
         """Return the groups of columns with a family's numbers but a different stem."""
@@ -190,7 +190,7 @@ def as_names(names: Iterable[str]) -> Names:
 
 
 _names = lru_cache(maxsize=16)(Names)
-_MARKS = re.compile(r"[\W_]+")
+_PUNCTUATION = re.compile(r"[\W_]+")
 
 
 @lru_cache(maxsize=1 << 17)
@@ -200,7 +200,7 @@ def normalise(name: str) -> str:
     >>> normalise("Correct Answer"), normalise("answerKey"), normalise("#")
     ('correctanswer', 'answerkey', '#')
     """
-    return _MARKS.sub("", name).casefold() or name
+    return _PUNCTUATION.sub("", name).casefold() or name
 
 
 def find_existing(wanted: Iterable[str], names: Iterable[str]) -> list[str]:
@@ -220,7 +220,7 @@ def is_answer_name(name: str) -> bool:
     >>> is_answer_name("correct_answer"), is_answer_name("gold_idx"), is_answer_name("hint")
     (True, True, False)
     """
-    return normalise(name) in _ANSWERS or _UNUSUAL.fullmatch(normalise(name)) is not None
+    return normalise(name) in _ANSWERS or _ALIASES.fullmatch(normalise(name)) is not None
 
 
 def join_names(names: Sequence[str]) -> str:

@@ -41,7 +41,7 @@ class _Nesting:
 
     column: str
     parallel: Mapping[str, str]
-    several: bool = True
+    is_list: bool = True
 
 
 def flatten(row: Row) -> Row:
@@ -57,7 +57,9 @@ def flatten(row: Row) -> Row:
     return {**row, **others, "question": inside[stem]}
 
 
-def expand_nested(found: Sequence[SourceRow], given: Columns) -> tuple[list[SourceRow], list[str]]:
+def expand_nested(
+    found: Sequence[SourceRow], columns: Columns
+) -> tuple[list[SourceRow], list[str]]:
     """Return one row for each nested question; rows that are questions are unchanged.
 
     Returns:
@@ -66,13 +68,14 @@ def expand_nested(found: Sequence[SourceRow], given: Columns) -> tuple[list[Sour
     rows, notes = list(found), []
     for _ in range(_MAX_DEPTH):
         good = (row.values for row in rows if row.values)
-        if (nesting := _find_questions([*islice(good, _MAX_ROWS)], given, _MAX_DEPTH)) is None:
+        if (nesting := _find_questions([*islice(good, _MAX_ROWS)], columns, _MAX_DEPTH)) is None:
             break
         rows = [one for row in rows for one in _split_row(row, nesting)]
         lists = ", ".join(map(repr, nesting.parallel.values()))
-        along = f", with {lists}" if lists else ""
+        others = f", with {lists}" if lists else ""
         notes.append(
-            f"the questions are in {nesting.column!r}{along}; each keeps its row's other columns"
+            f"the questions are in {nesting.column!r}{others}; each one keeps the other columns of "
+            "its row"
         )
     return rows, notes
 
@@ -86,14 +89,14 @@ def has_nested_questions(row: Row) -> bool:
     (True, False)
     """
     nesting = _find_questions([row], Columns(), _MAX_DEPTH)
-    of_all = find_name(PASSAGE, [name for name, value in row.items() if isinstance(value, str)])
-    return nesting is not None and nesting.several and bool(nesting.parallel or of_all)
+    shared = find_name(PASSAGE, [name for name, value in row.items() if isinstance(value, str)])
+    return nesting is not None and nesting.is_list and bool(nesting.parallel or shared)
 
 
 def _split_row(row: SourceRow, nesting: _Nesting) -> Iterator[SourceRow]:
     """Yield the rows nested in a row, or a bad row if parallel lists differ in length."""
     questions: Any = None if row.values is None else row.values.get(nesting.column)
-    if row.values is None or not isinstance(questions, list if nesting.several else Mapping):
+    if row.values is None or not isinstance(questions, list if nesting.is_list else Mapping):
         yield row
         return
     for name in nesting.parallel.values():
@@ -103,48 +106,48 @@ def _split_row(row: SourceRow, nesting: _Nesting) -> Iterator[SourceRow]:
             yield row._replace(values=None, reason=f"{missing} in {nesting.column!r}")
             return
     for one in _iterate_nested_rows(row.values, nesting):
-        yield data.Row(row.place, data.cell(one) if nesting.several else row.raw, one)
+        yield data.Row(row.place, data.format_cell(one) if nesting.is_list else row.raw, one)
 
 
-def _find_questions(rows: Sequence[Row], given: Columns, max_depth: int) -> _Nesting | None:
+def _find_questions(rows: Sequence[Row], columns: Columns, max_depth: int) -> _Nesting | None:
     """Return the location of nested questions; None if there are none or the rows are questions."""
-    if not rows or not max_depth or try_plan(collect_names(rows), given, rows):
+    if not rows or not max_depth or try_plan(collect_names(rows), columns, rows):
         return None
-    may = [*islice(_iterate_possible_columns(rows), _MAX_COLUMNS + 1)]
-    if len(may) > _MAX_COLUMNS:
+    candidates = [*islice(_iterate_possible_columns(rows), _MAX_COLUMNS + 1)]
+    if len(candidates) > _MAX_COLUMNS:
         return None
-    nestings = [nesting for nesting in may if _has_questions(rows, nesting, given, max_depth - 1)]
+    nestings = [one for one in candidates if _has_questions(rows, one, columns, max_depth - 1)]
     return nestings[0] if len(nestings) == 1 else None
 
 
-def _has_questions(rows: Sequence[Row], nesting: _Nesting, given: Columns, depth: int) -> bool:
+def _has_questions(rows: Sequence[Row], nesting: _Nesting, columns: Columns, depth: int) -> bool:
     inside = _sample_nested_rows(rows, nesting)
-    if inside and try_plan(collect_names(inside), given, inside):
+    if inside and try_plan(collect_names(inside), columns, inside):
         return True
-    own = [
+    parts = [
         {name: row[name] for name in (nesting.column, *nesting.parallel.values())} for row in rows
     ]
-    return _find_questions(_sample_nested_rows(own, nesting), given, depth) is not None
+    return _find_questions(_sample_nested_rows(parts, nesting), columns, depth) is not None
 
 
 def _iterate_possible_columns(rows: Sequence[Row]) -> Iterator[_Nesting]:
     columns: dict[str, list[Any]] = {name: [row.get(name) for row in rows] for name in rows[0]}
     sizes: dict[str, tuple[int, ...]] = {}
-    known: defaultdict[tuple[int, ...], dict[str, str]] = defaultdict(dict)
+    by_size: defaultdict[tuple[int, ...], dict[str, str]] = defaultdict(dict)
     for name, values in columns.items():
         if all(isinstance(one, list) and one for one in values):
             size = sizes[name] = tuple(map(len, values))
             singular = name.removesuffix("s")
             if is_answer_name(singular) or normalise(singular) in (*CHOICES, *QUESTION):
-                known[size][singular] = name
+                by_size[size][singular] = name
     for name, values in columns.items():
         if all(isinstance(one, Mapping) and one for one in values):
-            yield _Nesting(name, {}, several=False)
+            yield _Nesting(name, {}, is_list=False)
         elif name in sizes:
             records = all(isinstance(one, Mapping) for value in values for one in value)
             singular = name.removesuffix("s")
             if records or (normalise(singular) in QUESTION and singular != name):
-                parallel = {one: own for one, own in known[sizes[name]].items() if own != name}
+                parallel = {one: own for one, own in by_size[sizes[name]].items() if own != name}
                 if records or parallel:
                     yield _Nesting(name, parallel)
 
@@ -155,17 +158,17 @@ def _sample_nested_rows(rows: Sequence[Row], nesting: _Nesting) -> list[Row]:
 
 def _iterate_nested_rows(row: Row, nesting: _Nesting) -> Iterator[Row]:
     """Yield the rows nested in a row, with the other columns; a number makes each id unique."""
-    questions = row[nesting.column] if nesting.several else [row[nesting.column]]
+    questions = row[nesting.column] if nesting.is_list else [row[nesting.column]]
     lists = {*nesting.parallel.values(), nesting.column}
-    around = {name: value for name, value in row.items() if name not in lists}
-    shared_id = find_name(ID, around) if nesting.several else None
+    others = {name: value for name, value in row.items() if name not in lists}
+    shared_id = find_name(ID, others) if nesting.is_list else None
     for number, one in enumerate(questions):
-        own = {name: row[several][number] for name, several in nesting.parallel.items()}
-        own |= one if isinstance(one, Mapping) else {nesting.column.removesuffix("s"): one}
-        own = dict(flatten({str(name): value for name, value in own.items()}))
-        shared = around
-        if shared_id and not find_name(ID, own):
-            shared = {**around, shared_id: f"{around[shared_id]}/{number + 1}"}
-        if not own.keys().isdisjoint(shared):
-            shared = {f"outer_{n}" if n in own else n: value for n, value in shared.items()}
-        yield {**shared, **own}
+        nested = {name: row[plural][number] for name, plural in nesting.parallel.items()}
+        nested |= one if isinstance(one, Mapping) else {nesting.column.removesuffix("s"): one}
+        nested = dict(flatten({str(name): value for name, value in nested.items()}))
+        shared = others
+        if shared_id and not find_name(ID, nested):
+            shared = {**others, shared_id: f"{others[shared_id]}/{number + 1}"}
+        if not nested.keys().isdisjoint(shared):
+            shared = {f"outer_{n}" if n in nested else n: value for n, value in shared.items()}
+        yield {**shared, **nested}

@@ -60,10 +60,10 @@ def _parse_problem(row: Row, position: int, name: str) -> Problem:
     pieces = row[kind.text].split()
     at = _find_pronoun(pieces, row[kind.pronoun], row[kind.place])
     root = f"{_KINDS['original'].id}{position}"
-    further: list[tuple[str, object]] = [("kind", name)]
+    others: list[tuple[str, object]] = [("kind", name)]
     for key in ("pair_number", "associative", "switchable"):
         if text := row[key]:
-            further.append((key, int(text) if text.isdecimal() else text))
+            others.append((key, int(text) if text.isdecimal() else text))
     return Problem(
         id=f"{kind.id}{position}",
         sentence=" ".join([*pieces[:at], BLANK, *pieces[at + 1 :]]),
@@ -74,7 +74,7 @@ def _parse_problem(row: Row, position: int, name: str) -> Problem:
         answer=parse_letter_index(row["correct_answer"], 2),
         pronoun=pieces[at],
         lineage=None if name == "original" else Lineage(root, root),
-        extra=Extra(_base.make_extra_items(further, "perturbed_wsc")),
+        extra=Extra(_base.make_extra_items(others, "perturbed_wsc")),
     )
 
 
@@ -104,10 +104,10 @@ def _read_kind(table: Sequence[data.Row[Row]], name: str) -> Iterator[Entry]:
 def _describe_wrong_index(row: Row, name: str) -> str | None:
     kind = _KINDS[name]
     pieces, at = row[kind.text].split(), int(row[kind.place])
-    there = pieces[at] if at < len(pieces) else None
-    if (there or "").casefold() == row[kind.pronoun].casefold():
+    word = pieces[at] if at < len(pieces) else None
+    if (word or "").casefold() == row[kind.pronoun].casefold():
         return None
-    has = repr(there) if there else "no word"
+    has = repr(word) if word else "no word"
     return f"{kind.place!r} is {at}, which is {has}; the nearest {row[kind.pronoun]!r} is used"
 
 

@@ -50,8 +50,15 @@ from winosmith.formats._columns import (
     make_plan,
 )
 from winosmith.formats._letters import SERIES
-from winosmith.formats._names import TAKEN, UNIQUE_ID, collect_names, is_answer_name, normalise
-from winosmith.formats._rows import DRAFTED, EVERY, PARSED, get_question_rows, is_quiz, shape_rows
+from winosmith.formats._names import RESERVED, UNIQUE_ID, collect_names, is_answer_name, normalise
+from winosmith.formats._rows import (
+    DRAFTED_FRACTION,
+    PARSED_FRACTION,
+    PROGRESS_INTERVAL,
+    get_question_rows,
+    has_question_columns,
+    shape_rows,
+)
 from winosmith.problem import BLANK, Extra, Problem
 from winosmith.records import dump_json
 
@@ -131,28 +138,28 @@ def read_questions(
 
 
 def _read_questions(
-    rows: Iterable[SourceRow], given: Columns, on_progress: Callable[[float], object] | None
+    rows: Iterable[SourceRow], columns: Columns, on_progress: Callable[[float], object] | None
 ) -> tuple[list[Entry], list[str]]:
-    found, notes = shape_rows(rows, given)
+    found, notes = shape_rows(rows, columns)
     names = collect_names(row.values or {} for row in found)
     if not names:
         if not found:
             raise FormatError("there are no rows")
         return [Entry(row.place, row.raw, reason=row.reason) for row in found], []
-    plan = make_plan(names, given, [row.values for row in found if row.values is not None])
-    plan, said = _drop_repeated_ids(plan, found)
-    notes += said + plan.notes(given)
+    plan = make_plan(names, columns, [row.values for row in found if row.values is not None])
+    plan, id_notes = _drop_repeated_ids(plan, found)
+    notes += id_notes + plan.notes(columns)
 
     entries = list[Entry | _Draft]()
     used = plan.used_columns
     if gaps := _count_missing_choices(
-        [row.values for row in found if row.values], plan, given.answer_is
+        [row.values for row in found if row.values], plan, columns.answer_is
     ):
         notes.append(
-            f"{plan.choices[-1]!r} is 'NA' in {gaps:,} rows, which is read as an empty cell"
+            f"{plan.choices[-1]!r} is 'NA' in {gaps:,} rows; these cells are read as empty"
         )
     for at, (place, raw, row, reason) in enumerate(
-        _report_progress(found, PARSED, DRAFTED, on_progress)
+        _report_progress(found, PARSED_FRACTION, DRAFTED_FRACTION, on_progress)
     ):
         if row is None:
             entries.append(Entry(place, raw, reason=reason))
@@ -163,41 +170,41 @@ def _read_questions(
             entries.append(Entry(place, raw, reason=str(error)))
     del found  # frees memory; the drafts have the texts
     if plan.labels_are_choices:
-        notes += _set_label_choices(entries, is_declared=given.choices == (plan.answer,))
-    good = [one for one in entries if isinstance(one, _Draft)]
+        notes += _set_label_choices(entries, is_declared=columns.choices == (plan.answer,))
+    drafts = [one for one in entries if isinstance(one, _Draft)]
     if not plan.labels_are_choices:
-        notes += _remove_markers(good)
+        notes += _remove_markers(drafts)
     if plan.may_have_blanks:
-        notes += _mark_blanks(good)
-    kind = given.answer_is or _detect_kind(good)
+        notes += _mark_blanks(drafts)
+    kind = columns.answer_is or _detect_kind(drafts)
     if kind in ("letter", "letter2"):
-        _refuse_mixed_scripts(good)
-    withheld = sum(draft.answer is None and draft.key is None for draft in good)
-    if good and withheld == len(good):
+        _refuse_mixed_scripts(drafts)
+    withheld = sum(draft.answer is None and draft.key is None for draft in drafts)
+    if drafts and withheld == len(drafts):
         why = f"{plan.answer!r} has none" if plan.answer else "no answer column was found"
         notes.append(
             f"no question has an answer, because {why}; name the answer column "
-            f"with `answer=`{_suggest_answer_columns(good)}"
+            f"with `answer=`{_suggest_answer_columns(drafts)}"
         )
     elif withheld:
         have = "have" if withheld > 1 else "has"
         notes.append(f"{withheld:,} of {len(entries):,} questions {have} no answer")
-    if kind == "1" and given.answer_is is None:
-        fits = Counter(k for d in good if d.answer is not None for k in d.get_readings())
+    if kind == "1" and columns.answer_is is None:
+        fits = Counter(k for d in drafts if d.answer is not None for k in d.get_readings())
         notes.append(
             f"the answers are read as 1-based numbers, which fit {fits['1']:,} of "
-            f"{len(good) - withheld:,} answers; 0-based numbers fit {fits['0']:,}"
+            f"{len(drafts) - withheld:,} answers; 0-based numbers fit {fits['0']:,}"
         )
-    further = collect_names(draft.extra for draft in good)
+    others = collect_names(draft.extra for draft in drafts)
     if kind is not None:
-        is_known = given.answer is not None or plan.labels_are_choices
-        notes += _remove_repeated_keys(good, further, kind, plan.answer or "", is_known=is_known)
+        is_known = columns.answer is not None or plan.labels_are_choices
+        notes += _remove_repeated_keys(drafts, others, kind, plan.answer or "", is_known=is_known)
     try:
-        keys = make_extra_keys(QUESTIONS.name, further)
+        keys = make_extra_keys(QUESTIONS.name, others)
     except ProblemError as error:
         raise FormatError(str(error)) from None
-    del good
-    for at, one in enumerate(_report_progress(entries, DRAFTED, 1, on_progress)):
+    del drafts
+    for at, one in enumerate(_report_progress(entries, DRAFTED_FRACTION, 1, on_progress)):
         if isinstance(one, _Draft):
             build = partial(_make_problem, one, kind, keys)
             entries[at] = _base.build_entry(one.place, one.raw, build)
@@ -209,7 +216,7 @@ def _report_progress(
 ) -> Iterator[T]:
     """Yield items, and report progress from the fraction `start` to the fraction `end`."""
     for at, one in enumerate(items):
-        if on_progress and at % EVERY == 0:
+        if on_progress and at % PROGRESS_INTERVAL == 0:
             on_progress(start + (end - start) * at / len(items))
         yield one
 
@@ -217,40 +224,41 @@ def _report_progress(
 def _drop_repeated_ids(plan: Plan, rows: Sequence[SourceRow]) -> tuple[Plan, list[str]]:
     if plan.id is None:
         return plan, []
-    named = [row[plan.id] for _, _, row, _ in rows if row and not is_empty(row.get(plan.id))]
-    ids = [data.cell(name) for name in named]
-    again = len(ids) - len({*ids})
+    cells = [row[plan.id] for _, _, row, _ in rows if row and not is_empty(row.get(plan.id))]
+    ids = [data.format_cell(value) for value in cells]
+    repeats = len(ids) - len({*ids})
     if normalise(plan.id) in UNIQUE_ID:
-        return plan if not again and len(ids) == len(rows) else replace(plan, id=None), []
-    if again < max(_MIN_REPEATED, _MAX_REPEATED * len(ids)):
+        return plan if not repeats and len(ids) == len(rows) else replace(plan, id=None), []
+    if repeats < max(_MIN_REPEATED, _MAX_REPEATED * len(ids)):
         return plan, []
     note = (
-        f"{plan.id!r} is not used as the question id, because {again:,} of {len(ids):,} rows "
+        f"{plan.id!r} is not used as the question id, because {repeats:,} of {len(ids):,} rows "
         "repeat another row's value; the questions are numbered instead"
     )
     return replace(plan, id=None), [note]
 
 
 def _count_missing_choices(rows: Sequence[Row], plan: Plan, answer_is: str | None) -> int:
-    """Return the number of rows in which "NA" is R's missing value for the last choice.
+    """Return the number of rows whose last choice is "NA", if this is R's missing value.
 
-    If all rows have it, or an answer names it, it is a choice. An answer that is itself "NA" names
-    it only if other answers are texts of choices.
+    If all rows have it, or an answer names it, it is a choice, and the result is 0. An answer that
+    is itself "NA" names it only if other answers are texts of choices.
     """
-    some = [row for row in rows if row.get(plan.choices[-1]) == "NA"] if plan.choices[2:] else []
-    if not some or len(some) == len(rows):
+    with_na = [row for row in rows if row.get(plan.choices[-1]) == "NA"] if plan.choices[2:] else []
+    if not with_na or len(with_na) == len(rows):
         return 0
-    read = [_get_answer_and_choices(row, plan) for row in rows]
-    are_texts = any("text" in kinds for answer, kinds in read if not data.is_missing(answer))
-    fits = [{"0", "1"} & kinds.keys() for _, kinds in read]
-    starts = {*chain.from_iterable(both for both in fits if len(both) == 1)}
-    unused = {"0", "1"} - starts if len(starts) == 1 else set()
-    for row, (answer, kinds) in zip(rows, read, strict=True):
-        kinds = {k: at for k, at in kinds.items() if k not in unused and answer_is in (None, k)}
-        named = {row.get(plan.choices[at]) for at in kinds.values()}
+    parsed = [_get_answer_and_choices(row, plan) for row in rows]
+    are_texts = any("text" in kinds for answer, kinds in parsed if not data.is_missing(answer))
+    # A number that fits only from 0, or only from 1, shows how all answers are numbered.
+    numberings = [{"0", "1"} & kinds.keys() for _, kinds in parsed]
+    certain = {*chain.from_iterable(one for one in numberings if len(one) == 1)}
+    excluded = {"0", "1"} - certain if len(certain) == 1 else set()
+    for row, (answer, kinds) in zip(rows, parsed, strict=True):
+        choices = (kinds[k] for k in kinds.keys() - excluded if answer_is in (None, k))
+        named = {row.get(plan.choices[choice]) for choice in choices}
         if named == {"NA"} and (are_texts or not data.is_missing(answer)):
             return 0
-    return len(some)
+    return len(with_na)
 
 
 def _get_answer_and_choices(row: Row, plan: Plan) -> tuple[Any, dict[str, int]]:
@@ -299,9 +307,9 @@ def _make_draft(
                     "move the later choices up and adapt the answer"
                 )
         options, labels = tuple(map(get_cell_text, cells)), plan.choices[: len(cells)]
-    ones = find_flagged(answer, len(options))
-    if ones is not None and len(ones) == 1 and len(options) > 1:
-        key, answer = ones[0], None
+    flags = find_flagged(answer, len(options))
+    if flags is not None and len(flags) == 1 and len(options) > 1:
+        key, answer = flags[0], None
     answer = _clean_answer(answer)
     if (missing := data.is_missing(answer)) or str(answer).casefold() in _WITHHELD:
         is_class = plan.labels_are_choices and not missing and answer != "-"
@@ -310,8 +318,8 @@ def _make_draft(
         answer = answer if is_class or is_choice else None
     own_id = None if plan.id is None else row.get(plan.id)
     return _Draft(
-        place, raw, str(position) if own_id in (None, "") else data.cell(own_id), question, options,
-        labels, answer, key,
+        place, raw, str(position) if own_id in (None, "") else data.format_cell(own_id),
+        question, options, labels, answer, key,
         {name: value for name, value in row.items() if name not in used},
     )  # fmt: skip
 
@@ -361,7 +369,7 @@ def _set_label_choices(entries: list[Entry | _Draft], *, is_declared: bool) -> l
     for at, draft in drafts:
         draft.options = draft.labels = classes.options
         try:
-            draft.answer = None if draft.answer is None else classes.get_usual(draft.answer)
+            draft.answer = None if draft.answer is None else classes.get_spelling(draft.answer)
         except ProblemError as error:
             entries[at] = Entry(draft.place, draft.raw, reason=str(error))
     return classes.notes
@@ -369,60 +377,60 @@ def _set_label_choices(entries: list[Entry | _Draft], *, is_declared: bool) -> l
 
 def _remove_markers(drafts: Sequence[_Draft]) -> list[str]:
     """Remove the letters or numbers before the choices ("A.", "(2)") if all choices have them."""
-    found = [_find_markers(draft) for draft in drafts]
-    if not any(found):
+    markers = [_find_markers(draft) for draft in drafts]
+    if not any(markers):
         return []
-    if not all(found):
+    if not all(markers):
         return [
-            f"the choices of {sum(map(bool, found)):,} of {len(drafts):,} questions begin with "
+            f"the choices of {sum(map(bool, markers)):,} of {len(drafts):,} questions begin with "
             "letters such as 'A.', which are kept because other questions have none"
         ]
-    for draft, signs in zip(drafts, found, strict=True):
-        draft.original_options, draft.labels = draft.options, signs
+    for draft, labels in zip(drafts, markers, strict=True):
+        draft.original_options, draft.labels = draft.options, labels
         draft.options = tuple(PREFIX.sub("", option, count=1) for option in draft.options)
-    return [f"the letters or numbers before choices ({found[0][0]!r}, …) are removed"]
+    return [f"the letters or numbers before choices ({markers[0][0]!r}, …) are removed"]
 
 
 def _find_markers(draft: _Draft) -> tuple[str, ...]:
     """Return the letters or numbers before the choices; empty if they don't form a series."""
     if draft.labels or not draft.options:
         return ()
-    signs = list[str]()
+    markers = list[str]()
     for option in draft.options:
         if not (match := PREFIX.match(option)):
             return ()
-        signs.append(match[1] or match[2] or match[3])
-    is_series = any(sorted(signs) == sorted(series[: len(signs)]) for series in SERIES)
-    return tuple(signs) if is_series else ()
+        markers.append(match[1] or match[2] or match[3])
+    is_series = any(sorted(markers) == sorted(series[: len(markers)]) for series in SERIES)
+    return tuple(markers) if is_series else ()
 
 
 def _mark_blanks(drafts: Sequence[_Draft]) -> list[str]:
     """Treat `_` between words as the blank if at least half of the texts have one."""
-    some = [draft for draft in drafts if has_blank(draft.question)]
-    if not some or 2 * len(some) < len(drafts):
+    with_blank = [draft for draft in drafts if has_blank(draft.question)]
+    if not with_blank or 2 * len(with_blank) < len(drafts):
         return []
-    for draft in some:
+    for draft in with_blank:
         draft.blank = draft.question.index(BLANK)
         twin = draft.extra.pop("twin_id", None)
         draft.twin_id = None if is_empty(twin) else str(twin)
-    others = len(drafts) - len(some)
+    others = len(drafts) - len(with_blank)
     many = f"{others:,} of {len(drafts):,} texts"
     return [f"{many} do not have exactly one '_', and are read as questions"] if others else []
 
 
 def _detect_kind(drafts: Sequence[_Draft]) -> str | None:
-    read = [(draft, draft.get_readings()) for draft in drafts if draft.answer is not None]
-    if not read:
+    answered = [(draft, draft.get_readings()) for draft in drafts if draft.answer is not None]
+    if not answered:
         return None
-    fits = Counter(kind for _, readings in read for kind in readings)
+    fits = Counter(kind for _, readings in answered for kind in readings)
     label = "label"
-    if all(readings.get("label") == readings.get("letter") for _, readings in read):
+    if all(readings.get("label") == readings.get("letter") for _, readings in answered):
         label = "letter"  # of columns A, B, …
         fits.pop("label", None)
-    if fits[label] == len(read):
+    if fits[label] == len(answered):
         return label
     if not fits:
-        draft = read[0][0]
+        draft = answered[0][0]
         raise FormatError(
             f"the answer {draft.answer!r} is neither a choice nor a choice's letter or number; "
             "name the answer column with `answer=`, or write only letters in that column",
@@ -430,9 +438,9 @@ def _detect_kind(drafts: Sequence[_Draft]) -> str | None:
         )
     (best, most), *others = fits.most_common()
     for other, count in others:
-        if len(read) - count >= max(1, _FAILURE_RATIO * (len(read) - most)):
+        if len(answered) - count >= max(1, _FAILURE_RATIO * (len(answered) - most)):
             continue
-        unequal = [(draft, r) for draft, r in read if r.get(best) != r.get(other)]
+        unequal = [(draft, r) for draft, r in answered if r.get(best) != r.get(other)]
         if not unequal:
             continue
         place, first = unequal[0][0].place, unequal[0][0].answer
@@ -469,11 +477,11 @@ def _refuse_mixed_scripts(drafts: Sequence[_Draft]) -> None:
 
 
 def _suggest_answer_columns(drafts: Sequence[_Draft]) -> str:
-    some = drafts[:1000]
-    first = islice(some[0].extra.items(), 1000)
+    examples = drafts[:1000]
+    first = islice(examples[0].extra.items(), 1000)
     names = (name for name, value in first if not isinstance(value, list | dict))
-    fit = [name for name in names if all(d.interpret(d.extra.get(name)) for d in some)]
-    return f", perhaps {' or '.join(map(repr, fit))}" if fit else ""
+    fitting = [name for name in names if all(d.interpret(d.extra.get(name)) for d in examples)]
+    return f", perhaps {' or '.join(map(repr, fitting))}" if fitting else ""
 
 
 def _remove_repeated_keys(
@@ -489,9 +497,9 @@ def _remove_repeated_keys(
         for name in names if is_answer_name(name)
     }  # fmt: skip
     keyed = sum(draft.get_key(kind) is not None for draft in drafts) if columns else 0
-    again, notes = find_repeated_keys(columns, answers, None if is_known else keyed / 2)
-    for draft in drafts if again else ():
-        for name in again:
+    repeated, notes = find_repeated_keys(columns, answers, None if is_known else keyed / 2)
+    for draft in drafts if repeated else ():
+        for name in repeated:
             draft.extra.pop(name, None)
     return notes
 
@@ -502,16 +510,17 @@ _SCALAR = (str, int, float)
 def _make_problem(draft: _Draft, kind: str | None, keys: Mapping[str, str]) -> Problem:
     answer = draft.get_key(kind)
     if answer is None and draft.answer is not None and kind is not None:
-        fits = match_choices(draft.answer, draft.options, draft.labels)
-        if kind in ("text", "label") and len(fits) > 1:
-            places = " and ".join(str(at + 1) for at in fits)
-            raise ProblemError(f"the answer {draft.answer!r} fits the choices {places}; keep one")
+        matches = match_choices(draft.answer, draft.options, draft.labels)
+        if kind in ("text", "label") and len(matches) > 1:
+            places = " and ".join(str(at + 1) for at in matches)
+            message = f"the answer {draft.answer!r} matches the choices {places}"
+            raise ProblemError(f"{message}; keep only one of them")
         raise ProblemError(
             f"the answer {draft.answer!r} names none of the {len(draft.options)} choices; the "
             f"file's answers are {KINDS[kind]}"
         )
     extra = {
-        keys[name]: value if isinstance(value, _SCALAR) else data.cell([value])
+        keys[name]: value if isinstance(value, _SCALAR) else data.format_cell([value])
         for name, value in draft.extra.items() if value is not None and value != ""
     }  # fmt: skip
     return Problem(
@@ -535,7 +544,7 @@ def _write(items: Sequence[Item], file: IO[str]) -> None:
         }
         for key, value in problem.extra.items():
             name = key.removeprefix("questions.")
-            if name != key and normalise(name) not in TAKEN and not is_answer_name(name):
+            if name != key and normalise(name) not in RESERVED and not is_answer_name(name):
                 record[name] = value
         file.write(dump_json(record) + "\n")
 
@@ -543,7 +552,7 @@ def _write(items: Sequence[Item], file: IO[str]) -> None:
 QUESTIONS = Format(
     name="questions",
     title="rows with question, choices, answer: JSON Lines, one JSON value, a table, Parquet",
-    sign=is_quiz,
+    sign=has_question_columns,
     read=lambda rows: read_questions(get_question_rows(rows)[0], None, rows.path)[0],
     writer=Writer(
         _write,

@@ -28,7 +28,7 @@ from winosmith.formats._csv import CSV
 from winosmith.formats._detect import detect, get_writer
 from winosmith.formats._jsonl import JSONL, find_lost_blanks
 from winosmith.formats._questions import QUESTIONS, read_questions
-from winosmith.formats._rows import PARSED, report_progress
+from winosmith.formats._rows import PARSED_FRACTION, report_progress
 from winosmith.formats._twins import (
     clear_list_ids,
     describe_paired_neighbours,
@@ -118,8 +118,10 @@ def _are_twins_preserved(written: Sequence[Item], read_back: Sequence[Item]) -> 
         (getattr(before, "twin_id", None), getattr(after, "twin_id", None))
         for before, after in zip(written, read_back, strict=False)
     }
-    one_to_one = len(pairs) == len({pair[0] for pair in pairs}) == len({pair[1] for pair in pairs})
-    return one_to_one and all((before is None) == (after is None) for before, after in pairs)
+    is_one_to_one = (
+        len(pairs) == len({pair[0] for pair in pairs}) == len({pair[1] for pair in pairs})
+    )
+    return is_one_to_one and all((before is None) == (after is None) for before, after in pairs)
 
 
 class ReadingNote(UserWarning):
@@ -232,9 +234,9 @@ def scan(
         format_name = QUESTIONS.name
     known, rows, notes = detect(rows, format_name)
     if known is QUESTIONS:
-        read = report_progress(rows, rows.source, on_progress, PARSED)
-        entries, said = read_questions(read, columns, rows.path, on_progress)
-        notes += said
+        read = report_progress(rows, rows.source, on_progress, PARSED_FRACTION)
+        entries, question_notes = read_questions(read, columns, rows.path, on_progress)
+        notes += question_notes
     else:
         entries = list(report_progress(known.read(rows), rows.source, on_progress))
         entries = clear_list_ids(entries) if known is WINOGRANDE else entries
@@ -243,11 +245,11 @@ def scan(
         _reject_repeated_ids(_replace_ids_by_places(entries) if ids_are_places else entries)
     )
     if not as_written:
-        entries, apart = separate_blanks(entries)
-        entries, repeats = (
+        entries, blank_notes = separate_blanks(entries)
+        entries, key_notes = (
             drop_repeated_keys(entries) if known in (CSV, WINOGRANDE) else (entries, [])
         )
-        notes += apart + repeats
+        notes += blank_notes + key_notes
     notes += _note_texts(entries)
     marked = known.twin_names is None or rows.may_have(known.twin_names)
     if pair_by and any(one.item for one in entries):
@@ -277,11 +279,13 @@ def scan(
 
 
 def _summarise_notes(entries: Sequence[Entry]) -> list[str]:
-    noted = [one for one in entries if one.note]
-    if not noted:
+    with_note = [one for one in entries if one.note]
+    if not with_note:
         return []
-    more = f" ({len(noted):,} of {len(entries):,} records have such a note)" * (len(noted) > 1)
-    return [f"{_format_place(noted[0], entries)}: {noted[0].note}{more}"]
+    more = f" ({len(with_note):,} of {len(entries):,} records have such a note)" * (
+        len(with_note) > 1
+    )
+    return [f"{_format_place(with_note[0], entries)}: {with_note[0].note}{more}"]
 
 
 def _format_place(entry: Entry, entries: Sequence[Entry]) -> str:
@@ -291,7 +295,7 @@ def _format_place(entry: Entry, entries: Sequence[Entry]) -> str:
 
 def _note_texts(entries: Sequence[Entry]) -> list[str]:
     """Return notes on equal options, and on C1 control characters in texts."""
-    equal, odd = list[Entry](), list[Entry]()
+    equal, with_controls = list[Entry](), list[Entry]()
     for one in entries:
         if one.item is None:
             continue
@@ -299,7 +303,7 @@ def _note_texts(entries: Sequence[Entry]) -> list[str]:
         texts = (one.item.sentence, *options)
         equal += [one] * (len({*map(str.strip, options)}) < len(options))
         if not all(map(str.isascii, texts)) and any(map(data.CONTROLS.search, texts)):
-            odd.append(one)
+            with_controls.append(one)
     advice = (
         ": they are quotes or dashes of Windows-1252, if that was taken for Latin-1; convert the "
         "original file again, with: iconv -f cp1252 -t utf-8"
@@ -309,7 +313,7 @@ def _note_texts(entries: Sequence[Entry]) -> list[str]:
         f"{len(found):,} {noun}{' has' if len(found) == 1 else 's have'} {what}, the first at "
         f"{_format_place(found[0], entries)}{more}"
         for found, noun, what, more in (
-            (odd, "record", controls, advice), (equal, "problem", "equal options", "")
+            (with_controls, "record", controls, advice), (equal, "problem", "equal options", "")
         )
         if found
     ]  # fmt: skip
@@ -362,9 +366,9 @@ def separate_blanks(entries: Iterable[Entry]) -> tuple[list[Entry], list[str]]:
             continue
         changed += 1
         if not example:
-            cut = one.item.sentence.split()
-            at = next(at for at, word in enumerate(cut) if BLANK in word)
-            example = " ".join(cut[max(0, at - 1) : at + 1])
+            words = one.item.sentence.split()
+            at = next(at for at, word in enumerate(words) if BLANK in word)
+            example = " ".join(words[max(0, at - 1) : at + 1])
         if isinstance(one.item, Problem):
             before[one.item.id] = one.item.sentence
         found[row] = replace(one, item=replace(one.item, sentence=sentence))
@@ -391,16 +395,16 @@ def _recompute_edits(entries: list[Entry], original_texts: dict[str, str]) -> li
             edits = ()  # without the parent, edits of the old words can't be adapted
         elif _do_edits_match(parent, problem, original_texts):
             edits = find_edits(tokens(parent.sentence), tokens(problem.sentence))
-        changed = replace(problem, lineage=replace(lineage, edits=edits))
-        entries[row] = replace(entries[row], item=changed)
+        updated = replace(problem, lineage=replace(lineage, edits=edits))
+        entries[row] = replace(entries[row], item=updated)
     return entries
 
 
 def _do_edits_match(parent: Problem, problem: Problem, original_texts: dict[str, str]) -> bool:
-    then, now = (original_texts.get(one.id, one.sentence) for one in (parent, problem))
+    old, new = (original_texts.get(one.id, one.sentence) for one in (parent, problem))
     edits = problem.lineage.edits if problem.lineage else ()
     try:
-        return apply_edits(tokens(then), edits) == tuple(tokens(now))
+        return apply_edits(tokens(old), edits) == tuple(tokens(new))
     except ProblemError:
         return False
 
@@ -532,9 +536,9 @@ def as_splits(given: Dataset | Readable | Mapping[str, Dataset | Readable]) -> d
     >>> as_splits({"train": asked, "test": asked})
     {'train': <Dataset 'table': 1 problems, 0 twins>, 'test': <Dataset 'table': 1 problems, 0 twins>}
     """  # noqa: E501
-    whole = (Dataset, str, PathLike, data.Rows, Source)
+    single = (Dataset, str, PathLike, data.Rows, Source)
     if isinstance(given, Mapping) and all(
-        isinstance(one, whole) or data.is_table(one) for one in given.values()
+        isinstance(one, single) or data.is_table(one) for one in given.values()
     ):  # otherwise columns
         return {name: as_dataset(one) for name, one in given.items()}
     only = as_dataset(given)

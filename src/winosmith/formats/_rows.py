@@ -21,11 +21,11 @@ from winosmith.formats._columns import Columns, Row, find_combined_columns, make
 from winosmith.formats._enclosed import Reading, find_questions
 from winosmith.formats._nested import expand_nested, flatten
 
-EVERY = 250
+PROGRESS_INTERVAL = 250
 """Number of records between progress reports."""
 
-PARSED, DRAFTED = 0.3, 0.7
-"""Fractions of the work finished after the rows are parsed and after the drafts are made."""
+PARSED_FRACTION, DRAFTED_FRACTION = 0.3, 0.7
+"""Fraction of the work that is finished once the rows are parsed, and once the drafts are made."""
 
 
 P = TypeVar("P", Entry, data.Row[Record])
@@ -43,7 +43,7 @@ def report_progress(
     """
     lines = source.text.count("\n") + 1 if source and on_progress else 0
     for n, one in enumerate(items):
-        if on_progress and lines and n % EVERY == 0:
+        if on_progress and lines and n % PROGRESS_INTERVAL == 0:
             on_progress(min(1.0, one.place.number / lines) * fraction)
         yield one
 
@@ -52,11 +52,11 @@ def get_question_rows(rows: Rows) -> Reading:
     """Return the rows of a container that may be questions, and notes on assumptions."""
     if rows.kind == "object":
         return find_questions(rows) or (rows, [])
-    if rows.kind != "delimited" or rows.source is None or not (named := _guess_names(rows.source)):
+    if rows.kind != "delimited" or rows.source is None or not (names := _guess_names(rows.source)):
         return rows, []
-    read = partial(Delimited(rows.source).rows, named, is_quoted=True)
-    note = f"the table has no header; its columns are read as {', '.join(map(repr, named))}"
-    return Rows(rows.path, "delimited", read, rows.source, header=named), [note]
+    read = partial(Delimited(rows.source).rows, names, is_quoted=True)
+    note = f"the table has no header; its columns are read as {', '.join(map(repr, names))}"
+    return Rows(rows.path, "delimited", read, rows.source, header=names), [note]
 
 
 def _guess_names(source: Source) -> tuple[str, ...]:
@@ -67,23 +67,23 @@ def _guess_names(source: Source) -> tuple[str, ...]:
     """
     table = Delimited(source)
     cells = table.header
-    signs = ascii_uppercase[: max(0, len(cells) - 2)]
-    if not 4 <= len(cells) <= len(ascii_uppercase) + 2 or cells[-1] not in signs:
+    letters = ascii_uppercase[: max(0, len(cells) - 2)]
+    if not 4 <= len(cells) <= len(ascii_uppercase) + 2 or cells[-1] not in letters:
         return ()
-    names = ("question", *signs, "answer")
+    names = ("question", *letters, "answer")
     try:
         found = [row.values for row in table.rows(names, is_quoted=True)]
     except FormatError:
         return ()
     keys = {row["answer"].strip() for row in found if row}
-    if not all(found) or not signs[-1] in keys <= set(signs):
+    if not all(found) or not letters[-1] in keys <= set(letters):
         return ()
     last = dict(zip(cells, (found[-1] or {}).values(), strict=True))
     return () if try_plan(cells, Columns(), [last]) else names
 
 
 def shape_rows(
-    rows: Iterable[data.Row[Record]], given: Columns
+    rows: Iterable[data.Row[Record]], columns: Columns
 ) -> tuple[list[data.Row[Record]], list[str]]:
     """Expand nested questions and split combined columns; also return a note on each step."""
     found = [
@@ -92,23 +92,23 @@ def shape_rows(
         else row._replace(values=flatten(row.values))
         for row in rows
     ]
-    found, notes = expand_nested(found, given)
-    values, apart, lacks = _split_column(
-        [row.values for row in found if row.values is not None], given
+    found, notes = expand_nested(found, columns)
+    values, split_notes, fault = _split_column(
+        [row.values for row in found if row.values is not None], columns
     )
-    if apart:
-        new = iter(values)
+    if split_notes:
+        parts = iter(values)
         found = [
             row if row.values is None
-            else row._replace(values=one) if (one := next(new))
-            else row._replace(values=None, reason=lacks)
+            else row._replace(values=one) if (one := next(parts))
+            else row._replace(values=None, reason=fault)
             for row in found
         ]  # fmt: skip
-    return found, notes + apart
+    return found, notes + split_notes
 
 
 def _split_column(
-    rows: Sequence[Row], given: Columns
+    rows: Sequence[Row], columns: Columns
 ) -> tuple[Sequence[Row | None], list[str], str | None]:
     """Split a column of questions with choices, or two columns of chats, if most rows allow it.
 
@@ -117,50 +117,50 @@ def _split_column(
         reason why rows can't be split.
     """
     names = _names.collect_names(rows)
-    asked, two = find_combined_columns(names, given)
-    if not asked and not two:
+    combined, chats = find_combined_columns(names, columns)
+    if not combined and not chats:
         return rows, [], None
-    if asked:
-        lacks = f"its {asked!r} contains no choices after letters such as 'A.' and 'B.'"
-        told = f"the choices are read from the end of each {asked!r}"
-        asks = (row.get(asked) for row in rows)
-        said = [(get_turns(one) or (one,))[-1] for one in asks]
-        cut = [split_question(text) if isinstance(text, str) else None for text in said]
-        new: list[Row | None] = [
+    if combined:
+        reason = f"{combined!r} contains no choices after letters such as 'A.' and 'B.'"
+        note = f"the choices are read from the end of each {combined!r}"
+        cells = (row.get(combined) for row in rows)
+        texts = [(get_turns(one) or (one,))[-1] for one in cells]
+        splits = [split_question(text) if isinstance(text, str) else None for text in texts]
+        parts: list[Row | None] = [
             one
-            and {asked: one[0], "choices": dict(zip(one[1].labels, one[1].options, strict=True))}
-            for one in cut
+            and {combined: one[0], "choices": dict(zip(one[1].labels, one[1].options, strict=True))}
+            for one in splits
         ]
     else:
-        lacks = f"its {two[0]!r} and {two[1]!r} do not start with the same text"
-        told = f"the question is the common prefix of {two[0]!r} and {two[1]!r}"
-        both = [split_chats(*map(row.get, two)) for row in rows]
-        new = [one and dict(zip(("question", *two), one, strict=True)) for one in both]
-    if 2 * sum(map(bool, new)) <= len(rows):
+        reason = f"{chats[0]!r} and {chats[1]!r} do not start with the same text"
+        note = f"the question is the common prefix of {chats[0]!r} and {chats[1]!r}"
+        both = [split_chats(*map(row.get, chats)) for row in rows]
+        parts = [one and dict(zip(("question", *chats), one, strict=True)) for one in both]
+    if 2 * sum(map(bool, parts)) <= len(rows):
         return rows, [], None
-    return [one and {**row, **one} for row, one in zip(rows, new, strict=True)], [told], lacks
+    return [one and {**row, **one} for row, one in zip(rows, parts, strict=True)], [note], reason
 
 
-def is_quiz(rows: Rows) -> bool:
+def has_question_columns(rows: Rows) -> bool:
     """Return whether rows have columns of questions."""
     names, record = _read_first_row(rows)
     found = try_plan(dict.fromkeys([*names, *record]), Columns(), [record])
     if found is None:
         return False
     # Any mapping of words may have "question" and "options", so there must be several choices.
-    alone = record.get(found.choices[0]) if len(found.choices) == 1 else None
-    return not isinstance(alone, str) or may_list_choices(alone)
+    cell = record.get(found.choices[0]) if len(found.choices) == 1 else None
+    return not isinstance(cell, str) or may_list_choices(cell)
 
 
 def _read_first_row(rows: Rows) -> tuple[list[str], Record]:
     """Return the column names and the first readable row; the row is empty if none is readable."""
-    asked, _ = get_question_rows(rows)
+    questions, _ = get_question_rows(rows)
     try:
-        first = [*islice((row for row in islice(asked, 20) if row.values is not None), 1)]
+        first = [*islice((row for row in islice(questions, 20) if row.values is not None), 1)]
         record = next((row.values for row in shape_rows(first, Columns())[0] if row.values), {})
     except FormatError:
         record = {}
-    return [*(record if asked.is_typed else asked.names)], record
+    return [*(record if questions.is_typed else questions.names)], record
 
 
 def explain_mismatch(rows: Rows) -> tuple[str, bool]:
@@ -173,9 +173,9 @@ def explain_mismatch(rows: Rows) -> tuple[str, bool]:
     except FormatError as error:
         where = "" if rows.is_typed else " (does the first line name the columns?)"
         known = _names.collect_names([names])
-        asks = _names.find_name([*_names.QUESTION, "questions"], known) or known.families
+        has_questions = _names.find_name([*_names.QUESTION, "questions"], known) or known.families
         notes = "".join(f"{note}; " for note in get_question_rows(rows)[1])
-        return f"{notes}{error.reason}{where}", bool(asks)
+        return f"{notes}{error.reason}{where}", bool(has_questions)
     return (
         "the first row's choices are not a list: write a JSON list, or one column per choice",
         True,

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from winosmith.data import Rows, cell
+from winosmith.data import Rows, format_cell
 from winosmith.errors import ProblemError
 from winosmith.formats import _base
 from winosmith.formats._base import Entry, Format
@@ -33,28 +33,28 @@ def _parse_problem(rows: Sequence[Row]) -> Problem:
     if rows[0].get("question_id") is None:
         raise ProblemError("the record has no 'question_id'")
     fillings = [_base.get_text_field(row, "substitution") for row in rows]
-    rights = {filling for row, filling in zip(rows, fillings, strict=True) if _is_correct(row)}
-    if len(rights) > 1:
-        raise ProblemError(f"{len(rights)} fillings of one question are marked as correct")
-    if "correctness" in rows[0] and not rights:
+    marked = {filling for row, filling in zip(rows, fillings, strict=True) if _is_correct(row)}
+    if len(marked) > 1:
+        raise ProblemError(f"{len(marked)} fillings of one question are marked as correct")
+    if "correctness" in rows[0] and not marked:
         raise ProblemError("no way to fill the blank is marked as correct")
-    right = next(iter(rights), None)
-    ordered = _order_fillings(fillings, right)
+    correct = next(iter(marked), None)
+    ordered = _order_fillings(fillings, correct)
     before, after = _split_common_words([*map(split_whole_words, ordered)])
     cut = slice(len(before), -len(after) or None)
     return Problem(
-        id=cell(rows[0]["question_id"]),
+        id=format_cell(rows[0]["question_id"]),
         sentence=before + BLANK + after,
         options=tuple(filling[cut] for filling in ordered),
-        answer=None if right is None else ordered.index(right),
+        answer=None if correct is None else ordered.index(correct),
     )
 
 
 def _is_correct(row: Row) -> bool:
-    right = row.get("correctness", False)
-    if not isinstance(right, bool):
-        raise ProblemError(f"'correctness' must be true or false, not {right!r}")
-    return right
+    value = row.get("correctness", False)
+    if not isinstance(value, bool):
+        raise ProblemError(f"'correctness' must be true or false, not {value!r}")
+    return value
 
 
 def _order_fillings(fillings: Sequence[str], correct: str | None) -> list[str]:
@@ -64,7 +64,7 @@ def _order_fillings(fillings: Sequence[str], correct: str | None) -> list[str]:
 
 
 def _split_common_words(fillings: Sequence[Sequence[str]]) -> tuple[str, str]:
-    """Return the text before and after the words in which the fillings differ."""
+    """Return the shared text before and after the words in which the fillings differ."""
     if len(fillings) < 2:
         raise ProblemError("the blank can be filled in only one way")
     shortest = min(map(len, fillings))

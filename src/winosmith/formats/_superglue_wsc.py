@@ -40,7 +40,7 @@ Record = Mapping[str, Any]
 
 
 def _parse_claim(record: Record, position: int, units: Sequence[Unit]) -> Claim:
-    """Parse a claim; `units` are the units that the file's indices may count."""
+    """Parse a claim; `units` are the possible units of the file's indices."""
     text, target = _base.get_text_field(record, "text"), record.get("target", record)
     if not isinstance(target, Mapping) or not target.keys() >= _SPANS:
         raise ProblemError("the record has no 'target' with two spans")
@@ -49,26 +49,26 @@ def _parse_claim(record: Record, position: int, units: Sequence[Unit]) -> Claim:
     candidate, pronoun = (_base.get_text_field(target, f"span{n}_text") for n in (1, 2))
     index = _parse_index(target, "span2_index")
     at = _locate_pronoun(text, pronoun, index, units)
-    kept: dict[str, Scalar] = {
+    facts: dict[str, Scalar] = {
         "idx": record.get("idx", position),
         "span1_index": _parse_index(target, "span1_index"),
     }
     if "word" not in units:
-        kept["unit"] = "character"
+        facts["unit"] = "character"
     if candidate != _base.tidy(candidate):
-        kept["span1_text"] = candidate
+        facts["span1_text"] = candidate
     if index not in {_get_index(text, at, unit) for unit in units}:
-        kept["span2_index"] = index
+        facts["span2_index"] = index
     found = text[at : at + len(pronoun)]
     if found != pronoun:
-        kept["span2_text"] = pronoun
+        facts["span2_text"] = pronoun
     return Claim(
-        problem_id=str(kept["idx"]),
+        problem_id=str(facts["idx"]),
         sentence=text[:at] + BLANK + text[at + len(pronoun) :],
         candidate=_base.tidy(candidate),
         holds=_parse_label(record),
         pronoun=found,
-        extra=Extra({f"{_KEY}.{key}": value for key, value in kept.items()}),
+        extra=Extra({f"{_KEY}.{key}": value for key, value in facts.items()}),
     )
 
 
@@ -89,11 +89,11 @@ def _parse_label(record: Record) -> bool | None:
     known = {"true": True, "false": False, "": None, "none": None}
     if "target" not in record:
         known |= {"1": True, "0": False, "-1": None}
-    said = str(label).strip().casefold()
-    said = parse_whole(said) or said
-    if said not in known:
+    text = str(label).strip().casefold()
+    text = parse_whole(text) or text
+    if text not in known:
         raise ProblemError(f"the label must be true or false, not {label!r}")
-    return known[said]
+    return known[text]
 
 
 def _get_index(text: str, offset: int, unit: Unit) -> int:
@@ -102,9 +102,9 @@ def _get_index(text: str, offset: int, unit: Unit) -> int:
 
 def _find_span(text: str, span: str, index: int, unit: Unit) -> int | None:
     """Return the offset of the span at an index; None if the text there differs."""
-    found = find_occurrences(span, text, attached=True)
-    there = [at for at in found if _get_index(text, at, unit) == index]
-    return there[0] if len(there) == 1 else None
+    offsets = find_occurrences(span, text, attached=True)
+    matches = [at for at in offsets if _get_index(text, at, unit) == index]
+    return matches[0] if len(matches) == 1 else None
 
 
 def _locate_pronoun(text: str, pronoun: str, index: int, units: Sequence[Unit]) -> int:
@@ -115,20 +115,20 @@ def _locate_pronoun(text: str, pronoun: str, index: int, units: Sequence[Unit]) 
         return found[0]
     if not found:
         raise ProblemError(f"the pronoun {pronoun!r} is not in the text")
-    there = f"which fits {pronoun!r} both as a word index and as a character index"
+    problem = f"which fits {pronoun!r} both as a word index and as a character index"
     if not pointed:
-        there = (
+        problem = (
             f"{_describe_text_at(text, index, pronoun, units)}; the pronoun {pronoun!r} "
             f"occurs {len(found)} times, and it is unclear which occurrence is meant"
         )
-    raise ProblemError(f"'span2_index' is {index}, {there}")
+    raise ProblemError(f"'span2_index' is {index}, {problem}")
 
 
 def _describe_text_at(text: str, index: int, pronoun: str, units: Sequence[Unit]) -> str:
     words = "".join(text.split(" ")[index:][:1])
-    has = words if "word" in units else ""
-    has = has or (text[index : index + len(pronoun)] if "character" in units else "")
-    return f"where the text has {has!r}" if has else "after the end of the text"
+    shown = words if "word" in units else ""
+    shown = shown or (text[index : index + len(pronoun)] if "character" in units else "")
+    return f"where the text has {shown!r}" if shown else "after the end of the text"
 
 
 def _detect_units(records: Iterable[Record]) -> Sequence[Unit]:
@@ -150,21 +150,21 @@ def _read(rows: Rows) -> Iterator[Entry]:
     first: dict[tuple[str, str | None], str] = {}
     records = list(_base.read_records(rows, ("target", "label", "idx")))
     units = _detect_units(row.values for row in records if row.values is not None)
-    for found in _base.build_entries(records, lambda record, at: _parse_claim(record, at, units)):
-        claim = found.item
+    for entry in _base.build_entries(records, lambda record, at: _parse_claim(record, at, units)):
+        claim = entry.item
         if isinstance(claim, Claim):
             shared = first.setdefault((claim.sentence, claim.pronoun), claim.problem_id)
             note = _describe_wrong_index(claim, units)
-            found = replace(found, item=replace(claim, problem_id=shared), note=note)
-        yield found
+            entry = replace(entry, item=replace(claim, problem_id=shared), note=note)
+        yield entry
 
 
 def _describe_wrong_index(claim: Claim, units: Sequence[Unit]) -> str | None:
     index, pronoun = claim.extra.get(f"{_KEY}.span2_index"), claim.pronoun or ""
     if not isinstance(index, int):
         return None
-    there = _describe_text_at(claim.sentence.replace(BLANK, pronoun), index, pronoun, units)
-    return f"'span2_index' is {index}, {there}; the only occurrence of {pronoun!r} is used"
+    location = _describe_text_at(claim.sentence.replace(BLANK, pronoun), index, pronoun, units)
+    return f"'span2_index' is {index}, {location}; the only occurrence of {pronoun!r} is used"
 
 
 def _is_superglue(rows: Rows) -> bool:
@@ -212,20 +212,20 @@ def _make_record(claim: Claim, position: int, unit: Unit) -> dict[str, Any]:
         raise _base.unwritable_error(
             claim, f"the pronoun {pronoun!r} is not a separate word in the text"
         )
-    kept = {key.split(".", 1)[1]: value for key, value in claim.extra.items() if _KEY in key}
-    if kept.get("unit", "word") != unit:
-        kept = {key: value for key, value in kept.items() if not key.endswith("_index")}
-    if "span1_index" not in kept:
-        kept["span1_index"] = _get_index(text, _locate_candidate(claim, text), unit)
+    facts = {key.split(".", 1)[1]: value for key, value in claim.extra.items() if _KEY in key}
+    if facts.get("unit", "word") != unit:
+        facts = {key: value for key, value in facts.items() if not key.endswith("_index")}
+    if "span1_index" not in facts:
+        facts["span1_index"] = _get_index(text, _locate_candidate(claim, text), unit)
     record: dict[str, Any] = {
         "text": text,
         "target": {
-            "span1_text": kept.get("span1_text", claim.candidate),
-            "span1_index": kept["span1_index"],
-            "span2_text": kept.get("span2_text", pronoun),
-            "span2_index": kept.get("span2_index", _get_index(text, at, unit)),
+            "span1_text": facts.get("span1_text", claim.candidate),
+            "span1_index": facts["span1_index"],
+            "span2_text": facts.get("span2_text", pronoun),
+            "span2_index": facts.get("span2_index", _get_index(text, at, unit)),
         },
-        "idx": kept.get("idx", position),
+        "idx": facts.get("idx", position),
     }
     if claim.holds is not None:
         record["label"] = claim.holds

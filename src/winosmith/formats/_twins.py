@@ -23,7 +23,7 @@ from itertools import pairwise
 from pathlib import Path
 from string import digits
 
-from winosmith.data import Place, cell, parse_whole
+from winosmith.data import Place, format_cell, parse_whole
 from winosmith.errors import FormatError
 from winosmith.formats._base import Entry, get_problems, tidy
 from winosmith.formats._names import collect_names, join_names
@@ -39,26 +39,26 @@ _MIN_OVERLAP_FAR = 0.7
 train_debiased and train_xl, with shuffled lines and without ids, this finds 284 of 284, 1,999 of
 2,011 and 19,993 of 20,199 twins, and no false pairs."""
 
-_MIN_ALIKE, _MIN_PAIRED = 0.9, 0.5
+_MIN_ALIKE, _MIN_COVERAGE = 0.9, 0.5
 """For a column that may mark twins: minimum fractions of its pairs that look like twins, and of
 problems in pairs. The second is low because validation removes one half of many twins."""
 
 _LONGEST_PRONOUN = 4
 """Maximum number of letters in a pronoun of a text without spaces, such as "彼女たち"."""
 
-TASK = re.compile(r"(.+)-[12]")
+TASK_ID = re.compile(r"(.+)-[12]")
 """Pattern of WinoGrande's ids: the crowd task's id, then the number of the twin's half."""
 
-_HALF = re.compile(r"(.+)[-_./: ][0-2abAB]|(.*\d)[abAB]")
+_HALF_ID = re.compile(r"(.+)[-_./: ][0-2abAB]|(.*\d)[abAB]")
 """Pattern of the ids of twin halves in files other than WinoGrande's: "q7_2", "7/0", "q7b"."""
 
-_HALVES = (r"(.+)[-_./:# ][^-_./:# ]+", r"[^-_./:# ]+[-_./:# ](.+)",
+_HALF_LABELS = (r"(.+)[-_./:# ][^-_./:# ]+", r"[^-_./:# ]+[-_./:# ](.+)",
            r"\D*+(?>0*+(?=[1-9])|0*(?=0))?(\d++)\D*+")  # fmt: skip
 """Patterns of half labels, used only if they pair most of a file: "7_pos", "left-7", "7"."""
 
-_FEWEST = 8
-"""Minimum number of such pairs with known answers and with sentences that contain the options,
-because pairs of true/false questions may have different answers by chance."""
+_MIN_PAIRS = 8
+"""Minimum number of pairs that such labels must form, with known answers and with options that the
+sentences contain, because pairs of true/false questions may have different answers by chance."""
 
 Pair = tuple[int, int]
 
@@ -99,8 +99,8 @@ def pair_lookalikes(entries: Iterable[Entry]) -> list[Entry]:
 def would_be_paired(problems: Sequence[Problem]) -> bool:
     """Return whether a reader would pair or refuse these problems."""
     entries = [Entry(Place("", 0), "", item=problem) for problem in problems]
-    found = get_problems([*pair_by_ids(entries), *pair_lookalikes(entries)])
-    is_paired = any(problem.twin_id for problem in found.values())
+    paired = get_problems([*pair_by_ids(entries), *pair_lookalikes(entries)])
+    is_paired = any(problem.twin_id for problem in paired.values())
     return is_paired or _find_unread_pairs(problems) is not None
 
 
@@ -110,9 +110,9 @@ def refuse_unread_pairs(problems: Sequence[Problem], path: str | Path) -> None:
     Such a column puts at least half of the problems into pairs; at least 90 % of these pairs have
     different texts, a common option and, if known, different answers; and some are not yet twins.
     """
-    found = _find_unread_pairs(problems)
-    if found is not None:
-        column, rows = found
+    unread = _find_unread_pairs(problems)
+    if unread is not None:
+        column, rows = unread
         raise FormatError(
             f"the column {column!r} puts {rows:,} of {len(problems):,} problems into pairs that "
             "look like twins, but it is not used to pair them: name it with "
@@ -124,35 +124,35 @@ def refuse_unread_pairs(problems: Sequence[Problem], path: str | Path) -> None:
 
 def _find_unread_pairs(problems: Sequence[Problem]) -> tuple[str, int] | None:
     """Return a column that seems to mark twins, and the number of problems in its pairs."""
-    min_paired = _MIN_PAIRED * len(problems)
+    min_paired = _MIN_COVERAGE * len(problems)
     for key in collect_names(problem.extra for problem in problems):
         values = [problem.extra.get(key) for problem in problems]
         if 2 * len({*values}) < min_paired:  # a pair shares a value
             continue
-        marks = _derive_labels(problems, values)
-        if _count_paired(marks) < min_paired:
+        labels = _derive_labels(problems, values)
+        if _count_paired(labels) < min_paired:
             continue
-        twos = _find_pairs(problems, marks)
-        if len(twos) > 1 and any(
+        pairs = _find_pairs(problems, labels)
+        if len(pairs) > 1 and any(
             a.root != b.root and (a.twin_id or a.id) != b.twin_id
-            for a, b in ((problems[one], problems[other]) for one, other in twos)
+            for a, b in ((problems[one], problems[other]) for one, other in pairs)
         ):
-            return key.partition(".")[2], 2 * len(twos)
+            return key.partition(".")[2], 2 * len(pairs)
     return None
 
 
 def _find_pairs(problems: Sequence[Problem], labels: Sequence[str | None]) -> list[Pair]:
     """Return the pairs of rows with the same label, or none if under 90 % look like twins."""
-    twos = _group_in_pairs(labels)
-    halves = sum(_may_be_halves(problems[one], problems[other]) for one, other in twos)
-    return twos if halves >= _MIN_ALIKE * len(twos) else []
+    pairs = _group_in_pairs(labels)
+    halves = sum(_may_be_halves(problems[one], problems[other]) for one, other in pairs)
+    return pairs if halves >= _MIN_ALIKE * len(pairs) else []
 
 
 def _group_in_pairs(labels: Iterable[str | None]) -> list[Pair]:
     rows: defaultdict[str | None, list[int]] = defaultdict(list)
-    for row, mark in enumerate(labels):
-        rows[mark].append(row)
-    return [(two[0], two[1]) for mark, two in rows.items() if mark is not None and len(two) == 2]
+    for row, label in enumerate(labels):
+        rows[label].append(row)
+    return [(two[0], two[1]) for label, two in rows.items() if label is not None and len(two) == 2]
 
 
 def _derive_labels(problems: Sequence[Problem], values: Sequence[Scalar]) -> list[str | None]:
@@ -163,7 +163,7 @@ def _derive_labels(problems: Sequence[Problem], values: Sequence[Scalar]) -> lis
     or the twin's label followed by the half's, such as "7/0".
     """
     places = {problem.id: at for at, problem in enumerate(problems)}
-    texts = [cell(value).strip() or None for value in values]
+    texts = [format_cell(value).strip() or None for value in values]
     plain = [  # without quotations from the sentence
         None if text and " " in text and text in problem.sentence else text
         for problem, text in zip(problems, texts, strict=True)
@@ -175,60 +175,60 @@ def _derive_labels(problems: Sequence[Problem], values: Sequence[Scalar]) -> lis
         back = texts[places[text]] if text and text in places else None
         is_chain = back in places and back not in (text, problem.id)  # the numbers of the rows
         if text and text in places and text != problem.id and not is_chain:
-            mark = f"twin-{min(problem.id, text)}"
+            label = f"twin-{min(problem.id, text)}"
             for one in (problem.id, text):
-                partners[places[one]] = partners[places[one]] or mark
+                partners[places[one]] = partners[places[one]] or label
     wholes = [parse_whole(text or "") for text in texts]
     numbers = [int(one) if one.isdecimal() else None for one in wholes]
     rows = (_label_by_partner_row(numbers, first) for first in (0, 1, 2))
-    marks = max(plain, partners, *rows, _extract_labels(plain, _HALF), key=_count_paired)
-    if _count_paired(plain) or _count_paired(marks) == len(problems):
-        return marks
-    stems = _get_best_labels(plain)
-    return max(marks, stems if len(_group_in_pairs(stems)) >= _FEWEST else [], key=_count_paired)
+    labels = max(plain, partners, *rows, _extract_labels(plain, _HALF_ID), key=_count_paired)
+    if _count_paired(plain) or _count_paired(labels) == len(problems):
+        return labels
+    best = _get_best_labels(plain)
+    return max(labels, best if len(_group_in_pairs(best)) >= _MIN_PAIRS else [], key=_count_paired)
 
 
 def _label_by_partner_row(numbers: Sequence[int | None], first: int) -> list[str | None]:
     """Return twin labels if each number is the row of the other half, or else only None."""
     rows = [None if one is None else one - first for one in numbers]
-    marks: list[str | None] = [None] * len(rows)
+    labels: list[str | None] = [None] * len(rows)
     for row, other in enumerate(rows):
         if other is None:
             continue
         if not 0 <= other < len(rows) or other == row or rows[other] not in (row, None):
             return [None] * len(rows)
-        marks[row] = marks[other] = f"twin-{min(row, other)}"
-    return marks
+        labels[row] = labels[other] = f"twin-{min(row, other)}"
+    return labels
 
 
 def _get_best_labels(texts: Sequence[str | None]) -> list[str | None]:
-    return max((_extract_labels(texts, pattern) for pattern in _HALVES), key=_count_paired)
+    return max((_extract_labels(texts, pattern) for pattern in _HALF_LABELS), key=_count_paired)
 
 
 def _extract_labels(
     texts: Iterable[str | None], pattern: str | re.Pattern[str]
 ) -> list[str | None]:
-    found = (re.fullmatch(pattern, text) if text else None for text in texts)
-    return [one and one[one.lastindex or 0] for one in found]
+    matches = (re.fullmatch(pattern, text) if text else None for text in texts)
+    return [match and match[match.lastindex or 0] for match in matches]
 
 
 def _count_paired(labels: Sequence[str | None]) -> int:
-    counts = Counter(mark for mark in labels if mark is not None)
+    counts = Counter(label for label in labels if label is not None)
     return 2 * sum(count == 2 for count in counts.values())
 
 
 def clear_list_ids(entries: list[Entry]) -> list[Entry]:
     """Clear the twin ids of problems whose ids are numbers of a list."""
     problems = get_problems(entries)
-    rows, every = [*problems], [*problems.values()]
-    times = Counter(one.id.rstrip(digits) for one in every)
-    twos = _group_in_pairs(one.twin_id for one in every)
-    listed = [two for two in twos if _are_listed(every[two[0]], every[two[1]], times)]
-    return _set_twin_ids(entries, {rows[at]: None for two in listed for at in two})
+    rows, listed = [*problems], [*problems.values()]
+    times = Counter(one.id.rstrip(digits) for one in listed)
+    pairs = _group_in_pairs(one.twin_id for one in listed)
+    pairs = [(a, b) for a, b in pairs if _are_list_items(listed[a], listed[b], times)]
+    return _set_twin_ids(entries, {rows[at]: None for pair in pairs for at in pair})
 
 
-def _are_listed(one: Problem, other: Problem, times: Mapping[str, int]) -> bool:
-    """Return whether a third id differs only in its number, and two texts are not alike."""
+def _are_list_items(one: Problem, other: Problem, times: Mapping[str, int]) -> bool:
+    """Return whether two ids number a list: a third one is like them, but the two texts differ."""
     return times[one.id.rstrip(digits)] > 2 and not _have_similar_texts(
         one, other, _MIN_OVERLAP_FAR
     )
@@ -238,16 +238,16 @@ def describe_paired_neighbours(problems: Sequence[Problem]) -> list[str]:
     """Return a note if most problems seem to be unmarked twins with the next or previous one."""
     options = [{*_normalise_options(problem)} for problem in problems]
     same = [one == other for one, other in pairwise(options)]
-    twos = list[int]()
+    starts = list[int]()
     for at in range(len(same)):
-        if same[at] and at - 1 not in twos[-1:] and _may_be_halves(*problems[at : at + 2]):
-            twos.append(at)
-    is_order = len(twos) >= max(_FEWEST, _MIN_ALIKE * len(problems) / 2)
+        if same[at] and at - 1 not in starts[-1:] and _may_be_halves(*problems[at : at + 2]):
+            starts.append(at)
+    is_order = len(starts) >= max(_MIN_PAIRS, _MIN_ALIKE * len(problems) / 2)
     # With the same options everywhere, any two neighbours may look like a twin.
-    if sum(same) > 1.5 * len(twos) or not is_order or all(problems[at].twin_id for at in twos):
+    if sum(same) > 1.5 * len(starts) or not is_order or all(problems[at].twin_id for at in starts):
         return []
     return [
-        f"{2 * len(twos):,} of {len(problems):,} problems have the options of a neighbour and "
+        f"{2 * len(starts):,} of {len(problems):,} problems have the options of a neighbour and "
         "another answer: if such neighbours are twins, give both the same 'twin_id'"
     ]
 
@@ -257,41 +257,43 @@ def pair_by_ids(entries: Iterable[Entry]) -> list[Entry]:
 
     Their texts and answers must differ, they must have a common option, and the ids must not number
     a list. If no ids are of this kind, other ids are used ("7_pos", "left-7") if they put most of
-    the problems into such pairs; for "left-7", no halves of other pairs may be more alike.
+    the problems into such pairs; for "left-7", halves must also be more similar than mismatched
+    halves.
     """
     found = list(entries)
-    every = get_problems(found)
-    rows = [row for row, one in every.items() if not one.twin_id and one.blank is not None]
-    problems = [every[row] for row in rows]
+    found_problems = get_problems(found)
+    rows = [row for row, one in found_problems.items() if not one.twin_id and one.blank is not None]
+    problems = [found_problems[row] for row in rows]
     ids = [problem.id for problem in problems]
     times = Counter(name.rstrip(digits) for name in ids)
-    marks = _extract_labels(ids, _HALF)
-    twos = [(a, b) for a, b in _group_in_pairs(marks) if _may_be_halves(problems[a], problems[b])]
-    twos = [(a, b) for a, b in twos if not _are_listed(problems[a], problems[b], times)]
-    if not twos:
-        marks = _get_best_labels(ids)
-        twos = _find_pairs(problems, marks)
-        some = [problems[row] for two in twos for row in two]
-        are_named = all(one.options[0].casefold() in one.sentence.casefold() for one in some)
-        are_sure = are_named and all(one.answer is not None for one in some)
-        if not are_sure or len(twos) < max(_FEWEST, _MIN_PAIRED * len(problems) / 2):
+    labels = _extract_labels(ids, _HALF_ID)
+    pairs = [(a, b) for a, b in _group_in_pairs(labels) if _may_be_halves(problems[a], problems[b])]
+    pairs = [(a, b) for a, b in pairs if not _are_list_items(problems[a], problems[b], times)]
+    if not pairs:
+        labels = _get_best_labels(ids)
+        pairs = _find_pairs(problems, labels)
+        halves = [problems[row] for two in pairs for row in two]
+        are_named = all(one.options[0].casefold() in one.sentence.casefold() for one in halves)
+        are_sure = are_named and all(one.answer is not None for one in halves)
+        if not are_sure or len(pairs) < max(_MIN_PAIRS, _MIN_COVERAGE * len(problems) / 2):
             return found
-        if marks != _extract_labels(ids, _HALVES[0]) and not _are_closest(problems, twos):
+        if labels != _extract_labels(ids, _HALF_LABELS[0]) and not _are_closest(problems, pairs):
             return found
-    return _set_twin_ids(found, {rows[row]: marks[row] for two in twos for row in two})
+    return _set_twin_ids(found, {rows[row]: labels[row] for two in pairs for row in two})
 
 
-def _are_closest(problems: Sequence[Problem], twos: Sequence[Pair]) -> bool:
-    """Return whether 90 % of pairs have halves as close as the first half is to two other pairs.
+def _are_closest(problems: Sequence[Problem], pairs: Sequence[Pair]) -> bool:
+    """Return whether 90 % of pairs are at least as similar as mismatched halves.
 
-    If the ids number two lists ("left-1", "right-1"), they pair problems that are closer to others.
+    Each first half is compared with its own second half and with those of two other pairs. If the
+    ids number two lists ("left-1", "right-1"), they pair problems that are more similar to others.
     """
     texts = [pieces(" ".join((one.sentence, *one.options))) for one in problems]
-    close = [
-        [overlap(texts[one], texts[twos[at + by - len(twos)][1]]) for by in range(3)]
-        for at, (one, _) in enumerate(twos)
+    overlaps = [
+        [overlap(texts[one], texts[pairs[at + by - len(pairs)][1]]) for by in range(3)]
+        for at, (one, _) in enumerate(pairs)
     ]
-    return sum(own[0] == max(own) for own in close) >= _MIN_ALIKE * len(twos)
+    return sum(own[0] == max(own) for own in overlaps) >= _MIN_ALIKE * len(pairs)
 
 
 def _may_be_halves(first: Problem, second: Problem) -> bool:
@@ -317,22 +319,22 @@ def pair_by_column(entries: Iterable[Entry], column: str) -> list[Entry]:
         keys = {key.partition(".")[2] for problem in problems.values() for key in problem.extra}
         known = join_names(sorted(keys)) or "none"
         raise FormatError(f"there is no column {column!r} to pair by; available columns: {known}")
-    every = [*problems.values()]
-    homes: defaultdict[str, dict[int, Problem]] = defaultdict(dict)
+    listed = [*problems.values()]
+    files: defaultdict[str, dict[int, Problem]] = defaultdict(dict)
     for at, (row, problem) in enumerate(problems.items()):
-        homes[found[row].place.path][at] = problem
-    marks = _derive_labels(every, values)
-    if len(homes) > 1:  # values may count from 1 in each file
-        own: list[str | None] = [None] * len(every)
-        for number, home in enumerate(homes.values()):
-            inside = _derive_labels([*home.values()], [values[at] for at in home])
-            for at, mark in zip(home, inside, strict=True):
-                own[at] = None if mark is None else f"{number}-{mark}"
-        marks = max(own, marks, key=_count_paired)
-    shared = Counter(mark for mark in marks if mark is not None)
-    if max(shared.values(), default=0) < 2:
+        files[found[row].place.path][at] = problem
+    labels = _derive_labels(listed, values)
+    if len(files) > 1:  # values may count from 1 in each file
+        by_file: list[str | None] = [None] * len(listed)
+        for number, file in enumerate(files.values()):
+            inside = _derive_labels([*file.values()], [values[at] for at in file])
+            for at, label in zip(file, inside, strict=True):
+                by_file[at] = None if label is None else f"{number}-{label}"
+        labels = max(by_file, labels, key=_count_paired)
+    counts = Counter(label for label in labels if label is not None)
+    if max(counts.values(), default=0) < 2:
         raise FormatError(f"no two problems share a value of {column!r}, so it can't mark twins")
-    ids = (mark if mark is not None and shared[mark] > 1 else None for mark in marks)
+    ids = (label if label is not None and counts[label] > 1 else None for label in labels)
     return _set_twin_ids(found, dict(zip(problems, ids, strict=True)))
 
 
@@ -360,11 +362,11 @@ def pair_files(
     if pair_by:
         return [*get_problems(pair_by_column(entries, pair_by)).values()]
     paired = [*get_problems(pair_by_ids(entries)).values()]
-    homes: defaultdict[str | None, set[str]] = defaultdict(set)
+    files_of_twin: defaultdict[str | None, set[str]] = defaultdict(set)
     for one, file in zip(paired, files, strict=True):
-        homes[one.twin_id].add(file)
+        files_of_twin[one.twin_id].add(file)
     paired = [
-        new if len(homes[new.twin_id]) > 1 else old  # singles are paired only across files
+        new if len(files_of_twin[new.twin_id]) > 1 else old  # singles are paired only across files
         for old, new in zip(problems, paired, strict=True)
     ]
     if pair_by is None:
@@ -397,7 +399,7 @@ def _mark_pairs(entries: Sequence[Entry], pairs: Iterable[Pair]) -> list[Entry]:
 
 
 def _find_mutual_pairs(problems: Mapping[int, Problem]) -> list[Pair]:
-    """Return the pairs of unmarked twins of each other and of no third problem."""
+    """Return the pairs of problems that look like twins of each other and of no third problem."""
     import numpy as np
 
     from winosmith.lookalikes import PartnerCollector, find_pairs, make_longer_threshold
@@ -431,11 +433,11 @@ def _are_neighbouring_twins(first: Problem, second: Problem) -> bool:
         return False
     one, other = _normalise_options(first), _normalise_options(second)
     shared = set(one) & set(other)
-    right, other_right = one[first.answer], other[second.answer]
+    key, other_key = one[first.answer], other[second.answer]
     if len(shared) == len(one):
-        return right != other_right and _have_similar_texts(first, second, _MIN_OVERLAP)
+        return key != other_key and _have_similar_texts(first, second, _MIN_OVERLAP)
     # With a changed option, the common option is correct in exactly one half.
-    flipped = (right in shared) != (other_right in shared)
+    flipped = (key in shared) != (other_key in shared)
     return flipped and _have_similar_texts(first, second, _MIN_OVERLAP_CHANGED)
 
 
@@ -465,9 +467,9 @@ def _differ_only_in_pronoun(first_text: str, second_text: str, max_length: int) 
         start, rest, longer, end = longer, end, start, rest
     if not longer.startswith(start) or not rest.endswith(end):
         return False
-    shown, hidden = longer[len(start) :], rest[: len(rest) - len(end)]
-    first, last = len(shown.partition(" ")[0]), len(hidden.rpartition(" ")[2])
+    seen, hidden = longer[len(start) :], rest[: len(rest) - len(end)]
+    first, last = len(seen.partition(" ")[0]), len(hidden.rpartition(" ")[2])
     return any(
-        hidden.startswith(shown[n:]) and 1 <= len(hidden) - len(shown[n:]) <= min(last, max_length)
+        hidden.startswith(seen[n:]) and 1 <= len(hidden) - len(seen[n:]) <= min(last, max_length)
         for n in range(1, min(first, max_length) + 1)
     )

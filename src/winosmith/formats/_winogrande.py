@@ -32,8 +32,8 @@ from winosmith.data import Rows
 from winosmith.errors import ProblemError
 from winosmith.formats import _base
 from winosmith.formats._base import Format, Item, Writer
-from winosmith.formats._csv import has_text_options, is_plain_table
-from winosmith.formats._twins import TASK, pair_neighbours
+from winosmith.formats._csv import has_sentence_and_options, is_plain_table
+from winosmith.formats._twins import TASK_ID, pair_neighbours
 from winosmith.problem import Extra, Lineage, Problem
 
 _KEYS = frozenset({"qID", "sentence", "option1", "option2", "answer"})
@@ -48,20 +48,20 @@ PERTURBED_QID = re.compile(r"q([0-7])(\d+)")
 def _is_winogrande(rows: Rows, *further: str) -> bool:
     if {"ed", "pair_number"} & {*rows.names} != {*further}:
         return False
-    return has_text_options(rows) and not is_plain_table(rows)
+    return has_sentence_and_options(rows) and not is_plain_table(rows)
 
 
 def _parse_problem(record: Mapping[str, Any], position: int, format_key: str) -> Problem:
     qid = _base.get_text_field(record, "qID") if "qID" in record else str(position)
-    task = TASK.fullmatch(qid) if format_key == "winogrande" else None
-    further = [(key, value) for key, value in record.items() if key not in _KEYS]
+    task = TASK_ID.fullmatch(qid) if format_key == "winogrande" else None
+    others = [(key, value) for key, value in record.items() if key not in _KEYS]
     return Problem(
         id=qid,
         sentence=_base.get_text_field(record, "sentence"),
         options=(_base.get_text_field(record, "option1"), _base.get_text_field(record, "option2")),
         answer=_base.parse_option_number(record.get("answer"), 2),
         twin_id=task[1] if task else None,
-        extra=Extra(_base.make_extra_items(further, format_key)) if further else _NO_EXTRA,
+        extra=Extra(_base.make_extra_items(others, format_key)) if others else _NO_EXTRA,
     )
 
 

@@ -39,15 +39,15 @@ _COUNTS = re.compile(r"\s*(\d+) out of (\d+) subjects? got this answer\.?\s*")
 
 def parse_letter_index(letter: str, options: int) -> int | None:
     """Return the 0-based index of an answer's letter; None if the answer is empty."""
-    bare = letter.strip(" \n\t.")
-    if not bare:
+    stripped = letter.strip(" \n\t.")
+    if not stripped:
         return None
-    if len(bare) != 1 or bare not in _LETTERS[:options]:
+    if len(stripped) != 1 or stripped not in _LETTERS[:options]:
         raise ProblemError(
             f"the answer is {letter.strip()!r}; with {options} options it must be a letter from A "
             f"to {_LETTERS[options - 1]}"
         )
-    return _LETTERS.index(bare)
+    return _LETTERS.index(stripped)
 
 
 def _parse_schema(schema: Element, problem_id: str, has_mistaken_spaces: bool) -> Problem:
@@ -68,10 +68,10 @@ def _parse_schema(schema: Element, problem_id: str, has_mistaken_spaces: bool) -
 
 
 def _parse_extra(schema: Element) -> dict[str, Scalar]:
-    places = {"source": "source", "quote1": "quote/quote1", "quote2": "quote/quote2"}
-    kept = _make_text_items({key: schema.findtext(place) for key, place in places.items()})
+    paths = {"source": "source", "quote1": "quote/quote1", "quote2": "quote/quote2"}
+    extra = _make_text_items({key: schema.findtext(path) for key, path in paths.items()})
     if schema.find("sameText") is not None:
-        kept["pdp.same_text"] = True
+        extra["pdp.same_text"] = True
     people = schema.findtext("humanSubjects")
     if people is not None:
         counts = _COUNTS.fullmatch(people)
@@ -79,8 +79,8 @@ def _parse_extra(schema: Element) -> dict[str, Scalar]:
             raise ProblemError(
                 f"{people.strip()!r} must read 'N out of M subjects got this answer'"
             )
-        kept["pdp.agree"], kept["pdp.subjects"] = int(counts[1]), int(counts[2])
-    return kept
+        extra["pdp.agree"], extra["pdp.subjects"] = int(counts[1]), int(counts[2])
+    return extra
 
 
 def _make_text_items(texts: Mapping[str, str | None]) -> dict[str, Scalar]:

@@ -314,7 +314,7 @@ def read_answer_table(path: str | Path, sheets: Mapping[str, Sheet]) -> list[Sit
                 raise DataError(str(row.reason))
             cells = dict.fromkeys(names, "")  # a JSON object may lack columns, or have others
             for name, value in row.values.items():
-                cells[name.lower()] = data.cell(value).strip()
+                cells[name.lower()] = data.format_cell(value).strip()
             _check_column_names(cells, is_long)
             if not cells["subject"]:
                 raise DataError("the row has no subject")

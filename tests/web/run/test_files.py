@@ -357,7 +357,7 @@ def test_how_much_of_a_file_is_read_is_told(
     What can't be told, for others have the database, is left out.
     """
     monkeypatch.setattr(jobs, "REPORT_SECONDS", 0.0)
-    monkeypatch.setattr("winosmith.formats._rows.EVERY", 10)
+    monkeypatch.setattr("winosmith.formats._rows.PROGRESS_INTERVAL", 10)
     data, mark = _large(20), new_key()
     _pieces(send, data, 900, mark)
     send("/admin/import/", **_sent(mark, data, as_="published"))
