@@ -16,7 +16,7 @@ from winosmith.errors import FormatError
 
 
 def _normalise_id(name: str) -> str:
-    """Remove the leading zeros and decimals of a number, or other ids' case and extra spaces."""
+    """Remove a number's leading zeros and decimals, or any other id's case and extra spaces."""
     plain = " ".join(name.split()).casefold()
     whole = parse_whole(plain)
     return whole.lstrip("0") or "0" if whole else plain

@@ -95,7 +95,7 @@ def read(
 
 
 def _drop_omitted_answers(answers: Answers, dataset: Dataset, omitted_count: int) -> Answers:
-    """Drop answers to unknown ids if there are at most as many as omitted records."""
+    """Drop answers to unknown ids unless they outnumber the omitted records."""
     item_ids = {*dataset.ids}
     known_answers = tuple(one for one in answers.predictions if one.problem_id in item_ids)
     if not known_answers or not 0 < len(answers.predictions) - len(known_answers) <= omitted_count:

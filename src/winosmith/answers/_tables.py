@@ -33,7 +33,7 @@ _MODELS = ("model", "modelname", "modelid", "solver", "system", "llm", "particip
            "respondent", "annotator", "variable")  # fmt: skip
 _CHOICES = ("choice", "prediction", "pred", "predicted")
 _GRADED = ("correct", "is_correct", "iscorrect", "score", "grade", "acc", "accuracy", "exact_match")
-_RUNS = ("epoch", "seed", "run", "trial", "attempt", "repeat", "index", "date",
+_RUN_COLUMNS = ("epoch", "seed", "run", "trial", "attempt", "repeat", "index", "date",
          "confidence", "rank", "n", "count", "order", "position")  # fmt: skip
 _KEYS = ("expected", "truth", "reference", "labels", "y_true")
 _REPLIES = ("answer", "label", "output", "response", "antwort", "réponse", "respuesta", "risposta")
@@ -69,7 +69,7 @@ def read(file: AnswerFile) -> list[Answers]:
         raise FormatError(f"the table {lacks}", file.path, 1)
     first = names[0] if id_name is None else id_name
     others = [name for name in names if name not in (first, "")]
-    models = [name for name in others if name.lower() not in _RUNS] or others
+    models = [name for name in others if name.lower() not in _RUN_COLUMNS] or others
     models = models if choice_name is None else [choice_name]
     rows = _map_ids_to_rows(file, records, [first, *models])
     item_ids = {*file.dataset.ids}

@@ -86,14 +86,14 @@ def read_json_array(source: Source, start: int | None = None) -> Iterator[Row[Re
         yield Row(place, raw, None, fault) if fault else make_row(place, raw, record)
 
 
-_LENIENT = json.JSONDecoder()
+_LENIENT_DECODER = json.JSONDecoder()
 """A decoder that finds the end of an invalid value, such as NaN."""
 
 
 def split_elements(text: str, start: int, *, is_whole: bool = False) -> Iterator[Member]:
     """Yield the elements of the array at an offset, or the keys and values of the object there.
 
-    Keys and values alternate. With `is_whole`, text after the array or object is a fault.
+    Keys and values alternate. If `is_whole`, text after the array or object is a fault.
     """
     close, separators = ("]", ",,") if text[start] == "[" else ("}", ":,")
     at, count = _skip_space(text, start + 1), 0
@@ -103,7 +103,7 @@ def split_elements(text: str, start: int, *, is_whole: bool = False) -> Iterator
         except (ValueError, RecursionError) as error:
             error_text = "brackets nested too deep" if isinstance(error, RecursionError) else error
             try:
-                _, end = _LENIENT.raw_decode(text, at)
+                _, end = _LENIENT_DECODER.raw_decode(text, at)
             except (ValueError, RecursionError):
                 fault = f"this is not JSON, and nothing after it can be read: {error_text}"
                 yield Member(at, len(text), None, fault)

@@ -130,7 +130,7 @@ class Rows:
 
     @property
     def start(self) -> str:
-        """The first 4,000 characters of the first text, after white space; "" for a table."""
+        """The first 4,000 characters of the first text, as in `Source.start`; "" for a table."""
         return self.sources[0].start if self.sources else ""
 
 

@@ -153,7 +153,7 @@ def _decode(raw: bytes, path: Path, encoding: str | None) -> str:
         return _decode_as(raw, encoding, path, "that encoding was specified")
     zeros = "".join("01"[byte == 0] for byte in raw[:4])
     if unmarked := _ZERO_PATTERNS.get(zeros):
-        raise _encoding_error(f"in {unmarked.upper()}", unmarked, path)
+        raise _make_codec_error(f"in {unmarked.upper()}", unmarked, path)
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -170,7 +170,7 @@ def _decode(raw: bytes, path: Path, encoding: str | None) -> str:
         seen = b"".join(parts).decode("cp1252").strip()
         fault = f"probably in {name}, which reads {seen!r} here"
         fault += " (or in another encoding, such as cp1250)"
-        raise _encoding_error(fault, "cp1252", path, line)
+        raise _make_codec_error(fault, "cp1252", path, line)
     raise FormatError(
         "the text is not UTF-8, and its encoding is unknown; name it with `encoding=`, such as "
         "'cp1251', 'gb18030' or 'shift_jis', or save the file in UTF-8",
@@ -185,7 +185,7 @@ _BYTES_SHOWN = 20
 """Number of bytes to show before and after the first byte that is not UTF-8."""
 
 
-def _encoding_error(fault: str, codec: str, path: Path, line: int | None = None) -> FormatError:
+def _make_codec_error(fault: str, codec: str, path: Path, line: int | None = None) -> FormatError:
     return FormatError(
         f"the file is not UTF-8, but {fault}; name its encoding with `encoding={codec!r}`, or "
         f"convert it, for example with: iconv -f {codec} -t utf-8",

@@ -77,7 +77,7 @@ def interpret_answer(
         plain_labels = [*map(normalise, labels)]
         if plain_labels.count(normalise(text)) == 1:
             found["label"] = plain_labels.index(normalise(text))
-        elif len(labelled := [*_find_labelled(text, options, labels)]) == 1:
+        elif len(labelled := [*_find_by_label(text, options, labels)]) == 1:
             found["label"] = labelled[0]
     option = match_option(text, options)
     if option is None and original_options:
@@ -137,7 +137,7 @@ def match_choices(value: Any, options: Sequence[str], labels: Sequence[str]) -> 
     return sorted({at for group in texts for at, text in enumerate(group) if text == wanted})
 
 
-def _find_labelled(answer: str, options: Sequence[str], labels: Sequence[str]) -> Iterator[int]:
+def _find_by_label(answer: str, options: Sequence[str], labels: Sequence[str]) -> Iterator[int]:
     """Yield each choice whose label and text form the answer, as in "option 2: a cup"."""
     for at, (label, text) in enumerate(zip(labels, options, strict=False)):
         rest = answer.removeprefix(label)
@@ -210,7 +210,7 @@ def find_repeated_keys(
 
 
 def drop_repeated_keys(entries: list[Entry]) -> tuple[list[Entry], list[str]]:
-    """Remove each field of `extra` that repeats the key, and return a note about it."""
+    """Remove the fields of `extra` that repeat the key; also return a note on each field."""
     problems = get_problems(entries)
     keyed = {row: one for row, one in problems.items() if one.answer is not None}
     keys = {key.partition(".")[2]: key for key in collect_names(p.extra for p in keyed.values())}
@@ -236,7 +236,7 @@ class Classes:
     """The labels of all rows, used as the choices of each row.
 
     Labels that differ only in case, width, invisible characters, surrounding punctuation or the
-    sign between words ("Yes", "yes."; "not_so", "not so") are the same label.
+    separator of words ("Yes", "yes."; "not_so", "not so") are the same label.
 
     Attributes:
         options: the sorted labels, in their most frequent spellings.
@@ -288,7 +288,7 @@ class Classes:
         return self._spell(label)
 
     def _spell(self, label: str) -> str:
-        """Return a label's usual spelling, or True or False, which programs spell differently."""
+        """Return a label's usual spelling; labels for true and false become True and False."""
         folded = self._folded[label]
         return folded.title() if folded in ("true", "false") else next(iter(self._places[folded]))
 

@@ -168,7 +168,7 @@ def get_problems(entries: Iterable[Entry]) -> dict[int, Problem]:
     return {row: one.item for row, one in enumerate(entries) if isinstance(one.item, Problem)}
 
 
-def unwritable_error(item: Item, reason: str) -> FormatError:
+def make_unwritable_error(item: Item, reason: str) -> FormatError:
     """Return the error for an item that a format can't store."""
     return FormatError(f"{get_item_id(item)!r} can't be written: {reason}")
 
@@ -182,7 +182,7 @@ def require_problems(items: Iterable[Item]) -> Iterator[Problem]:
     """Yield the items as problems; refuse claims."""
     for item in items:
         if isinstance(item, Claim):
-            raise unwritable_error(item, "the format can't store true-or-false claims")
+            raise make_unwritable_error(item, "the format can't store true-or-false claims")
         yield item
 
 

@@ -61,14 +61,14 @@ PREFIX = re.compile(
 """Pattern of the letter or number before a choice: "A.", "(2)", "③", "Б)"."""
 
 
-def parse_choices(value: Any, name: str, *, answered: bool = False) -> Choices:
+def parse_choices(value: Any, name: str, *, has_answer: bool = False) -> Choices:
     """Parse the choices in a cell.
 
     Args:
         value: the cell. Text is parsed as JSON or as a list printed by Python or numpy, or is split
             at the letters or numbers of its choices ("A) … B) …").
         name: name of the column.
-        answered: whether another column has the row's answer; if so, a mapping of letters to
+        has_answer: whether another column has the row's answer; if so, a mapping of letters to
             numbers contains choices, not scores.
     """
     if isinstance(value, str):
@@ -82,7 +82,7 @@ def parse_choices(value: Any, name: str, *, answered: bool = False) -> Choices:
             return _parse_records(value, name)
         return Choices(tuple(map(get_cell_text, _strip_trailing_none(value))))
     if isinstance(value, Mapping):
-        return _parse_mapping(value, name, answered)
+        return _parse_mapping(value, name, has_answer)
     raise ProblemError(f"{name!r} must be a list of choices, not {str(value)[:60]!r}")
 
 
@@ -131,7 +131,7 @@ _SPEAKER = re.compile(r"(?:^|\n)\s*[A-Z][A-Za-z ]{0,20}: ?")
 
 
 def split_chats(correct: Any, incorrect: Any) -> tuple[str, str, str] | None:
-    r"""Return the common start of two chats and the rest of each; None if there is none.
+    r"""Return the common start of two chats and the rest of each; None if nothing is common.
 
     >>> split_chats("Human: Why?\n\nAssistant: As so.", "Human: Why?\n\nAssistant: As it is.")
     ('Why?', 'As so.', 'As it is.')
@@ -192,7 +192,7 @@ def find_flagged(values: Any, count: int) -> tuple[int, ...] | None:
     return tuple(at for at, one in enumerate(values) if one)
 
 
-def _parse_mapping(value: Mapping[Any, Any], name: str, answered: bool) -> Choices:
+def _parse_mapping(value: Mapping[Any, Any], name: str, has_answer: bool) -> Choices:
     keys = [str(key) for key in value]
     text, labels = find_name(_TEXTS, keys), find_name(_LABELS, keys)
     if text and labels and isinstance(value[text], list):
@@ -207,7 +207,7 @@ def _parse_mapping(value: Mapping[Any, Any], name: str, answered: bool) -> Choic
         value, keys = scores, [*map(str, scores)]  # a table has the keys of all rows
         are_signs = any(keys == [*series[: len(keys)]] for series in SERIES)
         texts_may_be = are_signs and len({*value.values()}) == len(value)
-        if _SCORE_COLUMN.search(name) or not (texts_may_be and (answered or len(value) > 2)):
+        if _SCORE_COLUMN.search(name) or not (texts_may_be and (has_answer or len(value) > 2)):
             return Choices(tuple(keys), tuple(keys), correct)
     texts = tuple(map(get_cell_text, value.values()))
     while len(texts) > 2 and not texts[-1].strip():  # {"A": …, "E": …, "F": ""}
@@ -289,7 +289,8 @@ def _split_choices(text: str, markers: Sequence[re.Match[str]] | None = None) ->
     """Split a text into choices at their letters or numbers; return None if that is ambiguous.
 
     A letter is part of a choice if it doesn't continue the series, or if it is inside a line and
-    every choice starts a line. The first choice is at `markers[0]`, or starts the text.
+    every choice starts a line. The first choice starts at `markers[0]`, by default at the
+    start of the text.
 
     >>> _split_choices("a ) 38 , b ) 27.675 , c ) none")
     Choices(options=('38', '27.675', 'none'), labels=('a', 'b', 'c'), correct=())
@@ -319,7 +320,7 @@ def _find_series(series: Sequence[str], markers: Iterable[re.Match[str]]) -> lis
     return [one for one in found if one]
 
 
-def several_correct_error(answers: Sequence[Any]) -> ProblemError:
+def make_several_correct_error(answers: Sequence[Any]) -> ProblemError:
     """Return the error for an item that has several correct answers."""
     return ProblemError(
         f"the question has {len(answers)} correct answers ({str(list(answers))[:60]}); keep only "
@@ -328,19 +329,19 @@ def several_correct_error(answers: Sequence[Any]) -> ProblemError:
 
 
 def shuffle_by_hash(
-    question: str, correct: Any, wrong: Sequence[Any], plan: Plan
+    question: str, correct: Any, cells: Sequence[Any], plan: Plan
 ) -> tuple[tuple[str, ...], int]:
     """Return the correct answer and the distractors, sorted by a hash, and the answer's index."""
-    incorrect = wrong if len(wrong) > 1 else _parse_distractors(wrong[0], plan.distractors[0])
+    distractors = cells if len(cells) > 1 else _parse_distractors(cells[0], plan.distractors[0])
     if isinstance(correct, str) and normalise(plan.answer or "").endswith("s"):
-        texts_correct = _parse_distractors(correct, plan.answer or "")
+        correct_texts = _parse_distractors(correct, plan.answer or "")
     else:
         listed = correct if isinstance(correct, list | tuple) else [correct]
-        texts_correct = get_turns(correct)[-1:] or listed
-    if len(texts_correct) > 1:
-        raise several_correct_error(texts_correct)
-    texts = [get_cell_text(texts_correct[0] if texts_correct else None)]
-    texts += [get_cell_text(one) for one in incorrect if not is_empty(one)]
+        correct_texts = get_turns(correct)[-1:] or listed
+    if len(correct_texts) > 1:
+        raise make_several_correct_error(correct_texts)
+    texts = [get_cell_text(correct_texts[0] if correct_texts else None)]
+    texts += [get_cell_text(one) for one in distractors if not is_empty(one)]
     if not texts[0].strip():
         raise ProblemError(f"the row has no {plan.answer!r}")
 

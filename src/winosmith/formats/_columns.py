@@ -21,10 +21,10 @@ from winosmith.formats._names import (
     FLAGS,
     ID_COLUMNS,
     NEEDS_PASSAGE,
-    PAIRS,
     PASSAGE,
     PASSAGE_ENDINGS,
     QUESTION,
+    TEXT_PAIRS,
     Names,
     as_names,
     find_existing,
@@ -86,7 +86,7 @@ class Plan:
         answer: the column of the key; None if there is none.
         id: the column of ids; None if there is none.
         labels_are_choices: whether the labels of all rows are the choices.
-        distractors: the columns of the distractors, if the answer has the correct choice's text.
+        distractors: the columns of the distractors, if `answer` has the correct choice's text.
         choices_are_guessed: whether only the answers' numbers show which columns are the choices.
         may_have_blanks: whether the user named the columns, or the question was detected by its
             blanks.
@@ -156,7 +156,7 @@ def make_plan(names: Iterable[str], columns: Columns, rows: Sequence[Row]) -> Pl
         raise FormatError(
             "the columns include a premise and a question: name one or both with `question=`"
         )
-    pairs = (find_existing(pair, names) for pair in PAIRS)
+    pairs = (find_existing(pair, names) for pair in TEXT_PAIRS)
     pair = next((found for found in pairs if len(found) == 2), [])
     question = columns.question
     passages: tuple[str, ...] = ()
@@ -239,7 +239,7 @@ class _Table:
     rows: Sequence[Row]
 
     def column(self, name: str | None, limit: int | None = None) -> list[Any]:
-        """Return a column's values in all rows or in the first `limit` rows; None if missing."""
+        """Return a column's values, None if missing, in all rows or in the first `limit` rows."""
         return [] if name is None else [row.get(name) for row in islice(self.rows, limit)]
 
     def values(self, name: str) -> list[Any]:
@@ -259,7 +259,7 @@ class _Table:
         return next(filter(self.values, existing), existing[0] if existing else None)
 
     def find_other_answers(self) -> str | None:
-        """Return the first column with single values and an unusual name for answers, or None."""
+        """Return the first answer column that has an unusual name and no lists, or None."""
         for name in self.names.answers:
             values = self.values(name)
             if values and not any(isinstance(one, list | dict) for one in values):
@@ -307,7 +307,7 @@ class _Table:
     def find_numbered_choices(
         self, answer: str, question: Sequence[str] = ()
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the columns of the choices that the answers number, and those of the question.
+        """Return the columns of the choices whose numbers are the answers, and of the question.
 
         The choices are the last group of numbered text columns whose numbers occur as answers. A
         numbered group before the choices is the question, such as the sentences of a story.

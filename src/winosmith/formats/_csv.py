@@ -34,7 +34,7 @@ from winosmith.problem import EXTRA_KEY, MAX_OPTIONS, Problem, Scalar
 from winosmith.records import dump_json, parse_json, parse_problem, problem_record
 
 _OPTIONS = [f"option{number}" for number in range(1, MAX_OPTIONS + 1)]
-_NEEDS = ("sentence", "option1", "option2")
+_REQUIRED = ("sentence", "option1", "option2")
 
 _FIELDS = {
     "twin_id": ("twin_id",),
@@ -54,14 +54,14 @@ _FIELDS = {
 }
 """Map each column other than id, sentence, options and answer to its key in a record."""
 
-_KNOWN = {"id", "qID", "sentence", *_OPTIONS, "answer", *_FIELDS}
+_KNOWN_COLUMNS = {"id", "qID", "sentence", *_OPTIONS, "answer", *_FIELDS}
 _MAY_BE_JSON = re.compile(r'[\s"\d\-tfn]')
 """Pattern of a JSON scalar's first character; to save time, other cells are not parsed."""
 
 
 @lru_cache(maxsize=16)
 def _assign_columns(names: tuple[str, ...]) -> tuple[list[str], list[str], dict[str, str]]:
-    known = {*names} & _KNOWN
+    known = {*names} & _KNOWN_COLUMNS
     count = max((at for at, name in enumerate(_OPTIONS, 1) if name in known), default=0)
     extra_keys = make_extra_keys("csv", (name for name in names if name not in known), EXTRA_KEY)
     return _OPTIONS[:count], [name for name in _FIELDS if name in known], extra_keys
@@ -84,13 +84,13 @@ def _parse_problem(cells: Row, position: int) -> Problem:
         target = record.setdefault(path[0], {}) if len(path) > 1 else record
         try:
             text = cell.lower() if name == "embargo" else cell
-            target[path[-1]] = parse_json(text) if name in _TYPED else cell
+            target[path[-1]] = parse_json(text) if name in _JSON_COLUMNS else cell
         except ValueError:
-            raise ProblemError(f"{name!r} must be {_TYPED[name]}, not {cell!r}") from None
+            raise ProblemError(f"{name!r} must be {_JSON_COLUMNS[name]}, not {cell!r}") from None
     return parse_problem(record)
 
 
-_TYPED = {
+_JSON_COLUMNS = {
     "depth": "a whole number",
     "edits": "a JSON list",
     "embargo": "true or false",
@@ -139,12 +139,12 @@ def _make_cells(problem: Problem) -> dict[str, str]:
         cells["blank"] = "null"
     for key, value in problem.extra.items():
         name = key.removeprefix("csv.")
-        is_taken = name in _KNOWN or EXTRA_KEY.fullmatch(name)
+        is_taken = name in _KNOWN_COLUMNS or EXTRA_KEY.fullmatch(name)
         is_read_back = isinstance(value, str) and value and _parse_scalar(value) == value
         text = str(value) if is_read_back else json.dumps(value, ensure_ascii=False)
         cells[key if is_taken else name] = text
     if any(not cell and name != "answer" for name, cell in cells.items()):
-        raise _base.unwritable_error(
+        raise _base.make_unwritable_error(
             problem, "a table can't distinguish an empty string from a missing value"
         )
     return cells
@@ -172,13 +172,13 @@ def is_plain_table(rows: Rows) -> bool:
     A plain table has a column that only plain tables have, or is delimited text without `qID`.
     """
     names = set(rows.names)
-    plain_only = _KNOWN - {"qID", "sentence", "option1", "option2", "answer"}
+    plain_only = _KNOWN_COLUMNS - {"qID", "sentence", "option1", "option2", "answer"}
     return not names.isdisjoint(plain_only) or not (rows.is_typed or "qID" in names)
 
 
 def has_sentence_and_options(rows: Rows) -> bool:
-    """Return whether rows have a sentence, options and numbers as answers, without distances."""
-    has_columns = {*_NEEDS} <= set(rows.names)
+    """Return whether rows have a sentence, options and numbers as answers, but no distances."""
+    has_columns = {*_REQUIRED} <= set(rows.names)
     return has_columns and not is_evograd(rows) and not _has_key_elsewhere(rows)
 
 
@@ -186,8 +186,8 @@ CSV = Format(
     name="csv",
     title="a plain table: sentence, option1, option2, answer …",
     sign=lambda rows: has_sentence_and_options(rows) and is_plain_table(rows),
-    needs=frozenset(_NEEDS),
-    read=lambda rows: _base.build_entries(_base.read_cells(rows, _NEEDS), _parse_problem),
+    needs=frozenset(_REQUIRED),
+    read=lambda rows: _base.build_entries(_base.read_cells(rows, _REQUIRED), _parse_problem),
     writer=Writer(
         _write,
         suffix=".csv",

@@ -53,7 +53,7 @@ FORMATS: tuple[Format, ...] = (
 
 
 def get_format(name: str) -> Format:
-    """Return the format with a name.
+    """Return the format with the given name.
 
     Raises:
         FormatError: no format has this name; the message lists the names.
@@ -66,7 +66,7 @@ def get_format(name: str) -> Format:
 
 
 def get_writer(name: str) -> Writer:
-    """Return the writer of the format with a name.
+    """Return the writer of the format with the given name.
 
     Raises:
         FormatError: no format has this name, or the format is read-only.
@@ -109,19 +109,19 @@ def detect(rows: Rows, name: str | None = None) -> Detected:
     return Detected(first.format, join_rows([part.rows for part in parts], rows.path), notes)
 
 
-def _detect_container(rows: Rows, known: Format | None) -> Detected:
-    if known is not QUESTIONS:
+def _detect_container(rows: Rows, wanted: Format | None) -> Detected:
+    if wanted is not QUESTIONS:
         matches = _find_matching_formats(
-            rows, [known] if known else [f for f in FORMATS if f is not QUESTIONS]
+            rows, [wanted] if wanted else [f for f in FORMATS if f is not QUESTIONS]
         )
         if len(matches) == 1:
             return matches[0]
-        if known:
-            return Detected(known, rows, [])
+        if wanted:
+            return Detected(wanted, rows, [])
         if matches:
             names = [one.format.name for one in matches]
             raise _make_detection_error("several formats fit its content", names, rows)
-    if known or QUESTIONS.recognises(rows):
+    if wanted or QUESTIONS.recognises(rows):
         return Detected(QUESTIONS, *get_question_rows(rows))
     why, has_questions = _explain_no_match(rows)
     names = [] if has_questions else [one.name for one in FORMATS]
@@ -139,7 +139,7 @@ def _make_detection_error(reason: str, names: Sequence[str], rows: Rows) -> Form
 
 
 def _find_matching_formats(rows: Rows, formats: Sequence[Format]) -> list[Detected]:
-    """Return the formats of a container's first matching reading; empty if several lists match."""
+    """Return the formats that match a container's rows; empty if several of its lists match."""
     matches = [
         [Detected(known, reading, notes) for known in formats if known.recognises(reading)]
         for reading, notes in iterate_readings(rows)
@@ -159,7 +159,7 @@ def _explain_no_match(rows: Rows) -> tuple[str, bool]:
     return advice or f"; it begins with {rows.start.partition(chr(10))[0][:60]!r}", has_questions
 
 
-_ROWS = "; write one record per line, for example with: jq -c {} FILE > rows.jsonl"
+_ROWS_ADVICE = "; write one record per line, for example with: jq -c {} FILE > rows.jsonl"
 
 
 def _advise_on_values(rows: Rows) -> str:
@@ -170,14 +170,14 @@ def _advise_on_values(rows: Rows) -> str:
     if rows.kind == "object" and len(names := find_record_lists(rows.first)) > 1:
         lists = " and ".join(map(repr, names[:3])) + (", …" if names[3:] else "")
         advice = f"; it is one object with several lists of records, {lists}"
-        return advice + _ROWS.format(f"'.[{json.dumps(names[0])}][]'")
+        return advice + _ROWS_ADVICE.format(f"'.[{json.dumps(names[0])}][]'")
     if rows.kind != "lines" or rows.names or rows.source is None:
         return ""
     try:
         DECODER.raw_decode(rows.source.text.lstrip())
     except (ValueError, RecursionError):
         return ""
-    return _ROWS.format(".")
+    return _ROWS_ADVICE.format(".")
 
 
 def _describe_nearest_format(rows: Rows) -> str:

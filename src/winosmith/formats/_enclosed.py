@@ -47,7 +47,7 @@ def find_questions(rows: Rows) -> Reading | None:
         return _read_columns(rows, columns)
     lists = find_record_lists(values)
     questions = [name for name in lists if is_question(values[name][0])]
-    if is_question(values) and not (len(questions) == 1 and is_question(values, answered=False)):
+    if is_question(values) and not (len(questions) == 1 and is_question(values, has_answer=False)):
         return rows, []
     if has_nested_questions(values):
         return rows, ["the file has one record"]
@@ -77,10 +77,10 @@ def _has_records_by_id(values: Record) -> bool:
     return len(values) > 1 and all(isinstance(value, dict) for value in values.values())
 
 
-def is_question(values: Mapping[str, Any], *, answered: bool | None = None) -> bool:
-    """Return whether an object is a question, with or without an answer as `answered` states."""
+def is_question(values: Mapping[str, Any], *, has_answer: bool | None = None) -> bool:
+    """Return whether an object is a question; `has_answer` can require or exclude an answer."""
     found = try_plan(values, Columns(), [values])
-    return found is not None and answered in (None, found.answer is not None)
+    return found is not None and has_answer in (None, found.answer is not None)
 
 
 def find_record_lists(values: Mapping[str, Any]) -> list[str]:

@@ -63,7 +63,7 @@ _DISTRACTOR_LISTS = tuple(
     "wrongchoices".split()
 )
 
-PAIRS = (
+TEXT_PAIRS = (
     ("premise", "hypothesis"),
     ("context", "hypothesis"),
     ("sentence1", "sentence2"),
@@ -81,10 +81,10 @@ ID_COLUMNS = (*ID, *UNIQUE_ID)
 FLAGS = ("correct", "iscorrect", "right", "isright", "isanswer")
 """Keys whose values flag the correct choice."""
 
-RESERVED = frozenset({*QUESTION, *PASSAGE, *CHOICES, *ID, *chain.from_iterable(PAIRS)})
+RESERVED = frozenset({*QUESTION, *PASSAGE, *CHOICES, *ID, *chain.from_iterable(TEXT_PAIRS)})
 """Column names that readers reserve for a role; additional columns can't use them."""
 
-_MAX_NAMES, _GROUPS = 20, 4
+_MAX_NAMES, _MAX_GROUPS = 20, 4
 """Maximum numbers of columns and of column groups to list in a message."""
 
 
@@ -186,10 +186,10 @@ def collect_names(rows: Iterable[Iterable[str]]) -> Names:
 
 def as_names(names: Iterable[str]) -> Names:
     """Return column names as cached `Names`."""
-    return names if isinstance(names, Names) else _names(tuple(names))
+    return names if isinstance(names, Names) else _make_names(tuple(names))
 
 
-_names = lru_cache(maxsize=16)(Names)
+_make_names = lru_cache(maxsize=16)(Names)
 _PUNCTUATION = re.compile(r"[\W_]+")
 
 
@@ -236,5 +236,6 @@ def join_names(names: Sequence[str]) -> str:
 def join_groups(groups_of_names: Iterable[Sequence[str]]) -> str:
     """Format groups of columns for a message."""
     groups = [*dict.fromkeys(map(tuple, groups_of_names))]
-    more = f" or one of {len(groups) - _GROUPS:,} more groups" if len(groups) > _GROUPS else ""
-    return " or ".join(map(join_names, groups[:_GROUPS])) + more
+    rest = len(groups) - _MAX_GROUPS
+    more = f" or one of {rest:,} more groups" if rest > 0 else ""
+    return " or ".join(map(join_names, groups[:_MAX_GROUPS])) + more

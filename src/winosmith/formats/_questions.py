@@ -36,8 +36,8 @@ from winosmith.formats._choices import (
     find_flagged,
     get_cell_text,
     get_turns,
+    make_several_correct_error,
     parse_choices,
-    several_correct_error,
     shuffle_by_hash,
 )
 from winosmith.formats._columns import (
@@ -290,11 +290,11 @@ def _make_draft(
         answer = None
     elif len(plan.choices) == 1:
         name = plan.choices[0]
-        found = parse_choices(row.get(name), name, answered=not is_empty(answer))
+        found = parse_choices(row.get(name), name, has_answer=not is_empty(answer))
         options, labels = found.options, found.labels
         if found.correct and data.is_missing(answer):
             if len(found.correct) > 1:
-                raise several_correct_error([options[at] for at in found.correct])
+                raise make_several_correct_error([options[at] for at in found.correct])
             key, answer = found.correct[0], None
     elif plan.choices:
         cells = [row.get(name) for name in plan.choices]
@@ -342,7 +342,7 @@ def _get_question_text(row: Row, column: str, is_optional: bool) -> str:
 def _clean_answer(value: Any) -> Any:
     if isinstance(value, list | tuple):
         if len(value) > 1:
-            raise several_correct_error(value)
+            raise make_several_correct_error(value)
         value = value[0] if value else None
     if isinstance(value, str):
         value = value.strip()
@@ -532,7 +532,7 @@ def _make_problem(draft: _Draft, kind: str | None, keys: Mapping[str, str]) -> P
 def _write(items: Sequence[Item], file: IO[str]) -> None:
     for problem in _base.require_problems(items):
         if problem.blank is not None:
-            raise _base.unwritable_error(
+            raise _base.make_unwritable_error(
                 problem, "it has a blank, but the format stores only questions"
             )
         signs = list(ascii_uppercase[: len(problem.options)])

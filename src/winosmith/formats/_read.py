@@ -250,7 +250,7 @@ def scan(
             drop_repeated_keys(entries) if known in (CSV, WINOGRANDE) else (entries, [])
         )
         notes += blank_notes + key_notes
-    notes += _note_texts(entries)
+    notes += _note_odd_texts(entries)
     marked = known.twin_names is None or rows.may_have(known.twin_names)
     if pair_by and any(one.item for one in entries):
         try:
@@ -293,7 +293,7 @@ def _format_place(entry: Entry, entries: Sequence[Entry]) -> str:
     return entry.place.inside if one_file else str(entry.place)
 
 
-def _note_texts(entries: Sequence[Entry]) -> list[str]:
+def _note_odd_texts(entries: Sequence[Entry]) -> list[str]:
     """Return notes on equal options, and on C1 control characters in texts."""
     equal, with_controls = list[Entry](), list[Entry]()
     for one in entries:
@@ -410,7 +410,7 @@ def _do_edits_match(parent: Problem, problem: Problem, original_texts: dict[str,
 
 
 def _find_twins(entries: list[Entry]) -> tuple[list[Entry], list[str]]:
-    """Pair problems by ids or texts with a note, if none has a twin id or a lineage."""
+    """Pair problems by ids or texts if none has a twin id or a lineage; return notes on this."""
     problems = get_problems(entries).values()
     if any(problem.twin_id or problem.lineage for problem in problems):
         return entries, []
@@ -427,7 +427,7 @@ def _find_twins(entries: list[Entry]) -> tuple[list[Entry], list[str]]:
 
 
 def reject_bad_lineages(entries: Iterable[Entry]) -> list[Entry]:
-    """Return the entries, with problems whose lineage is contradictory turned into bad records.
+    """Return the entries, in which problems with a contradictory lineage are bad records.
 
     A lineage is contradictory if it has a cycle, if its root differs from the parent's root, or if
     its edits don't turn the parent's sentence into the child's. A missing parent is accepted,
@@ -613,7 +613,7 @@ def find_unwritable(items: Sequence[Item], format_name: str) -> dict[int, str]:
 def _write(writer: Writer, items: Sequence[Item], file: IO[str]) -> None:
     for item in items:
         if isinstance(item, Problem) and item.embargo and "embargo" not in writer.kept_fields:
-            raise _base.unwritable_error(
+            raise _base.make_unwritable_error(
                 item, "it is under embargo, but the format can't store embargoes"
             )
     writer.write(items, file)

@@ -180,7 +180,7 @@ def _write(items: Sequence[Item], file: IO[str]) -> None:
     claims = [item for item in items if isinstance(item, Claim)]
     if len(claims) < len(items):
         item = next(item for item in items if not isinstance(item, Claim))
-        raise _base.unwritable_error(item, "the format can store only true-or-false claims")
+        raise _base.make_unwritable_error(item, "the format can store only true-or-false claims")
     unit: Unit = "word" if all(map(_has_unique_word_index, claims)) else "character"
     records = [_make_record(claim, position, unit) for position, claim in enumerate(claims)]
     units = _detect_units(records)
@@ -188,14 +188,16 @@ def _write(items: Sequence[Item], file: IO[str]) -> None:
         try:
             _parse_claim(record, 0, units)
         except ProblemError as error:
-            raise _base.unwritable_error(claim, str(error)) from None
+            raise _base.make_unwritable_error(claim, str(error)) from None
     file.writelines(json.dumps(record) + "\n" for record in records)
 
 
 def _restore_text(claim: Claim) -> tuple[str, int, str]:
     before, after = claim.sentence.split(BLANK)
     if not claim.pronoun:
-        raise _base.unwritable_error(claim, "the format needs the pronoun that the blank replaced")
+        raise _base.make_unwritable_error(
+            claim, "the format needs the pronoun that the blank replaced"
+        )
     return before + claim.pronoun + after, len(before), claim.pronoun
 
 
@@ -209,7 +211,7 @@ def _has_unique_word_index(claim: Claim) -> bool:
 def _make_record(claim: Claim, position: int, unit: Unit) -> dict[str, Any]:
     text, at, pronoun = _restore_text(claim)
     if at not in find_occurrences(pronoun, text, attached=True):
-        raise _base.unwritable_error(
+        raise _base.make_unwritable_error(
             claim, f"the pronoun {pronoun!r} is not a separate word in the text"
         )
     facts = {key.split(".", 1)[1]: value for key, value in claim.extra.items() if _KEY in key}
@@ -239,7 +241,7 @@ def _locate_candidate(claim: Claim, text: str) -> int:
         found = find_occurrences(wanted, text)
         if found:
             return found[0]
-    raise _base.unwritable_error(
+    raise _base.make_unwritable_error(
         claim, f"the text does not contain the candidate {claim.candidate!r}"
     )
 

@@ -189,7 +189,7 @@ def _derive_labels(problems: Sequence[Problem], values: Sequence[Scalar]) -> lis
 
 
 def _label_by_partner_row(numbers: Sequence[int | None], first: int) -> list[str | None]:
-    """Return twin labels if each number is the row of the other half, or else only None."""
+    """Return twin labels if each number is the row of the other half; otherwise only None."""
     rows = [None if one is None else one - first for one in numbers]
     labels: list[str | None] = [None] * len(rows)
     for row, other in enumerate(rows):
@@ -257,8 +257,8 @@ def pair_by_ids(entries: Iterable[Entry]) -> list[Entry]:
 
     Their texts and answers must differ, they must have a common option, and the ids must not number
     a list. If no ids are of this kind, other ids are used ("7_pos", "left-7") if they put most of
-    the problems into such pairs; for "left-7", halves must also be more similar than mismatched
-    halves.
+    the problems into such pairs; for "left-7", halves must also be at least as similar as
+    mismatched halves.
     """
     found = list(entries)
     found_problems = get_problems(found)

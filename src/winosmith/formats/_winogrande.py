@@ -39,7 +39,7 @@ from winosmith.problem import Extra, Lineage, Problem
 _KEYS = frozenset({"qID", "sentence", "option1", "option2", "answer"})
 _NO_EXTRA = Extra()
 
-_NUMBERS = ("pair_number", "associative", "switchable")
+_NUMERIC_KEYS = ("pair_number", "associative", "switchable")
 
 PERTURBED_QID = re.compile(r"q([0-7])(\d+)")
 """Pattern of a qID: a digit for the kind of change, then the schema's 0-based number in the WSC."""
@@ -80,12 +80,12 @@ def _write(items: Sequence[Item], file: IO[str]) -> None:
     for problem in _base.require_problems(items):
         if len(problem.options) != 2:
             why = f"the format requires 2 options per problem, not {len(problem.options)}"
-            raise _base.unwritable_error(problem, why)
+            raise _base.make_unwritable_error(problem, why)
         if not problem.blank_is_unique:
             why = "can't mark the blank with '_', which also occurs in the text"
             why = "needs a blank in each text" if problem.blank is None else why
             why = f"the format {why}; winosmith's own JSON Lines can store it"
-            raise _base.unwritable_error(problem, why)
+            raise _base.make_unwritable_error(problem, why)
         option1, option2 = problem.options
         record: dict[str, Any] = {"qID": problem.id, "sentence": problem.sentence}
         record |= {"option1": option1, "option2": option2}
@@ -130,7 +130,7 @@ PERTURBED_JSONL = Format(
     name="perturbed-wsc-jsonl",
     title="perturbed WSC, one file for each kind of change",
     read=lambda rows: pair_neighbours(
-        _base.build_entries(_base.read_records(rows, _NUMBERS), _parse_perturbed_problem)
+        _base.build_entries(_base.read_records(rows, _NUMERIC_KEYS), _parse_perturbed_problem)
     ),
     sign=lambda rows: _is_winogrande(rows, "pair_number"),
 )
