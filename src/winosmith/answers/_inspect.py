@@ -55,11 +55,8 @@ def read(file: AnswerFile) -> list[Answers]:
     scorers = [*dict.fromkeys(name for sample in samples for name in _get_scores(sample))]
     (epoch, scorer), facts = choose_filters(file, [*dict.fromkeys(epochs)], scorers)
     samples = [sample for sample, name in zip(samples, epochs, strict=True) if name == epoch]
-    facts = replace(
-        facts,
-        status=_describe_status(log, run, samples),
-        reported=_get_reported_accuracy(log, scorer),
-    )
+    status = _describe_status(log, run, samples)
+    facts = replace(facts, status=status, reported=_get_reported_accuracy(log, scorer))
     items = Items(file.dataset)
     rows = [_parse_row(sample, scorer, items) for sample in samples]
     if _are_grades([row for row in rows if row.reply]):

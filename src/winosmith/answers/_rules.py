@@ -168,13 +168,10 @@ def check_ids(ids: Collection[str], file: AnswerFile, noun: str, hint: str = "")
 
 
 def choose_filters(file: AnswerFile, *groups: Sequence[str]) -> tuple[list[str], Log]:
-    """Choose one name from each group of filters, scorers or epochs.
+    """Choose one name from each group of filters, scorers or epochs; return the names and a `Log`.
 
     The user's choice is used, or else the first name; "" if a group has no names. A number stands
     for an epoch or trial: "2" for "epoch 2".
-
-    Returns:
-        The names, and a `Log` that contains them.
     """
     wanted = [[name for name in kind if _is_selected(name, file.filters)] for kind in groups]
     options = [name for kind in groups for name in kind]

@@ -120,7 +120,7 @@ def read(file: AnswerFile) -> list[Answers]:
 
 
 def _compare_keys(column: Sequence[Prediction], file: AnswerFile) -> Log:
-    """Return a log that compares the keys in a column with the keys in the data."""
+
     keys = {problem.id: problem.answer for problem in file.dataset if problem.answer is not None}
     compared = [one for one in column if one.problem_id in keys and one.chosen]
     differ = [one.problem_id for one in compared if one.choice != keys[one.problem_id]]
@@ -207,7 +207,7 @@ def _classify_columns(
         The columns with keys; the columns of other numbers, with the reason for omitting each; and
         the columns that repeat one option's text in all rows.
     """
-    problems = {problem.id: problem for problem in file.dataset}
+    problems, interpret = {one.id: one for one in file.dataset}, formats.interpret_answer
     with_texts, with_numbers = set[str](), list[str]()
     constant, are_indexed, correct_by_grade = set[str](), False, list[set[str]]()
     readings: dict[str, dict[str, dict[str, int]]] = {}
@@ -217,10 +217,7 @@ def _classify_columns(
             for item, label in labels.items()
             if item in problems and not is_missing(label)
         }
-        readings[name] = {
-            item: formats.interpret_answer(text, problems[item].options)
-            for item, text in cells.items()
-        }
+        readings[name] = {n: interpret(text, problems[n].options) for n, text in cells.items()}
         options = [*readings[name].values()]
         are_numbers = all(map(_NUMBER.fullmatch, cells.values()))
         kinds = {"text", "1"} if are_numbers else {"text", *LETTERS}

@@ -202,10 +202,10 @@ def command(
     """  # noqa: D301
     from winosmith import audit, formats
     from winosmith.cli._key_check import write_check
-    from winosmith.data import find_data_files, is_address
+    from winosmith.data import find_files, is_address
 
     if options["pool"] or options["fix"]:
-        files = (file for path in data for file in find_data_files(path))
+        files = (file for path in data for file in find_files(path))
         data = tuple({Path(file).resolve(): file for file in files}.values())
     if options["fix"]:
         measures = ("todo", "baseline", "annotate", "sarif", "badge", "check", "errata")

@@ -7,15 +7,15 @@
 
 from __future__ import annotations
 
-from winosmith.data._bytes import find_data_files, is_address, read_content, stem
+from winosmith.data._bytes import find_files, is_address, read_content, stem
 from winosmith.data._delimited import Delimited
 from winosmith.data._json import (
     Record,
     are_records,
     columns_to_rows,
+    get_members,
     number_column_rows,
-    parse_members,
-    read_json_array,
+    read_array,
     read_records_by_id,
 )
 from winosmith.data._place import Place, Row
@@ -39,8 +39,9 @@ __all__ = [
     "Value",
     "are_records",
     "columns_to_rows",
-    "find_data_files",
+    "find_files",
     "format_cell",
+    "get_members",
     "get_table_name",
     "is_address",
     "is_missing",
@@ -49,13 +50,12 @@ __all__ = [
     "join_rows",
     "number_column_rows",
     "parse_json_value",
-    "parse_members",
     "parse_row",
     "parse_whole",
     "parse_yaml_records",
     "read",
+    "read_array",
     "read_content",
-    "read_json_array",
     "read_records_by_id",
     "stem",
     "strip_sheet",

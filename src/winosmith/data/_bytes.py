@@ -147,7 +147,7 @@ def expand_path(path: str | Path) -> list[str]:
     return [str(one) for one in sorted(visible)]
 
 
-def find_data_files(path: str | Path) -> list[str]:
+def find_files(path: str | Path) -> list[str]:
     """Return the files at a path; in a folder, only the data files.
 
     An address is returned unchanged.

@@ -64,7 +64,7 @@ def make_row(place: Place, raw: str, value: Any, kind: str = "a JSON object") ->
     return Row(place, raw, None, f"this is not {kind}: {raw[:40]!r}")
 
 
-def read_json_array(source: Source, start: int | None = None) -> Iterator[Row[Record]]:
+def read_array(source: Source, start: int | None = None) -> Iterator[Row[Record]]:
     """Yield each element of a JSON array.
 
     The array is the whole file, or begins at offset `start`. If the file has one line, elements are
@@ -138,7 +138,7 @@ def has_lines(source: Source) -> bool:
         return False
 
 
-def parse_members(source: Source) -> dict[str, Member]:
+def get_members(source: Source) -> dict[str, Member]:
     """Return the values of a file's only JSON object by key; empty for other files."""
     text = source.text
     if not source.start.startswith("{") or has_lines(source):

@@ -11,25 +11,11 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 from xml.etree.ElementTree import Element
 
-from winosmith.data._bytes import (
-    HUB,
-    STANDARD_INPUT,
-    File,
-    find_data_files,
-    is_address,
-    stem,
-    unpack,
-)
+from winosmith.data._bytes import HUB, STANDARD_INPUT, File, find_files, is_address, stem, unpack
 from winosmith.data._delimited import Delimited
 from winosmith.data._harness import convert_samples, is_inspect_data, load_task_tables
 from winosmith.data._hub import load_hub_table
-from winosmith.data._json import (
-    Record,
-    parse_members,
-    read_json_array,
-    read_json_lines,
-    read_json_object,
-)
+from winosmith.data._json import Record, get_members, read_array, read_json_lines, read_json_object
 from winosmith.data._place import Row
 from winosmith.data._source import Source
 from winosmith.data._tables import (
@@ -181,7 +167,7 @@ def _open_path(path: str, encoding: str | None) -> list[Rows]:
     elif sheet := SHEET.fullmatch(path):
         files = [File(f"{file.path}#{sheet[2]}", file.raw) for file in unpack(sheet[1])]
     else:
-        files = [file for file_path in find_data_files(path) for file in unpack(file_path)]
+        files = [file for file_path in find_files(path) for file in unpack(file_path)]
     return [_open_file(file, encoding) for file in files]
 
 
@@ -207,9 +193,9 @@ def _open_source(source: Source) -> Rows:
     if is_yaml(source):
         return Rows(path, "array", lambda: read_yaml(source), source)
     if source.start.startswith("["):
-        return Rows(path, "array", lambda: read_json_array(source), source)
+        return Rows(path, "array", lambda: read_array(source), source)
     if source.start.startswith("{"):
-        if values := parse_members(source):
+        if values := get_members(source):
             return Rows(path, "object", lambda: read_json_object(source, values), source)
         return Rows(path, "lines", lambda: read_json_lines(source), source)
     if source.start.startswith("<"):

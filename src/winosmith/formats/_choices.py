@@ -289,8 +289,7 @@ def _split_choices(text: str, markers: Sequence[re.Match[str]] | None = None) ->
     """Split a text into choices at their letters or numbers; return None if that is ambiguous.
 
     A letter is part of a choice if it doesn't continue the series, or if it is inside a line and
-    every choice starts a line. The first choice starts at `markers[0]`, by default at the
-    start of the text.
+    every choice starts a line. The first choice is at `markers[0]`, or else starts the text.
 
     >>> _split_choices("a ) 38 , b ) 27.675 , c ) none")
     Choices(options=('38', '27.675', 'none'), labels=('a', 'b', 'c'), correct=())

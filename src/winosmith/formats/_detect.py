@@ -183,19 +183,17 @@ def _advise_on_values(rows: Rows) -> str:
 def _describe_nearest_format(rows: Rows) -> str:
     """Return a phrase with the nearest format and its missing fields; "" if none is near."""
     present = {name for name in rows.names if name}
-    by_case = {name.casefold(): name for name in sorted(present)}
+    lower = {name.casefold(): name for name in sorted(present)}
     of_texts = "csv" if rows.is_typed else "winogrande"  # both need the same names
-    candidates = [known for known in FORMATS if known.needs and known.name != of_texts]
-    similar = [one for one in candidates if 2 * len(one.needs & present) >= len(one.needs)] or [
-        one
-        for one in candidates
-        if 2 * sum(n.casefold() in by_case for n in one.needs) >= len(one.needs)
+    usable = [known for known in FORMATS if known.needs and known.name != of_texts]
+    similar = [one for one in usable if 2 * len(one.needs & present) >= len(one.needs)] or [
+        one for one in usable if 2 * sum(n.casefold() in lower for n in one.needs) >= len(one.needs)
     ]
     best = min(similar, key=lambda one: (len(one.needs - present), -len(one.needs)), default=None)
     missing = sorted(best.needs - present) if best else []
     if not best or not missing:
         return ""
-    names = [repr(n) + (f" (there is {by_case[n]!r})" if n in by_case else "") for n in missing]
+    names = [repr(n) + (f" (there is {lower[n]!r})" if n in lower else "") for n in missing]
     noun = "key" if rows.is_typed else "column"
     lacking = f"{noun}{'s' * (len(names) > 1)} {', '.join(names)}"
     return f"; the nearest is {best.name!r}, but the file lacks the {lacking}"

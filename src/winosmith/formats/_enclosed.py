@@ -11,9 +11,9 @@ from winosmith.data import (
     Rows,
     are_records,
     columns_to_rows,
+    get_members,
     number_column_rows,
-    parse_members,
-    read_json_array,
+    read_array,
     read_records_by_id,
 )
 from winosmith.formats._columns import Columns, try_plan
@@ -63,13 +63,13 @@ def _read_columns(rows: Rows, columns: Sequence[Record]) -> Reading:
 
 def _read_list(rows: Rows, name: str) -> Reading:
     (source,) = rows.sources
-    read = partial(read_json_array, source, parse_members(source)[name].start)
+    read = partial(read_array, source, get_members(source)[name].start)
     return Rows(rows.path, "array", read, source), [f"the rows are in {name!r}"]
 
 
 def _read_records_by_id(rows: Rows) -> Reading:
     (source,) = rows.sources
-    read = partial(read_records_by_id, source, parse_members(source))
+    read = partial(read_records_by_id, source, get_members(source))
     return Rows(rows.path, "array", read, source), ["the file's rows are keyed by id"]
 
 

@@ -92,9 +92,7 @@ def read_errata(source: Readable, problems: Iterable[Problem]) -> tuple[Erratum,
 def _read_row(row: Row[data.Record], items: Mapping[str, Sequence[Problem]]) -> Erratum:
     if row.values is None:
         raise DataError(str(row.reason))
-    name, old, new, evidence = (
-        data.format_cell(row.values.get(one, "")).strip() for one in _COLUMNS
-    )
+    name, old, new, evidence = (data.format_cell(row.values.get(n, "")).strip() for n in _COLUMNS)
     if len(matches := items.get(name, ())) != 1:
         where = "no item has this id" if not matches else f"{len(matches)} items have this id"
         raise DataError(f"the erratum for {name!r} can't be applied: {where}")

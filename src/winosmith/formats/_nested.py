@@ -74,8 +74,7 @@ def expand_nested(
         lists = ", ".join(map(repr, nesting.parallel.values()))
         others = f", with {lists}" if lists else ""
         notes.append(
-            f"the questions are in {nesting.column!r}{others}; each one keeps the other columns of "
-            "its row"
+            f"the questions are in {nesting.column!r}{others}; each has its row's other columns"
         )
     return rows, notes
 

@@ -20,7 +20,7 @@ from typing import IO, Any, TypeVar
 from winosmith import data
 from winosmith.data import Place, Record
 from winosmith.errors import FormatError, ProblemError
-from winosmith.formats import _base
+from winosmith.formats import _base, _rows
 from winosmith.formats._answers import (
     KINDS,
     Classes,
@@ -51,14 +51,6 @@ from winosmith.formats._columns import (
 )
 from winosmith.formats._letters import SERIES
 from winosmith.formats._names import RESERVED, UNIQUE_ID, collect_names, is_answer_name, normalise
-from winosmith.formats._rows import (
-    DRAFTED_FRACTION,
-    PARSED_FRACTION,
-    PROGRESS_INTERVAL,
-    get_question_rows,
-    has_question_columns,
-    shape_rows,
-)
 from winosmith.problem import BLANK, Extra, Problem
 from winosmith.records import dump_json
 
@@ -140,7 +132,7 @@ def read_questions(
 def _read_questions(
     rows: Iterable[SourceRow], columns: Columns, on_progress: Callable[[float], object] | None
 ) -> tuple[list[Entry], list[str]]:
-    found, notes = shape_rows(rows, columns)
+    found, notes = _rows.shape_rows(rows, columns)
     names = collect_names(row.values or {} for row in found)
     if not names:
         if not found:
@@ -159,7 +151,7 @@ def _read_questions(
             f"{plan.choices[-1]!r} is 'NA' in {gaps:,} rows; these cells are read as empty"
         )
     for at, (place, raw, row, reason) in enumerate(
-        _report_progress(found, PARSED_FRACTION, DRAFTED_FRACTION, on_progress)
+        _report_progress(found, _rows.PARSED_FRACTION, _rows.DRAFTED_FRACTION, on_progress)
     ):
         if row is None:
             entries.append(Entry(place, raw, reason=reason))
@@ -204,7 +196,7 @@ def _read_questions(
     except ProblemError as error:
         raise FormatError(str(error)) from None
     del drafts
-    for at, one in enumerate(_report_progress(entries, DRAFTED_FRACTION, 1, on_progress)):
+    for at, one in enumerate(_report_progress(entries, _rows.DRAFTED_FRACTION, 1, on_progress)):
         if isinstance(one, _Draft):
             build = partial(_make_problem, one, kind, keys)
             entries[at] = _base.build_entry(one.place, one.raw, build)
@@ -216,7 +208,7 @@ def _report_progress(
 ) -> Iterator[T]:
     """Yield items, and report progress from the fraction `start` to the fraction `end`."""
     for at, one in enumerate(items):
-        if on_progress and at % PROGRESS_INTERVAL == 0:
+        if on_progress and at % _rows.PROGRESS_INTERVAL == 0:
             on_progress(start + (end - start) * at / len(items))
         yield one
 
@@ -552,8 +544,8 @@ def _write(items: Sequence[Item], file: IO[str]) -> None:
 QUESTIONS = Format(
     name="questions",
     title="rows with question, choices, answer: JSON Lines, one JSON value, a table, Parquet",
-    sign=has_question_columns,
-    read=lambda rows: read_questions(get_question_rows(rows)[0], None, rows.path)[0],
+    sign=_rows.has_question_columns,
+    read=lambda rows: read_questions(_rows.get_question_rows(rows)[0], None, rows.path)[0],
     writer=Writer(
         _write,
         suffix=".jsonl",

@@ -118,10 +118,8 @@ def _are_twins_preserved(written: Sequence[Item], read_back: Sequence[Item]) -> 
         (getattr(before, "twin_id", None), getattr(after, "twin_id", None))
         for before, after in zip(written, read_back, strict=False)
     }
-    is_one_to_one = (
-        len(pairs) == len({pair[0] for pair in pairs}) == len({pair[1] for pair in pairs})
-    )
-    return is_one_to_one and all((before is None) == (after is None) for before, after in pairs)
+    are_unique = len(pairs) == len({pair[0] for pair in pairs}) == len({pair[1] for pair in pairs})
+    return are_unique and all((before is None) == (after is None) for before, after in pairs)
 
 
 class ReadingNote(UserWarning):
@@ -282,9 +280,8 @@ def _summarise_notes(entries: Sequence[Entry]) -> list[str]:
     with_note = [one for one in entries if one.note]
     if not with_note:
         return []
-    more = f" ({len(with_note):,} of {len(entries):,} records have such a note)" * (
-        len(with_note) > 1
-    )
+    count = len(with_note)
+    more = f" ({count:,} of {len(entries):,} records have such a note)" * (count > 1)
     return [f"{_format_place(with_note[0], entries)}: {with_note[0].note}{more}"]
 
 
