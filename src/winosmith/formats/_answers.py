@@ -243,35 +243,38 @@ class Classes:
         notes: a sentence for each label that is rare or has several spellings.
     """
 
-    def __init__(self, labels: Mapping[str, Sequence[Place]], *, named: bool):
+    def __init__(self, labels: Mapping[str, Sequence[Place]], *, is_declared: bool):
         """Collect the labels.
 
         Args:
             labels: the locations at which each label occurs.
-            named: whether the user declared the column as the choices, so that no label is a typo.
+            is_declared: whether the user named the column as the choices; no label is then a typo.
         """
         self._folded, self._typos, self.notes = _fold_labels(labels), set[str](), list[str]()
         self._places: defaultdict[str, dict[str, Sequence[Place]]] = defaultdict(dict)
         for label in sorted(labels, key=lambda one: -len(labels[one])):
             self._places[self._folded[label]][label] = labels[label]
         counts = Counter({one: sum(map(len, own.values())) for one, own in self._places.items()})
-        most, is_open = max(counts.values(), default=0), not named and len(labels) <= _MAX_LABELS
+        max_count = max(counts.values(), default=0)
+        is_open = not is_declared and len(labels) <= _MAX_LABELS
         for folded, (label, *others) in self._places.items():
             self.notes += [
                 f"the label {self._describe(one)} is read as {label!r}" for one in others
             ]
-            if is_open and _TYPO_RATIO * counts[folded] <= most:
+            if is_open and _TYPO_RATIO * counts[folded] <= max_count:
                 if any(_may_be_typo(folded, one, counts) for one in counts):
                     self._typos.add(folded)
                 elif counts[folded] <= _MAX_RARE_COUNT:
                     self.notes.append(f"the label {self._describe(label)} is rare")
-        usual = [next(iter(own)) for one, own in self._places.items() if one not in self._typos]
-        numbers = [one for one in usual if re.fullmatch(r"-?[0-9]+", one)]
-        words = [one for one in usual if one not in numbers]
-        self.options = tuple(sorted(map(self._spell, usual), key=None if words else int))
+        spellings = [next(iter(own)) for one, own in self._places.items() if one not in self._typos]
+        numbers = [one for one in spellings if re.fullmatch(r"-?[0-9]+", one)]
+        words = [one for one in spellings if one not in numbers]
+        self.options = tuple(sorted(map(self._spell, spellings), key=None if words else int))
         if is_open and len(numbers) > 1 and len(words) > 1:
-            some = f"{self._describe(numbers[0])}, and words, such as {self._describe(words[0])}"
-            self.notes.append(f"the labels are numbers, such as {some}")
+            number, word = self._describe(numbers[0]), self._describe(words[0])
+            self.notes.append(
+                f"the labels are numbers, such as {number}, and words, such as {word}"
+            )
         self.notes += [
             f"the labels {self._describe(one)} and {self._describe(other)} may be one class"
             for one, other in combinations(words if is_open else (), 2)

@@ -131,23 +131,24 @@ def _has_questions(rows: Sequence[Row], nesting: _Nesting, columns: Columns, dep
 
 def _iterate_possible_columns(rows: Sequence[Row]) -> Iterator[_Nesting]:
     columns: dict[str, list[Any]] = {name: [row.get(name) for row in rows] for name in rows[0]}
-    sizes: dict[str, tuple[int, ...]] = {}
-    by_size: defaultdict[tuple[int, ...], dict[str, str]] = defaultdict(dict)
+    lengths: dict[str, tuple[int, ...]] = {}
+    by_lengths: defaultdict[tuple[int, ...], dict[str, str]] = defaultdict(dict)
     for name, values in columns.items():
         if all(isinstance(one, list) and one for one in values):
-            size = sizes[name] = tuple(map(len, values))
+            lengths[name] = tuple(map(len, values))
             singular = name.removesuffix("s")
             if is_answer_name(singular) or normalise(singular) in (*CHOICES, *QUESTION):
-                by_size[size][singular] = name
+                by_lengths[lengths[name]][singular] = name
     for name, values in columns.items():
         if all(isinstance(one, Mapping) and one for one in values):
             yield _Nesting(name, {}, is_list=False)
-        elif name in sizes:
-            records = all(isinstance(one, Mapping) for value in values for one in value)
+        elif name in lengths:
+            are_records = all(isinstance(one, Mapping) for value in values for one in value)
             singular = name.removesuffix("s")
-            if records or (normalise(singular) in QUESTION and singular != name):
-                parallel = {one: own for one, own in by_size[sizes[name]].items() if own != name}
-                if records or parallel:
+            if are_records or (normalise(singular) in QUESTION and singular != name):
+                alike = by_lengths[lengths[name]]
+                parallel = {key: other for key, other in alike.items() if other != name}
+                if are_records or parallel:
                     yield _Nesting(name, parallel)
 
 

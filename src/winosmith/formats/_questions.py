@@ -354,7 +354,7 @@ def _set_label_choices(entries: list[Entry | _Draft], *, is_declared: bool) -> l
             label = " ".join(str(draft.answer).split())
             draft.answer = data.parse_whole(label) or label
             places[draft.answer].append(draft.place)
-    classes = Classes(places, named=is_declared)
+    classes = Classes(places, is_declared=is_declared)
     if not 2 <= len(classes.options) <= len(ascii_uppercase):
         count = len(classes.options)
         raise FormatError(f"there are {count} different labels; 2 to 26 are allowed")

@@ -172,14 +172,15 @@ def _derive_labels(problems: Sequence[Problem], values: Sequence[Scalar]) -> lis
         return plain
     partners: list[str | None] = [None] * len(problems)
     for problem, text in zip(problems, texts, strict=True):
-        back = texts[places[text]] if text and text in places else None
-        is_chain = back in places and back not in (text, problem.id)  # the numbers of the rows
+        partner_text = texts[places[text]] if text and text in places else None
+        # Values that number the rows form chains instead of pairs.
+        is_chain = partner_text in places and partner_text not in (text, problem.id)
         if text and text in places and text != problem.id and not is_chain:
             label = f"twin-{min(problem.id, text)}"
             for one in (problem.id, text):
                 partners[places[one]] = partners[places[one]] or label
-    wholes = [parse_whole(text or "") for text in texts]
-    numbers = [int(one) if one.isdecimal() else None for one in wholes]
+    whole_numbers = [parse_whole(text or "") for text in texts]
+    numbers = [int(one) if one.isdecimal() else None for one in whole_numbers]
     rows = (_label_by_partner_row(numbers, first) for first in (0, 1, 2))
     labels = max(plain, partners, *rows, _extract_labels(plain, _HALF_ID), key=_count_paired)
     if _count_paired(plain) or _count_paired(labels) == len(problems):
