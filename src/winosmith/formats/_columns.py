@@ -325,17 +325,17 @@ class _Table:
                 groups.setdefault(found[1], []).append(name)
         least, most = min(map(int, answers)), max(map(int, answers))
         texts = []
-        for own in groups.values():
-            start = int(own[0][-1])
-            in_order = len(own) > 1 and all(int(name[-1]) == n for n, name in enumerate(own, start))
+        for group in groups.values():
+            numbers = [int(name[-1]) for name in group]
+            in_order = len(group) > 1 and numbers == [*range(numbers[0], numbers[-1] + 1)]
             if in_order and all(
                 isinstance(one, str) and not re.fullmatch(r"[\d.,\s]*", one)
-                for name in own for one in self.column(name)
+                for name in group for one in self.column(name)
             ):  # fmt: skip
-                texts.append(own)
-        fits = [own for own in texts if most <= len(own) - (own[0][-1] == "0")]
+                texts.append(group)
+        fits = [group for group in texts if most <= len(group) - (group[0][-1] == "0")]
         if len(self.rows) > len(self.names):  # enough rows for each choice to be the answer
-            fits = [own for own in fits if most - least == len(own) - 1]
+            fits = [group for group in fits if most - least == len(group) - 1]
         if not fits:
             return (), ()
         if question and len(fits) > 1:

@@ -167,11 +167,11 @@ class Names(tuple[str, ...]):
 
     def find_similar_groups(self, family: Family) -> list[tuple[str, ...]]:
         """Return the groups of columns with a family's numbers but a different stem."""
-        signs = [name.removeprefix(family.stem) for name in family.names]
-        stems = (name.removesuffix(signs[0]) for name in self if name.endswith(signs[0]))
-        words = (own for own in stems if own not in ("", family.stem) and not own[-1].isdecimal())
-        groups = (tuple(own + sign for sign in signs) for own in words)
-        return [own for own in groups if all(name in self.normalised for name in own)]
+        ends = [name.removeprefix(family.stem) for name in family.names]
+        stems = (name.removesuffix(ends[0]) for name in self if name.endswith(ends[0]))
+        others = (s for s in stems if s not in ("", family.stem) and not s[-1].isdecimal())
+        groups = (tuple(stem + end for end in ends) for stem in others)
+        return [group for group in groups if all(name in self.normalised for name in group)]
 
 
 def collect_names(rows: Iterable[Iterable[str]]) -> Names:
