@@ -105,7 +105,6 @@ def _complete_job(problems: int) -> dict[str, Any]:
 
     from winosmith.web.judge.exclusion import include_paid_votes
     from winosmith.web.judge.turns import lease_next_problem, store_answer, store_local_answer
-    from winosmith.web.market.providers import Claim
     from winosmith.web.market.studies import create_study
     from winosmith.web.market.workers import Arrival, start_participation
     from winosmith.web.people.privacy import agree
@@ -119,8 +118,8 @@ def _complete_job(problems: int) -> dict[str, Any]:
     }
     study, _token = create_study("clicks", "prolific", "judge", problems // 2, **pay)
     for n in range(3):
-        claimed = Claim(f"{n:024x}", f"{1000 + n:024x}")
-        part = start_participation(study, Arrival(study.pk, claimed, f"browser {n}"))
+        arrival = Arrival(study.pk, f"{n:024x}", f"{1000 + n:024x}", f"browser {n}")
+        part = start_participation(study, arrival)
         agree(part.person)
         for _ in range(problems // 2):
             slot = lease_next_problem(part.person)

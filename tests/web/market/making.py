@@ -33,11 +33,10 @@ def worker(n: int) -> str:
 
 def arrival(made: Any, n: int = 1, *, mark: str = "", submission: str | None = None) -> Any:
     """Return what the browser of worker `n` keeps."""
-    from winosmith.web.market.providers import Claim
     from winosmith.web.market.workers import Arrival
 
     sent = worker(1000 + n) if submission is None else submission
-    return Arrival(made.pk, Claim(worker(n), sent), mark or f"browser {n}")
+    return Arrival(made.pk, worker(n), sent, mark or f"browser {n}")
 
 
 def working(made: Any, n: int = 1, **more: Any) -> Any:

@@ -68,7 +68,6 @@ def staged() -> dict[str, str]:
     """Make a study of each kind, and a worker in each state; return sessions and links."""
     from tests.web.world import session_of
     from winosmith.web.market.models import Participation
-    from winosmith.web.market.providers import Claim
     from winosmith.web.market.studies import create_study
     from winosmith.web.market.workers import Arrival, start_participation
     from winosmith.web.people.privacy import agree
@@ -83,8 +82,8 @@ def staged() -> dict[str, str]:
     refs = {"study": study, "writing": writing}
 
     def worker(role: str, made: Any, n: int, **fields: Any) -> None:
-        claim = Claim(f"{n:024x}", f"{1000 + n:024x}")
-        part = start_participation(made, Arrival(made.pk, claim, role))
+        arrival = Arrival(made.pk, f"{n:024x}", f"{1000 + n:024x}", role)
+        part = start_participation(made, arrival)
         agree(part.person)
         Participation.objects.filter(pk=part.pk).update(**fields)
         refs[f"session of {role}"] = session_of(part.person)

@@ -96,9 +96,9 @@ def test_kappa_is_that_of_statsmodels(site: Any, tables: Tables) -> None:
     """
     from statsmodels.stats.inter_rater import cohens_kappa
 
-    once = rank_pairs(tables)
+    once = rank_pairs(tables, {})
     doubled = {key: Counter({k: 2 * n for k, n in table.items()}) for key, table in tables.items()}
-    twice = {(pair.one, pair.other): pair for pair in rank_pairs(doubled)}
+    twice = {(pair.one, pair.other): pair for pair in rank_pairs(doubled, {})}
     enough = {key for key, table in tables.items() if table.total() >= MIN_SHARED}
     assert {(pair.one, pair.other) for pair in once} == enough
     known = [pair.kappa for pair in once if pair.kappa is not None]
@@ -126,7 +126,7 @@ def test_intervals_contain_kappa_as_often_as_they_say(site: Any, kappa: float) -
             (0, at): {(a, b): int(count) for (a, b), count in np.ndenumerate(table)}
             for at, table in enumerate(drawn, 1)
         }
-        ends = [pair.kappa_interval for pair in rank_pairs(tables) if pair.kappa_interval]
+        ends = [pair.kappa_interval for pair in rank_pairs(tables, {}) if pair.kappa_interval]
         inside = np.mean([low <= kappa <= high for low, high in ends])
         assert 0.92 < inside < 0.98
 

@@ -15,7 +15,7 @@ from winosmith.web.judge.trust import add_gold
 from winosmith.web.judge.turns import lease_next_problem, store_answer
 from winosmith.web.judge.votes import open_slots
 from winosmith.web.moderate.decisions import get_newest_events
-from winosmith.web.moderate.dossier import LogFilters, filter_log
+from winosmith.web.moderate.dossier import filter_log, read_log_filters
 from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.problems.lookalikes import index_problems
 from winosmith.web.problems.models import Problem
@@ -180,7 +180,7 @@ def test_the_log_filters(
     day = half.events.first().at.date().isoformat()
 
     def kinds(**asked: str) -> list[str]:
-        return [event.kind for event in filter_log(LogFilters(**asked))]
+        return [event.kind for event in filter_log(read_log_filters(asked))]
 
     assert kinds() == ["withdraw", "accept", "verdict"]
     assert kinds(who="site") == ["verdict"]

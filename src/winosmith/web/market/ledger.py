@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import ROUND_UP, Decimal
+from functools import cached_property
 from pathlib import Path
 from statistics import median
 
@@ -19,8 +20,9 @@ from winosmith.web._lock import writing
 from winosmith.web.judge.trust import Pace, measure_pace
 from winosmith.web.market import models, workers
 from winosmith.web.market.exports import parse_amount
-from winosmith.web.market.models import Identity, Participation, Payment, Study
-from winosmith.web.market.providers import digest_id, read_table
+from winosmith.web.market.models import Participation, Payment, Study
+from winosmith.web.market.providers import read_table
+from winosmith.web.market.workers import find_by_id
 from winosmith.web.people.models import decrypt, make_digest, pseudonym
 
 CENT = Decimal("0.01")
@@ -38,30 +40,45 @@ COLUMNS = (
 """Columns of the ledger's CSV file."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Entry:
     """A worker's line in the ledger.
 
     Attributes:
-        name: The pseudonym; the market's ids are never shown.
         seconds: The seconds of work, as measured by the site.
-        owed: The reward for complete work, or a proportional part for incomplete work; zero if the
-            market rejected the worker or they gave up.
-        paid: The sum of reward and bonuses.
         pace: The pace of the worker's last answers; empty for writers.
         on_hold: Whether the worker's votes and pay are on hold until a moderator decides.
-        notes: Notes for the admin.
     """
 
     part: Participation
-    name: str
     done: int
     seconds: int
-    owed: Decimal
-    paid: Decimal
     pace: Pace
     on_hold: bool
-    notes: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """Return the worker's pseudonym; the market's ids are never shown."""
+        return pseudonym(self.part.person)
+
+    @property
+    def owed(self) -> Decimal:
+        """Return the reward, or a proportional part for incomplete work.
+
+        It is zero if the market rejected the worker or they gave up.
+        """
+        study, turned_away = self.part.study, self.part.verdict in models.UNUSED_VERDICTS
+        if self.part.state == models.COMPLETE and not turned_away:
+            return study.reward
+        if self.part.state == models.SHORT and not turned_away:
+            share = study.reward * min(self.done, study.amount) / study.amount
+            return max(share.quantize(CENT, ROUND_UP), study.short_reward or ZERO)
+        return ZERO
+
+    @property
+    def paid(self) -> Decimal:
+        """Return the sum of reward and bonuses."""
+        return self.part.paid + self.part.bonus
 
     @property
     def wage(self) -> Decimal | None:
@@ -90,6 +107,11 @@ class Entry:
             return ZERO
         waits = self.part.verdict == models.WAITING and self.part.state == models.COMPLETE
         return ZERO if waits else max(ZERO, self.owed - self.paid)
+
+    @cached_property
+    def notes(self) -> tuple[str, ...]:
+        """Return the notes for the admin."""
+        return tuple(_iter_notes(self))
 
     def cells(self) -> list[str]:
         """Return the cells of the line, in the order of COLUMNS."""
@@ -126,7 +148,17 @@ class Ledger:
 
 def compute_ledger(study: Study) -> Ledger:
     """Return the ledger of a study."""
-    entries = list(_iter_entries(study))
+    parts = study.participations.select_related("person", "study").prefetch_related("payments")
+    entries = [
+        Entry(
+            part,
+            workers.count_done(part),
+            workers.count_work_seconds(part) if part.seconds is None else part.seconds,
+            measure_pace(part.person_id),
+            workers.is_on_hold(part),
+        )
+        for part in parts.order_by("began", "pk")
+    ]
     wages = [entry.wage for entry in entries if entry.wage is not None]
     median_wage = median(wages).quantize(CENT) if wages else None
     return Ledger(
@@ -142,29 +174,6 @@ def compute_ledger(study: Study) -> Ledger:
 def compute_planned_wage(study: Study) -> Decimal:
     """Return the hourly pay if the work takes the study's expected time."""
     return (study.reward * 60 / study.minutes).quantize(CENT)
-
-
-def _iter_entries(study: Study) -> Iterator[Entry]:
-    parts = study.participations.select_related("person", "study").prefetch_related("payments")
-    for part in parts.order_by("began", "pk"):
-        done = workers.count_done(part)
-        seconds = workers.count_work_seconds(part) if part.seconds is None else part.seconds
-        entry = Entry(
-            part, pseudonym(part.person), done, seconds, _compute_owed(part, done),
-            part.paid + part.bonus, measure_pace(part.person_id), workers.is_on_hold(part), (),
-        )  # fmt: skip
-        yield replace(entry, notes=tuple(_iter_notes(entry)))
-
-
-def _compute_owed(part: Participation, done: int) -> Decimal:
-    study = part.study
-    turned_away = part.verdict in models.UNUSED_VERDICTS
-    if part.state == models.COMPLETE and not turned_away:
-        return study.reward
-    if part.state == models.SHORT and not turned_away:
-        share = (study.reward * min(done, study.amount) / study.amount).quantize(CENT, ROUND_UP)
-        return max(share, study.short_reward or ZERO)
-    return ZERO
 
 
 def _iter_notes(entry: Entry) -> Iterator[str]:
@@ -271,20 +280,15 @@ def _parse_payment(study: Study, cells: list[str], location: str) -> Payment:
         raise InputError(f"{location}: {error}") from None
     if not paid:
         raise InputError(f"{location}: the amount is 0; remove the line")
-    part = _find_participation(study, worker, key)
+    part = find_by_id(study, models.WORKER, worker) or _find_erased_participation(study, key)
     if part is None:
         raise InputError(f"{location}: nobody with this id took part in the study")
-    return Payment(study=study, participation_id=part, key=key, amount=paid)
+    return Payment(study=study, participation=part, key=key, amount=paid)
 
 
-def _find_participation(study: Study, worker: str, key: str) -> int | None:
-    digest = digest_id(study.provider, models.WORKER, worker)
-    identity = Identity.objects.filter(study=study, kind=models.WORKER, digest=digest).first()
-    if identity is not None:
-        return identity.participation_id
+def _find_erased_participation(study: Study, key: str) -> Participation | None:
     for part in study.participations.filter(identities=None).prefetch_related("payments"):
-        if key in (
-            _make_payment_id(part, number + 1) for number in range(len(part.payments.all()) + 1)
-        ):
-            return part.pk
+        numbers = range(1, len(part.payments.all()) + 2)
+        if key in (_make_payment_id(part, number) for number in numbers):
+            return part
     return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from base64 import b32encode
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -58,19 +58,6 @@ def make_individual_code(participation: int) -> str:
     """Return the unique completion code of a participation."""
     digest = bytes.fromhex(make_digest("market code", str(participation)))
     return b32encode(digest).decode("ascii")[:CODE_LENGTH]
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """The ids in a study link, which are unverified because markets don't sign their links.
-
-    Attributes:
-        worker: The market's id of a person.
-        submission: The market's id of the worker's submission, or "".
-    """
-
-    worker: str = field(repr=False)
-    submission: str = field(repr=False)
 
 
 class UnfilledLinkError(InputError):
@@ -130,8 +117,10 @@ class Provider:
     return_url: str
     individual_codes: bool
 
-    def read_claim(self, query: Mapping[str, str], market_study: str = "") -> Claim:
-        """Return the ids in a study link.
+    def read_claim(self, query: Mapping[str, str], market_study: str = "") -> tuple[str, str]:
+        """Return the ids of the worker and the submission ("" if none) in a study link.
+
+        They are unverified, because markets don't sign their links.
 
         Raises:
             UnfilledLinkError: The link has a placeholder instead of an id.
@@ -147,7 +136,7 @@ class Provider:
             raise InputError(_("Your submission is missing from the link, or not valid."))
         if market_study and query.get(self.study, "") != market_study:
             raise InputError(_("The link belongs to another study on the marketplace."))
-        return Claim(worker, submission)
+        return worker, submission
 
     def make_return_url(self, code: str) -> str:
         """Return the URL to which a worker returns with a code, or ""."""

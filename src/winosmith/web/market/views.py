@@ -47,7 +47,7 @@ def store_link_claim(request: HttpRequest, token: str) -> HttpResponse:
         raise Http404
     provider = providers.PROVIDERS[study.provider]
     try:
-        claim = provider.read_claim(request.GET, study.market_study)
+        worker, submission = provider.read_claim(request.GET, study.market_study)
     except providers.UnfilledLinkError as error:
         page = {"reason": str(error), "unfilled": error, "provider": provider}
         return render(request, "market/refused.html", page, status=422)
@@ -55,7 +55,7 @@ def store_link_claim(request: HttpRequest, token: str) -> HttpResponse:
         messages.error(request, str(error))
         return redirect("market:work")
     response = redirect("market:welcome")
-    workers.store_claim(request, response, study, claim)
+    workers.store_claim(request, response, study, worker, submission)
     return response
 
 
@@ -129,22 +129,11 @@ def show_work(request: HttpRequest) -> HttpResponse:
 
 
 @require_POST
-def finish_work(request: HttpRequest) -> HttpResponse:
-    """End the work if it is complete or no work is left."""
-    return _end_work(request, workers.finish_participation)
-
-
-@require_POST
-def give_up_work(request: HttpRequest) -> HttpResponse:
-    """Give up the work."""
-    return _end_work(request, workers.leave_participation)
-
-
-def _end_work(request: HttpRequest, end: Callable[[Participation], None]) -> HttpResponse:
+def end_work(request: HttpRequest, end: Callable[[Participation], None]) -> HttpResponse:
+    """Give up the work; or end it, if it is complete or no work is left."""
     part = workers.find_participation(gates.get_current_writer(request))
     if part is None:
         return redirect("market:work")
-
     try:
         gates.process_form(request, part.person, lambda: end(part))
     except InputError as error:

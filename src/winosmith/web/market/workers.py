@@ -34,7 +34,7 @@ from winosmith.web.judge.turns import get_current_slot, get_judging_status
 from winosmith.web.judge.votes import return_slot
 from winosmith.web.market import models
 from winosmith.web.market.models import ID_PURPOSE, Identity, Participation, Screen, Study
-from winosmith.web.market.providers import Claim, digest_id, make_individual_code
+from winosmith.web.market.providers import digest_id, make_individual_code
 from winosmith.web.market.studies import is_admitted
 from winosmith.web.people.accounts import end_access
 from winosmith.web.people.models import Person, decrypt, encrypt
@@ -61,12 +61,14 @@ class Arrival:
 
     Attributes:
         study: The study's primary key.
-        claim: The ids in the link.
+        worker: The market's id of the person, from the link.
+        submission: The market's id of the worker's submission, or "".
         mark: A random identifier of this browser; only this browser can continue the work.
     """
 
     study: int
-    claim: Claim
+    worker: str = field(repr=False)
+    submission: str = field(repr=False)
     mark: str = field(repr=False)
 
     @property
@@ -78,17 +80,18 @@ class Arrival:
 def read_arrival(request: HttpRequest) -> Arrival | None:
     """Return the study and ids stored in this browser's cookie, or None."""
     try:
-        study, worker, submission, mark = decrypt(COOKIE, request.COOKIES.get(COOKIE, ""), MAX_AGE)
+        return Arrival(*decrypt(COOKIE, request.COOKIES.get(COOKIE, ""), MAX_AGE))
     except InvalidToken:
         return None
-    return Arrival(study, Claim(worker, submission), mark)
 
 
-def store_claim(request: HttpRequest, response: HttpResponse, study: Study, claim: Claim) -> None:
+def store_claim(
+    request: HttpRequest, response: HttpResponse, study: Study, worker: str, submission: str
+) -> None:
     """Store the ids of a study link in an encrypted cookie, with an identifier of the browser."""
     before = read_arrival(request)
     mark = secrets.token_urlsafe(24) if before is None else before.mark
-    value = encrypt(COOKIE, [study.pk, claim.worker, claim.submission, mark])
+    value = encrypt(COOKIE, [study.pk, worker, submission, mark])
     response.set_cookie(
         COOKIE,
         value,
@@ -321,10 +324,10 @@ def find_started(study: Study, arrival: Arrival) -> Participation | None:
     Raises:
         StartedElsewhereError: The worker started the study in another browser or submission.
     """
-    worker = _find_identity(study, models.WORKER, arrival.claim.worker)
+    worker = find_by_id(study, models.WORKER, arrival.worker)
     submission = worker
-    if arrival.claim.submission:
-        submission = _find_identity(study, models.SUBMISSION, arrival.claim.submission)
+    if arrival.submission:
+        submission = find_by_id(study, models.SUBMISSION, arrival.submission)
     if worker is None and submission is None:
         return None
     if worker is not None and hmac.compare_digest(worker.browser, arrival.browser):
@@ -338,11 +341,11 @@ def find_started(study: Study, arrival: Arrival) -> Participation | None:
     )
 
 
-def _find_identity(study: Study, kind: str, text: str) -> Participation | None:
-    rows = Identity.objects.filter(
-        study=study, kind=kind, digest=digest_id(study.provider, kind, text)
-    )
-    row = rows.select_related("participation__person", "participation__study").first()
+def find_by_id(study: Study, kind: str, text: str) -> Participation | None:
+    """Return the participation with a market's id of a worker or a submission, or None."""
+    ids = Identity.objects.select_related("participation__person", "participation__study")
+    digest = digest_id(study.provider, kind, text)
+    row = ids.filter(study=study, kind=kind, digest=digest).first()
     return row.participation if row else None
 
 
@@ -386,7 +389,7 @@ def _create_participation(study: Study, arrival: Arrival) -> Participation:
                 "submission on the marketplace’s site."
             )
         )
-    worker = digest_id(study.provider, models.WORKER, arrival.claim.worker)
+    worker = digest_id(study.provider, models.WORKER, arrival.worker)
     if not is_admitted(study, worker):
         raise NotInvitedError(
             _(
@@ -400,7 +403,7 @@ def _create_participation(study: Study, arrival: Arrival) -> Participation:
         f"worker-{secrets.token_hex(12)}", hired=True, is_judge=judges
     )
     made = Participation.objects.create(study=study, person=person, browser=arrival.browser)
-    for kind, text in (("worker", arrival.claim.worker), ("submission", arrival.claim.submission)):
+    for kind, text in (("worker", arrival.worker), ("submission", arrival.submission)):
         if text:
             Identity.objects.create(
                 study=study,

@@ -122,22 +122,17 @@ def _get_votes() -> QuerySet[Slot]:
     return Slot.objects.votes().filter(excluded=False, holder__erased=None)
 
 
-def _compute_pairs(judge: Person | None) -> tuple[int, list[Pair]]:
-    tables, waits = _count_answers(_select_judges(judge))
-    return sum(sum(table.values()) for table in tables.values()), rank_pairs(tables, waits)
-
-
 def _select_judges(judge: Person | None) -> list[int]:
-    if judge is None:
-        rows = _get_votes().values("holder").annotate(n=Count("pk")).order_by("-n", "holder")
-        return [key for key, _n in rows.values_list("holder", "n")[:MAX_JUDGES]]
-    theirs = _get_votes().filter(holder=judge).values("problem")
-    rows = _get_votes().filter(problem__in=theirs).exclude(holder=judge)
-    rows = rows.values("holder").annotate(n=Count("pk")).order_by("-n", "holder")
-    return [judge.pk, *(key for key, _n in rows.values_list("holder", "n")[: MAX_JUDGES - 1])]
+    votes, first = _get_votes(), []
+    if judge is not None:
+        theirs, first = votes.filter(holder=judge).values("problem"), [judge.pk]
+        votes = votes.filter(problem__in=theirs).exclude(holder=judge)
+    rows = votes.values("holder").annotate(n=Count("pk")).order_by("-n", "holder")
+    return [*first, *rows.values_list("holder", flat=True)[: MAX_JUDGES - len(first)]]
 
 
-def _count_answers(judges: Sequence[int]) -> tuple[dict[JudgePair, Table], dict[JudgePair, int]]:
+def _compute_pairs(judge: Person | None) -> tuple[int, list[Pair]]:
+    judges = _select_judges(judge)
     conditions = {
         "holder__in": judges,
         "holder__gt": F("holder"),
@@ -156,12 +151,10 @@ def _count_answers(judges: Sequence[int]) -> tuple[dict[JudgePair, Table], dict[
     for one, other, choice, others_choice, n, waiting_n in found:
         tables[one, other][choice, others_choice] += n
         waits[one, other] += waiting_n
-    return dict(tables), dict(waits)
+    return sum(table.total() for table in tables.values()), rank_pairs(tables, waits)
 
 
-def rank_pairs(
-    tables: Mapping[JudgePair, Table], waits: Mapping[JudgePair, int] | None = None
-) -> list[Pair]:
+def rank_pairs(tables: Mapping[JudgePair, Table], waits: Mapping[JudgePair, int]) -> list[Pair]:
     """Return the pairs with MIN_SHARED problems or more, highest kappa first.
 
     Args:
@@ -173,7 +166,7 @@ def rank_pairs(
             *judges,
             sum(table.values()),
             sum(count for (a, b), count in table.items() if a == b),
-            (waits or {}).get(judges, 0),
+            waits.get(judges, 0),
             compute_chance_agreement(table),
         )
         for judges, table in tables.items()

@@ -172,51 +172,40 @@ def _check_not_undone(batch: Batch) -> None:
 
 def _process_chunk(batch: Batch) -> bool:
     """Process the next problems in the caller's transaction; return whether none is left."""
-    rows, act = (_list_events(batch), _undo) if batch.undoes else (_list_problems(batch), _decide)
-    chunk = list(rows[:CHUNK])
+    chunk, note = list(_list_rows(batch)[:CHUNK]), {"reason": batch.reason, "batch": batch.mark}
     for row in chunk:
         batch.cursor = row.pk
         try:
             with transaction.atomic():  # a failed action leaves no changes
-                act(batch, row)
+                if batch.undoes:
+                    decisions.undo(batch.actor, row, **note)
+                else:
+                    action = decisions.ACTIONS[batch.action]
+                    seen = dict(batch.picked).get(row.ref, batch.seen)
+                    decisions.decide(batch.actor, action, row, seen=seen, **note)
             batch.done += 1
         except InputError as error:
             ref = getattr(row, "problem", row).ref
             is_late = isinstance(error, decisions.ConflictError)
             if len(batch.picked) == 1:
                 raise error if is_late else InputError(f"{ref}: {error}") from None
-            _skip(batch, ref, _("it has changed since") if is_late else str(error))
+            why = _("it has changed since") if is_late else str(error)
+            batch.left = [*batch.left, [ref, why]][:MAX_LISTED]
+            batch.left_count += 1
     batch.save()
     return len(chunk) < CHUNK
 
 
-def _list_problems(batch: Batch) -> QuerySet[Problem]:
+def _list_rows(batch: Batch) -> QuerySet[Any]:
+    """Return the problems, or the events to undo, that the batch has not processed yet."""
+    if batch.undoes:
+        events = Event.objects.filter(batch=batch.undoes.mark, pk__lt=batch.cursor)
+        return events.select_related("problem").order_by("-pk")
     if batch.picked:
         rows = Problem.objects.filter(ref__in=dict(batch.picked))
     else:
         rows = filter_queue(QueueFilters.read(batch.where))
     return rows.filter(pk__gt=batch.cursor, pk__lte=batch.newest).order_by("pk")
-
-
-def _decide(batch: Batch, problem: Problem) -> None:
-    action, seen = decisions.ACTIONS[batch.action], dict(batch.picked).get(problem.ref, batch.seen)
-    decisions.decide(batch.actor, action, problem, reason=batch.reason, seen=seen, batch=batch.mark)
-
-
-def _list_events(batch: Batch) -> QuerySet[Event]:
-    undone = batch.undoes.mark if batch.undoes else ""
-    rows = Event.objects.filter(batch=undone, pk__lt=batch.cursor)
-    return rows.select_related("problem").order_by("-pk")
-
-
-def _undo(batch: Batch, event: Event) -> None:
-    decisions.undo(batch.actor, event, reason=batch.reason, batch=batch.mark)
-
-
-def _skip(batch: Batch, ref: str, reason: str) -> None:
-    batch.left_count += 1
-    if len(batch.left) < MAX_LISTED:
-        batch.left = [*batch.left, [ref, reason]]
 
 
 MAX_SELECTED = 200

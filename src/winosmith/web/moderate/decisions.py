@@ -25,7 +25,7 @@ from winosmith.web.judge.votes import close_slots, open_slots, translate_verdict
 from winosmith.web.moderate.models import Appeal
 from winosmith.web.people.models import Person
 from winosmith.web.problems.family import COVERING_KINDS, lift_embargo, set_embargo
-from winosmith.web.problems.models import Event, Problem, State, Twin
+from winosmith.web.problems.models import Event, Problem, State
 from winosmith.web.problems.states import LATE, lock_problem, move
 
 register = template.Library()
@@ -416,7 +416,12 @@ def decide(
             raise ConflictError(now, since)
         if reason_against := _find_obstacle(action, now):
             raise InputError(reason_against)
-        event = _apply_action(now, action, by=person, kind=action.name, reason=reason, batch=batch)
+        state = action.new_state or now.state
+        if action.name == "restore":
+            in_force = reversed(get_events_in_force(now))
+            state = next(event.before for event in in_force if event.before != State.WITHDRAWN)
+        note: dict[str, Any] = {"by": person, "kind": action.name, "reason": reason, "batch": batch}
+        event = _change_problem(now, action.name, state, **note)
         if action.name in APPEAL_ANSWERS:
             Appeal.objects.filter(problem=now, answer=None).update(answer=event)
         return event
@@ -488,39 +493,26 @@ def _is_erased(problem: Problem) -> bool:
     return contributor is not None and contributor.erased is not None
 
 
-def _apply_action(problem: Problem, action: Action, **note: Any) -> Event:
-    if action.name in ("embargo", "lift"):
-        return _set_embargo(problem, action.name == "embargo", **note)
-    if action.name in ("show", "unshow"):
-        _set_chosen(problem.twin, action.name == "show")
-    if action.name in ("show", "unshow", "decline"):
+_OPPOSITES = {"embargo": "lift", "lift": "embargo", "show": "unshow", "unshow": "show"}
+"""For each action that does not change the state, the action that an undo takes instead."""
+
+
+def _change_problem(problem: Problem, action: str, state: str, **note: Any) -> Event:
+    """Set or lift an embargo, change the home page, or move the problem to a state; log it."""
+    if action in ("embargo", "lift"):
+        (set_embargo if action == "embargo" else lift_embargo)(problem, by=note["by"])
+    elif action in ("show", "unshow"):
+        problem.twin.chosen = timezone.now() if action == "show" else None
+        problem.twin.save(update_fields=["chosen"])
+    before = problem.state
+    if state == before:
         return problem.log_event(**note)
-    return _move_problem(problem, action.new_state or _get_state_before_withdrawal(problem), **note)
-
-
-def _set_chosen(twin: Twin, chosen: bool) -> None:
-    twin.chosen = timezone.now() if chosen else None
-    twin.save(update_fields=["chosen"])
-
-
-def _get_state_before_withdrawal(problem: Problem) -> State:
-    in_force = reversed(get_events_in_force(problem))
-    return State(next(event.before for event in in_force if event.before != State.WITHDRAWN))
-
-
-def _move_problem(problem: Problem, state: State, **note: Any) -> Event:
-    before = State(problem.state)
-    event = move(problem, state, **note)
-    if before == State.JUDGING != state:
+    event = move(problem, State(state), **note)
+    if before == State.JUDGING:
         close_slots(problem)
-    if state == State.JUDGING != before:
+    elif state == State.JUDGING:
         open_slots(problem)
     return event
-
-
-def _set_embargo(problem: Problem, embargo: bool, **note: Any) -> Event:
-    (set_embargo if embargo else lift_embargo)(problem, by=note["by"])
-    return problem.log_event(**note)
 
 
 def get_undoable_decision(person: Person, problem: Problem) -> Event | None:
@@ -553,15 +545,8 @@ def undo(person: Person, event: Event, *, reason: str, batch: str) -> Event:
         if reason_against := _find_undo_obstacle(event, problem, get_events_in_force(problem)):
             raise InputError(reason_against)
         note: dict[str, Any] = {"by": person, "kind": UNDO, "reason": reason, "batch": batch}
-        note["undoes"] = event
-        if event.kind in ("embargo", "lift"):
-            return _set_embargo(problem, event.kind == "lift", **note)
-        if event.kind in ("show", "unshow"):
-            _set_chosen(problem.twin, event.kind == "unshow")
-        if event.before == event.after:
-            taken = problem.log_event(**note)
-        else:
-            taken = _move_problem(problem, State(event.before), **note)
+        action = _OPPOSITES.get(event.kind, "")
+        taken = _change_problem(problem, action, event.before, undoes=event, **note)
         Appeal.objects.filter(answer=event).update(answer=None)
         return taken
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, time
 from typing import Any
 from urllib.parse import urlencode
 
 from django.db.models import QuerySet
-from django.http import QueryDict
 from django.urls import reverse
 from django.utils.dateparse import parse_date
 from django.utils.translation import gettext as _, gettext_lazy
@@ -22,7 +20,6 @@ from winosmith.web.moderate.people import count_problems_by_state
 from winosmith.web.pages import round_percent
 from winosmith.web.people.models import Person, find_person, pseudonym
 from winosmith.web.predict import asking
-from winosmith.web.predict.models import Prediction
 from winosmith.web.problems.family import fold_steps, get_visible_steps, path_from_root
 from winosmith.web.problems.lookalikes import find_lookalikes
 from winosmith.web.problems.models import Event, Problem, Version
@@ -91,18 +88,16 @@ def make_family_context(reader: Person, problem: Problem) -> dict[str, Any] | No
         "path": path,
         **fold_steps(get_visible_steps(path, reader)),
         "predictions": [
-            _make_prediction_row(problem, row) for row in asking.get_current_predictions(problem)
+            {
+                "prediction": row,
+                "chose": "" if row.choice is None or row.tie else problem.options[row.choice],
+            }
+            for row in asking.get_current_predictions(problem)
         ],
         "size": Version.objects.filter(root=root).count(),
         "all": _make_queue_link(root),
         "theirs": _make_queue_link(root, by=pseudonym(contributor)) if contributor else "",
     }
-
-
-def _make_prediction_row(problem: Problem, row: Prediction) -> dict[str, Any]:
-    known = row.choice is not None and not row.tie
-    chose = problem.options[row.choice] if known else ""
-    return {"prediction": row, "chose": chose, "stand": row.get_stand_display()}
 
 
 def _make_queue_link(root: Problem, **query: str) -> str:
@@ -117,11 +112,15 @@ def make_problem_context(reader: Person, problem: Problem) -> dict[str, Any]:
     """
     family = make_family_context(reader, problem)
     contributor = problem.twin.contributor
+    other = problem.twin.problems.exclude(pk=problem.pk).select_related("twin__contributor").first()
+    halves = list_rows(reader, [problem], other.sentence if other else "")
+    if other:
+        halves += list_rows(reader, [other], problem.sentence)
     events = problem.events.select_related("actor", "problem__twin").order_by("-pk")
     last = decisions.get_undoable_decision(reader, problem)
     return {
         "problem": problem,
-        "halves": _list_halves(reader, problem),
+        "halves": halves,
         "family": family,
         "near": [
             (match, round_percent(match.share))
@@ -139,16 +138,6 @@ def make_problem_context(reader: Person, problem: Problem) -> dict[str, Any]:
         "record": count_problems_by_state(contributor) if contributor else None,
         "actions": decisions.get_possible_actions(reader, problem),
     }
-
-
-def _list_halves(reader: Person, problem: Problem) -> list[dict[str, Any]]:
-    others = list(
-        problem.twin.problems.exclude(pk=problem.pk).select_related("twin__contributor")[:1]
-    )
-    if not others:
-        return list_rows(reader, [problem])
-    mine = list_rows(reader, [problem], others[0].sentence)
-    return mine + list_rows(reader, others, problem.sentence)
 
 
 COLUMNS = ("event", "at", "who", "what", "problem", "before", "after", "reason", "batch", "undoes")
@@ -171,44 +160,30 @@ _EVENT_LABELS = {
 """Labels of events that are not moderators' decisions."""
 
 
-@dataclass(frozen=True, slots=True)
-class LogFilters:
-    """Filters of the log; an empty value does not filter.
-
-    Attributes:
-        who: "site", a pseudonym, or a moderator's name.
-        what: A kind of event.
-        ref: The id of a problem.
-        since: The first day, such as "2026-11-21".
-        until: The last day.
-        batch: The identifier of a batch.
-    """
-
-    who: str = ""
-    what: str = ""
-    ref: str = ""
-    since: str = ""
-    until: str = ""
-    batch: str = ""
-
-    @classmethod
-    def read(cls, query: QueryDict) -> LogFilters:
-        """Return the filters of a query."""
-        return cls(**{f.name: query.get(f.name, "").strip()[:120] for f in fields(cls)})
+LOG_FILTERS = ("who", "what", "ref", "since", "until", "batch")
+"""Filters of the log: "site", a pseudonym or a moderator's name; a kind of event; a problem's id;
+the first and the last day, such as "2026-11-21"; the identifier of a batch."""
 
 
-def filter_log(filters: LogFilters) -> QuerySet[Event]:
-    """Return the log entries that match the filters, newest first."""
+def read_log_filters(query: Mapping[str, str]) -> dict[str, str]:
+    """Return the value of each filter in a query; an empty value does not filter."""
+    return {name: query.get(name, "").strip()[:120] for name in LOG_FILTERS}
+
+
+def filter_log(filters: Mapping[str, str]) -> QuerySet[Event]:
+    """Return the log entries that match the filters of `read_log_filters`, newest first."""
     query = Event.objects.select_related("problem__twin", "actor").order_by("-pk")
-    if filters.who == "site":
+    if (who := filters["who"]) == "site":
         query = query.filter(actor=None)
-    elif filters.who:
-        query = query.filter(actor__in=_find_person_keys(filters.who))
-    exact = {"kind": filters.what, "problem__ref": filters.ref, "batch": filters.batch}
+    elif who:
+        named = Person.objects.filter(name=who).first()
+        person = named if named is not None and named.can_moderate else find_person(who)
+        query = query.filter(actor=person) if person is not None else query.none()
+    exact = {"kind": filters["what"], "problem__ref": filters["ref"], "batch": filters["batch"]}
     query = query.filter(**{name: value for name, value in exact.items() if value})
-    if start := _parse_day(filters.since, time.min):
+    if start := _parse_day(filters["since"], time.min):
         query = query.filter(at__gte=start)
-    if end := _parse_day(filters.until, time.max):
+    if end := _parse_day(filters["until"], time.max):
         query = query.filter(at__lte=end)
     return query
 
@@ -220,7 +195,7 @@ def get_name_in_log(person: Person | None) -> str:
     return person.name if person.can_moderate else pseudonym(person)
 
 
-def iter_log_rows(filters: LogFilters) -> Iterator[Iterable[object]]:
+def iter_log_rows(filters: Mapping[str, str]) -> Iterator[Iterable[object]]:
     """Yield the columns and rows of the log's CSV file."""
     yield COLUMNS
     for event in filter_log(filters).iterator(chunk_size=1000):
@@ -234,14 +209,6 @@ def get_kind_label(kind: str) -> str:
     """Return the label of a kind of event."""
     action = decisions.ACTIONS.get(kind)
     return str(action.log_label if action else _EVENT_LABELS.get(kind, kind))
-
-
-def _find_person_keys(name: str) -> list[int]:
-    named = Person.objects.filter(name=name).first()
-    if named is not None and named.can_moderate:
-        return [named.pk]
-    person = find_person(name)
-    return [person.pk] if person is not None else []
 
 
 def _parse_day(text: str, time_of_day: time) -> datetime | None:

@@ -287,7 +287,14 @@ def appoint(person: Person, other: Person, kind: str, reason: str) -> Appointmen
         now = Person.objects.select_for_update().get(pk=other.pk)
         if kind not in get_possible_changes(person, now):
             raise InputError(_("You can’t make this change, or it has already been made."))
-        _apply_change(person, now, Kind(kind))
+        if kind in (Kind.JUDGE, Kind.NO_JUDGE):
+            Person.objects.filter(pk=now.pk).update(is_judge=kind == Kind.JUDGE)
+        elif kind in (Kind.MODERATOR, Kind.NO_MODERATOR):
+            Person.objects.filter(pk=now.pk).update(is_moderator=kind == Kind.MODERATOR)
+        elif kind in (Kind.PAUSE, Kind.DISCARD):
+            exclusion.pause_judge(now, person)
+        elif kind == Kind.RESUME:
+            exclusion.resume_judge(now, person)
         decision = Appointment.objects.create(person=now, actor=person, kind=kind, reason=reason)
         if decision.kind in exclusion.CHANGES:
             asked, total = {"name": pseudonym(now)}, _find_votes_to_change(decision).count()
@@ -350,14 +357,3 @@ def iter_vote_news(person: Person, after: datetime) -> Iterator[Item]:
 def _get_latest_decision(other: Person, kinds: Sequence[Any]) -> Appointment | None:
     rows = Appointment.objects.filter(person=other, kind__in=kinds)
     return rows.select_related("person", "actor", "job").order_by("-pk").first()
-
-
-def _apply_change(person: Person, other: Person, kind: Appointment.Kind) -> None:
-    if kind in (Kind.JUDGE, Kind.NO_JUDGE):
-        Person.objects.filter(pk=other.pk).update(is_judge=kind == Kind.JUDGE)
-    elif kind in (Kind.MODERATOR, Kind.NO_MODERATOR):
-        Person.objects.filter(pk=other.pk).update(is_moderator=kind == Kind.MODERATOR)
-    elif kind in (Kind.PAUSE, Kind.DISCARD):
-        exclusion.pause_judge(other, person)
-    elif kind == Kind.RESUME:
-        exclusion.resume_judge(other, person)

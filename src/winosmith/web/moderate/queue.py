@@ -7,9 +7,10 @@ index (`winosmith.web.problems.search`), so it reveals nothing about non-public 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime, timedelta
 from typing import Any
+from urllib.parse import urlencode
 
 from django.db import connections
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
@@ -171,13 +172,10 @@ class QueueFilters:
             self.only, set(State)
         )
 
-    def query(self) -> str:
-        """Return the query string of these filters."""
-        query = QueryDict(mutable=True)
-        for field in fields(self):
-            if getattr(self, field.name) or field.name == "state":
-                query[field.name] = getattr(self, field.name)
-        return str(query.urlencode())
+    def query(self, **more: str) -> str:
+        """Return the query string of these filters, with more parameters at the end."""
+        shown = {key: value for key, value in asdict(self).items() if value or key == "state"}
+        return urlencode(shown | more)
 
 
 def filter_queue(filters: QueueFilters) -> QuerySet[Problem]:
@@ -255,8 +253,8 @@ def get_page(filters: QueueFilters, cursor: str = "", *, size: int = SIZE) -> Pa
     earlier, later = (more, True) if backwards else (start is not None, more)
     return Page(
         rows,
-        _make_page_query(filters, "-", rows[0]) if rows and earlier else "",
-        _make_page_query(filters, "", rows[-1]) if rows and later else "",
+        filters.query(after=f"-{rows[0].pk}") if rows and earlier else "",
+        filters.query(after=f"{rows[-1].pk}") if rows and later else "",
     )
 
 
@@ -266,12 +264,6 @@ def _make_after_condition(start: Problem, *, ascending: bool) -> Q:
     if ascending:
         return Q(created__gte=created) & ~Q(created=created, pk__lte=start.pk)
     return Q(created__lte=created) & ~Q(created=created, pk__gte=start.pk)
-
-
-def _make_page_query(filters: QueueFilters, sign: str, row: Problem) -> str:
-    query = QueryDict(filters.query(), mutable=True)
-    query["after"] = f"{sign}{row.pk}"
-    return str(query.urlencode())
 
 
 def count_pending() -> dict[str, int]:

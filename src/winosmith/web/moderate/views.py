@@ -283,7 +283,7 @@ FILTER_KINDS = ("submit", "import", "verdict", "recount", "appeal", "revise", *A
 @moderators_only
 def show_log(request: HttpRequest) -> HttpResponse:
     """Show the audit log, newest entries first."""
-    asked = dossier.LogFilters.read(request.GET)
+    asked = dossier.read_log_filters(request.GET)
     before = request.GET.get("before", "")
     events, older = pages.get_newest_rows(dossier.filter_log(asked), before, SIZE)
     parameters = request.GET.copy()
@@ -306,7 +306,7 @@ def show_log(request: HttpRequest) -> HttpResponse:
 @moderators_only
 def download_log(request: HttpRequest) -> StreamingHttpResponse:
     """Stream the audit log as CSV."""
-    rows = dossier.iter_log_rows(dossier.LogFilters.read(request.GET))
+    rows = dossier.iter_log_rows(dossier.read_log_filters(request.GET))
     return pages.make_csv_response(rows, "audit-log.csv")
 
 
