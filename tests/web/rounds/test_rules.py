@@ -10,10 +10,8 @@ from tests.web.rounds.making import SMALL, fill
 from tests.web.together import at_once
 from winosmith.build import FilterRecipe
 from winosmith.errors import InputError, RecipeError
-from winosmith.web.problems.models import Problem
 from winosmith.web.rounds import running as rules
-from winosmith.web.rounds.models import Place, Round
-from winosmith.web.rounds.results import get_stage_label, make_flag
+from winosmith.web.rounds.models import Place, Round, get_stage_label
 from winosmith.web.rounds.running import BusyError, create_round
 
 
@@ -38,10 +36,7 @@ def test_each_filter_of_a_recipe_has_words_on_the_site(db: Any) -> None:
     """Authors read why theirs was left out, and the funnel what did it, by every filter."""
     for method in {*get_args(get_type_hints(FilterRecipe)["method"])} - {"none"}:
         assert get_stage_label(method) != method
-        assert (
-            make_flag(Place(stage=method, reason="as it stands"), Problem()).reason
-            != "as it stands"
-        )
+        assert Place(stage=method, reason="as it stands").explanation != "as it stands"
 
 
 def test_files_that_a_recipe_names_for_its_pool_are_not_read(db: Any) -> None:

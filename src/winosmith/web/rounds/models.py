@@ -10,7 +10,9 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from winosmith.report import fixed
 from winosmith.web._site import ROUNDS
+from winosmith.web.pages import round_percent
 
 
 class Round(models.Model):
@@ -23,7 +25,7 @@ class Round(models.Model):
         base: The folder to which the relative paths of the recipe's solvers refer.
         last: The published round with which this round is compared.
         step: The title of the current step.
-        doing: The progress of the current step, as `running.StepProgress`.
+        doing: The progress of the current step, as `running.ProgressReporter` stores it.
         error: The reason why the round failed, for moderators.
         record: The results, as in `round.json`; None before the round is done.
         changes: The changes since the last round: [metric, before, now, format].
@@ -72,14 +74,105 @@ class Round(models.Model):
     def __str__(self) -> str:
         return f"{self.name}, {self.get_state_display()}"
 
+    @classmethod
+    def get_last_published(cls) -> Round | None:
+        """Return the round that was published last, or None."""
+        return cls.objects.exclude(published=None).order_by("-published").first()
+
     @property
     def folder(self) -> Path:
         """Return the folder of the round's files: `pool/` and `results/`."""
         return Path(settings.SITE.folder, ROUNDS, self.name)
 
 
+_STAGE_LABELS = {
+    "": _("kept"),
+    "collected": _("collected"),
+    "embargo": _("embargo"),
+    "structure": _("structure"),
+    "votes": _("votes"),
+    "copies": _("duplicates"),
+    "embed split": _("used to train the encoder"),
+    "aflite": _("filter (AFLite)"),
+    "mirror": _("filter (mirror)"),
+    "pmi": _("filter (word association)"),
+    "random": _("filter (random)"),
+    "none": _("filter (none)"),
+}
+
+
+def get_stage_label(stage: str) -> str:
+    """Return the display label of a funnel stage."""
+    return str(_STAGE_LABELS.get(stage, stage))
+
+
+_PREDICTED = (
+    _(
+        "Simple linear models predicted the problem’s answer. They see only numbers that "
+        "represent its words, and were not trained on this sentence, so "
+        "something in the words gives the answer away."
+    ),
+    _(
+        "Look for words that suggest an answer on their own: a word of praise "
+        "or blame, or an option that is long, odd or usually correct. Except for "
+        "the trigger, use the same words in both halves, and choose options that "
+        "could both be the answer."
+    ),
+)
+
+_STAGE_TEXTS = {
+    "aflite": _PREDICTED,
+    "mirror": _PREDICTED,
+    "pmi": (
+        _(
+            "Across the pool, the problem’s words are associated with its "
+            "answer more than chance predicts."
+        ),
+        _(
+            "Look for words that suggest an answer on their own, and use the "
+            "same words in both halves except for the trigger."
+        ),
+    ),
+    "random": (
+        _(
+            "The problem was removed at random to make the data set smaller. This is "
+            "not a judgement of the problem."
+        ),
+        "",
+    ),
+    "copies": (
+        _(
+            "The problem or its other half is in the data more than once. The data set "
+            "keeps one copy of each, in whole twins, and none if two copies have "
+            "different answers."
+        ),
+        "",
+    ),
+    "embed split": (
+        _(
+            "The problem was chosen at random to train the model that turns sentences "
+            "into numbers, so that model can’t filter it. This is not a "
+            "judgement of the problem."
+        ),
+        "",
+    ),
+    "structure": (
+        "",
+        _("The guidelines state how long a sentence may be, and how similar two halves must be."),
+    ),
+    "votes": (
+        "",
+        _("The round required more agreement among judges than the site does."),
+    ),
+}
+"""For each stage: the reason, if it is the same for all problems, and what the contributor could
+change."""
+
+
 class Place(models.Model):
     """A round's result for a problem in its pool; the problem itself is not changed.
+
+    If the problem was omitted, contributors see the result as a flag on their problem.
 
     Attributes:
         stage: The stage that omitted the problem ("aflite", "structure", …); "" if it was kept.
@@ -118,3 +211,33 @@ class Place(models.Model):
 
     def __str__(self) -> str:
         return f"problem {self.problem_id} in round {self.round_id}: {self.stage or 'kept'}"
+
+    @property
+    def stage_label(self) -> str:
+        """Return the label of the stage that omitted the problem."""
+        return get_stage_label(self.stage)
+
+    @property
+    def is_common(self) -> bool:
+        """Return whether the reason is the same for all problems omitted at the stage."""
+        return bool(_STAGE_TEXTS.get(self.stage, ("", ""))[0])
+
+    @property
+    def explanation(self) -> str:
+        """Return the reason, in words for the contributor."""
+        return str(_STAGE_TEXTS.get(self.stage, ("", ""))[0]) or self.reason
+
+    @property
+    def advice(self) -> str:
+        """Return what the contributor could change, or ""."""
+        return str(_STAGE_TEXTS.get(self.stage, ("", ""))[1])
+
+    @property
+    def score_text(self) -> str:
+        """Return the score with two decimals, such as "0.87", or ""."""
+        return "" if self.score is None else fixed(self.score, ".2f")
+
+    @property
+    def percent(self) -> int:
+        """Return the score in percent, for a bar chart."""
+        return round_percent(self.score or 0)

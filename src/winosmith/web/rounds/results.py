@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
@@ -25,7 +24,7 @@ from winosmith.finished import BuildFiles
 from winosmith.options import Method
 from winosmith.outputs import atomic_write
 from winosmith.records import dump_json, parse_json
-from winosmith.report import fixed, format_value
+from winosmith.report import format_value
 from winosmith.rounds import Change, NextRound, make_round_page
 from winosmith.web.judge.models import note_twins_read
 from winosmith.web.pages import round_percent
@@ -34,7 +33,7 @@ from winosmith.web.people.models import Person
 from winosmith.web.problems.models import ERASED_SENTENCE, Problem, State
 from winosmith.web.problems.records import as_public, iter_rows, load_keys, select_columns
 from winosmith.web.problems.states import REMOVED_STATES, get_public_problems
-from winosmith.web.rounds.models import Place, Round
+from winosmith.web.rounds.models import Place, Round, get_stage_label
 
 
 def make_results_context(round_: Round) -> dict[str, Any]:
@@ -47,12 +46,10 @@ def make_results_context(round_: Round) -> dict[str, Any]:
         "counts": record["build"]["counts"],
         "solvers": [_make_solver_row(name, own) for name, own in record["solvers"].items()],
         "people": _make_people_context(record["people"]),
-        "artifacts": record["artifacts"],
         "changes": compare_rounds(round_),
         "fooling": len(record["fooling"]),
         "signature": record["build"]["signature"],
         "digest": record["digest"],
-        "filtered": round_.recipe.get("filter", {}),
     }
 
 
@@ -149,7 +146,6 @@ def _make_solver_row(name: str, result: Mapping[str, Any]) -> dict[str, Any]:
         "name": name,
         "kind": result["solver"],
         "learnt": result["learnt"],
-        "revision": result["revision"],
         "seen": result.get("seen", {}),
         "chance": format_value(result["accuracy"]["chance"], ".0%") if result["accuracy"] else None,
         **{key: _format_interval(result[key]) for key in ("accuracy", "twins", "last")},
@@ -181,21 +177,6 @@ def get_public_roots(round_: Round) -> list[Problem]:
     return list(rows.order_by("places__root"))
 
 
-_STAGE_LABELS = {
-    "": gettext_lazy("kept"),
-    "collected": gettext_lazy("collected"),
-    "embargo": gettext_lazy("embargo"),
-    "structure": gettext_lazy("structure"),
-    "votes": gettext_lazy("votes"),
-    "copies": gettext_lazy("duplicates"),
-    "embed split": gettext_lazy("used to train the encoder"),
-    "aflite": gettext_lazy("filter (AFLite)"),
-    "mirror": gettext_lazy("filter (mirror)"),
-    "pmi": gettext_lazy("filter (word association)"),
-    "random": gettext_lazy("filter (random)"),
-    "none": gettext_lazy("filter (none)"),
-}
-
 _METRIC_LABELS = {
     "collected": gettext_lazy("public problems exported"),
     "valid fraction of collected problems": gettext_lazy("fraction of well-formed problems"),
@@ -224,11 +205,6 @@ _METRIC_LABELS = {
     "mean depth of errors": gettext_lazy("mean depth of errors"),
     "families without an error": gettext_lazy("families without an error"),
 }
-
-
-def get_stage_label(stage: str) -> str:
-    """Return the display label of a funnel stage."""
-    return str(_STAGE_LABELS.get(stage, stage))
 
 
 def get_metric_label(metric: str) -> str:
@@ -290,65 +266,19 @@ def iter_problems(round_: Round, *, kept: bool) -> Iterator[bytes]:
         written = formats.to_lines(as_public(chunk), marked=True)
         for row, line in zip(chunk, written, strict=True):
             if not kept:
-                line = dump_json(parse_json(line) | _make_omission_record(places[row.pk])) + "\n"
+                place = places[row.pk]
+                why = {"stage": place.stage, "reason": place.reason}
+                if place.score is not None:
+                    numbers = ("score", "guessed", "asked", "phase")
+                    why |= {name: getattr(place, name) for name in numbers}
+                line = dump_json(parse_json(line) | why) + "\n"
             yield line.encode("utf-8", "surrogatepass")
 
 
-def _make_omission_record(place: Place) -> dict[str, object]:
-    why: dict[str, object] = {"stage": place.stage, "reason": place.reason}
-    if place.score is not None:
-        for name in ("score", "guessed", "asked", "phase"):
-            why[name] = getattr(place, name)
-    return why
-
-
-@dataclass(frozen=True, slots=True)
-class Flag:
-    """The reason why a round omitted a problem.
-
-    Attributes:
-        place: The stored result.
-        problem: The problem.
-        reason: The reason, in words.
-        advice: What the contributor could change, or "".
-    """
-
-    place: Place
-    problem: Problem
-    reason: str
-    advice: str
-
-    @property
-    def is_common(self) -> bool:
-        """Return whether the reason is the same for all problems omitted at the stage."""
-        return bool(_STAGE_TEXTS.get(self.place.stage, ("", ""))[0])
-
-    @property
-    def stage(self) -> str:
-        """Return the label of the stage that omitted the problem."""
-        return get_stage_label(self.place.stage)
-
-    @property
-    def score(self) -> str:
-        """Return the score with two decimals, such as "0.87", or ""."""
-        return "" if self.place.score is None else fixed(self.place.score, ".2f")
-
-    @property
-    def percent(self) -> int:
-        """Return the score in percent, for a bar chart."""
-        return round_percent(self.place.score or 0)
-
-
-def get_last_published_round() -> Round | None:
-    """Return the round that was published last, or None."""
-    return Round.objects.exclude(published=None).order_by("-published").first()
-
-
-def _find_flag(problem: Problem, round_: Round) -> Flag | None:
+def _find_flag(problem: Problem, round_: Round) -> Place | None:
     if problem.state != State.VALID:  # since rejected, replaced or withdrawn
         return None
-    place = Place.objects.filter(round=round_, problem=problem).exclude(stage="").first()
-    return None if place is None else make_flag(place, problem)
+    return Place.objects.filter(round=round_, problem=problem).exclude(stage="").first()
 
 
 def list_flagged_places(person: Person, round_: Round) -> QuerySet[Place]:
@@ -362,77 +292,6 @@ def list_flagged_places(person: Person, round_: Round) -> QuerySet[Place]:
     return rows.select_related("problem__twin").order_by("stage", "-score", "problem")
 
 
-def make_flag(place: Place, problem: Problem) -> Flag:
-    """Make the flag for an omitted problem, with the reason in words."""
-    reason, advice = _STAGE_TEXTS.get(place.stage, ("", ""))
-    return Flag(place, problem, str(reason) or place.reason, str(advice))
-
-
-_PREDICTED = (
-    gettext_lazy(
-        "Simple linear models predicted the problem’s answer. They see only numbers that "
-        "represent its words, and were not trained on this sentence, so "
-        "something in the words gives the answer away."
-    ),
-    gettext_lazy(
-        "Look for words that suggest an answer on their own: a word of praise "
-        "or blame, or an option that is long, odd or usually correct. Except for "
-        "the trigger, use the same words in both halves, and choose options that "
-        "could both be the answer."
-    ),
-)
-
-_STAGE_TEXTS = {
-    "aflite": _PREDICTED,
-    "mirror": _PREDICTED,
-    "pmi": (
-        gettext_lazy(
-            "Across the pool, the problem’s words are associated with its "
-            "answer more than chance predicts."
-        ),
-        gettext_lazy(
-            "Look for words that suggest an answer on their own, and use the "
-            "same words in both halves except for the trigger."
-        ),
-    ),
-    "random": (
-        gettext_lazy(
-            "The problem was removed at random to make the data set smaller. This is "
-            "not a judgement of the problem."
-        ),
-        "",
-    ),
-    "copies": (
-        gettext_lazy(
-            "The problem or its other half is in the data more than once. The data set "
-            "keeps one copy of each, in whole twins, and none if two copies have "
-            "different answers."
-        ),
-        "",
-    ),
-    "embed split": (
-        gettext_lazy(
-            "The problem was chosen at random to train the model that turns sentences "
-            "into numbers, so that model can’t filter it. This is not a "
-            "judgement of the problem."
-        ),
-        "",
-    ),
-    "structure": (
-        "",
-        gettext_lazy(
-            "The guidelines state how long a sentence may be, and how similar two halves must be."
-        ),
-    ),
-    "votes": (
-        "",
-        gettext_lazy("The round required more agreement among judges than the site does."),
-    ),
-}
-"""For each stage: the reason, if it is the same for all problems, and what the contributor could
-change."""
-
-
 register = template.Library()
 """Template tags for pages of other areas: flags, and the roots to perturb."""
 
@@ -441,7 +300,7 @@ SHOWN_ROOTS = 6
 
 
 @register.simple_tag(takes_context=True)
-def get_own_flag(context: Any, problem: Problem) -> Flag | None:
+def get_own_flag(context: Any, problem: Problem) -> Place | None:
     """Return the flag on a problem if it is the reader's own; otherwise None."""
     request = context["request"]
     person, round_ = get_current_writer(request), _get_cached_last_published_round(request)
@@ -453,7 +312,7 @@ def get_own_flag(context: Any, problem: Problem) -> Flag | None:
 
 
 @register.simple_tag(takes_context=True)
-def get_flag_for_moderators(context: Any, problem: Problem) -> Flag | None:
+def get_flag_for_moderators(context: Any, problem: Problem) -> Place | None:
     """Return the newest finished round's flag on a problem; None for non-moderators."""
     request = context["request"]
     if not (request.user.is_authenticated and request.user.can_moderate):
@@ -486,7 +345,7 @@ def get_wanted_roots(context: Any) -> dict[str, Any]:
 
 def _get_cached_last_published_round(request: Any) -> Round | None:
     if not hasattr(request, "round_published"):
-        request.round_published = get_last_published_round()
+        request.round_published = Round.get_last_published()
     found: Round | None = request.round_published
     return found
 

@@ -12,7 +12,6 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -189,7 +188,7 @@ def create_round(
                 % {"least": MIN_PROBLEMS, "count": count}
             )
         _raise_if_busy()
-        round_.last = Round.objects.exclude(published=None).order_by("-published").first()
+        round_.last = Round.get_last_published()
         _save_and_queue(round_)
     return round_
 
@@ -282,26 +281,6 @@ UPDATE_SECONDS = 1.0
 """Seconds between progress updates."""
 
 
-@dataclass(frozen=True)
-class StepProgress:
-    """The progress of a running round's current step.
-
-    Attributes:
-        step: The title of the step, which is step `number` (from 1) of `of`.
-        done, total: The progress within the step; None if unknown.
-        note: A note for the page, such as the phase.
-        since: The start of the step, in seconds since 1970.
-    """
-
-    step: str = ""
-    number: int = 0
-    of: int = 0
-    done: int = 0
-    total: int | None = None
-    note: str = ""
-    since: float = 0.0
-
-
 class RoundCancelledError(Exception):
     """The round was cancelled."""
 
@@ -314,13 +293,19 @@ def list_step_titles(solvers: list[str]) -> list[str]:
 
 
 class ProgressReporter:
-    """Writes a round's progress to its row, and collects the durations of finished steps."""
+    """Writes a round's progress to its row, and collects the durations of finished steps.
+
+    Attributes:
+        doing: The progress of the current step: its title `step`; its `number`, from 1, `of` all
+            steps; `done` and `total`, which is None if unknown; a `note` for the page, such as the
+            phase; and its start `since`, in seconds since 1970.
+    """
 
     def __init__(self, round_: Round, recipe: RoundRecipe) -> None:
         self.round = round_
         self.steps = list_step_titles([rule.name for rule in recipe.solvers])
         self.at = -1
-        self.doing = StepProgress(of=len(self.steps))
+        self.doing: dict[str, Any] = {"of": len(self.steps)}
         self.due = 0.0
         self.timings: list[tuple[int, str, float]] = []
 
@@ -332,14 +317,12 @@ class ProgressReporter:
             RoundCancelledError: The round was cancelled.
         """
         self.at = self._find_step(title)
-        self.doing = replace(
-            self.doing, step=title, number=self.at + 1, done=0, total=total, note="",
-            since=time.time(),
-        )  # fmt: skip
-        self._update_row(step=title, doing=asdict(self.doing))
+        self.doing |= {"step": title, "number": self.at + 1, "since": time.time()}
+        self.doing |= {"done": 0, "total": total, "note": ""}
+        self._update_row(step=title, doing=self.doing)
         yield self._report_progress
-        seconds = round(time.time() - self.doing.since, 2)
-        self.timings.append((self.doing.number, title, seconds))
+        seconds = round(time.time() - self.doing["since"], 2)
+        self.timings.append((self.doing["number"], title, seconds))
 
     def _find_step(self, title: str) -> int:
         """Return the index of the next step with this title; steps may be skipped."""
@@ -347,10 +330,10 @@ class ProgressReporter:
         return later[0] if later else self.at
 
     def _report_progress(self, done: int, note: str) -> None:
-        self.doing = replace(self.doing, done=done, note=note)
+        self.doing |= {"done": done, "note": note}
         if time.monotonic() >= self.due:
             self.due = time.monotonic() + UPDATE_SECONDS
-            self._update_row(doing=asdict(self.doing))
+            self._update_row(doing=self.doing)
 
     def _update_row(self, **changes: object) -> None:
         running = Round.objects.filter(pk=self.round.pk, state=Round.State.RUNNING)
@@ -363,28 +346,28 @@ def get_round_progress(round_: Round) -> dict[str, Any] | None:
     """Return the progress of a waiting or running round; None for other rounds.
 
     `at_work` is whether a process is running the round, which may have been interrupted. Once the
-    first step has started, the result also contains the fields of `StepProgress`, with the step's
-    label and start. `percent` is then the finished part of all steps, with equal weights, and
-    `until` is the estimated end of the round, or None.
+    first step has started, the result also contains `ProgressReporter.doing`, with the step's label
+    and start. `percent` is then the finished part of all steps, with equal weights, and `until` is
+    the estimated end of the round, or None.
     """
     if not round_.busy:
         return None
     if are_rounds_idle() or not round_.doing:
         return {"at_work": not are_rounds_idle()}
-    doing = StepProgress(**round_.doing)
-    share = min(1.0, doing.done / doing.total) if doing.total else None
-    seconds = _estimate_seconds(round_, doing, share)
+    doing = round_.doing
+    share = min(1.0, doing["done"] / doing["total"]) if doing["total"] else None
+    seconds = _estimate_seconds(round_, share)
     return {
-        **asdict(doing),
+        **doing,
         "at_work": True,
-        "step": _get_step_label(doing.step),
-        "percent": round(100 * (doing.number - 1 + (share or 0)) / max(doing.of, 1)),
-        "since": datetime.fromtimestamp(doing.since, UTC),
+        "step": _get_step_label(doing["step"]),
+        "percent": round(100 * (doing["number"] - 1 + (share or 0)) / max(doing["of"], 1)),
+        "since": datetime.fromtimestamp(doing["since"], UTC),
         "until": None if seconds is None else datetime.fromtimestamp(time.time() + seconds, UTC),
     }
 
 
-def _estimate_seconds(round_: Round, step: StepProgress, fraction: float | None) -> float | None:
+def _estimate_seconds(round_: Round, fraction: float | None) -> float | None:
     """Estimate the seconds until a round ends; None if there is no earlier round.
 
     The estimate uses the times of the last round's steps, scaled by how much longer the current
@@ -395,11 +378,11 @@ def _estimate_seconds(round_: Round, step: StepProgress, fraction: float | None)
         return None
     took = {(number, title): seconds for number, title, seconds in before.timings}
     steps = list_step_titles([table["name"] for table in round_.recipe["solvers"]])
-    passed = time.time() - step.since
-    usual = took.get((step.number, step.step), 0.0)
+    number, passed = round_.doing["number"], time.time() - round_.doing["since"]
+    usual = took.get((number, round_.doing["step"]), 0.0)
     whole = passed / fraction if fraction and fraction > 0.05 else max(usual, passed)
     pace = max(1.0, whole / usual) if usual > 1 else 1.0
-    later = sum(took.get((n, steps[n - 1]), 0.0) for n in range(step.number + 1, len(steps) + 1))
+    later = sum(took.get((n, steps[n - 1]), 0.0) for n in range(number + 1, len(steps) + 1))
     return max(0.0, whole - passed) + pace * later
 
 
@@ -514,7 +497,6 @@ _LOG = logging.getLogger("winosmith.web.rounds")
 
 def _run_to_end(round_: Round) -> None:
     try:
-        _mark_running(round_)
         _run_steps(round_)
     except RoundCancelledError:
         return
@@ -534,7 +516,7 @@ def _mark_failed(round_: Round, reason: str) -> None:
         )
 
 
-def _mark_running(round_: Round) -> None:
+def _run_steps(round_: Round) -> None:
     with writing():
         locked = Round.objects.select_for_update(no_key=True).get(pk=round_.pk)
         if not locked.busy:
@@ -542,9 +524,6 @@ def _mark_running(round_: Round) -> None:
         locked.state = Round.State.RUNNING
         locked.began, locked.doing = locked.began or timezone.now(), {}
         locked.save(update_fields=["state", "began", "doing"])
-
-
-def _run_steps(round_: Round) -> None:
     show = ProgressReporter(round_, validate_recipe(round_.recipe))
     with show(EXPORTING, None):
         pool = write_pool(round_)
@@ -553,18 +532,14 @@ def _run_steps(round_: Round) -> None:
         if not rule.learn:
             find_training_data(rule, recipe.folder)
             make_solver(rule, recipe.folder)  # reports missing files before the build
-    found = run_round(recipe, round_.folder / "results", last=_find_last_folder(round_), step=show)
+    last = round_.last and round_.last.folder / "results"
+    if last is not None and not (last / "round.json").exists():
+        last = None
+    found = run_round(recipe, round_.folder / "results", last=last, step=show)
     count = found.record["build"]["funnel"]["collected"]["problems"]
     with show(STORING, count) as advance:
         if not store_results(round_, found, show.timings, lambda done: advance(done, "")):
             raise RoundCancelledError
-
-
-def _find_last_folder(round_: Round) -> str | None:
-    if round_.last is None:
-        return None
-    folder = round_.last.folder / "results"
-    return str(folder) if (folder / "round.json").exists() else None
 
 
 def _get_job_mark(round_: Round) -> str:

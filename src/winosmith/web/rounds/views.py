@@ -184,12 +184,12 @@ def download_file(request: HttpRequest, name: str, which: str) -> HttpResponseBa
 @require_safe
 def show_flags(request: HttpRequest) -> HttpResponse:
     """Show which of the person's problems the last published round omitted, and why."""
-    person, round_ = gates.get_current_writer(request), results.get_last_published_round()
+    person, round_ = gates.get_current_writer(request), Round.get_last_published()
     rows = results.list_flagged_places(person, round_) if person and round_ else ()
     shown = Paginator(rows, SIZE).get_page(request.GET.get("page"))
     context = {
         "round": round_,
-        "flags": [results.make_flag(place, place.problem) for place in shown.object_list],
+        "flags": shown.object_list,
         "count": shown.paginator.count,
         "page": list_adjacent_pages(shown),
     }
