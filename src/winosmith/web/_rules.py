@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from ipaddress import ip_network
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field
 
@@ -24,8 +24,6 @@ from winosmith.errors import InputError, RecipeError
 from winosmith.options import OrFalse, Texts, declaration, from_table, schema
 from winosmith.records import parse_json
 from winosmith.solver_rule import SolverRule
-
-Rules = TypeVar("Rules", bound="SiteRules")
 
 
 def _(text: str) -> str:
@@ -326,7 +324,7 @@ class SiteRules:
             raise refusal
 
     @classmethod
-    def read(cls: type[Rules], path: Path) -> Rules:
+    def read(cls, path: Path) -> Self:
         """Read the settings from a TOML file; if it does not exist, return the defaults.
 
         Raises:
@@ -340,7 +338,7 @@ class SiteRules:
         except RecipeError as error:
             raise RecipeError(f"{path}: {error}") from None
 
-    def with_saved(self: Rules, folder: Path, fixed: Collection[str]) -> Rules:
+    def with_saved(self, folder: Path, fixed: Collection[str]) -> Self:
         """Return these settings, combined with those that admins saved in the browser.
 
         Args:
@@ -350,10 +348,11 @@ class SiteRules:
         Raises:
             RecipeError: The settings from the browser contradict those in `site.toml`.
         """
-        chosen = read_saved(folder, type(self))
-        keys = get_editable(type(self))
+        saved = read_saved(folder)
         values = {
-            name: chosen.get(name, keys[name]["default"]) for name in keys if name not in fixed
+            name: saved.get(name, key["default"])
+            for name, key in get_editable().items()
+            if name not in fixed
         }
         try:
             return replace(self, **values)
@@ -381,18 +380,18 @@ def _parse_models(tables: Any) -> tuple[SolverRule, ...]:
     return rules
 
 
-def get_settings(group: Group, rules_class: type = SiteRules) -> dict[str, dict[str, Any]]:
+def get_settings(group: Group) -> dict[str, dict[str, Any]]:
     """Return the JSON schemas of a group's settings, by name."""
-    found = schema(rules_class)["properties"]
+    found = schema(SiteRules)["properties"]
     return {name: key for name, key in found.items() if key.get("group") == group.name}
 
 
-def get_editable(rules_class: type = SiteRules) -> dict[str, dict[str, Any]]:
+def get_editable() -> dict[str, dict[str, Any]]:
     """Return the JSON schemas of the settings that admins may change in the browser, by name.
 
     None of these settings names a file, an address or a program, or changes what people agreed to.
     """
-    return {name: key for group in GROUPS for name, key in get_settings(group, rules_class).items()}
+    return {name: key for group in GROUPS for name, key in get_settings(group).items()}
 
 
 def split_label(key: Mapping[str, Any]) -> tuple[str, str]:
@@ -425,7 +424,7 @@ def read_settings(path: Path) -> dict[str, Any]:
         raise RecipeError(f"{path}: {error}; correct the file") from None
 
 
-def read_saved(folder: Path, rules_class: type = SiteRules) -> dict[str, Any]:
+def read_saved(folder: Path) -> dict[str, Any]:
     """Return the settings that admins saved in the browser, by name.
 
     Raises:
@@ -440,12 +439,12 @@ def read_saved(folder: Path, rules_class: type = SiteRules) -> dict[str, Any]:
         raise RecipeError(f"{path}: {error}; correct the file, or remove it") from None
     except OSError as error:
         raise RecipeError(f"{path}: {error.strerror}; make it readable for the server") from error
-    if not isinstance(found, dict) or not found.keys() <= get_editable(rules_class).keys():
+    if not isinstance(found, dict) or not found.keys() <= get_editable().keys():
         raise RecipeError(f"{path} contains keys that can't be set in the browser; remove the file")
     return found
 
 
-def render_settings(rules_class: type = SiteRules) -> str:
+def render_settings() -> str:
     """Return the initial `site.toml`: each setting with its description and default, commented out.
 
     If a setting allows only certain words, the description lists them with their labels.
@@ -456,7 +455,7 @@ def render_settings(rules_class: type = SiteRules) -> str:
     ]
     for group in (*GROUPS, SERVER):
         parts.append(f"# {group.title}\n# {'-' * len(group.title)}\n{_format_comment(group.lead)}")
-        for name, key in get_settings(group, rules_class).items():
+        for name, key in get_settings(group).items():
             value = key["example"] if key["default"] is None else key["default"]
             values = ", ".join(f'"{one}" ({key["choices"][one]})' for one in key.get("enum", ()))
             text = f"{describe_setting(key)} Values: {values}." if values else describe_setting(key)

@@ -30,18 +30,14 @@ PENDING = "chosen.new"
 """File in the site's folder with the new settings, until their log entry is committed."""
 
 
-def _get_editable_settings() -> dict[str, dict[str, Any]]:
-    return get_editable(type(settings.RULES))
-
-
 def get_setting_label(name: str) -> str:
     """Return the label of a setting, in the reader's language."""
-    return _(split_label(_get_editable_settings()[name])[0])
+    return _(split_label(get_editable()[name])[0])
 
 
 def get_value_label(name: str, value: str) -> str:
     """Return the label of a setting's value in the reader's language, or the value itself."""
-    choices: Mapping[str, str] = _get_editable_settings()[name]["choices"] or {}
+    choices: Mapping[str, str] = get_editable()[name]["choices"] or {}
     return _(choices[value]) if value in choices else value
 
 
@@ -87,7 +83,7 @@ class SettingsForm(forms.Form):
     """The form for the site's settings; settings in `site.toml` are read-only."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        rules, declared = settings.RULES, _get_editable_settings()
+        rules, declared = settings.RULES, get_editable()
         super().__init__(*args, initial={name: getattr(rules, name) for name in declared}, **kwargs)
         for name, key in declared.items():
             field = self.fields[name] = _build_field(name, key)
@@ -102,7 +98,7 @@ class SettingsForm(forms.Form):
         """
         found = []
         for group in GROUPS:
-            keys = get_settings(group, type(settings.RULES))
+            keys = get_settings(group)
             more = [self[name] for name, key in keys.items() if key["more"]]
             found.append(
                 {
@@ -169,12 +165,12 @@ def change_settings(person: Person, changed: dict[str, Any]) -> Job:
     """
     reload_rules()
     rules = replace(settings.RULES, **changed)
-    folder, declared = settings.SITE.folder, _get_editable_settings()
+    folder = settings.SITE.folder
     with writing():
         chosen = read_saved(folder) | {key: _to_json(getattr(rules, key)) for key in changed}
         kept = {
             name: chosen[name]
-            for name, key in declared.items()
+            for name, key in get_editable().items()
             if name in chosen and chosen[name] != key["default"]
         }
         with atomic_write(folder / PENDING) as file:
