@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import chain
 from typing import Any, Literal
 
 from django.conf import settings
@@ -353,13 +354,8 @@ def moderator_hints(
     """Return the hints on a twin for moderators (`Problem.hints`), in the site's language.
 
     A hint contains no text or id that the contributor may not see. However, the hints also report
-    similar problems under embargo, so only moderators may see them.
-
-    Args:
-        halves: One or two halves.
-        contributor: The contributor of the twin.
-        skip_twin: The key of a twin that these halves revise.
-        family: The root of their family; similar problems of the family give no hint.
+    similar problems under embargo, so only moderators may see them. Similar problems of the family
+    with the root `family`, and of a twin that these halves revise (`skip_twin`), give no hint.
     """
     with translation.override(settings.LANGUAGE_CODE):
         return contributor_hints(
@@ -401,11 +397,12 @@ def find_text_hints(halves: Sequence[AnyHalf], words_to_flag: Sequence[str] = ()
         _("invisible characters"),
         _("characters that look like Latin letters"),
     )
-    return [
-        f"{kind}: {_join_findings([one for each in of_halves for one in each])}"
-        for kind, *of_halves in zip(kinds, *found, strict=True)
-        if any(of_halves)
-    ]
+    hints = []
+    for kind, *of_halves in zip(kinds, *found, strict=True):
+        if distinct := list(dict.fromkeys(chain(*of_halves))):
+            more = ["…"] if len(distinct) > MAX_FINDINGS else []
+            hints.append(f"{kind}: {', '.join([*distinct[:MAX_FINDINGS], *more])}")
+    return hints
 
 
 @lru_cache(500)
@@ -435,9 +432,3 @@ def _describe_lookalike(hit: Lookalike) -> str:
     if hit.sentence is None:
         return _("shares most of its words with a problem on this site that is not public")
     return _("shares {share} of its words with {ref} on this site").format(share=share, ref=hit.ref)
-
-
-def _join_findings(findings: Sequence[str]) -> str:
-    distinct = list(dict.fromkeys(findings))
-    more = "…" if len(distinct) > MAX_FINDINGS else ""
-    return ", ".join((*distinct[:MAX_FINDINGS], *([more] if more else [])))

@@ -68,14 +68,10 @@ def measure_depths(
 ) -> Depths:
     """Measure the depths of a new version of a path's last problem; see `winosmith.lineage`.
 
-    The time depends on the path, not on the size of the family. If a text on the path was erased,
-    the lineage depth is unknown; if the root's text was erased, so is the edit depth.
-
-    Args:
-        path: The path from the root, as from `path_from_root`.
-        sentence: The sentence of the new version, with one blank.
-        declared: The depth as stated by its contributor.
-        edits: The edits from the path's last problem to the sentence; by default a shortest script.
+    The path is from `path_from_root`. Without `edits` from its last problem to the sentence, a
+    shortest script is used. The time depends on the path, not on the size of the family. If a text
+    on the path was erased, the lineage depth is unknown; if the root's text was erased, so is the
+    edit depth.
     """
     row = Datum(
         "new", sentence, _ANY, lineage=Lineage(str(path[0].pk), str(path[-1].pk), edits, declared)
@@ -110,12 +106,8 @@ def lock_family_root(problem: Problem) -> Version:
 def add_to_family(problem: Problem, parent: Problem, **columns: Any) -> Version:
     """Add a new problem to its parent's family, with its depths and the parent's embargo.
 
-    Must be called in a transaction. The edits and the declared depth come from `Problem.record`.
-
-    Args:
-        problem: The new problem.
-        parent: A version of the family, or a problem that becomes its root.
-        columns: Other fields of the row (`against`).
+    Must be called in a transaction. The edits and the declared depth come from `Problem.record`. A
+    parent without versions becomes the root. `columns` are other fields of the row (`against`).
     """
     root = lock_family_root(parent)
     above = Version.objects.get(problem=parent)
@@ -126,7 +118,10 @@ def add_to_family(problem: Problem, parent: Problem, **columns: Any) -> Version:
         declared=lineage.declared if lineage else None,
         edits=lineage.edits if lineage else (),
     )
-    covered = _inherit_embargo(problem, parent)
+    covered = not problem.embargo and Problem.objects.filter(pk=parent.pk, embargo=True).exists()
+    if covered:
+        Problem.objects.filter(pk=problem.pk).update(embargo=True)
+        problem.sync_fields(embargo=True)
     return Version.objects.create(
         problem=problem,
         root=root.root,
@@ -141,23 +136,13 @@ def add_to_family(problem: Problem, parent: Problem, **columns: Any) -> Version:
     )
 
 
-def _inherit_embargo(problem: Problem, parent: Problem) -> bool:
-    """Put a new version under its parent's embargo, if any; return whether it is under embargo."""
-    if problem.embargo or not Problem.objects.filter(pk=parent.pk, embargo=True).exists():
-        return False
-    Problem.objects.filter(pk=problem.pk).update(embargo=True)
-    problem.sync_fields(embargo=True)
-    return True
-
-
 def _iter_path_problems(path: Sequence[Problem]) -> Iterator[Datum]:
     root = str(path[0].pk)
     for at, row in enumerate(path):
-        record = row.record.get("lineage") if at else None
-        if record is not None:
-            record = {**record, "root": root, "parent": str(path[at - 1].pk)}
-        elif at:
-            record = {"root": root, "parent": str(path[at - 1].pk)}
+        record = None
+        if at:
+            own = row.record.get("lineage") or {}
+            record = {**own, "root": root, "parent": str(path[at - 1].pk)}
         yield parse_problem(
             {"id": str(row.pk), "sentence": row.sentence, "options": list(_ANY), "lineage": record}
         )
@@ -278,10 +263,10 @@ def spread_embargo(
     changed: list[int] = []
     parent_ids = list(problem_ids)
     while parent_ids:
+        children = Version.objects.filter(covered=not embargo, problem__embargo=not embargo)
+        children = children.select_related("problem").order_by("pk")
         versions = [
-            row
-            for chunk in chunked(parent_ids, CHUNK)
-            for row in _load_children(chunk, covered=not embargo)
+            row for chunk in chunked(parent_ids, CHUNK) for row in children.filter(parent__in=chunk)
         ]
         for rows in chunked(versions, CHUNK):
             problem_ids = [row.pk for row in rows]
@@ -291,11 +276,6 @@ def spread_embargo(
         parent_ids = [row.pk for row in versions]
         changed += parent_ids
     return changed
-
-
-def _load_children(parent_ids: Sequence[int], *, covered: bool) -> Sequence[Version]:
-    rows = Version.objects.filter(parent__in=parent_ids, covered=covered, problem__embargo=covered)
-    return list(rows.select_related("problem").order_by("pk"))
 
 
 def make_embargo_event(problem: Problem, by: Person | None = None, embargo: bool = True) -> Event:

@@ -25,8 +25,8 @@ from winosmith.problem import BLANK
 from winosmith.text import FUNCTION_WORDS, overlap, tokens
 from winosmith.web._lock import chunked, writing
 from winosmith.web.people.models import Person
-from winosmith.web.problems.models import Problem, Remembered, Shingle, State, Twin
-from winosmith.web.problems.states import is_visible_to
+from winosmith.web.problems.models import Problem, Remembered, Shingle, Twin
+from winosmith.web.problems.states import REMOVED_STATES, is_visible_to
 
 MIN_SHARE = 0.7
 """Minimum fraction of shared words of near-duplicates, the same as for the halves of a twin."""
@@ -142,54 +142,62 @@ def find_lookalikes(
     likeliest = [_rank_keys(stored, set(own)) for own in numbers]
     if not any(likeliest):
         return []
-    rows = _load_comparable_sentences({key for keys in likeliest for key in keys}, skip_twin)
+    rows = _load_sentences({key for keys in likeliest for key in keys}, skip_twin)
     root = get_words_to_compare(family.sentence, family.options) if family else None
     near: dict[Any, Lookalike] = {}
+    key: Any
     for words, keys in zip(asked, likeliest, strict=True):
         for row in filter(None, map(rows.get, keys)):
             share = _measure_overlap(row, words, root)
             if share < MIN_SHARE:
                 continue
-            shown = _make_visible_lookalike(row, share, reader, include_hidden)
-            key = _get_group_key(row, shown) if shown else None
-            if shown and (key not in near or shown.share > near[key].share):
+            problem = row.problem
+            if problem is None:
+                key, shown = row.pk, Lookalike(row.source, share, row.ref, row.sentence)
+            elif is_visible_to(reader, problem):
+                key = ("twin", problem.twin_id)
+                shown = Lookalike("", share, problem.ref, problem.sentence)
+            elif include_hidden or not problem.embargo:
+                key, shown = "hidden", Lookalike("", MIN_SHARE)
+            else:
+                continue
+            if key not in near or shown.share > near[key].share:
                 near[key] = shown
     return sorted(near.values(), key=lambda one: (-one.share, one.where, one.ref))[:limit]
 
 
-def _get_group_key(row: Remembered, lookalike: Lookalike) -> tuple[str, object]:
-    if row.problem is None:
-        return "published", row.pk
-    return ("twin", row.problem.twin_id) if lookalike.ref else ("hidden", None)
-
-
-def _load_comparable_sentences(keys: set[int], skip_twin: int | None) -> dict[int, Remembered]:
-    passed = _get_revision_chain(skip_twin)
+def _load_sentences(keys: set[int], skip_twin: int | None) -> dict[int, Remembered]:
+    """Return indexed sentences, without removed problems and a twin with its earlier versions."""
+    skipped: set[int] = set()
+    while skip_twin is not None and skip_twin not in skipped:
+        skipped.add(skip_twin)
+        skip_twin = Twin.objects.filter(pk=skip_twin).values_list("revises", flat=True).first()
     asked = [*keys, *range(-(-len(keys) % STEP), 0)]  # padded with negative numbers: no keys
+    rows = Remembered.objects.select_related("problem__twin").filter(pk__in=asked)
     return {
         row.pk: row
-        for row in Remembered.objects.select_related("problem__twin").filter(pk__in=asked)
+        for row in rows
         if row.problem is None
-        or not (
-            row.problem.twin_id in passed or row.problem.state in (State.WITHDRAWN, State.REVISED)
-        )
+        or not (row.problem.twin_id in skipped or row.problem.state in REMOVED_STATES)
     }
 
 
 def _measure_overlap(row: Remembered, words: Sequence[str], root: Sequence[str] | None) -> float:
-    """Return the fraction of shared words; 0 if a row only resembles the family's root."""
+    """Return the fraction of shared words; 0 if a row is similar only because the root is similar.
+
+    An identical sentence that is not the root is still reported.
+    """
     own = row.problem or row
     theirs = get_words_to_compare(own.sentence, own.options)
     share = compute_word_overlap(words, theirs)
-    return 0.0 if root is not None and _is_similar_via_root(theirs, root, share) else share
+    near = 0.0 if root is None else compute_word_overlap(theirs, root)
+    return 0.0 if near >= MIN_SHARE and (share < 1 or near == 1) else share
 
 
 def index_problems(*problems: Problem, new: bool = False) -> None:
     """Add problems to the near-duplicate index, unless they are already in it.
 
-    Args:
-        problems: The problems of the site.
-        new: Whether they were created in this transaction, so that no check is needed.
+    `new` states that they were created in this transaction, so that no check is needed.
     """
     with writing():
         known: set[int] = set()
@@ -198,18 +206,15 @@ def index_problems(*problems: Problem, new: bool = False) -> None:
             known.update(added.values_list("problem_id", flat=True))
         rows = [Remembered(problem=problem) for problem in problems if problem.pk not in known]
         Remembered.objects.bulk_create(rows)
-        _insert_hashes(
-            (row, hash_sketch(get_words_to_compare(row.problem.sentence, row.problem.options)))
-            for row in rows
-        )
+        _insert_hashes((row, hash_sketch(row.problem)) for row in rows)
 
 
 def unindex_problem(problem: Problem) -> None:
     """Remove a problem from the near-duplicate index; call this before erasing its text."""
     with writing():
         for row in Remembered.objects.filter(problem=problem):
-            numbers = hash_sketch(get_words_to_compare(problem.sentence, problem.options))
-            Shingle.objects.filter(value__in=numbers, remembered_id=row.pk).delete()
+            hashes = hash_sketch(problem)
+            Shingle.objects.filter(value__in=hashes, remembered_id=row.pk).delete()
             row.delete()
 
 
@@ -218,16 +223,10 @@ def index_published_dataset(
 ) -> int:
     """Add the sentences of a published data set to the near-duplicate index.
 
-    This function uses many small transactions. After an interrupt, or with a newer version of the
-    data set, the same call adds the missing sentences.
-
-    Args:
-        dataset: The data set, with or without answers, which are not stored.
-        source: The name of the data set, which contributors see; up to 80 characters.
-        on_progress: A function called with the number of finished problems.
-
-    Returns:
-        The number of new sentences.
+    Many small transactions are used; after each, `on_progress` is called with the number of
+    finished problems. After an interrupt, or with a newer version of the data set, the same call
+    adds the missing sentences, and returns their number. Answers are not stored. Contributors see
+    the source, a name of up to 80 characters.
 
     Raises:
         InputError: The name is empty or too long.
@@ -242,17 +241,12 @@ def index_published_dataset(
             Remembered(source=source, ref=p.id[:200], sentence=p.sentence, options=list(p.options))
             for p in chunk
         ]
-        numbers = {
-            row.ref: hash_sketch(get_words_to_compare(row.sentence, row.options)) for row in rows
-        }
+        hashes = {row.ref: hash_sketch(row) for row in rows}
         with writing():
-            known = set(
-                Remembered.objects.filter(source=source, problem=None, ref__in=numbers).values_list(
-                    "ref", flat=True
-                )
-            )
+            stored = Remembered.objects.filter(source=source, problem=None, ref__in=hashes)
+            known = set(stored.values_list("ref", flat=True))
             new = Remembered.objects.bulk_create(row for row in rows if row.ref not in known)
-            _insert_hashes((row, numbers[row.ref]) for row in new)
+            _insert_hashes((row, hashes[row.ref]) for row in new)
         added, done = added + len(new), done + len(chunk)
         if on_progress:
             on_progress(done)
@@ -305,41 +299,10 @@ def _exclude_family(
     stored: Sequence[tuple[int, int]], family: Problem
 ) -> Sequence[tuple[int, int]]:
     """Remove the keys of a family, because a large family could crowd out all others."""
-    keys = {key for _, key in stored}
-    kin = set(
-        Remembered.objects.filter(pk__in=keys)
-        .filter(Q(problem__version__root=family) | Q(problem__twin=family.twin_id))
-        .values_list("pk", flat=True)
-    )
+    rows = Remembered.objects.filter(pk__in={key for _, key in stored})
+    rows = rows.filter(Q(problem__version__root=family) | Q(problem__twin=family.twin_id))
+    kin = set(rows.values_list("pk", flat=True))
     return [pair for pair in stored if pair[1] not in kin]
-
-
-def _is_similar_via_root(words: Sequence[str], root: Sequence[str], fraction: float) -> bool:
-    """Return whether a sentence is similar only because the root is similar.
-
-    An identical sentence that is not the root is still reported.
-    """
-    near = compute_word_overlap(words, root)
-    return near >= MIN_SHARE and (fraction < 1 or near == 1)
-
-
-def _get_revision_chain(twin_id: int | None) -> set[int]:
-    chain: set[int] = set()
-    while twin_id is not None and twin_id not in chain:
-        chain.add(twin_id)
-        twin_id = Twin.objects.filter(pk=twin_id).values_list("revises", flat=True).first()
-    return chain
-
-
-def _make_visible_lookalike(
-    row: Remembered, fraction: float, reader: Person | None, include_hidden: bool
-) -> Lookalike | None:
-    problem = row.problem
-    if problem is None:
-        return Lookalike(row.source, fraction, row.ref, row.sentence)
-    if is_visible_to(reader, problem):
-        return Lookalike("", fraction, problem.ref, problem.sentence)
-    return Lookalike("", MIN_SHARE) if include_hidden or not problem.embargo else None
 
 
 def get_words_to_compare(sentence: str, options: Sequence[str] = ()) -> list[str]:
@@ -387,9 +350,9 @@ def hash_shingles(words: Sequence[str]) -> list[int]:
     return [whole, *sorted(ranked.keys() - {whole}, key=ranked.__getitem__)]
 
 
-def hash_sketch(words: Sequence[str]) -> list[int]:
+def hash_sketch(half: AnyHalf) -> list[int]:
     """Return the hashes to store for a sentence: its own hash, and those of `STORED` shingles."""
-    return hash_shingles(words)[: 1 + STORED]
+    return hash_shingles(get_words_to_compare(half.sentence, half.options))[: 1 + STORED]
 
 
 def _select_content_words(words: Sequence[str]) -> list[str]:

@@ -39,6 +39,9 @@ def as_problem(row: Problem) -> Datum:
     data that leave the site.
     """
     record = row.record
+    extra = record.get("extra") or {}
+    if record.get("validated") and row.state == State.VALID:
+        extra = {key: value for key, value in extra.items() if key != UNVALIDATED}
     return parse_problem(
         {
             "id": row.ref,
@@ -50,16 +53,9 @@ def as_problem(row: Problem) -> Datum:
             "origin": record["origin"] if "origin" in record else _build_origin(row),
             "lineage": record.get("lineage"),
             "embargo": row.embargo,
-            "extra": _build_extra(row),
+            "extra": extra,
         }
     )
-
-
-def _build_extra(row: Problem) -> dict[str, Any]:
-    extra = row.record.get("extra") or {}
-    if UNVALIDATED in extra and row.record.get("validated") and row.state == State.VALID:
-        return {key: value for key, value in extra.items() if key != UNVALIDATED}
-    return extra
 
 
 def load_keys(query: QuerySet[Problem]) -> array[int]:
@@ -159,12 +155,7 @@ def as_public(rows: Sequence[Problem]) -> list[Datum]:
 
 
 def filter_by_family(query: QuerySet[Problem], ref: str) -> QuerySet[Problem]:
-    """Keep only the problems of a family, given the id of any member.
-
-    Args:
-        query: The problems.
-        ref: The id of any problem of the family; a problem without versions is its own family.
-    """
+    """Keep only the family of the problem `ref`; a problem without versions is its own family."""
     root = Version.objects.filter(problem__ref=ref).values_list("root", flat=True).first()
     if root is None:
         return query.filter(ref=ref)
@@ -189,8 +180,6 @@ def _find_hidden_ancestors(data: Iterable[Datum]) -> set[str]:
         if datum.lineage
         for name in (datum.lineage.root, datum.lineage.parent)
     }
-    if not named:
-        return set()
     rows = Problem.objects.filter(ref__in=named).exclude(public=True)
     return set(rows.values_list("ref", flat=True))
 

@@ -37,15 +37,10 @@ REMOVED_STATES = (State.WITHDRAWN, State.REVISED)
 
 
 def move(problem: Problem, state: State, *, by: Person | None, kind: str, **columns: Any) -> Event:
-    """Move a problem to another state, and log the transition.
+    """Move a problem to another state, and log who (None for the site) did what kind of event.
 
-    Args:
-        problem: The problem, which is locked and read again first, so that concurrent moves can't
-            both start from the same state.
-        state: The new state.
-        by: The person who moves it; None for the site.
-        kind: The kind of the event ("submit", "verdict", "withdraw", "undo", …).
-        columns: Other fields of `Event`: reason, batch, undoes.
+    The problem is locked and read again first, so that concurrent moves can't both start from the
+    same state. `columns` are other fields of `Event`: reason, batch, undoes.
 
     Raises:
         InputError: The problem can't move from its state to the new one.
@@ -100,14 +95,10 @@ def get_gold_questions() -> QuerySet[Problem]:
 
 
 def is_visible_to(person: Person | None, problem: Problem) -> bool:
-    """Return whether a person may read a problem outside of judging.
+    """Return whether a person, or a visitor (None), may read a problem outside of judging.
 
     Everybody sees public problems, contributors see their own, and moderators see all. Contributors
     never learn that a problem is a gold question.
-
-    Args:
-        person: The reader; None for a visitor without a session.
-        problem: Any problem.
     """
     if problem.public or person is None:
         return bool(problem.public)
@@ -122,11 +113,8 @@ def update_waits(twins: Collection[int], newly_decided: Collection[int] = ()) ->
     A wait ends when no half is on hold or being judged. A wait also ends `SiteRules.wait_days` days
     after the first decision, which is logged. A wait never ends while a half is one of
     `get_gold_questions`. Only the problems in `newly_decided` start to wait: a public problem stays
-    public. The caller must have written the change in the same transaction.
-
-    Args:
-        twins: The keys of the twins with a changed half.
-        newly_decided: The keys of the problems with a new state, or whose embargo has just ended.
+    public. They have a new state, or their embargo has just ended. The caller must have written the
+    change to these `twins` in the same transaction.
     """
     if connection.features.has_select_for_update:
         # Both halves may get their last votes concurrently: the lock lets the second see the first.
@@ -137,11 +125,8 @@ def update_waits(twins: Collection[int], newly_decided: Collection[int] = ()) ->
     for half in Problem.objects.filter(twin__in=twins).only(*columns):
         halves[half.twin_id].append(half)
     gold = {key for key, both in halves.items() if any(half.gold for half in both)}
-    in_use = (
-        set(get_gold_questions().filter(twin__in=gold).values_list("twin", flat=True))
-        if gold
-        else gold
-    )
+    questions = get_gold_questions().filter(twin__in=gold)
+    in_use = set(questions.values_list("twin", flat=True))
     for waits in (True, False):
         found = [
             half.pk
@@ -172,7 +157,7 @@ def _log_late_halves(keys: Collection[int], twins: Iterable[list[Problem]]) -> N
         for half in both
         if half.pk in keys
     ]
-    rows = get_public_problems().filter(pk__in=late).order_by("pk") if late else ()
+    rows = get_public_problems().filter(pk__in=late).order_by("pk")
     reason = _("its other half was not decided within %d days") % settings.RULES.wait_days
     Event.objects.bulk_create(row.make_event(LATE, reason=reason) for row in rows)
 
