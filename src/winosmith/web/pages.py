@@ -50,21 +50,16 @@ forms.SlugField.default_error_messages = {"invalid": gettext_lazy("Only letters,
 
 def site_context(request: HttpRequest) -> dict[str, Any]:
     """Return the template variables that every page needs (context processor)."""
+    match = request.resolver_match
+    area = match.namespace if match else ""
+    if area == "read":
+        area = "browse" if match.url_name in ("problem", "download") else match.url_name
     return {
         "rules": settings.RULES,
         "winosmith_version": __version__,
-        "area": _get_current_area(request),
+        "area": area,
         "languages": settings.LANGUAGES,
     }
-
-
-def _get_current_area(request: HttpRequest) -> str:
-    match = request.resolver_match
-    if match is None:
-        return ""
-    if match.namespace == "read":
-        return "browse" if match.url_name in ("browse", "problem", "download") else match.url_name
-    return match.namespace
 
 
 LONGEST = 1000
@@ -105,10 +100,15 @@ def _render_languages(
 
 
 def _get_safe_return_url(request: HttpRequest, url: str) -> str:
-    is_safe = url_has_allowed_host_and_scheme(
+    is_safe = is_site_url(request, url) and len(url) <= LONGEST
+    return url if is_safe else resolve_url("read:home")
+
+
+def is_site_url(request: HttpRequest, url: str) -> bool:
+    """Return whether a URL is on this site."""
+    return url_has_allowed_host_and_scheme(
         url, allowed_hosts={request.get_host()}, require_https=request.is_secure()
     )
-    return url if is_safe and len(url) <= LONGEST else resolve_url("read:home")
 
 
 def to_fixed(value: float, digits: int) -> str:
@@ -140,15 +140,10 @@ def list_adjacent_pages(page: Page) -> dict[str, str]:
 
 
 def get_newest_rows(rows: QuerySet[Any], before: str, size: int) -> tuple[list[Any], str]:
-    """Return a page of rows, newest first, and the start of the next page.
+    """Return a page of rows, which are in descending order of their keys, and the next `before`.
 
-    Args:
-        rows: The rows, in descending order of their keys.
-        before: The key before which the page starts; ignored if it is not a number.
-        size: The number of rows on a page.
-
-    Returns:
-        The rows, and the value of `before` for the next page; "" on the last page.
+    The page starts before the key `before`, which is ignored if it is not a number. On the last
+    page, the next `before` is "".
     """
     if is_number(before):
         rows = rows.filter(pk__lt=int(before))
@@ -198,13 +193,10 @@ register = template.Library()
 
 
 def translate_message(text: str, phrases: Iterable[str]) -> str:
-    """Translate an English message that was formatted from one of the given phrases.
+    """Translate an English message, such as "2 of 3 judges"; return it if no phrase matches.
 
-    The toolkit's messages, and the messages that the site has stored, are in English.
-
-    Args:
-        text: The message, such as "2 of 3 judges"; returned unchanged if no phrase matches.
-        phrases: The phrases, such as "%(n)s of %(of)s judges", marked for translation.
+    The toolkit's messages, and the messages that the site has stored, are in English. The phrases,
+    such as "%(n)s of %(of)s judges", are marked for translation.
     """
     for phrase in phrases:
         if found := _compile_phrase(phrase).fullmatch(text):
@@ -242,11 +234,6 @@ ROW_FAULTS = (
     gettext_noop("the id %(id)s was already used at %(place)s"),
 )
 """The toolkit's messages for a row that can't be read, or is not a problem."""
-
-
-def translate_row_fault(reason: str | None) -> str:
-    """Translate the reason why a table row can't be read into the reader's language."""
-    return translate_message(reason or "", ROW_FAULTS)
 
 
 @cache

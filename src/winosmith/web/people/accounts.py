@@ -9,7 +9,7 @@ import re
 import secrets
 import unicodedata
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from datetime import timedelta
 from typing import cast
 
@@ -93,12 +93,12 @@ def may_invite(creator: Person, role: str) -> bool:
 
 def find_invitation(token: str) -> Invitation | None:
     """Return the active link with a token, or None."""
-    return _get_active_links().filter(digest=digest_token(token)).select_related("person").first()
+    return get_active_links().filter(digest=digest_token(token)).select_related("person").first()
 
 
 def get_recovery_links(person: Person) -> QuerySet[Invitation]:
     """Return the active links that set a new password for a person."""
-    return _get_active_links().filter(person=person)
+    return get_active_links().filter(person=person)
 
 
 def _use_link(invitation: Invitation, person: Person) -> None:
@@ -109,7 +109,7 @@ def _use_link(invitation: Invitation, person: Person) -> None:
     """
     with writing():
         now = timezone.now()
-        if not _get_active_links().filter(pk=invitation.pk).update(used=now, used_by=person):
+        if not get_active_links().filter(pk=invitation.pk).update(used=now, used_by=person):
             raise InputError(
                 _("This link has already been used or has expired; ask for a new one.")
             )
@@ -118,10 +118,11 @@ def _use_link(invitation: Invitation, person: Person) -> None:
 def revoke_invitation(invitation: Invitation) -> None:
     """Revoke a link."""
     with writing():
-        _get_active_links().filter(pk=invitation.pk).update(used=timezone.now())
+        get_active_links().filter(pk=invitation.pk).update(used=timezone.now())
 
 
-def _get_active_links() -> QuerySet[Invitation]:
+def get_active_links() -> QuerySet[Invitation]:
+    """Return the links that were neither used nor revoked, and have not expired."""
     return Invitation.objects.filter(used=None, expires__gt=timezone.now())
 
 
@@ -172,14 +173,10 @@ def sign_up(
     anonymous: Person | None = None,
     invitation: Invitation | None = None,
 ) -> Person:
-    """Create an account.
+    """Create an account, with the roles of an invitation, which is used in the same transaction.
 
-    Args:
-        name: The account's name, which only the people who run the site see.
-        password: The password, checked by `AUTH_PASSWORD_VALIDATORS`.
-        anonymous: The person who has written in this browser without an account. This person gets
-            the account, and so keeps their texts and never judges them.
-        invitation: The invitation that gives the roles; it is used in the same transaction.
+    If an `anonymous` person has written in this browser, this person gets the account, and so keeps
+    their texts and never judges them.
 
     Raises:
         InputError: The site requires an invitation, the name is taken or not valid, or the
@@ -244,13 +241,8 @@ def check_login(
 
     An attempt is counted in one transaction before the password is checked, so that simultaneous
     attempts all count. If the password is correct, a second transaction removes the attempt from
-    the count. Nothing is locked in between, because checking a password is slow.
-
-    Args:
-        request: The request of the attempt; its network is counted.
-        name: The name of the account.
-        password: The password as typed.
-        on_success: A function called after a success, in the second transaction.
+    the count, and calls `on_success`. Nothing is locked in between, because checking a password is
+    slow. The failures of the name and of the request's network are counted.
 
     Raises:
         RateLimitError: There were too many failures within an hour; this attempt is not counted.
@@ -289,8 +281,12 @@ class OpenAccess:
     tokens: int
     links: int
 
+    def without(self, *, browsers: int = 0, links: int = 0) -> OpenAccess:
+        """Return the numbers without some sessions and links."""
+        return OpenAccess(max(0, self.browsers - browsers), self.tokens, max(0, self.links - links))
+
     def __bool__(self) -> bool:
-        return any((self.browsers, self.tokens, self.links))
+        return any(astuple(self))
 
     def __str__(self) -> str:
         texts = (
@@ -299,8 +295,7 @@ class OpenAccess:
             ngettext("%d link for a new password", "%d links for a new password", self.links)
             % self.links,
         )
-        counts = (self.browsers, self.tokens, self.links)
-        return ", ".join(text for text, count in zip(texts, counts, strict=True) if count)
+        return ", ".join(text for text, n in zip(texts, astuple(self), strict=True) if n)
 
 
 def count_access(person: Person) -> OpenAccess:

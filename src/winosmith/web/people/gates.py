@@ -27,12 +27,12 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import Resolver404, resolve, reverse
 from django.utils import timezone
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 
 from winosmith.errors import InputError, WinosmithError
 from winosmith.web import _lock
 from winosmith.web._lock import limit_write_waits, writing
+from winosmith.web.pages import is_site_url
 from winosmith.web.people.addresses import get_client_address, get_network
 from winosmith.web.people.models import (
     Done,
@@ -211,15 +211,11 @@ about 50: the form checks after 0.3 seconds, and saves after 0.7."""
 
 
 def rate_limit_typing(actor: HttpRequest | Person, action: str, limit: int) -> None:
-    """Count a check or an autosave of a form while the user types; a check only reads.
-
-    Args:
-        actor: As in `rate_limit`.
-        action: "check" or "save".
-        limit: The number of texts that may be submitted with that form within an hour.
+    """Count a check or an autosave ("save") of a form while the user types; a check only reads.
 
     Raises:
-        RateLimitError: `TYPING_FACTOR` times `limit` checks or saves were made.
+        RateLimitError: There were `TYPING_FACTOR` checks or saves for each of the `limit` texts
+            that may be submitted with that form within an hour.
     """
     rate_limit_reading(actor, action, TYPING_FACTOR * limit)
 
@@ -236,10 +232,8 @@ def undo_rate_limit_count(actor: HttpRequest | Person | str, action: str) -> Non
     """Undo the last count of `rate_limit`, after a harmless action."""
     with writing():
         rows = Hits.objects.filter(who=_make_limit_key(actor), what=action, count__gt=0)
-        newest = rows.order_by("-hour").values("pk")[:1]
-        Hits.objects.filter(pk__in=list(newest.values_list("pk", flat=True))).update(
-            count=F("count") - 1
-        )
+        if newest := rows.order_by("-hour").first():
+            rows.filter(pk=newest.pk).update(count=F("count") - 1)
 
 
 def accepts_html(request: HttpRequest) -> bool:
@@ -334,11 +328,8 @@ def process_form(
 ) -> dict[str, Any]:
     """Process a request's form once per key, as `process_once` does; return the first result.
 
-    Args:
-        request: The request with the form; its path is the form's name.
-        person: The sender.
-        act: A function that writes, and may return a result for JSON.
-        part: The part of the page, if one URL accepts several forms.
+    The form's name is the request's path, with the `part` of the page if one URL accepts several
+    forms. `act` writes, and may return a result for JSON.
 
     Raises:
         InputError: The key is not valid, or belongs to another form.
@@ -437,7 +428,7 @@ def get_current_page(request: HttpRequest) -> str:
     if request.method in ("GET", "HEAD"):
         return request.get_full_path()
     before = request.headers.get("Referer", "")
-    return before if _is_site_url(request, before) else reverse("read:home")
+    return before if is_site_url(request, before) else reverse("read:home")
 
 
 def account_context(request: HttpRequest) -> dict[str, Any]:
@@ -453,17 +444,11 @@ def account_context(request: HttpRequest) -> dict[str, Any]:
     return {"account": "", "back": back, "new_key": new_key}
 
 
-def _is_site_url(request: HttpRequest, url: str) -> bool:
-    return url_has_allowed_host_and_scheme(
-        url, allowed_hosts={request.get_host()}, require_https=request.is_secure()
-    )
-
-
 def get_safe_next(request: HttpRequest) -> str:
     """Return the URL in `next` if it is on this site, otherwise the home page."""
     to = request.POST.get("next") or request.GET.get("next") or ""
     # Django would read a word without a slash as the name of a view, which may not exist.
-    return to if "/" in to and _is_site_url(request, to) else reverse("read:home")
+    return to if "/" in to and is_site_url(request, to) else reverse("read:home")
 
 
 def is_writing_page(url: str) -> bool:

@@ -291,11 +291,9 @@ def make_digest(purpose: str, text: str) -> str:
 
 
 def encrypt(purpose: str, value: Any) -> str:
-    """Return a value as a string that only the holder of the site's key can read or create.
+    """Return a JSON value as a string that only the holder of the site's key can read or create.
 
-    Args:
-        purpose: The purpose; each purpose has its own key.
-        value: The value, for JSON.
+    Each purpose has its own key.
     """
     return _make_cipher(purpose).encrypt(json.dumps(value).encode()).decode("ascii")
 

@@ -40,17 +40,14 @@ def get_current_documents() -> list[Document]:
 
 
 def get_missing_documents(person: Person | None, *, judging: bool = False) -> list[Document]:
-    """Return the current documents that a person has not agreed to.
+    """Return the current documents that a person, or a visitor (None), has not agreed to.
 
-    Args:
-        person: The person; None for a visitor.
-        judging: Whether to return the documents for judging; paid judges have fewer of them.
+    For `judging`, paid judges need fewer documents.
     """
     paid_judge = bool(judging and person is not None and person.hired and person.is_judge)
     agreed = set(Agreement.objects.filter(person=person).values_list("document", flat=True))
     needed = {key for kind, key in _get_current_keys().items() if (kind == "study") == paid_judge}
-    left = needed - agreed  # usually empty; then the documents are not loaded
-    return list(Document.objects.filter(pk__in=left).order_by("kind")) if left else []
+    return list(Document.objects.filter(pk__in=needed - agreed).order_by("kind"))
 
 
 def has_agreed(person: Person) -> bool:
@@ -61,10 +58,7 @@ def has_agreed(person: Person) -> bool:
 def agree(person: Person, shown: set[int] | None = None, *, judging: bool = False) -> None:
     """Store a person's agreement to the current documents, with the time.
 
-    Args:
-        person: The person who agrees.
-        shown: The keys of the documents that the person was shown; None for the current ones.
-        judging: As in `get_missing_documents`.
+    `shown` are the keys of the documents that the person was shown; None for the current ones.
 
     Raises:
         InputError: A new version was published in the meantime, or the person was erased.
@@ -168,17 +162,14 @@ def export_personal_data(person: Person) -> dict[str, Any]:
 
 
 def _find_columns_with_people() -> list[tuple[type[Model], str]]:
-    relations = Person._meta.get_fields(include_hidden=True)
-    columns = [
-        (relation.related_model, relation.field.name)
-        for relation in relations
-        if relation.auto_created and not relation.concrete
-    ]
     own = {"people.Agreement", *(table for _describe, table in exporters.values())}
     return [
-        (model, column)
-        for model, column in columns
-        if column != "contributor" and model._meta.label not in own
+        (relation.related_model, relation.field.name)
+        for relation in Person._meta.get_fields(include_hidden=True)
+        if relation.auto_created
+        and not relation.concrete
+        and relation.field.name != "contributor"
+        and relation.related_model._meta.label not in own
     ]
 
 
@@ -333,17 +324,16 @@ def delete_old_rows(now: datetime | None = None) -> dict[str, int]:
     mails = Job.objects.filter(kind=MAIL, state=Job.State.FAILED, ended__lt=now - MAIL_RETENTION)
     visitors = Person.objects.filter(anonymous=True, erased=None, joined__lt=before)
     idle = visitors.filter(twins=None, event=None, sessions=None, drafts=None)
-    deleted_counts = {
-        "hits": _delete_in_chunks(models.Hits.objects.filter(hour__lt=now - HIT_RETENTION)),
-        "sessions": _delete_in_chunks(Session.objects.filter(expire_date__lt=now)),
-        "forms": _delete_in_chunks(models.Done.objects.filter(at__lt=before)),
-        "invitations": _delete_in_chunks(Invitation.objects.filter(expires__lt=before)),
-        "people": _delete_in_chunks(idle),
-        "mails": _delete_in_chunks(mails),
+    old: dict[str, QuerySet[Any]] = {
+        "hits": models.Hits.objects.filter(hour__lt=now - HIT_RETENTION),
+        "sessions": Session.objects.filter(expire_date__lt=now),
+        "forms": models.Done.objects.filter(at__lt=before),
+        "invitations": Invitation.objects.filter(expires__lt=before),
+        "people": idle,
+        "mails": mails,
     }
-    for name, area in cleaners.items():
-        deleted_counts[name] = area(now, before)
-    return deleted_counts
+    deleted = {name: _delete_in_chunks(rows) for name, rows in old.items()}
+    return deleted | {name: clean(now, before) for name, clean in cleaners.items()}
 
 
 def _delete_in_chunks(query: QuerySet) -> int:

@@ -200,7 +200,8 @@ def join(request: HttpRequest, token: str = "") -> HttpResponseBase:
     if request.user.is_authenticated:
         return render(request, "people/here_already.html", {"invitation": invitation})
     if invitation is not None and invitation.person is not None:
-        return _set_new_password(request, invitation, invitation.person)
+        reset = NewPasswordForm(request.POST or None)
+        return _set_new_password(request, "new_password", reset, invitation.person, invitation)
     if invitation is None and settings.RULES.signup == "invited":
         return render(request, "people/by_invitation.html")
     form = JoinForm(request.POST or None)
@@ -242,24 +243,24 @@ def _create_account(
     return None
 
 
-def _set_new_password(request: HttpRequest, invitation: Invitation, person: Person) -> HttpResponse:
-    form = NewPasswordForm(request.POST or None)
+def _set_new_password(
+    request: HttpRequest,
+    template: str,
+    form: Form,
+    person: Person,
+    invitation: Invitation | None = None,
+) -> HttpResponse:
+    """Set a new password; ending this session, or this link, is not mentioned."""
     if request.method == "POST" and form.is_valid():
         with _show_errors_on(form):
             ended = accounts.set_new_password(person, form.cleaned_data["password"], invitation)
             _start_session(request, person)
+            ended = ended if invitation else ended.without(browsers=1)  # the link is used already
             messages.success(request, _add_ended(_("The password was changed."), ended))
             return redirect("people:me")
-    doors = _reduce_access(accounts.count_access(person), links=1)
-    return _render_form(request, "new_password", form, person=person, doors=doors)
-
-
-def _reduce_access(
-    access: accounts.OpenAccess, *, browsers: int = 0, links: int = 0
-) -> accounts.OpenAccess:
-    return accounts.OpenAccess(
-        max(0, access.browsers - browsers), access.tokens, max(0, access.links - links)
-    )
+    doors = accounts.count_access(person)
+    doors = doors.without(links=1) if invitation else doors.without(browsers=1)
+    return _render_form(request, template, form, person=person, doors=doors)
 
 
 def _add_ended(message: str, ended: accounts.OpenAccess) -> str:
@@ -381,17 +382,8 @@ def logout(request: HttpRequest) -> HttpResponse:
 @sensitive_post_parameters()
 def change_password(request: HttpRequest) -> HttpResponseBase:
     """Change the password, and end all other access to the account."""
-    person = cast(Person, request.user)
     form = PasswordForm(request, request.POST or None)
-    if request.method == "POST" and form.is_valid():
-        with _show_errors_on(form):
-            ended = accounts.set_new_password(person, form.cleaned_data["password"])
-            _start_session(request, person)
-            message = _add_ended(_("The password was changed."), _reduce_access(ended, browsers=1))
-            messages.success(request, message)
-            return redirect("people:me")
-    doors = _reduce_access(accounts.count_access(person), browsers=1)
-    return _render_form(request, "password", form, person=person, doors=doors)
+    return _set_new_password(request, "password", form, request.user)
 
 
 def _for_current_person(view: Callable[[HttpRequest, Person], HttpResponse]) -> Any:
@@ -563,7 +555,7 @@ def manage_invitations(request: HttpRequest) -> HttpResponseBase:
         with _show_errors_on(form, "name" if form.cleaned_data.get("name") else None):
             link = request.build_absolute_uri(_create_link(creator, form))
             form = InviteForm(roles)
-    rows = Invitation.objects.filter(used=None, expires__gt=timezone.now())
+    rows = accounts.get_active_links()
     if not creator.is_superuser:
         rows = rows.filter(made_by=creator)
     rows = rows.select_related("made_by", "person").order_by("-created")[:200]

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
 
 from django.conf import settings
-from django.db.models import Count, Q
+from django.db.models import Count, Model, Q
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.formats import date_format
@@ -18,7 +17,8 @@ from winosmith.web.jobs import BACKUP, SETTINGS, Job
 from winosmith.web.judge.trust import count_address_judges, get_askable_questions
 from winosmith.web.market.models import Study
 from winosmith.web.people import addresses
-from winosmith.web.people.models import Invitation, Person, pseudonym
+from winosmith.web.people.accounts import get_active_links
+from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.people.privacy import find_people_to_erase_again
 from winosmith.web.predict.asking import check_model, get_current_models
 from winosmith.web.problems.models import Problem
@@ -61,8 +61,25 @@ def list_setup_steps() -> list[Step]:
         _make_backup_step(),
         _make_invitations_step(),
         _make_model_step(),
-        _make_test_step(),
-        _make_study_step(),
+        _make_count_step(
+            _("Test problems on people"),
+            _("A human test measures how well people solve problems that nobody has seen."),
+            Round,
+            Q(state=Round.State.OPEN),
+            reverse("run:tests"),
+            _("Human tests"),
+        ),
+        _make_count_step(
+            _("Pay people from a crowd market"),
+            _(
+                "People judge or write here through a study link, and the study’s page shows "
+                "their pay."
+            ),
+            Study,
+            Q(closed__isnull=True),
+            reverse("run:studies"),
+            _("Studies"),
+        ),
     ]
 
 
@@ -168,7 +185,7 @@ def _make_gold_step() -> Step:
 
 def _make_invitations_step() -> Step:
     accounts = Person.objects.filter(anonymous=False, hired=False, erased=None).count()
-    open_ = Invitation.objects.filter(used=None, person=None, expires__gt=timezone.now()).count()
+    open_ = get_active_links().filter(person=None).count()
     total = ngettext("%d account", "%d accounts", accounts) % accounts
     links = ngettext("%d active link", "%d active links", open_) % open_
     return Step(
@@ -198,33 +215,10 @@ def _make_model_step() -> Step:
     )
 
 
-def _make_test_step() -> Step:
-    counts = Round.objects.aggregate(
-        all=Count("pk"), open=Count("pk", filter=Q(state=Round.State.OPEN))
-    )
-    return _make_count_step(
-        _("Test problems on people"),
-        _("A human test measures how well people solve problems that nobody has seen."),
-        counts,
-        reverse("run:tests"),
-        _("Human tests"),
-    )
-
-
-def _make_study_step() -> Step:
-    counts = Study.objects.aggregate(
-        all=Count("pk"), open=Count("pk", filter=Q(closed__isnull=True))
-    )
-    return _make_count_step(
-        _("Pay people from a crowd market"),
-        _("People judge or write here through a study link, and the study’s page shows their pay."),
-        counts,
-        reverse("run:studies"),
-        _("Studies"),
-    )
-
-
-def _make_count_step(title: str, why: str, counts: dict[str, Any], url: str, action: str) -> Step:
+def _make_count_step(
+    title: str, why: str, table: type[Model], is_open: Q, url: str, action: str
+) -> Step:
+    counts = table.objects.aggregate(all=Count("pk"), open=Count("pk", filter=is_open))
     state = _("%(all)d created, %(open)d open") % counts if counts["all"] else _("none yet")
     return Step(title, why, state, counts["all"] > 0, False, url, action)
 
