@@ -37,8 +37,7 @@ MANIFEST, SECRET, SETTINGS = "manifest.json", "secret", "site.toml"
 DUMPS = {"sqlite": "site.sqlite3", "postgresql": "database.pgdump"}
 MAX_MANIFEST_SIZE = 10_000_000
 
-CHUNK_SIZE = 1 << 20
-"""Number of bytes copied at a time."""
+CHUNK_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,15 +88,15 @@ def backup(site: Site, file: str | Path) -> Manifest:
         _write_file(folder / SETTINGS, settings.read_bytes() if settings.exists() else b"")
         names = (SECRET, SETTINGS, dump.name, *_copy_files(site.folder, folder))
         made = datetime.now(UTC).isoformat(timespec="seconds")
-        contents = Manifest(kind, made, __version__, {n: sha256(folder / n) for n in names})
-        about = {"layout": LAYOUT, "winosmith": contents.version, "made": contents.made}
-        about |= {"database": contents.database, "files": contents.files}
-        _write_file(folder / MANIFEST, (json.dumps(about, indent=2) + "\n").encode())
+        files = {name: sha256(folder / name) for name in names}
+        about = {"layout": LAYOUT, "winosmith": __version__, "made": made, "database": kind}
+        text = json.dumps({**about, "files": files}, indent=2) + "\n"
+        _write_file(folder / MANIFEST, text.encode())
         archive = folder / "archive"
         _write_archive(folder, (MANIFEST, *names), archive, path.suffix in (".gz", ".tgz"))
         os.link(archive, path)  # this never replaces a file that was created in the meantime
         _sync_folder(path.absolute().parent)
-    return contents
+    return Manifest(kind, made, __version__, files)
 
 
 def _copy_files(site: Path, folder: Path) -> Iterator[str]:
@@ -110,7 +109,7 @@ def _copy_files(site: Path, folder: Path) -> Iterator[str]:
         with suppress(FileNotFoundError), (site / name).open("rb") as source:
             _create_parent_folders(folder, name)
             with _create_file(folder / name) as file:
-                shutil.copyfileobj(source, file, CHUNK_SIZE)
+                shutil.copyfileobj(source, file, CHUNK_BYTES)
             yield name
 
 
@@ -322,7 +321,7 @@ def _extract_member(
     source = tar.extractfile(member) or io.BytesIO()
     digest = hashlib.sha256()
     with _create_file(target) as file:
-        while piece := source.read(CHUNK_SIZE):
+        while piece := source.read(CHUNK_BYTES):
             digest.update(piece)
             file.write(piece)
     if digest.hexdigest() != checksum:

@@ -74,12 +74,14 @@ def export(
         counts = {"problems": _write_public(output, format_name, suffix)}
         if not public:
             for name, records in _PRIVATE.items():
-                counts[f"{PRIVATE}/{name}"] = _write_records(
-                    output, f"{PRIVATE}/{name}.jsonl", records()
-                )
-            counts |= _write_tests(output)
-    lines = "".join(f"{output.files[name]}  {name}\n" for name in sorted(output.files))
-    digest = hashlib.sha256(lines.encode()).hexdigest()
+                with output.write(f"{PRIVATE}/{name}.jsonl") as file:
+                    lines = (dump_json(record) + "\n" for record in records())
+                    counts[f"{PRIVATE}/{name}"] = sum(1 for line in lines if file.write(line))
+            for round_ in Round.objects.order_by("pk"):
+                name = f"{PRIVATE}/tests/{round_.name}"
+                counts[name] = write_round(output, round_, f"{name}/")["answers"]
+    listing = "".join(f"{output.files[name]}  {name}\n" for name in sorted(output.files))
+    digest = hashlib.sha256(listing.encode()).hexdigest()
     return ExportResult(digest, dict(output.files), counts)
 
 
@@ -112,22 +114,6 @@ def _write_public(output: OutputFolder, format_name: str, suffix: str) -> int:
     formats.write(problems, output.path / name, format_name)
     output.add(name)
     return len(problems)
-
-
-def _write_records(output: OutputFolder, name: str, records: Records) -> int:
-    count = 0
-    with output.write(name) as file:
-        for count, record in enumerate(records, 1):  # noqa: B007
-            file.write(dump_json(record) + "\n")
-    return count
-
-
-def _write_tests(output: OutputFolder) -> dict[str, int]:
-    counts = {}
-    for round_ in Round.objects.order_by("pk"):
-        name = f"{PRIVATE}/tests/{round_.name}"
-        counts[name] = write_round(output, round_, f"{name}/")["answers"]
-    return counts
 
 
 def _row_to_record(row: Any, *names: str, **paths: str) -> dict[str, Any]:

@@ -22,14 +22,10 @@ Value = TypeVar("Value")
 
 
 def cached(name: str, compute: Callable[[], tuple[int, Value]]) -> Value:
-    """Return cached statistics, recomputing them after some seconds.
+    """Return cached statistics; `compute` returns the number of problems, and the statistics.
 
     Statistics are cached for one second per `PROBLEMS_PER_SECOND` problems, up to `MAX_AGE`. On a
     site with fewer problems than that, they are always current.
-
-    Args:
-        name: The name of the statistics, which is the cache key.
-        compute: A function that returns the number of problems, and the statistics.
     """
     return get_cached_each(name, [0], lambda _: {0: compute()})[0]
 
@@ -37,13 +33,7 @@ def cached(name: str, compute: Callable[[], tuple[int, Value]]) -> Value:
 def get_cached_each(
     name: str, keys: Sequence[int], compute: Callable[[list[int]], dict[int, tuple[int, Value]]]
 ) -> dict[int, Value]:
-    """Return cached statistics for each key; the number of problems determines the caching time.
-
-    Args:
-        name: The name of the statistics, which is the start of the cache keys.
-        keys: The keys.
-        compute: A function that returns the number of problems, and the statistics of the keys.
-    """
+    """Return cached statistics for each key, as `cached` does; `name` starts the cache keys."""
     names = {f"{name}.{key}": key for key in keys}
     found = {names[known]: value for known, value in cache.get_many(names).items()}
     if missing := [key for key in keys if key not in found]:

@@ -65,11 +65,7 @@ def writing() -> Iterator[None]:
 
 @contextmanager
 def limit_write_waits(seconds: float) -> Iterator[None]:
-    """Limit the waits of this thread's writes, so that its request waits at most `MAX_WAIT`.
-
-    Args:
-        seconds: The number of seconds that the request has already waited.
-    """
+    """Limit this thread's waits for writes to `MAX_WAIT` minus the seconds already waited."""
     before = getattr(_THREAD, "deadline", None)
     _THREAD.deadline = time.monotonic() + MAX_WAIT - seconds
     try:

@@ -18,7 +18,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from multiprocessing.process import BaseProcess
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from waitress import create_server
 
@@ -114,13 +114,7 @@ def supervise(targets: Sequence[Callable[[], None]], children: Sequence[Child] =
 def answer_requests(
     listener: socket.socket, connections: int, prepare: Callable[[], object]
 ) -> None:
-    """Answer HTTP requests until SIGTERM arrives or the parent process ends.
-
-    Args:
-        listener: The listening socket.
-        connections: The maximum number of connections of this process.
-        prepare: A function that this process calls first.
-    """
+    """Call `prepare`, and answer HTTP requests until SIGTERM arrives or the parent process ends."""
     from django.conf import settings
 
     from winosmith.web.wsgi import application
@@ -146,7 +140,10 @@ def answer_requests(
     def finish(grace: float = GRACE) -> None:
         """End this process when all requests are finished, or after `grace` seconds."""
         until = time.monotonic() + grace
-        while time.monotonic() < until and any(map(_is_busy, [*server.active_channels.values()])):
+        while time.monotonic() < until and any(
+            channel.request or channel.requests or channel.total_outbufs_len
+            for channel in [*server.active_channels.values()]
+        ):
             time.sleep(0.01)
         sys.stderr.flush()
         os._exit(0)
@@ -171,7 +168,3 @@ def answer_requests(
     threading.Thread(target=finish_after_parent, daemon=True).start()
     threading.Thread(target=close_stalled_connections, daemon=True).start()
     server.run()
-
-
-def _is_busy(channel: Any) -> bool:
-    return bool(channel.request or channel.requests or channel.total_outbufs_len)

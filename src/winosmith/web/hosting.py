@@ -8,6 +8,7 @@ server, because the server holds a lock, which the kernel releases when the serv
 from __future__ import annotations
 
 import contextlib
+import errno
 import gc
 import io
 import os
@@ -351,6 +352,13 @@ def _is_running(process: int | None) -> bool:
     return True
 
 
+BIND_ERRORS = {
+    errno.EADDRINUSE: "the port is in use; stop the other program, or choose another `port=`",
+    errno.EACCES: "only root may use ports below 1024; choose another `port=`, behind a proxy",
+    errno.EADDRNOTAVAIL: "this machine has no such address; choose another `host=`",
+}
+
+
 def listen(host: str, port: int) -> socket.socket:
     """Return a listening socket; port 0 chooses a free port.
 
@@ -374,19 +382,9 @@ def listen(host: str, port: int) -> socket.socket:
         listener.listen(2048)
     except OSError as error:
         listener.close()
-        raise OutputError(_explain_bind_error(error, host, port)) from None
+        reason = BIND_ERRORS.get(error.errno or 0, error.strerror)
+        raise OutputError(f"{host}:{port}: {reason}") from None
     return listener
-
-
-def _explain_bind_error(error: OSError, host: str, port: int) -> str:
-    import errno
-
-    hints = {
-        errno.EADDRINUSE: "the port is in use; stop the other program, or choose another `port=`",
-        errno.EACCES: "only root may use ports below 1024; choose another `port=`, behind a proxy",
-        errno.EADDRNOTAVAIL: "this machine has no such address; choose another `host=`",
-    }
-    return f"{host}:{port}: {hints.get(error.errno or 0, error.strerror)}"
 
 
 def get_browser_address(listener: socket.socket) -> str:
@@ -473,6 +471,8 @@ def preload() -> None:
     The API takes a third of a second to load, so it is loaded only if somebody has a token.
     """
     from django.db import connection
+    from django.template import engines
+    from django.template.utils import get_app_template_dirs
     from django.urls import get_resolver
 
     from winosmith import practice
@@ -482,18 +482,11 @@ def preload() -> None:
 
     get_resolver().reverse_dict  # noqa: B018 - this loads every view
     practice.read_handwritten()
-    _load_templates()
-    if Token.objects.exists():
-        import_module("winosmith.web.api.app")
-    connection.close()  # a worker must not inherit one
-
-
-def _load_templates() -> None:
-    from django.template import engines
-    from django.template.utils import get_app_template_dirs
-
     engine = engines["django"].engine
     for folder in map(Path, (*engine.dirs, *get_app_template_dirs("templates"))):
         if Path(__file__).parent in folder.parents:
             for path in folder.rglob("*.html"):
                 engine.get_template(str(path.relative_to(folder)))
+    if Token.objects.exists():
+        import_module("winosmith.web.api.app")
+    connection.close()  # a worker must not inherit one

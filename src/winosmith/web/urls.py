@@ -217,8 +217,10 @@ AREAS: dict[str, tuple[str, list[URLPattern]]] = {
             path("tests/<slug:name>/publish/", run.publish_test, name="publish_test"),
             path("studies/", run.show_studies, name="studies"),
             path("studies/<slug:name>/", run.show_study, name="study"),
-            path("studies/<slug:name>/link/", run.replace_link, name="new_link"),
-            path("studies/<slug:name>/close/", run.close_study, name="close_study"),
+            path("studies/<slug:name>/link/", run.change_study, {"do": "link"}, name="new_link"),
+            path(
+                "studies/<slug:name>/close/", run.change_study, {"do": "close"}, name="close_study"
+            ),
             path("backups/", run.show_backups, name="backups"),
             path("jobs/", run.show_jobs, name="jobs"),
             path("jobs/<str:mark>/", run.show_job, name="job"),

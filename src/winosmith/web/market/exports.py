@@ -27,8 +27,7 @@ from winosmith.web.market.models import Identity, Participation, Study
 from winosmith.web.market.providers import PROVIDERS, digest_id, read_cells, read_table
 from winosmith.web.people.models import pseudonym
 
-MAX_ERRORS = 20
-"""Maximum number of errors in one message."""
+MAX_ERRORS_SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +112,7 @@ taken,Completion code, …") with the statuses of its API; and a generic format.
 
 
 def read_export(path: Path, provider: str, currency: str = "") -> list[Row]:
-    """Return the rows of a market's export file.
-
-    Args:
-        path: The path of the file.
-        provider: The market.
-        currency: The study's currency; amounts in another currency are errors. "" allows any.
+    """Return the rows of a market's export file; amounts in another currency are errors.
 
     Raises:
         InputError: The file is not an export of this market; the message lists errors with lines.
@@ -147,8 +141,8 @@ def read_export(path: Path, provider: str, currency: str = "") -> list[Row]:
         except InputError as error:
             faults.append(f"{line.place}: {error}")
     if faults:
-        more = len(faults) - MAX_ERRORS
-        shown = [*faults[:MAX_ERRORS], _("and %d more") % more] if more > 0 else faults
+        more = len(faults) - MAX_ERRORS_SHOWN
+        shown = [*faults[:MAX_ERRORS_SHOWN], _("and %d more") % more] if more > 0 else faults
         raise InputError("\n".join(shown))
     return rows
 
@@ -189,12 +183,11 @@ def _parse_amount(name: str, text: str, currency: str) -> Decimal | None:
         raise InputError(f"{name!r}: {error}") from None
 
 
-CURRENCY_SIGNS = {
+CURRENCIES_BY_SIGN = {
     "£": frozenset({"GBP"}),
     "€": frozenset({"EUR"}),
     "$": frozenset({"USD", "AUD", "CAD", "HKD", "MXN", "NZD", "SGD"}),
 }
-"""The possible currencies of each currency sign."""
 
 _SUM = re.compile(
     r"(?:(?P<sign>[£€$]) ?|(?P<before>[A-Z]{3}) )?"
@@ -203,11 +196,7 @@ _SUM = re.compile(
 
 
 def parse_amount(text: str, currency: str = "") -> Decimal:
-    """Return the amount in a text such as "2.50", "£2.50" or "2.50 GBP".
-
-    Args:
-        text: The amount, with at most two decimals.
-        currency: The only currency allowed in the text; "" for any.
+    """Return the amount, with at most two decimals, in a text such as "2.50" or "2.50 GBP".
 
     Raises:
         InputError: The text is not an amount, or is in another currency.
@@ -216,8 +205,8 @@ def parse_amount(text: str, currency: str = "") -> Decimal:
     if match is None:
         raise InputError(_("%r is not an amount of money, such as 2.50") % text)
     named = {code for code in (match["before"], match["after"]) if code}
-    fits = named <= {currency} and currency in CURRENCY_SIGNS.get(match["sign"] or "", {currency})
-    if currency and not fits:
+    signed = CURRENCIES_BY_SIGN.get(match["sign"] or "", {currency})
+    if currency and not (named <= {currency} and currency in signed):
         raise InputError(
             _("%(sum)r is in a currency other than %(currency)s")
             % {"sum": text, "currency": currency}
@@ -318,13 +307,9 @@ def plan_changes(
 ) -> Plan:
     """Return the changes that an export would make, without writing to the database.
 
-    A submission belongs to a participation if both of its ids match the participation's link.
-
-    Args:
-        study: The study of the export.
-        rows: The rows of the export.
-        final: Whether the export has all submissions; if so, missing participations are rejected.
-        sent: The time of the export, or None for now; people who started later aren't missing.
+    A submission belongs to a participation if both of its ids match the participation's link. If
+    the export is `final`, missing participations are rejected, except of people who started after
+    the export was `sent`.
     """
     unknown: list[int] = []
     doubts: list[tuple[int, str]] = []

@@ -25,13 +25,9 @@ from winosmith.web.market.providers import read_table
 from winosmith.web.market.workers import find_by_id
 from winosmith.web.people.models import decrypt, make_digest, pseudonym
 
-CENT = Decimal("0.01")
-
-ZERO = Decimal("0.00")
-"""Zero with two decimals."""
+CENT, ZERO = Decimal("0.01"), Decimal("0.00")
 
 PAYMENT_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,63}")
-"""Pattern of a payment's id."""
 
 COLUMNS = (
     "worker", "state", "verdict", "done", "asked", "seconds", "market_seconds", "owed", "paid",

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from winosmith.data import Delimited, Row, Source
 from winosmith.errors import FormatError, InputError
-from winosmith.web.pages import translate_row_fault
+from winosmith.web.pages import ROW_FAULTS, translate_message
 from winosmith.web.people.models import make_digest
 
 
@@ -38,7 +38,7 @@ def read_cells(row: Row[Mapping[str, str]]) -> dict[str, str]:
         InputError: The row can't be read.
     """
     if row.values is None:
-        raise InputError(translate_row_fault(row.reason))
+        raise InputError(translate_message(row.reason or "", ROW_FAULTS))
     return {name: cell.strip() for name, cell in row.values.items()}
 
 

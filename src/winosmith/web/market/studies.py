@@ -86,10 +86,7 @@ class Requirement:
 def read_ids(path: Path, provider: str, requirements: Sequence[Requirement] = ()) -> list[str]:
     """Return the ids in a file: one per line, or a CSV table with a column of ids.
 
-    Args:
-        path: The path of the file.
-        provider: The market of the ids.
-        requirements: Conditions on other columns; rows that don't meet them are skipped.
+    Rows whose other columns don't meet the requirements are skipped.
 
     Raises:
         InputError: An id is not valid, a column or number is missing, or the file is not text.

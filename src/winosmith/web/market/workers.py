@@ -461,8 +461,6 @@ def _mark_as_read(
     person: Person, earlier: list[Participation], excluded: Collection[int] = ()
 ) -> None:
     others = [one.person_id for one in earlier]
-    if not others:
-        return
     rows = [
         Seen(person=person, block=row.block, twin_id=row.twin_id, problem_id=row.problem_id)
         for row in Seen.objects.filter(person__in=others).exclude(twin__in=excluded)

@@ -51,11 +51,7 @@ def apply_to_selected(
 ) -> Batch:
     """Apply an action to selected problems; the batch lists the skipped problems.
 
-    Args:
-        person: The moderator.
-        action: The name of an action in ACTIONS.
-        picks: The problems' ids, each with the newest event that the moderator saw.
-        reason: The reason for the contributors.
+    `picks` has the problems' ids, each with the newest event that the moderator saw.
 
     Raises:
         ConflictError: Only one problem is selected, and it changed after the moderator saw it.
@@ -80,16 +76,10 @@ def apply_to_matching(
     newest: NewestKeys,
     expected: int,
 ) -> Batch:
-    """Apply an action to all problems that match a filter.
+    """Apply an action to all problems that match a filter; the moderator saw `expected` of them.
 
-    Args:
-        person: The moderator.
-        action: The name of an action in ACTIONS.
-        filters: The filters.
-        reason: The reason for the contributors.
-        newest: The newest event and problem when the moderator confirmed; later problems are not
-            included, and problems changed later are skipped and listed.
-        expected: The number of problems that the moderator saw.
+    `newest` are the newest event and problem when the moderator confirmed. Later problems are not
+    included, and problems changed later are skipped and listed.
     """
     _check_request(person, action, reason)
     columns = {"where": filters.query(), "seen": newest[0], "newest": newest[1]}

@@ -394,13 +394,8 @@ def decide(
 ) -> Event:
     """Take an action on a problem, and log who did it and why.
 
-    Args:
-        person: The moderator.
-        action: One of ACTIONS.
-        problem: The problem, which is locked and read again first.
-        reason: The reason for the contributor; 1 to MAX_REASON characters.
-        seen: The key of the problem's newest event when the moderator saw it; 0 if it had none.
-        batch: The identifier that all actions of a batch share.
+    The problem is locked and read again first. `seen` is the key of its newest event when the
+    moderator saw it, or 0. The reason, for the contributor, has 1 to MAX_REASON characters.
 
     Raises:
         ConflictError: The problem has events that the moderator has not seen.
@@ -497,7 +492,7 @@ _OPPOSITES = {"embargo": "lift", "lift": "embargo", "show": "unshow", "unshow": 
 """For each action that does not change the state, the action that an undo takes instead."""
 
 
-def _change_problem(problem: Problem, action: str, state: str, **note: Any) -> Event:
+def _change_problem(problem: Problem, action: str, state: Any, **note: Any) -> Event:
     """Set or lift an embargo, change the home page, or move the problem to a state; log it."""
     if action in ("embargo", "lift"):
         (set_embargo if action == "embargo" else lift_embargo)(problem, by=note["by"])
@@ -526,14 +521,8 @@ def get_undoable_decision(person: Person, problem: Problem) -> Event | None:
 def undo(person: Person, event: Event, *, reason: str, batch: str) -> Event:
     """Undo a moderator's decision: the problem returns to its earlier state.
 
-    Args:
-        person: Any moderator.
-        event: A decision that no other event follows, except undone events.
-        reason: The reason for the contributor.
-        batch: The identifier that all decisions share that are undone together.
-
-    Returns:
-        The new event; its `undoes` is the undone event.
+    Any moderator can undo a decision that no other event follows, except undone events. The new
+    event is returned; its `undoes` is the undone event.
 
     Raises:
         InputError: The event is not a decision, was already undone, or is followed by another

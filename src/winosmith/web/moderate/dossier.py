@@ -27,18 +27,14 @@ from winosmith.web.problems.states import LATE, get_public_time
 
 
 def list_rows(reader: Person, problems: Sequence[Problem], twin: str = "") -> list[dict[str, Any]]:
-    """Return the template context for the rows of a problem list.
+    """Return the template context for problems whose twins and contributors are loaded.
 
     Each row contains: `pick`, the value of its checkbox, which has the problem's id and the newest
     event that the reader has seen; `contributor`, a pseudonym, or "" for an imported problem;
     `own`, whether the reader may not decide on the problem; `appeal`, the text of an open appeal;
     `root`, the id of the family's root, or "" if the problem was not perturbed; and `until`, the
-    latest time of its publication if it waits for the other half of its twin.
-
-    Args:
-        reader: The moderator.
-        problems: The problems, with their twins and contributors loaded.
-        twin: Another half's sentence; differences from it are marked.
+    latest time of its publication if it waits for the other half of its twin. Differences from the
+    sentence `twin`, another half, are marked.
     """
     seen = decisions.get_newest_events(problems)
     appeals = dict(

@@ -168,20 +168,17 @@ def get_judging_records(people: Sequence[Person]) -> dict[int, JudgingRecord]:
     }
     held = {one.pk: one for one in Judge.objects.filter(person__in=people, held__isnull=False)}
     agreeing, gold = compare_with_others(votes), count_gold_answers(people)
-    return {
-        person.pk: JudgingRecord(
+    records = {}
+    for person in people:
+        right, n = gold[person.pk]
+        records[person.pk] = JudgingRecord(
             **votes.get(person.pk, {}),
-            pace=measure_pace(person.pk) if person.pk in votes or gold[person.pk][1] else Pace(),
+            pace=measure_pace(person.pk) if person.pk in votes or n else Pace(),
             agreement=agreeing.get(person.pk),
-            gold=_make_gold_fraction(*gold[person.pk]),
+            gold=proportion([True] * right + [False] * (n - right)) if n else None,
             held=held.get(person.pk),
         )
-        for person in people
-    }
-
-
-def _make_gold_fraction(correct: int, n: int) -> Proportion | None:
-    return proportion([True] * correct + [False] * (n - correct)) if n else None
+    return records
 
 
 def get_paused_people() -> QuerySet[Judge]:
@@ -189,8 +186,7 @@ def get_paused_people() -> QuerySet[Judge]:
     return Judge.objects.exclude(held=None).values("person")
 
 
-SIZE = 30
-"""Number of people on a page."""
+PAGE_SIZE = 30
 
 ONLY = {
     "judges": (gettext_lazy("judges"), Q(is_judge=True)),
@@ -214,7 +210,7 @@ def get_page(*, only: str = "", before: str = "") -> tuple[list[dict[str, Any]],
     rows = Person.objects.filter(erased=None).order_by("-pk")
     if only in ONLY:
         rows = rows.filter(ONLY[only][1])
-    people, older = get_newest_rows(rows, before, SIZE)
+    people, older = get_newest_rows(rows, before, PAGE_SIZE)
     return _list_members(people), older
 
 
@@ -268,16 +264,10 @@ def get_people_held_together(other: Person) -> list[Person]:
 
 
 def appoint(person: Person, other: Person, kind: str, reason: str) -> Appointment:
-    """Change a person's roles or votes, and log who did so and why.
+    """Change the roles or votes of the `other` person, and return the log entry.
 
-    Args:
-        person: A moderator; an admin to appoint moderators.
-        other: The person to change; their row is read again first.
-        kind: One of `Appointment.Kind`.
-        reason: The reason, 1 to MAX_REASON characters.
-
-    Returns:
-        The log entry; a job changes votes (`run_vote_job`).
+    Only admins appoint moderators. The reason has 1 to MAX_REASON characters. A job changes votes
+    (`run_vote_job`).
 
     Raises:
         InputError: The person may not do this, or the change has already been made.
@@ -287,13 +277,14 @@ def appoint(person: Person, other: Person, kind: str, reason: str) -> Appointmen
         now = Person.objects.select_for_update().get(pk=other.pk)
         if kind not in get_possible_changes(person, now):
             raise InputError(_("You can’t make this change, or it has already been made."))
-        if kind in (Kind.JUDGE, Kind.NO_JUDGE):
-            Person.objects.filter(pk=now.pk).update(is_judge=kind == Kind.JUDGE)
-        elif kind in (Kind.MODERATOR, Kind.NO_MODERATOR):
-            Person.objects.filter(pk=now.pk).update(is_moderator=kind == Kind.MODERATOR)
-        elif kind in (Kind.PAUSE, Kind.DISCARD):
+        change = Kind(kind)
+        if change in (Kind.JUDGE, Kind.NO_JUDGE):
+            Person.objects.filter(pk=now.pk).update(is_judge=change == Kind.JUDGE)
+        elif change in (Kind.MODERATOR, Kind.NO_MODERATOR):
+            Person.objects.filter(pk=now.pk).update(is_moderator=change == Kind.MODERATOR)
+        elif change in (Kind.PAUSE, Kind.DISCARD):
             exclusion.pause_judge(now, person)
-        elif kind == Kind.RESUME:
+        elif change == Kind.RESUME:
             exclusion.resume_judge(now, person)
         decision = Appointment.objects.create(person=now, actor=person, kind=kind, reason=reason)
         if decision.kind in exclusion.CHANGES:

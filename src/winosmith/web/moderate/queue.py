@@ -77,8 +77,7 @@ def filter_by_terms(query: QuerySet[Problem], terms: list[Term]) -> QuerySet[Pro
     return query.extra(where=[condition], params=values)  # noqa: S610
 
 
-SIZE = 25
-"""Number of problems on a page."""
+PAGE_SIZE = 25
 
 RARE_LIMIT = 500
 """Number of twins below which a domain's problems are looked up by twin."""
@@ -237,7 +236,7 @@ def _filter_domain(query: QuerySet[Problem], domain: str) -> QuerySet[Problem]:
     return query.filter(twin__domain__iexact=domain)
 
 
-def get_page(filters: QueueFilters, cursor: str = "", *, size: int = SIZE) -> Page:
+def get_page(filters: QueueFilters, cursor: str = "", *, size: int = PAGE_SIZE) -> Page:
     """Return the page after the problem with the key `cursor`, or before it for "-" and the key."""
     backwards, key = cursor.startswith("-"), cursor.removeprefix("-")
     start = Problem.objects.filter(pk=int(key)).first() if is_number(key) else None

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext as _, gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from winosmith.errors import InputError
@@ -94,7 +94,15 @@ def apply_action(request: HttpRequest) -> HttpResponse:
     try:
         result = process_form(request, person, lambda: {"mark": asked.apply(person, action).mark})
     except ConflictError as conflict:
-        return _render_conflict(request, asked, action, conflict)
+        (row,) = dossier.list_rows(person, [conflict.problem])
+        context = {
+            "asked": asked,
+            "error": conflict,
+            "row": row,
+            "reasons": action.list_reasons(has_appeal=bool(row["appeal"])),
+            "since": [dossier.make_history_entry(event) for event in conflict.since],
+        }
+        return render(request, "moderate/conflict.html", context, status=409)
     except InputError as error:
         return _render_confirmation(request, asked, action, error)
     return redirect(_get_next_url(asked.back, result["mark"]))
@@ -181,20 +189,6 @@ def _render_confirmation(
     return render(request, "moderate/ask.html", context, status=422 if error else 200)
 
 
-def _render_conflict(
-    request: HttpRequest, asked: batches.ActionRequest, action: Action, conflict: ConflictError
-) -> HttpResponse:
-    (row,) = dossier.list_rows(request.user, [conflict.problem])
-    context = {
-        "asked": asked,
-        "error": conflict,
-        "row": row,
-        "reasons": action.list_reasons(has_appeal=bool(row["appeal"])),
-        "since": [dossier.make_history_entry(event) for event in conflict.since],
-    }
-    return render(request, "moderate/conflict.html", context, status=409)
-
-
 def _get_next_url(back: str, mark: str) -> str:
     """Return the next page's URL: the list, or the batch if it is running or skipped problems."""
     made = Batch.objects.select_related("job").get(mark=mark)
@@ -272,8 +266,7 @@ def _render_contests(
     return render(request, "moderate/contests.html", context, status=status)
 
 
-SIZE = 50
-"""Number of log entries on a page."""
+PAGE_SIZE = 50
 
 FILTER_KINDS = ("submit", "import", "verdict", "recount", "appeal", "revise", *ACTIONS, UNDO)
 """Kinds of events that the filter offers; other kinds can be entered in the URL."""
@@ -285,7 +278,7 @@ def show_log(request: HttpRequest) -> HttpResponse:
     """Show the audit log, newest entries first."""
     asked = dossier.read_log_filters(request.GET)
     before = request.GET.get("before", "")
-    events, older = pages.get_newest_rows(dossier.filter_log(asked), before, SIZE)
+    events, older = pages.get_newest_rows(dossier.filter_log(asked), before, PAGE_SIZE)
     parameters = request.GET.copy()
     parameters.pop("before", None)
     query = parameters.urlencode()
@@ -315,6 +308,19 @@ TOGETHER = "-together"
 
 MAX_PROBLEMS = 50
 """Maximum number of problems on a person's page."""
+
+CHANGE_LABELS = {
+    "judge": gettext_lazy("Make a judge"),
+    "no-judge": gettext_lazy("Remove the judge role"),
+    "moderator": gettext_lazy("Make a moderator"),
+    "no-moderator": gettext_lazy("Remove the moderator role"),
+    "exclude": gettext_lazy("Exclude their votes"),
+    "include": gettext_lazy("Count their votes again"),
+    "pause": gettext_lazy("Put their votes on hold and stop their judging"),
+    "resume": gettext_lazy("Approve their votes"),
+    "discard": gettext_lazy("Discard their votes"),
+}
+"""Labels of the buttons, by `Appointment.Kind`."""
 
 
 @require_safe
@@ -429,7 +435,7 @@ def _render_person(
         "erasable": request.user.is_superuser and not other.erased,
         "own": other.pk == request.user.pk,
         "unfinished": members.get_unfinished_decisions(other),
-        "possible": [(change.value, _get_change_label(change)) for change in possible],
+        "possible": [(change.value, CHANGE_LABELS[change]) for change in possible],
         "appointments": other.appointments.select_related("actor").order_by("-pk"),
         "problems": f"{reverse('moderate:queue')}?state=&by={pseudonym(other)}",
         "error": error,
@@ -449,17 +455,3 @@ def _make_false_hold_note() -> str:
         "careful": pages.to_percent(trust.CAREFUL, 0),
         "mistaken": pages.to_percent(trust.compute_false_hold_rate(), 2),
     }
-
-
-def _get_change_label(kind: Appointment.Kind) -> str:
-    return {
-        "judge": _("Make a judge"),
-        "no-judge": _("Remove the judge role"),
-        "moderator": _("Make a moderator"),
-        "no-moderator": _("Remove the moderator role"),
-        "exclude": _("Exclude their votes"),
-        "include": _("Count their votes again"),
-        "pause": _("Put their votes on hold and stop their judging"),
-        "resume": _("Approve their votes"),
-        "discard": _("Discard their votes"),
-    }[kind.value]

@@ -39,16 +39,30 @@ from winosmith.web.rounds.models import Place, Round, get_stage_label
 def make_results_context(round_: Round) -> dict[str, Any]:
     """Return the template context for the page of a finished round."""
     record: Mapping[str, Any] = round_.record or {}
+    build, people = record["build"], record["people"]
+    removed = Counter[bool]()
+    for step in build["funnel"]["steps"]:
+        removed[step["stage"] in get_args(Method)] += sum(step["dropped"].values())
+    percents = {
+        f"{key}_percent": format_value(people[key], ".1%") if people[key] is not None else ""
+        for key in ("agree", "unanimous", "accuracy")
+        if people
+    }
     return {
-        "work": _make_removal_context(record),
+        "work": {
+            "collected": build["funnel"]["collected"]["problems"],
+            "by_checks": removed[False],
+            "by_filter": removed[True],
+            "verdict": record["artifacts"].get("verdict", ""),
+        },
         "cards": _make_summary_cards(record),
-        "funnel": list_funnel_stages(record["build"]["funnel"]),
-        "counts": record["build"]["counts"],
+        "funnel": list_funnel_stages(build["funnel"]),
+        "counts": build["counts"],
         "solvers": [_make_solver_row(name, own) for name, own in record["solvers"].items()],
-        "people": _make_people_context(record["people"]),
+        "people": people and {**people, **percents},
         "changes": compare_rounds(round_),
         "fooling": len(record["fooling"]),
-        "signature": record["build"]["signature"],
+        "signature": build["signature"],
         "digest": record["digest"],
     }
 
@@ -99,19 +113,6 @@ def _format_change_value(change: Change, value: float | int | None) -> str:
     return "" if value is None else format_value(value, change.format_spec)
 
 
-def _make_removal_context(record: Mapping[str, Any]) -> dict[str, Any]:
-    build = record["build"]
-    removed = Counter[bool]()
-    for step in build["funnel"]["steps"]:
-        removed[step["stage"] in get_args(Method)] += sum(step["dropped"].values())
-    return {
-        "collected": build["funnel"]["collected"]["problems"],
-        "by_checks": removed[False],
-        "by_filter": removed[True],
-        "verdict": record["artifacts"].get("verdict", ""),
-    }
-
-
 def _make_summary_cards(record: Mapping[str, Any]) -> list[tuple[str, str]]:
     build, people, artifacts = record["build"], record["people"], record["artifacts"]
     cards = [
@@ -150,16 +151,6 @@ def _make_solver_row(name: str, result: Mapping[str, Any]) -> dict[str, Any]:
         "chance": format_value(result["accuracy"]["chance"], ".0%") if result["accuracy"] else None,
         **{key: _format_interval(result[key]) for key in ("accuracy", "twins", "last")},
     }
-
-
-def _make_people_context(people: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    if people is None:
-        return None
-    shares = {
-        f"{key}_percent": format_value(people[key], ".1%") if people[key] is not None else ""
-        for key in ("agree", "unanimous", "accuracy")
-    }
-    return {**people, **shares}
 
 
 def _format_interval(estimate: Mapping[str, Any] | None) -> tuple[str, str] | None:

@@ -232,10 +232,6 @@ def resume_round(round_: Round) -> None:
 def publish_round(by: Person | None, round_: Round) -> None:
     """Publish a round's results; contributors then see which of their problems it omitted.
 
-    Args:
-        by: An admin; None for a command in a terminal.
-        round_: A finished round.
-
     Raises:
         InputError: The person is not an admin, or the round is unfinished or already published.
     """

@@ -139,8 +139,7 @@ def _is_moderator(request: HttpRequest) -> bool:
     return bool(request.user.is_authenticated and request.user.can_moderate)
 
 
-SIZE = 20
-"""Number of flags on a page."""
+PAGE_SIZE = 20
 
 MAX_DOWNLOADS = 240
 """Maximum number of file and report requests per hour for a network or account."""
@@ -186,7 +185,7 @@ def show_flags(request: HttpRequest) -> HttpResponse:
     """Show which of the person's problems the last published round omitted, and why."""
     person, round_ = gates.get_current_writer(request), Round.get_last_published()
     rows = results.list_flagged_places(person, round_) if person and round_ else ()
-    shown = Paginator(rows, SIZE).get_page(request.GET.get("page"))
+    shown = Paginator(rows, PAGE_SIZE).get_page(request.GET.get("page"))
     context = {
         "round": round_,
         "flags": shown.object_list,

@@ -71,13 +71,7 @@ class Periods:
     bars: int
 
     def count(self, rows: QuerySet[Any], time: str, *columns: str) -> Iterator[tuple[Any, ...]]:
-        """Count rows by period and columns; yield the period, the columns and the count.
-
-        Args:
-            rows: The rows.
-            time: The column with the time.
-            columns: The columns that distinguish groups.
-        """
+        """Count rows by the period of `time` and by columns; yield period, columns and count."""
         since = datetime(self.start.year, self.start.month, self.start.day, tzinfo=UTC)
         rows = rows.filter(**{f"{time}__gte": since}).annotate(day=TruncDate(time))
         groups = rows.values_list("day", *columns).annotate(n=Count("pk")).order_by()
@@ -142,8 +136,7 @@ def _count_people(periods: Periods) -> tuple[list[int], list[int]]:
     return list(map(len, judges)), wrote
 
 
-LABELS = 6
-"""Maximum number of labelled bars in a chart."""
+MAX_LABELS = 6
 
 
 def draw_plots(statistics: Statistics) -> list[dict[str, Any]]:
@@ -207,7 +200,7 @@ def _draw_plot(
     rows = list(zip(starts, *series.values(), strict=True))
     totals = [sum(value or 0 for value in values) for _day, *values in rows]
     unit = " %" if key == "agreement" else ""
-    every = max(1, -(-len(starts) // LABELS))
+    every = max(1, -(-len(starts) // MAX_LABELS))
     values_by_day = ", ".join(
         f"{date_format(day, _('j M Y'))}: {_format_value(total, unit)}"
         for day, total in zip(starts, totals, strict=True)

@@ -49,7 +49,6 @@ PURPOSES = (
     ("gold", gettext_lazy("use them as gold questions, which are never in the data")),
     ("published", gettext_lazy("only compare new sentences with them")),
 )
-"""The purposes of imported problems."""
 
 OWN_FORMATS = {
     "csv": gettext_lazy("a spreadsheet, saved as CSV UTF-8"),
@@ -190,7 +189,6 @@ class FileContent:
 CLAIM = gettext_noop("a claim, not a problem")
 
 FAULTS = (*ROW_FAULTS, *REASONS, CLAIM)
-"""Reasons why a record can't be imported."""
 
 _LOCATION = re.compile(r".*?:[0-9]+: ")
 
@@ -212,13 +210,10 @@ READ, IDENTIFIED = 0.6, 0.75
 def read_file(
     path: Path, options: dict[str, Any], purpose: Purpose | None, reading: Reading | None = None
 ) -> FileContent:
-    """Read an uploaded file according to the form's options.
+    """Read an uploaded file according to the form's options: file, format and new_ids.
 
-    Args:
-        path: The path of the uploaded file.
-        options: "file", the original name; "format", "" to detect it; and "new_ids".
-        purpose: The purpose of the problems; None if they are only read.
-        reading: A function that is called with the progress, 0–1.
+    The format "" is detected. Without a purpose, the problems are only read. `reading` is called
+    with the progress, 0–1.
 
     Raises:
         InputError: The file can't be read; the message has its name, and the line if known.

@@ -16,9 +16,7 @@ from winosmith.web.take import rounds
 from winosmith.web.take.models import Round
 
 MOST_ORDERS = 100
-
 LONGEST_CONSENT = 20_000
-"""Maximum number of characters in a consent text."""
 
 
 class TestForm(DataForm):

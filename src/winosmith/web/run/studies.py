@@ -215,21 +215,19 @@ def preview_list(job: Job, _reading: Reading) -> None:
         InputError: The list can't be read, or is empty.
     """
     study = get_study(job.asked["name"])
-    listed = study.screens.filter(allowed=_is_allowlist(job)).count()
+    is_allowlist = job.asked["allowed"] == "only"
     job.came = {
         "people": len(_read_listed_ids(job, study)),
-        "listed": listed,
+        "listed": study.screens.filter(allowed=is_allowlist).count(),
         "began": study.participations.count(),
     }
 
 
 def apply_list(job: Job, progress: Progress) -> dict[str, Any]:
     """Admit only the people on a list, or exclude these people; repeated calls have no effect."""
-    study = get_study(job.asked["name"])
-    return {
-        **job.came,
-        "listed": add_screens(study, _read_listed_ids(job, study), allowed=_is_allowlist(job)),
-    }
+    study, is_allowlist = get_study(job.asked["name"]), job.asked["allowed"] == "only"
+    listed = add_screens(study, _read_listed_ids(job, study), allowed=is_allowlist)
+    return {**job.came, "listed": listed}
 
 
 def preview_decisions(job: Job, _reading: Reading) -> None:
@@ -282,7 +280,3 @@ def _show_file_name_in_errors(job: Job, path: Path) -> Iterator[None]:
 
 def _parse_requirements(text: str) -> list[Requirement]:
     return [Requirement.parse(line) for line in text.splitlines() if line.strip()]
-
-
-def _is_allowlist(job: Job) -> bool:
-    return bool(job.asked["allowed"] == "only")

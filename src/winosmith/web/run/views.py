@@ -32,8 +32,7 @@ from winosmith.web.run.uploads import CHUNK_BYTES, get_max_bytes, store_chunk
 from winosmith.web.take.models import Round
 from winosmith.web.take.rounds import end_round, round_progress
 
-SIZE = 50
-"""Number of jobs on a page."""
+PAGE_SIZE = 50
 
 LAST = 5
 """Number of a kind's latest jobs that are shown below its form."""
@@ -65,7 +64,7 @@ def show_dashboard(request: HttpRequest) -> HttpResponse:
 @admins_only
 def show_log(request: HttpRequest) -> HttpResponse:
     """Show the admins' actions on these pages, newest first."""
-    jobs, older = get_newest_rows(_get_admin_jobs(), request.GET.get("before", ""), SIZE)
+    jobs, older = get_newest_rows(_get_admin_jobs(), request.GET.get("before", ""), PAGE_SIZE)
     page = {"older": f"before={older}" if older else "", "newer": ""}
     return render(request, "run/log.html", {"jobs": jobs, "page": page})
 
@@ -77,7 +76,7 @@ def show_jobs(request: HttpRequest) -> HttpResponse:
     rows = _get_visible_jobs()
     context = {
         "busy": rows.filter(state__in=(*BUSY, Job.State.SHOWN)).exclude(mark__in=list(duties)),
-        "failed": rows.filter(state=Job.State.FAILED)[:SIZE],
+        "failed": rows.filter(state=Job.State.FAILED)[:PAGE_SIZE],
         "duties": rows.filter(mark__in=list(duties)).order_by("at"),
         "worker": get_worker_process_id(site_settings.SITE.folder),
     }
@@ -110,14 +109,16 @@ def import_problems(request: HttpRequest) -> HttpResponseBase:
 def show_tests(request: HttpRequest) -> HttpResponseBase:
     """List the human tests, with a form for a new one; on POST, store its file for a preview."""
     form = human_tests.TestForm(request.POST or None, request.FILES or None)
-    return _render_preview_page(request, form, "run/tests.html")
+    return _render_preview_page(request, form, "run/tests.html", rows=_list_tests())
 
 
-def _render_preview_page(request: HttpRequest, form: files.FileForm, page: str) -> HttpResponseBase:
+def _render_preview_page(
+    request: HttpRequest, form: files.FileForm, page: str, **context: Any
+) -> HttpResponseBase:
     if request.method == "POST" and form.is_valid() and (mark := _store_preview(request, form)):
         return redirect("run:job", mark)
     jobs = _get_admin_jobs().filter(kind=form.kind)[:LAST]
-    return _render_form(request, page, form, jobs=jobs, **_make_kind_context(form.kind))
+    return _render_form(request, page, form, jobs=jobs, **context)
 
 
 def _store_preview(request: HttpRequest, form: Any, part: str = "", **values: str) -> str:
@@ -169,10 +170,8 @@ def _add_error(form: Form, field: str | None, error: WinosmithError) -> None:
         form.add_error(field, files.translate_fault(line))
 
 
-def _make_kind_context(kind: str) -> dict[str, Any]:
-    if kind != TEST:
-        return {}
-    return {"rows": [round_progress(row) for row in Round.objects.order_by("-created")]}
+def _list_tests() -> list[Any]:
+    return [round_progress(row) for row in Round.objects.order_by("-created")]
 
 
 @require_POST
@@ -208,11 +207,9 @@ def _act_on_test(
     try:
         done = process_form(request, request.user, lambda: {"job": action().mark})
     except WinosmithError as error:
-        jobs = _get_admin_jobs().filter(kind=TEST)[:LAST]
-        context = {"jobs": jobs, "error": error, **_make_kind_context(TEST)}
-        return _render_form(
-            request, "run/tests.html", human_tests.TestForm(), status=409, **context
-        )
+        form, jobs = human_tests.TestForm(), _get_admin_jobs().filter(kind=TEST)[:LAST]
+        context = {"jobs": jobs, "error": error, "rows": _list_tests()}
+        return _render_form(request, "run/tests.html", form, status=409, **context)
     return str(done["job"])
 
 
@@ -280,36 +277,22 @@ def show_study(request: HttpRequest, name: str) -> HttpResponseBase:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @admins_only
-def replace_link(request: HttpRequest, name: str) -> HttpResponseBase:
-    """Ask for confirmation; on POST, replace a study's link and show the new one."""
-    person: Person = request.user
-    made: list[tuple[Study, str]] = []
-    return _confirm_study_action(
-        request, name, lambda: made.append(studies.replace_study_link(person, name)), made
-    )
-
-
-@require_http_methods(["GET", "HEAD", "POST"])
-@admins_only
-def close_study(request: HttpRequest, name: str) -> HttpResponseBase:
-    """Ask for confirmation; on POST, close a study to new people."""
-    person: Person = request.user
-    return _confirm_study_action(request, name, lambda: studies.end_study(person, name), [])
-
-
-def _confirm_study_action(
-    request: HttpRequest, name: str, action: Callable[[], object], created: list[tuple[Study, str]]
-) -> HttpResponseBase:
-    study = get_object_or_404(Study, name=name)
+def change_study(request: HttpRequest, name: str, do: str) -> HttpResponseBase:
+    """Ask for confirmation; on POST, replace a study's link and show the new one, or close it."""
+    study, person = get_object_or_404(Study, name=name), request.user
     if request.method != "POST":
-        page = {"row": measure_progress(study)}
-        return render(request, "run/ask_study.html", page)
+        return render(request, "run/ask_study.html", {"row": measure_progress(study)})
+    links: list[tuple[Study, str]] = []
+    acts: dict[str, Callable[[], object]] = {
+        "link": lambda: links.append(studies.replace_study_link(person, name)),
+        "close": lambda: studies.end_study(person, name),
+    }
     try:
-        process_form(request, request.user, action)
+        process_form(request, person, acts[do])
     except InputError as error:
         return _render_studies(request, studies.StudyForm(), error=error, status=409)
-    if created:
-        return _render_studies(request, studies.StudyForm(), created=created[0])
+    if links:
+        return _render_studies(request, studies.StudyForm(), created=links[0])
     return redirect("run:studies")
 
 
