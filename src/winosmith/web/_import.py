@@ -198,24 +198,15 @@ def with_new_ids(dataset: Dataset, key: str, number: int = 1) -> Dataset:
     def map_ancestor_id(name: str) -> str:
         return derive_id("problem", name) if name in ids else name
 
-    return Dataset(
-        (
-            replace(
-                datum,
-                id=derive_id("problem", datum.id),
-                twin_id=derive_id("twin", datum.twin_id) if datum.twin_id else None,
-                lineage=replace(
-                    datum.lineage,
-                    root=map_ancestor_id(datum.lineage.root),
-                    parent=map_ancestor_id(datum.lineage.parent),
-                )
-                if datum.lineage
-                else None,
-            )
-            for datum in dataset
-        ),
-        dataset.name,
-    )
+    def rename(datum: Datum) -> Datum:
+        lineage = datum.lineage
+        if lineage:
+            root, parent = map(map_ancestor_id, (lineage.root, lineage.parent))
+            lineage = replace(lineage, root=root, parent=parent)
+        twin_id = derive_id("twin", datum.twin_id) if datum.twin_id else None
+        return replace(datum, id=derive_id("problem", datum.id), twin_id=twin_id, lineage=lineage)
+
+    return Dataset(map(rename, dataset), dataset.name)
 
 
 def find_unimportable(

@@ -154,13 +154,11 @@ def _convert_database_errors(site: Site) -> Iterator[None]:
         yield
     except OperationalError as error:
         reason = str(error).strip().splitlines()[-1].strip()
+        hint = "check the folder's permissions and the free disk space"
+        if site.database.url:
+            hint = "check the address, that the server runs, and that the database exists"
         raise InputError(
-            f"the database {site.database.location} can't be used: {reason}; "
-            + (
-                "check the address, that the server runs, and that the database exists"
-                if site.database.url
-                else "check the folder's permissions and the free disk space"
-            )
+            f"the database {site.database.location} can't be used: {reason}; {hint}"
         ) from None
 
 

@@ -323,10 +323,7 @@ def plan_changes(
     for row in rows:
         worker, submission = (
             by_digest.get((kind, digest_id(study.provider, kind, text))) if text else None
-            for kind, text in (
-                (models.WORKER, row.worker),
-                (models.SUBMISSION, row.submission),
-            )
+            for kind, text in ((models.WORKER, row.worker), (models.SUBMISSION, row.submission))
         )
         if worker is None and submission is None:
             unknown.append(row.line)

@@ -383,20 +383,18 @@ def _create_participation(study: Study, arrival: Arrival) -> Participation:
     if open_study is None:
         raise StudyClosedError(_("This study is closed to new people."))
     if open_study.participations.count() >= open_study.max_starts:
-        raise StudyClosedError(
-            _(
-                "All places of this study are taken. Please return your "
-                "submission on the marketplace’s site."
-            )
+        fault = _(
+            "All places of this study are taken. Please return your "
+            "submission on the marketplace’s site."
         )
+        raise StudyClosedError(fault)
     worker = digest_id(study.provider, models.WORKER, arrival.worker)
     if not is_admitted(study, worker):
-        raise NotInvitedError(
-            _(
-                "This study is by invitation only, and your id is not on the "
-                "list. Please return your submission on the marketplace’s site."
-            )
+        fault = _(
+            "This study is by invitation only, and your id is not on the "
+            "list. Please return your submission on the marketplace’s site."
         )
+        raise NotInvitedError(fault)
     earlier = _get_earlier_participations(worker)
     judges = study.kind == models.JUDGE
     person = Person.objects.create_user(
@@ -414,14 +412,13 @@ def _create_participation(study: Study, arrival: Arrival) -> Participation:
                 at_work=kind == "worker",
             )
     _mark_as_read(person, earlier)
+    before = Judge.objects.filter(person__in=[one.person_id for one in earlier])
     Judge.objects.create(
         person=person,
         job=made.pk,
         quota=study.amount if judges else 0,
         provisional=not study.trust,
-        qualified=Judge.objects.filter(
-            person__in=[one.person_id for one in earlier], qualified__isnull=False
-        ).aggregate(first=Min("qualified"))["first"],
+        qualified=before.aggregate(first=Min("qualified"))["first"],
     )
     return made
 

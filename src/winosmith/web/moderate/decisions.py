@@ -67,11 +67,8 @@ class Action:
 
     def list_reasons(self, *, has_appeal: bool = True) -> tuple[Any, ...]:
         """Return the reasons that are offered, with or without an open appeal."""
-        return (
-            (*self.reasons, self.appeal_reason)
-            if has_appeal and self.appeal_reason
-            else self.reasons
-        )
+        more = (self.appeal_reason,) if has_appeal and self.appeal_reason else ()
+        return (*self.reasons, *more)
 
 
 LIVE = frozenset((State.HELD, State.JUDGING, State.VALID, State.REJECTED))

@@ -36,13 +36,10 @@ def list_rows(reader: Person, problems: Sequence[Problem], twin: str = "") -> li
     latest time of its publication if it waits for the other half of its twin. Differences from the
     sentence `twin`, another half, are marked.
     """
-    seen = decisions.get_newest_events(problems)
-    appeals = dict(
-        Appeal.objects.filter(problem__in=[p.pk for p in problems], answer=None).values_list(
-            "problem", "text"
-        )
-    )
-    perturbed = Version.objects.filter(problem__in=[p.pk for p in problems], parent__isnull=False)
+    seen, keys = decisions.get_newest_events(problems), [problem.pk for problem in problems]
+    open_appeals = Appeal.objects.filter(problem__in=keys, answer=None)
+    appeals = dict(open_appeals.values_list("problem", "text"))
+    perturbed = Version.objects.filter(problem__in=keys, parent__isnull=False)
     roots = dict(perturbed.values_list("problem", "root__ref"))
     return [
         {
@@ -84,10 +81,7 @@ def make_family_context(reader: Person, problem: Problem) -> dict[str, Any] | No
         "path": path,
         **fold_steps(get_visible_steps(path, reader)),
         "predictions": [
-            {
-                "prediction": row,
-                "chose": "" if row.choice is None or row.tie else problem.options[row.choice],
-            }
+            (row, "" if row.choice is None or row.tie else problem.options[row.choice])
             for row in asking.get_current_predictions(problem)
         ],
         "size": Version.objects.filter(root=root).count(),
@@ -112,21 +106,15 @@ def make_problem_context(reader: Person, problem: Problem) -> dict[str, Any]:
     halves = list_rows(reader, [problem], other.sentence if other else "")
     if other:
         halves += list_rows(reader, [other], problem.sentence)
+    root = family["root"] if family else None
+    near = find_lookalikes([problem], skip_twin=problem.twin_id, family=root, reader=reader)
     events = problem.events.select_related("actor", "problem__twin").order_by("-pk")
     last = decisions.get_undoable_decision(reader, problem)
     return {
         "problem": problem,
         "halves": halves,
         "family": family,
-        "near": [
-            (match, round_percent(match.share))
-            for match in find_lookalikes(
-                [problem],
-                skip_twin=problem.twin_id,
-                family=family["root"] if family else None,
-                reader=reader,
-            )
-        ],
+        "near": [(match, round_percent(match.share)) for match in near],
         "votes": list_votes(problem, excluded=True),
         "skips": list(count_skips(problem).items()),
         "events": [make_history_entry(event) for event in events],

@@ -308,28 +308,15 @@ def iter_moderation_work(person: Person) -> Iterator[Work]:
     """Yield a moderator's pending work: problems and judges on hold, appeals, and contests."""
     if not person.can_moderate:
         return
-    found, queue = count_pending(), reverse("moderate:queue")
-    for kind, to, text in (
-        ("held", queue, ngettext("%d problem on hold", "%d problems on hold", found["held"])),
-        (
-            "appeals",
-            f"{queue}?only=appeal&oldest=1",
-            ngettext("%d appeal is open", "%d appeals are open", found["appeals"]),
-        ),
-        (
-            "contests",
-            reverse("moderate:contests"),
-            ngettext(
-                "%d gold question is contested",
-                "%d gold questions are contested",
-                found["contests"],
-            ),
-        ),
-        (
-            "paused",
-            f"{reverse('moderate:people')}?only=held",
-            ngettext("%d judge on hold", "%d judges on hold", found["paused"]),
-        ),
-    ):
-        if found[kind]:
-            yield Work(text % found[kind], to)
+    pending, queue = count_pending(), reverse("moderate:queue")
+    if n := pending["held"]:
+        yield Work(ngettext("%d problem on hold", "%d problems on hold", n) % n, queue)
+    if n := pending["appeals"]:
+        text = ngettext("%d appeal is open", "%d appeals are open", n)
+        yield Work(text % n, f"{queue}?only=appeal&oldest=1")
+    if n := pending["contests"]:
+        text = ngettext("%d gold question is contested", "%d gold questions are contested", n)
+        yield Work(text % n, reverse("moderate:contests"))
+    if n := pending["paused"]:
+        text = ngettext("%d judge on hold", "%d judges on hold", n)
+        yield Work(text % n, f"{reverse('moderate:people')}?only=held")

@@ -61,15 +61,8 @@ def show_problem(request: HttpRequest, ref: str) -> HttpResponse:
     found = get_object_or_404(Problem.objects.select_related("twin__contributor"), ref=ref)
     context = dossier.make_problem_context(request.user, found)
     lists.record_answers_read(request.user, [found, *(context["family"] or {}).get("path", ())])
-    return render(
-        request,
-        "moderate/problem.html",
-        {
-            **context,
-            "here": request.get_full_path(),
-            "done": _get_finished_batch(request),
-        },
-    )
+    context |= {"here": request.get_full_path(), "done": _get_finished_batch(request)}
+    return render(request, "moderate/problem.html", context)
 
 
 @require_safe

@@ -350,19 +350,14 @@ def merge_visitor(account: Person, anonymous: Person) -> None:
         InputError: `account` has no account, or `anonymous` has one.
     """
     with writing():
-        rows = {
-            one.pk: one
-            for one in Person.objects.select_for_update()
-            .order_by("pk")
-            .filter(pk__in=(account.pk, anonymous.pk))
-        }
+        both = Person.objects.select_for_update().filter(pk__in=(account.pk, anonymous.pk))
+        rows = {one.pk: one for one in both.order_by("pk")}
         if rows[account.pk].anonymous or not rows[anonymous.pk].anonymous:
             raise InputError(_("Only texts written without an account can be moved to an account."))
         for area in reversed(adopters):
             area(account, anonymous)
         agreed = set(account.agreements.values_list("document_id", flat=True))
-        Agreement.objects.filter(person=anonymous).exclude(document__in=agreed).update(
-            person=account
-        )
+        others = Agreement.objects.filter(person=anonymous).exclude(document__in=agreed)
+        others.update(person=account)
         Person.objects.filter(pk=anonymous.pk).update(is_active=False)
         anonymous.sessions.all().delete()

@@ -103,11 +103,9 @@ def list_news(person: Person, after: datetime) -> list[Item]:
 def count_unread(person: Person) -> int:
     """Return the number of unread items, 0–MAX_ITEMS; the number may be a minute old."""
     after = get_last_visit(person)
-
-    def count_all() -> int:
-        return min(MAX_ITEMS, len(list_news(person, after)))
-
-    return int(cache.get_or_set(f"news.{person.pk}.{after.timestamp()}", count_all, BADGE_SECONDS))
+    key = f"news.{person.pk}.{after.timestamp()}"
+    found = cache.get_or_set(key, lambda: len(list_news(person, after)), BADGE_SECONDS)
+    return min(MAX_ITEMS, int(found))
 
 
 def mark_read(person: Person) -> None:

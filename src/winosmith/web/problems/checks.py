@@ -329,7 +329,7 @@ def group_advice_by_field(checks: Iterable[Check]) -> dict[str, list[str]]:
     for check in checks:
         if check.advice and check.advice not in faults.setdefault(check.field, []):
             faults[check.field].append(check.advice)
-    return {field: advice for field, advice in faults.items() if advice}
+    return faults
 
 
 class RefusedError(InputError):

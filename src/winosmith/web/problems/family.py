@@ -90,16 +90,9 @@ def lock_family_root(problem: Problem) -> Version:
     """
     version = Version.objects.filter(problem=problem).first()
     if version is None:
-        version, _new = Version.objects.get_or_create(
-            problem=problem,
-            defaults={
-                "root": problem,
-                "declared": 0,
-                "lineage": 0,
-                "edit": 0,
-                "digest": hash_version(problem.sentence, problem.options),
-            },
-        )
+        columns: dict[str, Any] = {"root": problem, "declared": 0, "lineage": 0, "edit": 0}
+        columns["digest"] = hash_version(problem.sentence, problem.options)
+        version, _new = Version.objects.get_or_create(problem=problem, defaults=columns)
     return Version.objects.select_for_update().get(problem=version.root_id)
 
 

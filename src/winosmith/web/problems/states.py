@@ -127,19 +127,16 @@ def update_waits(twins: Collection[int], newly_decided: Collection[int] = ()) ->
     gold = {key for key, both in halves.items() if any(half.gold for half in both)}
     questions = get_gold_questions().filter(twin__in=gold)
     in_use = set(questions.values_list("twin", flat=True))
-    for waits in (True, False):
-        found = [
-            half.pk
-            for twin, both in halves.items()
-            for half in both
-            if half.waits != waits
-            and waits
-            == (
-                ((twin in in_use and not half.gold) or _must_wait(both))
-                and half.state in DECIDED
-                and (half.waits or half.pk in newly_decided)
-            )
-        ]
+    changed: dict[bool, list[int]] = {True: [], False: []}
+    for twin, both in halves.items():
+        end = _compute_wait_end(both) if any(map(_is_undecided, both)) else None
+        is_early = end is not None and timezone.now() < end
+        for half in both:
+            is_hidden = is_early or (twin in in_use and not half.gold)
+            may_wait = half.state in DECIDED and (half.waits or half.pk in newly_decided)
+            if half.waits != (is_hidden and may_wait):
+                changed[not half.waits].append(half.pk)
+    for waits, found in changed.items():
         if found:
             # Another transaction, or `publish_due_halves`, settles the halves that it has locked.
             rows = Problem.objects.select_for_update(skip_locked=True).filter(pk__in=found)
@@ -197,11 +194,6 @@ def get_public_time(problem: Problem) -> datetime | None:
     if get_gold_questions().filter(twin=problem.twin_id).exists():
         return None
     return _compute_wait_end(Problem.objects.filter(twin=problem.twin_id))
-
-
-def _must_wait(halves: list[Problem]) -> bool:
-    over = _compute_wait_end(halves) if any(map(_is_undecided, halves)) else None
-    return over is not None and timezone.now() < over
 
 
 def _is_undecided(half: Problem) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
+from itertools import starmap
 from pathlib import Path
 from typing import Any, get_args
 
@@ -97,45 +98,30 @@ def list_funnel_stages(record: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def compare_rounds(round_: Round) -> list[tuple[str, str, str, str]]:
     """Return the changes since the last round: label, previous value, current value, difference."""
-    rows = [Change(*change) for change in round_.changes]
-    return [
-        (
-            get_metric_label(c.name),
-            _format_change_value(c, c.old),
-            _format_change_value(c, c.new),
-            c.in_words or "",
+    found = []
+    for change in starmap(Change, round_.changes):
+        old, new = (
+            "" if value is None else format_value(value, change.format_spec)
+            for value in (change.old, change.new)
         )
-        for c in rows
-    ]
-
-
-def _format_change_value(change: Change, value: float | int | None) -> str:
-    return "" if value is None else format_value(value, change.format_spec)
+        found.append((get_metric_label(change.name), old, new, change.in_words or ""))
+    return found
 
 
 def _make_summary_cards(record: Mapping[str, Any]) -> list[tuple[str, str]]:
     build, people, artifacts = record["build"], record["people"], record["artifacts"]
-    cards = [
-        (
-            f"{build['kept']:,}",
-            _("problems kept of %s") % f"{build['funnel']['collected']['problems']:,}",
-        )
-    ]
+    collected = f"{build['funnel']['collected']['problems']:,}"
+    cards = [(f"{build['kept']:,}", _("problems kept of %s") % collected)]
     if artifacts["after"] is not None:
         label = _(
             "of the kept problems are predicted by a linear model, measured across halves "
             "that were filtered separately; before the filter, it was %s"
         )
-        cards.append(
-            (
-                format_value(artifacts["after"], ".1%"),
-                label % format_value(artifacts["before"], ".1%"),
-            )
-        )
+        label %= format_value(artifacts["before"], ".1%")
+        cards.append((format_value(artifacts["after"], ".1%"), label))
     if people and people["agree"] is not None:
-        cards.append(
-            (format_value(people["agree"], ".1%"), _("of the judges’ votes agree with the answer"))
-        )
+        label = _("of the judges’ votes agree with the answer")
+        cards.append((format_value(people["agree"], ".1%"), label))
     right = [own["accuracy"]["value"] for own in record["solvers"].values() if own["accuracy"]]
     if right:
         cards.append((format_value(max(right), ".1%"), _("is the accuracy of the best solver")))
@@ -237,8 +223,7 @@ def render_report(round_: Round) -> str:
         Dataset(fooling, "fooling"),
         {one.id: tuple(found[one.id]) for one in fooling},
     )
-    changes = [Change(*change) for change in round_.changes]
-    return make_round_page(record, changes, following, subtitle="")
+    return make_round_page(record, list(starmap(Change, round_.changes)), following, subtitle="")
 
 
 def iter_problems(round_: Round, *, kept: bool) -> Iterator[bytes]:

@@ -85,12 +85,9 @@ def read_recipe(path: str | Path) -> tuple[dict[str, Any], str]:
     Raises:
         RecipeError: There is no such file, or it is not valid TOML.
     """
-    path = (
-        Path(settings.SITE.folder, RECIPES, f"{path}.toml")
-        if path in list_recipes()
-        else Path(path)
-    )
-    return read_toml(path), str(path.resolve().parent)
+    if path in list_recipes():
+        path = Path(settings.SITE.folder, RECIPES, f"{path}.toml")
+    return read_toml(path), str(Path(path).resolve().parent)
 
 
 def complete_recipe(table: Mapping[str, Any], name: str) -> dict[str, Any]:

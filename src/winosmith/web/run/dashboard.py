@@ -114,12 +114,8 @@ def compute_statistics(view: str, now: datetime) -> Statistics:
 
 
 def _compute_agreed_fractions(periods: Periods) -> list[float | None]:
-    verdicts = [
-        (at, n, [int(one) for one in counts.split(",") if one])
-        for at, counts, n in periods.count(
-            Verdict.objects.filter(problem__gold=False), "at", "counts"
-        )
-    ]
+    rows = periods.count(Verdict.objects.filter(problem__gold=False), "at", "counts")
+    verdicts = [(at, n, [int(one) for one in counts.split(",") if one]) for at, counts, n in rows]
     majority = periods.sum((at, n * chosen[0]) for at, n, chosen in verdicts if chosen)
     votes = periods.sum((at, n * sum(chosen)) for at, n, chosen in verdicts)
     return [part / of if of else None for part, of in zip(majority, votes, strict=True)]

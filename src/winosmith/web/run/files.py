@@ -219,18 +219,15 @@ def read_file(
         InputError: The file can't be read; the message has its name, and the line if known.
     """
     name, report = options["file"], reading or (lambda _share: None)
+    source = formats.Source(path, path.read_bytes())  # compressed files are rejected
     try:
         contents = formats.scan(
-            formats.Source(
-                path, path.read_bytes()
-            ),  # not decompressed: compressed files are rejected
-            options["format"] or None,
-            on_progress=lambda share: report(READ * share),
+            source, options["format"] or None, on_progress=lambda share: report(READ * share)
         )
     except FormatError as error:
         location = name if error.line is None else f"{name}:{error.line}"
         raise InputError(f"{location}: {_remove_option_advice(error.reason)}") from None
-    found = [(n, e) for n, e in zip(contents.lines, contents.items, strict=True)]
+    found = list(zip(contents.lines, contents.items, strict=True))
     # A site has no questions without a blank, so advice on them is omitted.
     bad = [(e.line, (e.reason or "").partition("; mark a question")[0]) for e in contents.bad]
     bad += [(line, CLAIM) for line, e in found if not isinstance(e, Problem)]

@@ -111,15 +111,11 @@ def list_faults() -> list[str]:
 def _make_name_step() -> Step:
     rules = settings.RULES
     named = rules.title != SiteRules().title
+    title = rules.title if named else _("default name: %s") % rules.title
     return Step(
         _("Enter a name and a contact for the site"),
         _("The name is at the top of each page, the contact at the bottom."),
-        ", ".join(
-            [
-                rules.title if named else _("default name: %s") % rules.title,
-                rules.contact or _("no contact yet"),
-            ]
-        ),
+        f"{title}, {rules.contact or _('no contact yet')}",
         named and bool(rules.contact),
         True,
         f"{reverse('run:settings')}#name",

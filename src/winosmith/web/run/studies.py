@@ -5,8 +5,7 @@ Changes to admissions or votes are previewed first.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -258,22 +257,21 @@ def _make_plan_record(plan: Plan) -> dict[str, Any]:
 
 
 def _make_plan(job: Job) -> Plan:
-    study, path = get_study(job.asked["name"]), job_file(job)
-    with _show_file_name_in_errors(job, path):
-        rows = read_export(path, study.provider, study.currency)
+    study = get_study(job.asked["name"])
+    rows = _read_file(job, lambda path: read_export(path, study.provider, study.currency))
     return plan_changes(study, rows, final=job.asked["final"], sent=job.at)
 
 
 def _read_listed_ids(job: Job, study: Study) -> list[str]:
+    requirements = _parse_requirements(job.asked["require"])
+    return _read_file(job, lambda path: read_ids(path, study.provider, requirements))
+
+
+def _read_file(job: Job, read: Callable[[Path], list[Any]]) -> list[Any]:
+    """Read a job's file; errors have the name under which it was uploaded."""
     path = job_file(job)
-    with _show_file_name_in_errors(job, path):
-        return read_ids(path, study.provider, _parse_requirements(job.asked["require"]))
-
-
-@contextmanager
-def _show_file_name_in_errors(job: Job, path: Path) -> Iterator[None]:
     try:
-        yield
+        return read(path)
     except InputError as error:
         raise InputError(str(error).replace(str(path), job.asked["file"])) from None
 

@@ -247,14 +247,10 @@ def show_study(request: HttpRequest, name: str) -> HttpResponseBase:
     """Show a study, and preview changes to its admissions or votes."""
     found = get_object_or_404(Study, name=name)
     which = request.POST.get("do", "")
-    first = {"places": {"places": found.places}}
+    sent = {which: (request.POST, request.FILES)}
+    initial = {"places": {"places": found.places}}
     forms = {
-        do: form(
-            request.POST if do == which else None,
-            request.FILES if do == which else None,
-            prefix=do,
-            initial=first.get(do),
-        )
+        do: form(*sent.get(do, ()), prefix=do, initial=initial.get(do))
         for do, form in STUDY_FORMS.items()
     }
     asked = forms.get(which)
