@@ -54,8 +54,17 @@ def writing() -> Iterator[None]:
     if getattr(_THREAD, "is_writing", False):
         yield
         return
+    deadline = getattr(_THREAD, "deadline", None)
+    until = time.monotonic() + MAX_WAIT if deadline is None else deadline
+    is_outermost = not connection.in_atomic_block
     with ExitStack() as stack:
-        _begin(stack)
+        if connection.vendor == "sqlite" and is_outermost:
+            _begin_sqlite_transaction(stack, until)
+        else:
+            if (left := until - time.monotonic()) < MAX_WAIT - 1 and is_outermost:
+                set_lock_timeout(connection, max(MIN_WAIT, left))
+                stack.callback(set_lock_timeout, connection, MAX_WAIT)
+            stack.enter_context(transaction.atomic())
         _THREAD.is_writing = True
         try:
             yield
@@ -88,19 +97,6 @@ def set_lock_timeout(connection: Any, seconds: float) -> None:
     setting = "PRAGMA busy_timeout =" if connection.vendor == "sqlite" else "SET lock_timeout ="
     with connection.cursor() as cursor:
         cursor.execute(f"{setting} {max(1, round(1000 * seconds))}")
-
-
-def _begin(stack: ExitStack) -> None:
-    """Begin a transaction within the deadline of the thread's request."""
-    deadline = getattr(_THREAD, "deadline", None)
-    until = time.monotonic() + MAX_WAIT if deadline is None else deadline
-    if connection.vendor == "sqlite" and not connection.in_atomic_block:
-        _begin_sqlite_transaction(stack, until)
-        return
-    if (left := until - time.monotonic()) < MAX_WAIT - 1 and not connection.in_atomic_block:
-        set_lock_timeout(connection, max(MIN_WAIT, left))
-        stack.callback(set_lock_timeout, connection, MAX_WAIT)
-    stack.enter_context(transaction.atomic())
 
 
 def _begin_sqlite_transaction(stack: ExitStack, deadline: float) -> None:

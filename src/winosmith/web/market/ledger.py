@@ -200,15 +200,12 @@ def _iter_warnings(study: Study, median_wage: Decimal | None) -> Iterator[str]:
     least = study.least_wage
     if least is None:
         return
-    values = {"least": f"{least:.2f} {study.currency}"}
-    if compute_planned_wage(study) < least:
-        values["wage"] = f"{compute_planned_wage(study):.2f} {study.currency}"
-        text = _("With the study’s expected time, the hourly pay is %(wage)s, less than %(least)s.")
-        yield text % values
-    if median_wage is not None and median_wage < least:
-        values["wage"] = f"{median_wage:.2f} {study.currency}"
-        text = _("The median hourly pay is %(wage)s; the minimum is %(least)s.")
-        yield text % values
+    planned = _("With the study’s expected time, the hourly pay is %(wage)s, less than %(least)s.")
+    actual = _("The median hourly pay is %(wage)s; the minimum is %(least)s.")
+    for wage, text in ((compute_planned_wage(study), planned), (median_wage, actual)):
+        if wage is not None and wage < least:
+            sums = {"wage": wage, "least": least}
+            yield text % {name: f"{each:.2f} {study.currency}" for name, each in sums.items()}
 
 
 def iter_payments(ledger: Ledger) -> Iterator[tuple[str, str, str, str]]:

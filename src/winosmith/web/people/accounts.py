@@ -11,7 +11,6 @@ import unicodedata
 from collections.abc import Callable
 from dataclasses import astuple, dataclass
 from datetime import timedelta
-from typing import cast
 
 from django.conf import settings
 from django.contrib.auth import authenticate
@@ -257,14 +256,14 @@ def check_login(
     with writing():
         for counted, most in tries:
             rate_limit(counted, "log-in", most)
-    found = authenticate(request, username=name, password=password)
+    found: Person | None = authenticate(request, username=name, password=password)
     if found is None:
         return None
     with writing():
         for counted, _most in tries:
             undo_rate_limit_count(counted, "log-in")
-        on_success(cast(Person, found))
-    return cast(Person, found)
+        on_success(found)
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -308,7 +308,7 @@ class MailForm(ConfirmedForm):
 @sensitive_post_parameters()
 def edit_mail_address(request: HttpRequest) -> HttpResponseBase:
     """Send a link that confirms an address, or delete the address."""
-    person = cast(Person, request.user)
+    person = request.user
     if person.hired:
         raise Http404
     initial = {"email": person.email, "news": person.mail_news}
@@ -335,7 +335,7 @@ def edit_mail_address(request: HttpRequest) -> HttpResponseBase:
 def confirm_mail_address(request: HttpRequest, token: str) -> HttpResponseBase:
     """Store an e-mail address after its owner opened the link that was sent to it."""
     try:
-        mails.confirm_address(cast(Person, request.user), token)
+        mails.confirm_address(request.user, token)
         messages.success(request, _("Your address has been confirmed."))
     except InputError as error:
         messages.error(request, str(error))
@@ -372,7 +372,7 @@ def logout(request: HttpRequest) -> HttpResponse:
     """Log out of this browser; with "everywhere", end all access to the account."""
     message = _("You are logged out.")
     if request.POST.get("everywhere") and request.user.is_authenticated:
-        message = _add_ended(message, accounts.end_access(cast(Person, request.user)))
+        message = _add_ended(message, accounts.end_access(request.user))
     log_out(request)
     messages.success(request, message)
     return redirect("read:home")
@@ -548,7 +548,7 @@ def show_text(request: HttpRequest, kind: str, version: int) -> HttpResponse:
 @gates.moderators_only
 def manage_invitations(request: HttpRequest) -> HttpResponseBase:
     """Show the active invitations, and create a new one, whose URL is shown only once."""
-    creator = cast(Person, request.user)
+    creator = request.user
     roles = [role for role in accounts.ROLES if accounts.may_invite(creator, role)]
     form, link = InviteForm(roles, request.POST or None), ""
     if request.method == "POST" and form.is_valid():
@@ -577,7 +577,7 @@ def _create_link(creator: Person, form: InviteForm) -> str:
 @require_POST
 def revoke_invitation(request: HttpRequest, number: int) -> HttpResponse:
     """Revoke an invitation; only admins can revoke those of others."""
-    by = cast(Person, request.user)
+    by = request.user
     rows = Invitation.objects.all() if by.is_superuser else Invitation.objects.filter(made_by=by)
     accounts.revoke_invitation(get_object_or_404(rows, pk=number))
     messages.success(request, _("This link no longer works."))

@@ -280,7 +280,7 @@ def get_own_flag(context: Any, problem: Problem) -> Place | None:
     """Return the flag on a problem if it is the reader's own; otherwise None."""
     request = context["request"]
     person, round_ = get_current_writer(request), _get_cached_last_published_round(request)
-    if person is None or round_ is None or round_.published is None:
+    if person is None or round_ is None:
         return None
     if problem.twin.contributor_id != person.pk or problem.gold:
         return None

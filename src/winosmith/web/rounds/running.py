@@ -27,13 +27,7 @@ from winosmith.errors import InputError, OutputError
 from winosmith.finished import BuildFiles
 from winosmith.outputs import OutputFolder
 from winosmith.records import read_toml
-from winosmith.rounds import (
-    Round as Found,
-    RoundRecipe,
-    pair_results,
-    parse_round,
-    run_round,
-)
+from winosmith.rounds import Round as Found, RoundRecipe, pair_results, parse_round, run_round
 from winosmith.study import find_training_data, make_solver
 from winosmith.validate import write_votes
 from winosmith.web._export import iter_chunks, read_snapshot

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 from django import forms
 from django.contrib import messages
@@ -24,7 +24,6 @@ from winosmith.errors import InputError
 from winosmith.web.judge.models import note_twins_read
 from winosmith.web.pages import list_adjacent_pages, mark_as_download, render_waiting_page
 from winosmith.web.people import gates
-from winosmith.web.people.models import Person
 from winosmith.web.rounds import results, running
 from winosmith.web.rounds.models import Round
 
@@ -73,7 +72,7 @@ def show_progress(request: HttpRequest, name: str) -> HttpResponse:
 @gates.admins_only
 def start_round(request: HttpRequest) -> HttpResponse:
     """Show the form for a new round; on POST, start the round, at most once per submitted form."""
-    form, person = StartForm(request.POST or None), cast(Person, request.user)
+    form, person = StartForm(request.POST or None), request.user
     if request.method == "POST" and form.is_valid():
         name, recipe = form.cleaned_data["name"], form.cleaned_data["recipe"]
         table, base = running.read_recipe(recipe) if recipe else ({}, "")
@@ -93,7 +92,7 @@ def start_round(request: HttpRequest) -> HttpResponse:
 @gates.admins_only
 def change_round(request: HttpRequest, name: str, do: str) -> HttpResponse:
     """Publish, stop or resume a round, as `do` states, at most once per submitted form."""
-    round_, person = get_visible_round(request, name), cast(Person, request.user)
+    round_, person = get_visible_round(request, name), request.user
     acts: dict[str, tuple[Callable[[], object], str]] = {
         "publish": (lambda: running.publish_round(person, round_), _("The round was published.")),
         "stop": (lambda: running.cancel_round(round_), _("The round was stopped.")),

@@ -202,6 +202,7 @@ def _draw_plot(
         for day, total in zip(starts, totals, strict=True)
         if total
     )
+    description = values_by_day or _("nothing yet")
     return {
         "key": key,
         "title": title,
@@ -219,7 +220,7 @@ def _draw_plot(
                 date_format(day, _("j M")) if (len(starts) - 1 - at) % every == 0 else ""
                 for at, day in enumerate(starts)
             ],
-            f"{title}: {values_by_day or _('nothing yet')}",
+            f"{title}: {description}",
             top=100.0 if unit else _round_up(max(totals, default=0)),
             unit=unit,
         ),

@@ -219,8 +219,8 @@ def read_file(
         InputError: The file can't be read; the message has its name, and the line if known.
     """
     name, report = options["file"], reading or (lambda _share: None)
-    source = formats.Source(path, path.read_bytes())  # compressed files are rejected
     try:
+        source = formats.Source(path, path.read_bytes())  # compressed files are rejected
         contents = formats.scan(
             source, options["format"] or None, on_progress=lambda share: report(READ * share)
         )

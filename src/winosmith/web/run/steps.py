@@ -112,10 +112,11 @@ def _make_name_step() -> Step:
     rules = settings.RULES
     named = rules.title != SiteRules().title
     title = rules.title if named else _("default name: %s") % rules.title
+    contact = rules.contact or _("no contact yet")
     return Step(
         _("Enter a name and a contact for the site"),
         _("The name is at the top of each page, the contact at the bottom."),
-        f"{title}, {rules.contact or _('no contact yet')}",
+        f"{title}, {contact}",
         named and bool(rules.contact),
         True,
         f"{reverse('run:settings')}#name",
