@@ -215,27 +215,27 @@ def models(site: Site, retry: str | None) -> None:
     from winosmith.web.predict import asking
     from winosmith.web.predict.process import get_fault_path
 
-    known = asking.list_model_statuses()
+    known = asking.get_current_models()
     if retry is not None:
-        found = next((one.model for one in known if one.model.name == retry), None)
+        found = next((model for model in known if model.name == retry), None)
         if found is None:
-            names = ", ".join(one.model.name for one in known) or "none"
+            names = ", ".join(model.name for model in known) or "none"
             raise InputError(f"--retry {retry}: the site has no such model; it has {names}")
         count = asking.retry_failed_predictions(found)
         echo(f"{count_noun(count, 'prediction')} of {retry} will be retried")
         return
     if not known:
         echo("The site has no models, or was never served with any.")
-    for one in known:
-        model = one.model
-        speed = "" if one.seconds is None else f", {one.seconds:.3g} s each"
+    for one in asking.list_model_statuses(known):
+        model = one["model"]
+        speed = "" if one["seconds"] is None else f", {one['seconds']:.3g} s each"
         echo(f"{model.name}  {model.solver} {model.revision} {model.digest[:12]}".rstrip())
-        echo(f"  {one.state}")
-        echo(f"  {one.done:,} of {one.total:,} predicted{speed}")
-        if one.retryable_count:
+        echo(f"  {one['state']}")
+        echo(f"  {one['done']:,} of {one['total']:,} predicted{speed}")
+        if one["late"] or one["failed"]:
             echo(
-                f"  {one.late:,} timed out, {one.failed:,} failed; retry with: winosmith admin "
-                f"models {site.folder} --retry {model.name}"
+                f"  {one['late']:,} timed out, {one['failed']:,} failed; retry with: winosmith "
+                f"admin models {site.folder} --retry {model.name}"
             )
         path = get_fault_path(site.folder, model.name)
         if model.fault and path.exists():

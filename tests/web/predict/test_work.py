@@ -172,11 +172,11 @@ def test_what_is_leased_is_taken_up_by_nobody_else(model: Any) -> None:
 
     def take(_: int) -> None:
         while tasks := process.claim_tasks(model, 3, 60):
-            taken.extend(task.prediction for task in tasks)
+            taken.extend(task.pk for task in tasks)
 
     at_once(take, range(8))
     assert len(taken) == len(set(taken))
-    taken += [task.prediction for task in process.claim_tasks(model, 99, 60)]
+    taken += [task.pk for task in process.claim_tasks(model, 99, 60)]
     assert sorted(taken) == [one.pk for one in _rows(model)]
 
 
@@ -185,7 +185,7 @@ def test_what_a_process_ended_over_is_tried_alone_and_then_given_up(model: Any) 
     rows = [asked(number).predictions.get().pk for number in (1, 2)]
     for expected in (rows, [rows[0]], [rows[1]], [rows[0]], [rows[1]]):
         tasks = process.claim_tasks(model, 10, 60)
-        assert [task.prediction for task in tasks] == expected
+        assert [task.pk for task in tasks] == expected
         asking.release_tasks("one", timed_out=False)
     assert process.claim_tasks(model, 10, 60) == []
     assert {(one.stand, one.tries) for one in _rows(model)} == {("failed", 3)}

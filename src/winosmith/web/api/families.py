@@ -234,7 +234,8 @@ class WholeModel(Model):
 )
 def list_models(request: HttpRequest) -> list[dict[str, Any]]:
     """List the models that predict perturbed problems."""
-    return [_make_model_record(request, figures) for figures in asking.list_model_statuses()]
+    statuses = asking.list_model_statuses(get_current_models())
+    return [_make_model_record(request, status) for status in statuses]
 
 
 @router.get(
@@ -249,7 +250,7 @@ def read_model(request: HttpRequest, name: Name) -> dict[str, Any]:
     """Read a model's full description and its previous revisions."""
     row = get_object_or_404(ModelRow, name=name, current=True)
     return {
-        **_make_model_record(request, asking.get_model_status(row)),
+        **_make_model_record(request, asking.list_model_statuses([row])[0]),
         "about": row.about,
         "revisions": [
             {
@@ -263,12 +264,11 @@ def read_model(request: HttpRequest, name: Name) -> dict[str, Any]:
     }
 
 
-def _make_model_record(request: HttpRequest, figures: asking.ModelStatus) -> dict[str, Any]:
-    row = figures.model
-    counts = ("state", "alive", "done", "late", "failed", "waiting", "total", "seconds")
+def _make_model_record(request: HttpRequest, status: dict[str, Any]) -> dict[str, Any]:
+    row = status["model"]
     file = reverse("families:file", args=[f"{row.name}.jsonl"])
     return {
+        **status,
         **{name: getattr(row, name) for name in ("name", "solver", "revision", "digest")},
-        **{name: getattr(figures, name) for name in counts},
         "predictions": request.build_absolute_uri(f"{file}?of=all"),
     }

@@ -7,8 +7,8 @@ immediately for new problems, in the background for older ones, and again after 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
+from itertools import product
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
@@ -53,13 +53,11 @@ def request_predictions(problem: Problem, urgent: bool = True) -> None:
     request_pairs([problem.pk], models, urgent=urgent)
 
 
-def request_pairs(problem_ids: Iterable[int], model_ids: Iterable[int], *, urgent: bool) -> int:
-    """Request a prediction for each problem–model pair; return the number of pairs."""
-    model_ids = list(model_ids)
+def request_pairs(problem_ids: Iterable[int], model_ids: Iterable[int], *, urgent: bool) -> None:
+    """Request a prediction for each problem–model pair."""
     rows = [
         Prediction(problem_id=problem, model_id=model, urgent=urgent)
-        for problem in problem_ids
-        for model in model_ids
+        for problem, model in product(problem_ids, model_ids)
     ]
     if urgent:
         Prediction.objects.bulk_create(
@@ -70,7 +68,6 @@ def request_pairs(problem_ids: Iterable[int], model_ids: Iterable[int], *, urgen
         )
     else:
         Prediction.objects.bulk_create(rows, ignore_conflicts=True)
-    return len(rows)
 
 
 def get_current_predictions(problem: Problem) -> list[Prediction]:
@@ -234,49 +231,34 @@ MEDIAN_OVER = 100
 MAX_FAILURES = 20
 
 
-@dataclass(frozen=True)
-class ModelStatus:
-    """The status of a model, with the counts of its predictions.
+def list_model_statuses(models: Sequence[Model]) -> list[dict[str, Any]]:
+    """Return the status of each model, with the counts of its predictions.
 
-    Attributes:
-        model: The current revision.
-        state: The state of its process, as a message for users.
-        alive: Whether the model predicts, or will soon.
-        done, late, failed, waiting: The numbers of predictions in these states.
-        total: The number of predictions once the model has seen all problems.
-        seconds: The median seconds per problem over the last predictions, or None.
+    A status has the `model`; the `state` of its process, as a message for users; whether it is
+    `alive`, so that it predicts or will soon; the numbers of predictions that are `done`, `late`,
+    `failed` or `waiting`; the `total` once it has seen all problems; and the median `seconds` per
+    problem over the last predictions, or None.
     """
-
-    model: Model
-    state: str
-    alive: bool
-    done: int
-    late: int
-    failed: int
-    waiting: int
-    total: int
-    seconds: float | None
-
-    @property
-    def retryable_count(self) -> int:
-        """Return the number of predictions that a moderator may retry."""
-        return self.late + self.failed
-
-
-def list_model_statuses() -> list[ModelStatus]:
-    """Return the status of the current models, in the order of `site.toml`."""
-    models = get_current_models()
     counted = Prediction.objects.filter(model__in=models).values_list("model", "stand")
     counts = {(model, stand): n for model, stand, n in counted.annotate(n=Count("pk"))}
     total = get_predictable_problems().count() if models else 0
-    return [_make_status(model, counts, total) for model in models]
-
-
-def get_model_status(model: Model) -> ModelStatus:
-    """Return the status of a model."""
-    counted = model.predictions.values_list("model", "stand").annotate(n=Count("pk"))
-    counts = {(number, stand): n for number, stand, n in counted}
-    return _make_status(model, counts, get_predictable_problems().count())
+    found = []
+    for model in models:
+        alive, state = check_model(model)
+        by = {stand: counts.get((model.pk, stand), 0) for stand in Status.values}
+        done = model.predictions.filter(stand=Status.DONE, seconds__isnull=False)
+        times = list(done.order_by("-pk").values_list("seconds", flat=True)[:MEDIAN_OVER])
+        found.append(
+            {
+                "model": model,
+                "state": state,
+                "alive": alive,
+                **by,
+                "total": max(total, sum(by.values())),
+                "seconds": median(times) if times else None,
+            }
+        )
+    return found
 
 
 def list_previous_revisions(model: Model) -> list[tuple[Model, int]]:
@@ -292,21 +274,6 @@ def list_failed_predictions(model: Model) -> QuerySet[Prediction]:
     return found.select_related("problem").order_by("-pk")[:MAX_FAILURES]
 
 
-def _make_status(model: Model, counts: dict[tuple[int, str], int], total: int) -> ModelStatus:
-    by = {stand: counts.get((model.pk, stand), 0) for stand in Status.values}
-    alive, state = check_model(model)
-    return ModelStatus(
-        model,
-        state,
-        alive,
-        by[Status.DONE],
-        by[Status.LATE],
-        by[Status.FAILED],
-        by[Status.WAITING],
-        max(total, sum(by.values())),
-        _compute_median_seconds(model),
-    )
-
 
 LOADING = gettext_noop("The model is being loaded.")
 READY = gettext_noop("The model predicts.")
@@ -321,8 +288,3 @@ def check_model(model: Model) -> tuple[bool, str]:
         return False, _(STARTING)
     return True, _(LOADING if model.process == Model.Process.LOADING else READY)
 
-
-def _compute_median_seconds(model: Model) -> float | None:
-    done = model.predictions.filter(stand=Status.DONE, seconds__isnull=False)
-    found = list(done.order_by("-pk").values_list("seconds", flat=True)[:MEDIAN_OVER])
-    return median(found) if found else None

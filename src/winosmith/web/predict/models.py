@@ -8,6 +8,8 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext, gettext_lazy as _
 
+from winosmith import Problem as Datum
+
 
 class Model(models.Model):
     """A revision of a model configured on the site.
@@ -116,6 +118,13 @@ class Prediction(models.Model):
 
     def __str__(self) -> str:
         return f"{self.model_id} on problem {self.problem_id}: {self.get_stand_display()}"
+
+    @property
+    def datum(self) -> Datum:
+        """Everything that the model sees: not the answer, the contributor, or the parent."""
+        problem = self.problem
+        pronoun = problem.record.get("pronoun")
+        return Datum(problem.ref, problem.sentence, tuple(problem.options), pronoun=pronoun)
 
     @property
     def failure_reason(self) -> str:

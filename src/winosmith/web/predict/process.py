@@ -19,7 +19,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -31,7 +31,6 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext_noop
 
-from winosmith import Problem as Datum
 from winosmith.chat import ChatError
 from winosmith.errors import DataError, InputError
 from winosmith.prediction import find_best_options
@@ -55,43 +54,18 @@ CRASHED = gettext_noop("The model crashed several times on this sentence.")
 
 
 @dataclass(frozen=True)
-class Task:
-    """A prediction that a model should make.
-
-    Attributes:
-        prediction: The key of the prediction's row.
-        datum: Everything that the model sees: the sentence, the options, the pronoun; not the
-            answer, the contributor, or the parent.
-        answer: The contributor's answer, compared after the prediction.
-        urgent, tries: The values in the row.
-    """
-
-    prediction: int
-    datum: Datum
-    answer: int | None
-    urgent: bool
-    tries: int
-
-    @property
-    def input_digest(self) -> str:
-        """Return the digest of the model's input, 64 hexadecimal digits."""
-        shown = [self.datum.sentence, list(self.datum.options), self.datum.pronoun]
-        return hashlib.sha256(json.dumps(shown, ensure_ascii=False).encode()).hexdigest()
-
-
-@dataclass(frozen=True)
 class Outcome:
     """The result of a prediction task.
 
     Attributes:
-        task: The task.
+        task: The claimed prediction.
         scores: One finite score per option; empty if there are none.
         seconds: The duration; in a batch, the mean duration of its tasks.
         error: The reason for missing scores, as a message for users.
         late: Whether the reason is a timeout.
     """
 
-    task: Task
+    task: Prediction
     scores: tuple[float, ...] = ()
     seconds: float = 0.0
     error: str = ""
@@ -99,17 +73,19 @@ class Outcome:
 
     def row_values(self) -> dict[str, Any]:
         """Return the values of the prediction's fields."""
+        datum = self.task.datum
+        shown = json.dumps([datum.sentence, datum.options, datum.pronoun], ensure_ascii=False)
         columns: dict[str, Any] = {
             "seconds": round(self.seconds, 4),
             "answered_at": timezone.now(),
             "leased_until": None,
-            "input": self.task.input_digest,
+            "input": hashlib.sha256(shown.encode()).hexdigest(),
         }
         if not self.scores:
             stand = Status.LATE if self.late else Status.FAILED
             return {**columns, "stand": stand, "error": TOO_LATE if self.late else self.error}
         best = find_best_options(self.scores)
-        answer, tie = self.task.answer, len(best) > 1
+        answer, tie = self.task.problem.answer, len(best) > 1
         return {
             **columns,
             "stand": Status.DONE,
@@ -121,18 +97,7 @@ class Outcome:
         }
 
 
-def store_outcomes_and_claim(
-    model: Model, outcomes: Sequence[Outcome], max_tasks: int, lease_seconds: float
-) -> list[Task]:
-    """Store the last outcomes and claim the next tasks, in one transaction."""
-    if not outcomes:
-        return claim_tasks(model, max_tasks, lease_seconds)
-    with writing():
-        store_outcomes(model, outcomes)
-        return claim_tasks(model, max_tasks, lease_seconds)
-
-
-def claim_tasks(model: Model, max_tasks: int, lease_seconds: float) -> list[Task]:
+def claim_tasks(model: Model, max_tasks: int, lease_seconds: float) -> list[Prediction]:
     """Lease a model's waiting predictions, urgent ones first, for a number of seconds.
 
     Tasks during which a process ended are claimed one at a time, and fail after the third attempt.
@@ -156,14 +121,14 @@ def claim_tasks(model: Model, max_tasks: int, lease_seconds: float) -> list[Task
         get_waiting_predictions([row.pk for row in rows]).update(
             leased_until=timezone.now() + timedelta(seconds=lease_seconds), tries=rows[0].tries + 1
         )
-    return [_make_task(row) for row in rows]
+    return rows
 
 
 def store_outcomes(model: Model, outcomes: Sequence[Outcome]) -> None:
     """Store the outcomes of tasks in one transaction, except for rows that no longer wait."""
     with writing():
         for outcome in outcomes:
-            get_waiting_predictions([outcome.task.prediction]).update(**outcome.row_values())
+            get_waiting_predictions([outcome.task.pk]).update(**outcome.row_values())
         Model.objects.filter(pk=model.pk).update(seen=timezone.now())
 
 
@@ -175,13 +140,6 @@ def _filter_claimable(model: Model) -> QuerySet[Prediction]:
         problem__gold=False,
     ).exclude(problem__state=State.WITHDRAWN)
 
-
-def _make_task(row: Prediction) -> Task:
-    problem = row.problem
-    datum = Datum(
-        problem.ref, problem.sentence, tuple(problem.options), pronoun=problem.record.get("pronoun")
-    )
-    return Task(row.pk, datum, problem.answer, row.urgent, row.tries + 1)
 
 
 TARGET_SECONDS = 0.3
@@ -199,7 +157,7 @@ _REASONS = (
 """Messages for users, the most specific first; the log contains the error itself."""
 
 
-OnStart = Callable[[Sequence[Task]], None]
+OnStart = Callable[[Sequence[Prediction]], None]
 """Function that is called with the tasks that are about to start, to set their time limit."""
 
 
@@ -218,7 +176,7 @@ class BatchSize:
 
 
 def predict_tasks(
-    made_solver: MadeSolver, tasks: Sequence[Task], limit: float, on_start: OnStart
+    made_solver: MadeSolver, tasks: Sequence[Prediction], limit: float, on_start: OnStart
 ) -> list[Outcome]:
     """Predict the answers for some tasks with a solver.
 
@@ -247,7 +205,7 @@ def predict_tasks(
     return found
 
 
-def _predict_one(made_solver: MadeSolver, task: Task, limit: float) -> Outcome:
+def _predict_one(made_solver: MadeSolver, task: Prediction, limit: float) -> Outcome:
     start = time.monotonic()
     try:
         return _predict_batch(made_solver, [task])[0]
@@ -258,22 +216,18 @@ def _predict_one(made_solver: MadeSolver, task: Task, limit: float) -> Outcome:
         return Outcome(task, (), seconds, reason, late=seconds >= limit * 0.95)
 
 
-def _predict_batch(made_solver: MadeSolver, tasks: Sequence[Task]) -> list[Outcome]:
+def _predict_batch(made_solver: MadeSolver, tasks: Sequence[Prediction]) -> list[Outcome]:
     start = time.monotonic()
     results = made_solver.solver.score([task.datum for task in tasks])
     seconds = (time.monotonic() - start) / len(tasks)
     if len(results) != len(tasks):
         raise DataError(f"the solver gave {len(results)} results for {len(tasks)} problems")
-    return [
-        Outcome(task, _check_scores(task, scores), seconds)
-        for task, scores in zip(tasks, results, strict=True)
-    ]
-
-
-def _check_scores(task: Task, scores: Sequence[float]) -> tuple[float, ...]:
-    if len(scores) != len(task.datum.options) or not all(map(math.isfinite, scores)):
-        raise DataError("the solver must give a finite score for each option")
-    return tuple(map(float, scores))
+    found = []
+    for task, scores in zip(tasks, results, strict=True):
+        if len(scores) != len(task.problem.options) or not all(map(math.isfinite, scores)):
+            raise DataError("the solver must give a finite score for each option")
+        found.append(Outcome(task, tuple(map(float, scores)), seconds))
+    return found
 
 
 GRACE = 1.0
@@ -326,11 +280,17 @@ class LoadedModel:
 
     def _predict_next_batch(self) -> bool:
         room = self.batch_size.size if _measure_memory() < self.max_bytes else 0
-        tasks = store_outcomes_and_claim(self.model, self.outcomes, room, self.limit + 30)
+        with writing() if self.outcomes else nullcontext():
+            if self.outcomes:
+                store_outcomes(self.model, self.outcomes)
+            tasks = claim_tasks(self.model, room, self.limit + 30)
         self.outcomes = []
         if tasks:
             start = time.monotonic()
-            self.outcomes = predict_tasks(self.made, tasks, self.limit, self._set_batch_limit)
+            limit = self.limit + (SOLVER_GRACE if self.made.at_once > 1 else GRACE)
+            self.outcomes = predict_tasks(
+                self.made, tasks, self.limit, lambda _tasks: set_time_limit(limit)
+            )
             set_time_limit(0)
             took = time.monotonic() - start
             self.batch_size.adapt(took, len(tasks))
@@ -345,8 +305,6 @@ class LoadedModel:
         self.next_sweep = 0.0 if more else time.monotonic() + SWEEP_SECONDS
         return True
 
-    def _set_batch_limit(self, _tasks: Sequence[Task]) -> None:
-        set_time_limit(self.limit + (SOLVER_GRACE if self.made.at_once > 1 else GRACE))
 
 
 def set_time_limit(seconds: float) -> None:

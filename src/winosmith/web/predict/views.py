@@ -17,7 +17,8 @@ from winosmith.web.predict.models import Model
 @require_safe
 def show_models(request: HttpRequest) -> HttpResponse:
     """List the models that predict perturbed problems, with their progress."""
-    return render(request, "predict/models.html", {"models": asking.list_model_statuses()})
+    models = asking.list_model_statuses(asking.get_current_models())
+    return render(request, "predict/models.html", {"models": models})
 
 
 @require_safe
@@ -26,7 +27,7 @@ def show_model(request: HttpRequest, name: str) -> HttpResponse:
     found = get_object_or_404(Model, name=name, current=True)
     can_moderate = request.user.is_authenticated and request.user.can_moderate
     context = {
-        "stand": asking.get_model_status(found),
+        "stand": asking.list_model_statuses([found])[0],
         "about": [(key, value) for key, value in found.about.items() if key != "solver"],
         "revisions": asking.list_previous_revisions(found),
         "failures": asking.list_failed_predictions(found) if can_moderate else (),
