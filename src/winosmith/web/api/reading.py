@@ -7,7 +7,7 @@ from datetime import date, datetime
 from typing import Any, Literal
 from urllib.parse import urlencode
 
-from django.http import Http404, HttpRequest, QueryDict
+from django.http import HttpRequest, QueryDict
 from django.urls import reverse
 from ninja import Query, Router
 from pydantic import Field
@@ -25,10 +25,10 @@ from winosmith.web.api.door import (
 from winosmith.web.judge.models import note_twins_read
 from winosmith.web.problems.family import may_perturb
 from winosmith.web.problems.models import Problem as Row
-from winosmith.web.problems.states import get_public_time, is_visible_to
+from winosmith.web.problems.states import get_public_time
 from winosmith.web.read.downloads import FILES, VOTES
 from winosmith.web.read.public import Agreement, Filters, agreement, count_rows, get_page, get_stats
-from winosmith.web.read.views import JudgeVotes, count_votes, family_context
+from winosmith.web.read.views import JudgeVotes, count_votes, load_problem
 
 
 class ProblemFilters(RequestData):
@@ -164,16 +164,10 @@ def list_problems(request: HttpRequest, parameters: Query[ProblemsQuery]) -> dic
 def read_problem(request: HttpRequest, ref: Ref) -> dict[str, Any]:
     """Read a public problem, or one of yours, with its other half and its family."""
     person = get_reader(request)
-    found = Row.objects.select_related("twin__contributor").filter(ref=ref).first()
-    if found is None or not is_visible_to(person, found):
-        raise Http404
-    rows = found.twin.problems.select_related("twin__contributor").order_by("id")
-    halves = [row for row in rows if is_visible_to(person, row)]
-    family = family_context(person, found)
-    note_twins_read(person, [*halves[:1], *(family["seen"] if family else ())])
+    found, halves, family = load_problem(person, ref)
     return {
         **make_judged_record(found),
-        "public": is_visible_to(None, found),
+        "public": found.public,
         "others": [make_judged_record(row) for row in halves if row.pk != found.pk],
         "family": _make_family_record(family) if family else None,
         "may_perturb": may_perturb(person, found),

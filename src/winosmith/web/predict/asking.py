@@ -274,7 +274,6 @@ def list_failed_predictions(model: Model) -> QuerySet[Prediction]:
     return found.select_related("problem").order_by("-pk")[:MAX_FAILURES]
 
 
-
 LOADING = gettext_noop("The model is being loaded.")
 READY = gettext_noop("The model predicts.")
 STARTING = gettext_noop("The model will restart in a moment.")
@@ -287,4 +286,3 @@ def check_model(model: Model) -> tuple[bool, str]:
     if is_worker_gone() or model.process == Model.Process.STARTING:
         return False, _(STARTING)
     return True, _(LOADING if model.process == Model.Process.LOADING else READY)
-

@@ -141,7 +141,6 @@ def _filter_claimable(model: Model) -> QuerySet[Prediction]:
     ).exclude(problem__state=State.WITHDRAWN)
 
 
-
 TARGET_SECONDS = 0.3
 """Target duration of a batch in seconds, for which an urgent task may have to wait."""
 
@@ -304,7 +303,6 @@ class LoadedModel:
         more = asking.queue_unseen_problems(self.model) == asking.CHUNK
         self.next_sweep = 0.0 if more else time.monotonic() + SWEEP_SECONDS
         return True
-
 
 
 def set_time_limit(seconds: float) -> None:

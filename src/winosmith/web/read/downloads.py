@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from io import StringIO
 from itertools import chain
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO
 
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
@@ -42,13 +42,6 @@ from winosmith.web.problems.models import Problem
 from winosmith.web.problems.records import CHUNK, as_public, iter_rows, load_keys, select_columns
 from winosmith.web.problems.states import get_public_problems
 from winosmith.web.read.public import Filters, count_rows
-
-
-class Closable(Protocol):
-    """An object that can be closed: a file, or a generator that reads one."""
-
-    def close(self) -> None:
-        """Close the object."""
 
 
 class HeadedFile:
@@ -75,6 +68,10 @@ class HeadedFile:
         self._rest.close()
 
 
+Source = HeadedFile | Generator[bytes, None, None]
+"""The source of a response, which must be closed."""
+
+
 class ClosingIterator:
     """An iterator over a response's parts; Django closes it, and thus the source, at the end.
 
@@ -83,7 +80,7 @@ class ClosingIterator:
         source: The source, closed at the end even if not all parts were read.
     """
 
-    def __init__(self, parts: Iterable[bytes], source: Closable):
+    def __init__(self, parts: Iterable[bytes], source: Source):
         self._parts, self._source = parts, source
 
     def __iter__(self) -> Iterator[bytes]:
@@ -180,8 +177,7 @@ def survey(query: QuerySet[Problem], file_format: Format, *, skip_unfit: bool = 
             them, and the caller must show `unfit`.
     """
     state, header, kept = hashlib.sha256(), list[str](), array("q")
-    unfit: dict[str, str] = {}
-    silent = True
+    unfit, silent = dict[str, str](), True
     for chunk in iter_rows(
         load_keys(query.order_by("place")), select_columns(get_public_problems())
     ):
@@ -236,23 +232,16 @@ def iter_file(content: Content) -> Generator[bytes, None, None]:
     if not content.rows:
         yield _write_part([], content.file_format).encode()
         return
-    first = True
-    for data in _iter_verified_chunks(content):
-        written = _write_part(data, content.file_format, silent=content.silent)
-        if content.file_format.name == TABLE:
-            written = align_columns(written, content.header, with_header=first)
-        first = False
-        yield written.encode()
-
-
-def _iter_verified_chunks(content: Content) -> Iterator[list[Datum]]:
     state, count = hashlib.sha256(), 0
     for chunk in iter_rows(content.rows, select_columns(get_public_problems())):
         data = as_public(chunk)
         for datum in data:
             state.update(encode_for_digest(datum))
+        written = _write_part(data, content.file_format, silent=content.silent)
+        if content.file_format.name == TABLE:
+            written = align_columns(written, content.header, with_header=not count)
         count += len(data)
-        yield data
+        yield written.encode()
     if (count, state.hexdigest()) != (len(content.rows), content.digest):
         raise InputError("a problem was withdrawn during the download; start it again")
 
@@ -331,7 +320,7 @@ def download_file(request: HttpRequest, name: str) -> HttpResponseBase:
     if not filters.is_valid():
         return render(request, "read/download_refused.html", {"filters": filters}, status=422)
     rate_limit_reading(request, "download", QUOTA)
-    source: HeadedFile | Generator[bytes, None, None]
+    source: Source
     if plain in VOTES:
         digest, source = open_votes_file(filters.apply(), plain)
     else:
@@ -351,7 +340,7 @@ def send_file(
     request: HttpRequest,
     name: str,
     digest: str,
-    source: HeadedFile | Generator[bytes, None, None],
+    source: Source,
     parts: Iterable[bytes] | None = None,
 ) -> HttpResponseBase:
     """Send a file, or status 304 if the client's copy is current.

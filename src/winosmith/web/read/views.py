@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -73,12 +73,7 @@ def browse_problems(request: HttpRequest) -> HttpResponse:
 def show_problem(request: HttpRequest, ref: str) -> HttpResponse:
     """Show a problem with its other half; raise Http404 if the reader may not see it."""
     person = get_current_writer(request)
-    found = Problem.objects.select_related("twin__contributor").filter(ref=ref).first()
-    if found is None or not is_visible_to(person, found):
-        raise Http404
-    halves = [half for half in found.twin.problems.order_by("id") if is_visible_to(person, half)]
-    family = family_context(person, found)
-    note_twins_read(person, [*halves[:1], *(family["seen"] if family else ())])
+    found, halves, family = load_problem(person, ref)
     context = {
         "problem": found,
         "halves": [
@@ -93,10 +88,49 @@ def show_problem(request: HttpRequest, ref: str) -> HttpResponse:
     return render(request, "read/problem.html", context)
 
 
+def load_problem(
+    person: Person | None, ref: str
+) -> tuple[Problem, list[Problem], dict[str, Any] | None]:
+    """Load a problem for a reader, and record the reading.
+
+    Returns:
+        The problem, the halves of its twin that the reader may see, and its family
+        (`_make_family_context`).
+
+    Raises:
+        Http404: There is no such problem, or the reader may not see it.
+    """
+    found = Problem.objects.select_related("twin__contributor").filter(ref=ref).first()
+    if found is None or not is_visible_to(person, found):
+        raise Http404
+    rows = found.twin.problems.select_related("twin__contributor").order_by("id")
+    halves = [half for half in rows if is_visible_to(person, half)]
+    family = _make_family_context(person, found)
+    note_twins_read(person, [*halves[:1], *(family["seen"] if family else ())])
+    return found, halves, family
+
+
 @require_safe
 def show_guidelines(request: HttpRequest) -> HttpResponse:
     """Show how twins are written and judged, with good and bad examples."""
-    return render(request, "read/guidelines.html", make_guidelines_context())
+    rules = StructureRules()
+    handwritten = practice.read_handwritten()
+    least, most = rules.length or (0, 0)
+    context = {
+        "least": least,
+        "most": most,
+        "overlap": round(100 * (rules.overlap or 0)),
+        "good": [
+            [
+                (half.sentence, half.options, half.options[half.answer or 0])
+                for half in handwritten
+                if half.twin_id == twin
+            ]
+            for twin in GOOD
+        ],
+        "bad": _list_bad_examples(),
+    }
+    return render(request, "read/guidelines.html", context)
 
 
 @require_safe
@@ -135,27 +169,6 @@ PREDATORS = "The lions ate the zebras because the _ are {}."
 TREE = "The tree fell down and crashed through the roof of my house. Now, I have to get the _ {}."
 CUP = "Mia put the cup beside the jug on the wobbly shelf in the kitchen, and then the _ {}."
 LOAN = "Paula lent Nadia her good umbrella on the way to the station, because _ was {}."
-
-
-def make_guidelines_context() -> dict[str, Any]:
-    """Return the rules and examples for the guidelines page."""
-    rules = StructureRules()
-    handwritten = practice.read_handwritten()
-    least, most = rules.length or (0, 0)
-    return {
-        "least": least,
-        "most": most,
-        "overlap": round(100 * (rules.overlap or 0)),
-        "good": [
-            [
-                (half.sentence, half.options, half.options[half.answer or 0])
-                for half in handwritten
-                if half.twin_id == twin
-            ]
-            for twin in GOOD
-        ],
-        "bad": _list_bad_examples(),
-    }
 
 
 def _list_bad_examples() -> list[dict[str, Any]]:
@@ -232,18 +245,17 @@ def count_votes(problem: Problem) -> JudgeVotes | None:
     votes = list_votes(problem)
     if not votes:
         return None
+    local = [vote.local_choice for vote in votes if vote.local_choice is not None]
     return JudgeVotes(
         votes=len(votes),
         right=sum(bool(vote.right) for vote in votes),
         ambiguous=sum(vote.ambiguous for vote in votes),
         associative=sum(vote.associative for vote in votes),
-        local=sum(
-            vote.local_choice is not None and vote.local_choice == problem.answer for vote in votes
-        ),
+        local=local.count(problem.answer),
     )
 
 
-def family_context(person: Person | None, problem: Problem) -> dict[str, Any] | None:
+def _make_family_context(person: Person | None, problem: Problem) -> dict[str, Any] | None:
     """Return the family context for a problem's page, or None if there is no family.
 
     Versions that the person may not see have neither text nor URL, and no edits that reveal them.
@@ -285,42 +297,41 @@ _BLANK = format_html('<span class="blank">{}</span>', BLANK)
 def render_sentence(text: str, terms: Iterable[Term] = ()) -> SafeString:
     """Render a sentence as escaped HTML, highlighting the blank and matched words."""
     wanted = [r"[\W_]+".join(map(re.escape, term.words)) for term in terms or () if term.wanted]
-    found = re.compile(rf"(?<![^\W_])(?:{'|'.join(wanted)})(?![^\W_])", re.I) if wanted else None
-    pieces = [_highlight(piece, found) for piece in text.split(BLANK)]
-    return mark_safe(_BLANK.join(pieces))  # noqa: S308 - all escaped
+    if not wanted:
+        return mark_safe(_escape_sentence(text))  # noqa: S308 - escaped
+    found = re.compile(rf"(?<![^\W_])({'|'.join(wanted)})(?![^\W_])", re.I)
+
+    def highlight(part: str) -> str:
+        plain_or_found = enumerate(map(escape, found.split(part)))
+        return "".join(f"<mark>{piece}</mark>" if at % 2 else piece for at, piece in plain_or_found)
+
+    return mark_safe(_escape_sentence(text, highlight))  # noqa: S308 - all escaped
 
 
-def _highlight(text: str, pattern: re.Pattern[str] | None) -> SafeString:
-    if pattern is None:
-        return format_html("{}", text)
-    parts, at = [], 0
-    for match in pattern.finditer(text):
-        parts.append(format_html("{}<mark>{}</mark>", text[at : match.start()], match[0]))
-        at = match.end()
-    return mark_safe("".join([*parts, format_html("{}", text[at:])]))  # noqa: S308 - all escaped
+def _escape_sentence(text: str, escape_part: Callable[[str], str] = escape) -> str:
+    return _BLANK.join(map(escape_part, text.split(BLANK)))
 
 
 @register.filter("edited")
 def render_edits(pieces: Iterable[Change]) -> SafeString:
     """Render a sentence as HTML, marking deleted and inserted words, also for screen readers."""
-    spoken = {"del": _("[deleted:"), "ins": _("[inserted:")}
-    return mark_safe("".join(_render_change(text, kind, spoken) for text, kind in pieces))  # noqa: S308
+    spoken = {"del": escape(_("[deleted:")), "ins": escape(_("[inserted:"))}
+    language, shown = get_language(), []
+    for text, tag in pieces:
+        part = _escape_sentence(text)
+        if tag:
+            # The hidden label is in the page's language, and keeps the sentence's direction.
+            said = f'<bdi class="hidden" lang="{language}">{spoken[tag]} </bdi>'
+            part = f'<{tag}>{said}{part}<span class="hidden">]</span></{tag}>'
+        shown.append(part)
+    return mark_safe("".join(shown))  # noqa: S308 - all escaped
 
 
 @register.filter("marked")
 def highlight_differences(pieces: Iterable[Change]) -> SafeString:
     """Render a sentence as HTML, highlighting words that the other sentence lacks."""
-    shown = ((_BLANK.join(map(escape, text.split(BLANK))), kind) for text, kind in pieces)
+    shown = ((_escape_sentence(text), kind) for text, kind in pieces)
     return mark_safe("".join(f"<mark>{text}</mark>" if kind else text for text, kind in shown))  # noqa: S308
-
-
-def _render_change(text: str, tag: str, labels: Mapping[str, str]) -> str:
-    shown = _BLANK.join(escape(part) for part in text.split(BLANK))
-    if not tag:
-        return shown
-    # The hidden label is in the page's language, and keeps the sentence's direction.
-    said = f'<bdi class="hidden" lang="{get_language()}">{escape(labels[tag])} </bdi>'
-    return f'<{tag}>{said}{shown}<span class="hidden">]</span></{tag}>'
 
 
 @register.filter("cell")

@@ -92,6 +92,11 @@ class Sheet(models.Model):
     def __str__(self) -> str:
         return self.code
 
+    @property
+    def question_count(self) -> int:
+        """The number of questions."""
+        return len(self.record["items"])
+
 
 class Subject(models.Model):
     """A respondent, whose code only this table links to the person.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -103,19 +103,15 @@ def gather_input(round_: Round, sittings: Sequence[humans.Sitting]) -> ResultsIn
     """Gather the input for `humans.compute_results`, omitting questions with erased texts."""
     dataset = load_dataset(round_)
     asked = set(dataset.ids)
-    return (
-        dataset,
-        tuple(one for one in humans.make_responses(sittings) if one.problem_id in asked),
-        tuple(_drop_erased(subject, asked) for subject in humans.make_subjects(sittings)),
-    )
-
-
-def _drop_erased(subject: humans.Subject, known_ids: Collection[str]) -> humans.Subject:
-    taken = (
-        replace(each, problems=tuple(p for p in each.problems if p in known_ids))
-        for each in subject.taken
-    )
-    return replace(subject, taken=tuple(taken))
+    responses = tuple(one for one in humans.make_responses(sittings) if one.problem_id in asked)
+    subjects = []
+    for subject in humans.make_subjects(sittings):
+        taken = (
+            replace(each, problems=tuple(p for p in each.problems if p in asked))
+            for each in subject.taken
+        )
+        subjects.append(replace(subject, taken=tuple(taken)))
+    return dataset, responses, tuple(subjects)
 
 
 def compute_results(round_: Round, sittings: Sequence[humans.Sitting]) -> dict[str, Any] | None:
@@ -211,7 +207,7 @@ def make_results_context(round_: Round) -> dict[str, Any]:
         "answers": figures["answers"],
         "subjects": figures["subjects"],
         "tests": [_make_test_context(test, texts) for test in figures["tests"]],
-        "halves": [_make_halves_context(level) for level in figures["halves"]],
+        "halves": figures["halves"],
         "pace": [
             {
                 **pace,
@@ -264,13 +260,6 @@ def _format_agreement(estimate: Mapping[str, Any]) -> str:
     if estimate["value"] is None or estimate["interval"] is None:
         return _("not defined: %s") % translate_undefined_reason(estimate["reason"])
     return f"{to_fixed(estimate['value'], 2)} ({_format_interval(estimate['interval'], 1, 2)})"
-
-
-def _make_halves_context(level: Mapping[str, Any]) -> dict[str, Any]:
-    better, other = (
-        f"{right} / {of}" for right, of in zip(level["right"], level["of"], strict=True)
-    )
-    return {"better": better, "other": other, "schemas": level["schemas"]}
 
 
 def _format_interval(interval: list[float], scale: float, digits: int) -> str:

@@ -396,7 +396,7 @@ def round_progress(round_: Round) -> dict[str, Any]:
             "code": row.code,
             "test": row.test,
             "order": row.order,
-            "questions": len(row.record["items"]),
+            "questions": row.question_count,
             **{state: getattr(row, state) for state in _COUNTS},
         }
         for row in rows
@@ -406,26 +406,8 @@ def round_progress(round_: Round) -> dict[str, Any]:
     return {"round": round_, "problems": problems, **totals, "sheets": sheets}
 
 
-def list_assignments(round_: Round, reader: Person) -> list[dict[str, Any]]:
-    """List the assigned sheets with the respondent's code and progress, without answers.
-
-    `own` marks the reader's own sheets.
-    """
+def list_sittings(round_: Round) -> list[Sitting]:
+    """List the assigned sheets with their number of answers, as `answered`."""
     rows = Sitting.objects.filter(subject__round=round_).select_related("subject", "sheet")
-    rows = rows.annotate(answered=Count("answers", filter=~Q(answers__letter="")))
-    return [
-        {
-            "code": row.subject.code,
-            "sheet": row.sheet.code,
-            "state": row.get_state_display(),
-            "answered": row.answered,
-            "of": len(row.sheet.record["items"]),
-            "given": row.given,
-            "ended": row.ended,
-            "pace": row.pace,
-            "held": row.held,
-            "own": row.subject.person_id == reader.pk,
-            "ref": row.ref,
-        }
-        for row in rows.order_by("pk")
-    ]
+    answered = Count("answers", filter=~Q(answers__letter=""))
+    return list(rows.annotate(answered=answered).order_by("pk"))

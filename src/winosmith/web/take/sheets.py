@@ -253,18 +253,12 @@ def measure_time_shown(token: str, visible_seconds: str, sitting: Sitting, numbe
     """
     try:
         of, at, shown = signing.loads(token, salt=_SALT)
+        visible = float(visible_seconds or LONGEST_UNSEEN)
     except (signing.BadSignature, ValueError, TypeError):
         return 0.0
-    if [of, at] != [sitting.pk, number]:
+    if [of, at] != [sitting.pk, number] or not math.isfinite(visible):
         return 0.0
-    passed = max(0.0, time.time() - shown)
-    if not visible_seconds:
-        return min(passed, LONGEST_UNSEEN)
-    try:
-        visible = float(visible_seconds)
-    except ValueError:
-        return 0.0
-    return min(max(0.0, visible), passed) if math.isfinite(visible) else 0.0
+    return max(0.0, min(visible, time.time() - shown))
 
 
 def measure_pace(sitting: Sitting) -> float | None:
@@ -273,10 +267,8 @@ def measure_pace(sitting: Sitting) -> float | None:
     The first interval starts when the sheet was assigned. The result is None for fewer than
     `MIN_ANSWERS` answers.
     """
-    if sitting.given is None:
-        return None
     times = sorted(sitting.answers.exclude(letter="").values_list("at", flat=True))
-    if len(times) < MIN_ANSWERS:
+    if sitting.given is None or len(times) < MIN_ANSWERS:
         return None
     gaps = pairwise([min(sitting.given, times[0]), *times])
     return round(median((later - earlier).total_seconds() for earlier, later in gaps), 1)
@@ -337,11 +329,7 @@ def store_answer(
 
 
 def store_question_note(person: Person, ref: str, number: int, kind: str, text: str) -> None:
-    """Store a note on a question's page; an empty text deletes it.
-
-    Raises:
-        SheetClosedError, InputError: As in `add_note`.
-    """
+    """Store a note on a question's page, as `add_note` does; an empty text deletes it."""
     with writing():
         sitting, text = _lock_and_clean_text(person, ref, number, text)
         rows = Remark.objects.filter(sitting=sitting, kind=kind, number=number)
@@ -368,11 +356,12 @@ def add_note(person: Person, ref: str, kind: str, number: str, text: str) -> Non
     number = number.strip()
     if number and not is_number(number, 4):
         raise InputError(_("Write the number of the question, or leave it empty."))
+    question = int(number) if number else None
     with writing():
-        sitting, text = _lock_and_clean_text(person, ref, int(number) if number else None, text)
+        sitting, text = _lock_and_clean_text(person, ref, question, text)
         if not text:
             raise InputError(_("Fill in both fields, or leave both empty."))
-        _add_remark(sitting, kind, int(number) if number else None, text)
+        _add_remark(sitting, kind, question, text)
 
 
 def _lock_and_clean_text(
@@ -416,7 +405,14 @@ def submit_sheet(person: Person, ref: str) -> Sitting:
     Raises:
         SheetClosedError: The sheet is closed.
     """
-    return _end_sitting(person, ref, "done")
+    with writing():
+        sitting = _lock_sitting(person, ref)
+        sitting.state, sitting.ended = Sitting.State.DONE, timezone.now()
+        sitting.pace = measure_pace(sitting)
+        least = settings.RULES.hold_pace_seconds
+        sitting.held = sitting.pace is not None and sitting.pace < least
+        sitting.save(update_fields=["state", "ended", "pace", "held"])
+        return sitting
 
 
 def give_up_sheet(person: Person, ref: str) -> Sitting:
@@ -425,18 +421,10 @@ def give_up_sheet(person: Person, ref: str) -> Sitting:
     Raises:
         SheetClosedError: The sheet is closed.
     """
-    return _end_sitting(person, ref, "dropped")
-
-
-def _end_sitting(person: Person, ref: str, state: str) -> Sitting:
     with writing():
         sitting = _lock_sitting(person, ref)
-        sitting.state, sitting.ended = state, timezone.now()
-        if state == "done":
-            sitting.pace = measure_pace(sitting)
-            least = settings.RULES.hold_pace_seconds
-            sitting.held = sitting.pace is not None and sitting.pace < least
-        sitting.save(update_fields=["state", "ended", "pace", "held"])
+        sitting.state, sitting.ended = Sitting.State.DROPPED, timezone.now()
+        sitting.save(update_fields=["state", "ended"])
         return sitting
 
 
@@ -454,7 +442,7 @@ def iter_test_reminders(person: Person) -> Iterator[Work]:
     """Yield a reminder about the sheet that a person is filling in, if any."""
     out = get_unfinished_sitting(person)
     if out is not None:
-        left = len(out.sheet.record["items"]) - out.answers.exclude(letter="").count()
+        left = out.sheet.question_count - out.answers.exclude(letter="").count()
         text = ngettext(
             "You started a test: %d question remains",
             "You started a test: %d questions remain",
@@ -509,8 +497,7 @@ def _blank_erased_items(person: Person) -> None:
 def delete_old_times(_now: datetime, cutoff: datetime) -> int:
     """Delete the times of answers that are older than the site's retention period."""
     with writing():
-        timed = Answer.objects.filter(at__lt=cutoff).exclude(seconds=None)
-        changed = timed.update(seconds=None)
+        changed = Answer.objects.filter(at__lt=cutoff, seconds__isnull=False).update(seconds=None)
         Sitting.objects.filter(ended__lt=cutoff).update(given=None, ended=None, pace=None)
         for round_ in Round.objects.filter(closed__lt=cutoff, figures__isnull=False):
             if round_.figures.get("pace"):
@@ -521,8 +508,7 @@ def delete_old_times(_now: datetime, cutoff: datetime) -> int:
 
 def is_taking_test(person: Person) -> bool:
     """Return whether a person is filling in a sheet."""
-    rows = Sitting.objects.filter(subject__person=person, state=Sitting.State.GIVEN)
-    return bool(rows.exists())
+    return Sitting.objects.filter(subject__person=person, state=Sitting.State.GIVEN).exists()
 
 
 def export_tests(person: Person) -> list[dict[str, Any]]:

@@ -20,7 +20,7 @@ from winosmith.web.people.privacy import agree, get_missing_documents
 from winosmith.web.take import sheets
 from winosmith.web.take.models import Remark, Round, Sitting
 from winosmith.web.take.results import make_results_context
-from winosmith.web.take.rounds import approve_sheet, find_job, list_assignments, round_progress
+from winosmith.web.take.rounds import approve_sheet, find_job, list_sittings, round_progress
 
 MAX_STARTS = 60
 """Maximum number of tests that a person may start per hour, because each start shows a sheet."""
@@ -31,15 +31,15 @@ def show_tests(request: HttpRequest) -> HttpResponse:
     """Show the tests that the person can take, and the tests that they have taken."""
     person = _get_eligible_person(request)
     sittings = Sitting.objects.filter(subject__person=person) if person else Sitting.objects.none()
+    rounds = [
+        {"round": round_, **_get_sheet_sizes(round_)}
+        for round_ in Round.objects.filter(state=Round.State.OPEN).order_by("-created")
+        if person is None
+        or not sittings.filter(subject__round=round_).exists()
+        or not _explain_unavailability(person, round_)
+    ]
     page = {
-        "rounds": [
-            {"round": round_, **_get_sheet_sizes(round_)}
-            for round_ in Round.objects.filter(state=Round.State.OPEN).order_by("-created")
-            if not (
-                sittings.filter(subject__round=round_).exists()
-                and _explain_unavailability(cast(Person, person), round_)
-            )
-        ],
+        "rounds": rounds,
         "out": sheets.get_unfinished_sitting(person) if person else None,
         "taken": sittings.exclude(state=Sitting.State.GIVEN)
         .select_related("subject__round", "sheet")
@@ -116,7 +116,7 @@ def _get_eligible_person(request: HttpRequest) -> Person | None:
 
 
 def _get_sheet_sizes(round_: Round) -> dict[str, int]:
-    counts = [len(sheet.record["items"]) for sheet in round_.sheets.all()]
+    counts = [sheet.question_count for sheet in round_.sheets.all()]
     return {
         "fewest": min(counts),
         "most": max(counts),
@@ -139,7 +139,10 @@ def show_sheet(request: HttpRequest, ref: str) -> HttpResponseBase:
     sitting = _get_sitting(request, ref)
     asked = sheets.read_sheet(sitting.sheet)
     if sitting.state != Sitting.State.GIVEN:
-        return _render_thanks(request, sitting)
+        round_ = sitting.subject.round
+        further = not _explain_unavailability(cast(Person, request.user), round_)
+        page = {"sitting": sitting, "round": round_, "further": further}
+        return render(request, "take/thanks.html", page)
     if sitting.at > len(asked):
         return redirect("take:end", ref=ref)
     if sitting.at > 1 or sitting.answers.exists():
@@ -161,46 +164,40 @@ def show_question(request: HttpRequest, ref: str, number: int) -> HttpResponseBa
     if not 1 <= number <= len(asked):
         raise Http404
     if request.method == "POST":
-        return _process_answer(request, sitting, asked[number])
+        return _process_answer(request, sitting, asked, number)
     if sitting.state != Sitting.State.GIVEN:
         return redirect("take:sheet", ref=ref)
     return _render_question(request, sitting, asked, number)
 
 
-def _process_answer(request: HttpRequest, sitting: Sitting, item: humans.Item) -> HttpResponseBase:
+def _process_answer(
+    request: HttpRequest, sitting: Sitting, asked: humans.Sheet, number: int
+) -> HttpResponseBase:
     person, sent = cast(Person, request.user), request.POST
-    to = {"next": item.number + 1, "back": item.number - 1}.get(sent.get("do", "next"))
+    to = {"next": number + 1, "back": number - 1}.get(sent.get("do", "next"))
+    shown_next = max(1, to or number)
+    next_url = (
+        reverse("take:question", args=[sitting.ref, shown_next])
+        if shown_next <= len(asked)
+        else reverse("take:end", args=[sitting.ref])
+    )
 
     def store_answer() -> None:
         gates.rate_limit(person, "test", MAX_FORMS)
         seconds = sheets.measure_time_shown(
-            sent.get("shown", ""), sent.get("seconds", ""), sitting, item.number
+            sent.get("shown", ""), sent.get("seconds", ""), sitting, number
         )
         for name, kind in NOTES.items():
             if name in sent:
-                sheets.store_question_note(person, sitting.ref, item.number, kind, sent[name])
-        letter = sent.get("letter", "")
-        sheets.store_answer(person, sitting.ref, item.number, letter, seconds, goto=to)
+                sheets.store_question_note(person, sitting.ref, number, kind, sent[name])
+        sheets.store_answer(person, sitting.ref, number, sent.get("letter", ""), seconds, goto=to)
 
-    def render_again(error: str) -> HttpResponse:
-        return _render_question(
-            request, sitting, sheets.read_sheet(sitting.sheet), item.number, error=error
-        )
-
-    return _process_form(
-        request, sitting, store_answer, _get_question_url(sitting, to or item.number), render_again
-    )
-
-
-def _get_question_url(sitting: Sitting, number: int) -> str:
-    if number > len(sitting.sheet.record["items"]):
-        return reverse("take:end", args=[sitting.ref])
-    return reverse("take:question", args=[sitting.ref, max(1, number)])
+    render_again = partial(_render_question, request, sitting, asked, number)
+    return _process_form(request, store_answer, next_url, render_again)
 
 
 def _process_form(
     request: HttpRequest,
-    sitting: Sitting,
     action: Callable[[], object],
     next_url: str,
     render_again: Callable[[str], HttpResponse],
@@ -219,7 +216,7 @@ def _process_form(
 
 
 def _render_question(
-    request: HttpRequest, sitting: Sitting, sheet: humans.Sheet, number: int, *, error: str = ""
+    request: HttpRequest, sitting: Sitting, sheet: humans.Sheet, number: int, error: str = ""
 ) -> HttpResponse:
     item, sent = sheet[number], request.POST
     stored = sitting.answers.filter(number=number).first()
@@ -269,13 +266,11 @@ def show_end(request: HttpRequest, ref: str) -> HttpResponseBase:
             sheets.submit_sheet(person, ref)
 
     to = reverse("take:sheet" if what == "finish" else "take:end", args=[ref])
-    return _process_form(
-        request, sitting, store_form, to, lambda error: _render_end(request, sitting, error=error)
-    )
+    return _process_form(request, store_form, to, partial(_render_end, request, sitting))
 
 
-def _render_end(request: HttpRequest, sitting: Sitting, *, error: str = "") -> HttpResponse:
-    count = len(sitting.sheet.record["items"])
+def _render_end(request: HttpRequest, sitting: Sitting, error: str = "") -> HttpResponse:
+    count = sitting.sheet.question_count
     full = set(sitting.answers.exclude(letter="").values_list("number", flat=True))
     wrong = request.POST.get("do", "").partition(" ")[2] if error else ""
     page = {
@@ -311,17 +306,10 @@ def give_up_test(request: HttpRequest, ref: str) -> HttpResponseBase:
     if request.method == "POST":
         to = reverse("take:sheet", args=[ref])
         give_up = partial(sheets.give_up_sheet, cast(Person, request.user), ref)
-        return _process_form(request, sitting, give_up, to, render_confirmation)
+        return _process_form(request, give_up, to, render_confirmation)
     if sitting.state != Sitting.State.GIVEN:
         return redirect("take:sheet", ref=ref)
     return render_confirmation()
-
-
-def _render_thanks(request: HttpRequest, sitting: Sitting) -> HttpResponse:
-    round_ = sitting.subject.round
-    further = not _explain_unavailability(cast(Person, request.user), round_)
-    page = {"sitting": sitting, "round": round_, "further": further}
-    return render(request, "take/thanks.html", page)
 
 
 def _get_sitting(request: HttpRequest, ref: str) -> Sitting:
@@ -342,8 +330,7 @@ def show_rounds(request: HttpRequest) -> HttpResponse:
 @gates.moderators_only
 def show_round(request: HttpRequest, name: str) -> HttpResponse:
     """Show the progress of a round; if it is closed, show its results by respondent and item."""
-    round_ = get_object_or_404(Round, name=name)
-    return _render_round(request, round_)
+    return _render_round(request, get_object_or_404(Round, name=name))
 
 
 @require_POST
@@ -359,15 +346,15 @@ def approve_held_sheet(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def _render_round(request: HttpRequest, round_: Round, error: str = "") -> HttpResponse:
-    subjects = list_assignments(round_, cast(Person, request.user))
+    sittings = list_sittings(round_)
     page: dict[str, Any] = {
         "standing": round_progress(round_),
         "round": round_,
-        "held": [one for one in subjects if one["held"]],
+        "held": [sitting for sitting in sittings if sitting.held],
         "error": error,
     }
     if round_.state == Round.State.CLOSED:
         page |= {"results": make_results_context(round_), "job": find_job(round_)}
     else:
-        page["subjects"] = subjects
+        page["subjects"] = sittings
     return render(request, "take/round.html", page, status=422 if error else 200)
