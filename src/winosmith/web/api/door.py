@@ -6,10 +6,9 @@ The token of a request identifies the caller. Errors are problem details (RFC 94
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from django.core.exceptions import SuspiciousOperation
 from django.core.signals import got_request_exception
@@ -24,6 +23,7 @@ from winosmith.problem import Lineage, Origin
 from winosmith.records import problem_record
 from winosmith.web.api import models as tokens
 from winosmith.web.pages import AGAIN
+from winosmith.web.people.models import Person
 from winosmith.web.problems.checks import RefusedError
 from winosmith.web.problems.models import Problem as Row
 from winosmith.web.problems.records import as_public
@@ -86,21 +86,17 @@ MAX_ERRORS = 100
 
 def _handle_malformed(request: HttpRequest, error: Any) -> HttpResponse:
     found = error.errors
-    errors = [
-        {"where": _format_error_location(one["loc"]), "detail": str(one["msg"])}
-        for one in found[:MAX_ERRORS]
-    ]
+    errors = []
+    for one in found[:MAX_ERRORS]:
+        path = [str(part) for part in one["loc"]]
+        where = path[:1] + path[2:] if path[0] == "body" else path
+        errors.append({"where": ".".join(where), "detail": str(one["msg"])})
     detail = ngettext(
         "%d part of the request does not match /api/openapi.json.",
         "%d parts of the request do not match /api/openapi.json.",
         len(found),
     )
     return make_error_response(422, detail % len(found), errors)
-
-
-def _format_error_location(path: Sequence[str | int]) -> str:
-    parts = [str(part) for part in path]
-    return ".".join(parts[:1] + parts[2:] if parts[0] == "body" else parts)
 
 
 def _handle_refused(request: HttpRequest, error: Any) -> HttpResponse:
@@ -198,63 +194,38 @@ def to_records(rows: Iterable[Row]) -> list[dict[str, Any]]:
     Args:
         rows: Problems that the caller may see, with their twins and contributors loaded.
     """
-    found: Sequence[Row] = list(rows)
-    return [problem_record(datum) for datum in as_public(found)]
-
-
-if TYPE_CHECKING:
-    from winosmith.web.api.models import Token
-    from winosmith.web.people.models import Person
-
-
-@dataclass(frozen=True, slots=True)
-class Caller:
-    """The sender of a request: a token and its owner; a visitor has neither."""
-
-    token: Token | None = None
-
-    @property
-    def person(self) -> Person | None:
-        """The owner of the token; None for a visitor."""
-        return self.token.person if self.token else None
+    return [problem_record(datum) for datum in as_public(list(rows))]
 
 
 def auth(*, public: bool = False) -> dict[str, Any]:
     """Return the decorator arguments that authenticate an operation's caller by a token.
 
-    If `public`, a request needs no token.
+    django-ninja stores the token as `request.auth`. If `public`, a request needs no token; without
+    one, `request.auth` is True.
 
     >>> # @router.get("/problems", response=Problems, **auth(public=True))
     """
 
-    def authenticate(request: HttpRequest) -> Caller:
+    def authenticate(request: HttpRequest) -> tokens.Token | bool:
         header = request.headers.get("Authorization")
         if header is None and public:
-            return Caller()
+            return True
         scheme, _space, text = (header or "").partition(" ")
         token = tokens.find_token(text.strip()) if scheme.lower() == "bearer" else None
         if token is None:
             raise InvalidTokenError('Bearer error="invalid_token"' if header else "Bearer")
-        return Caller(token)
+        return token
 
     parameters: list[dict[str, list[str]]] = [{"token": []}]
     described = {"security": [*parameters, {}] if public else parameters}
     return {"auth": authenticate, "openapi_extra": described}
 
 
-def get_caller(request: HttpRequest) -> Caller:
-    """Return the caller of an authenticated request."""
-    caller: Caller = request.auth
-    return caller
-
-
 def get_reader(request: HttpRequest) -> Person | None:
     """Return the person who owns the request's token; None for a visitor."""
-    return get_caller(request).person
+    return None if request.auth is True else request.auth.person
 
 
 def get_owner(request: HttpRequest) -> Person:
     """Return the owner of the request's token, for operations that need a token."""
-    person = get_caller(request).person
-    assert person is not None  # noqa: S101 - `auth` requires a token
-    return person
+    return request.auth.person

@@ -148,7 +148,7 @@ def list_versions(request: HttpRequest, ref: Ref, query: Query[VersionsQuery]) -
                 "problem": records[at],
                 "public": bool(tree.public[at]),
                 "parent": above[int(tree.parents[at])].ref if at else None,
-                **{kind: _get_known_depth(tree, kind, at) for kind in DEPTHS},
+                **{kind: tree.get_depth(kind, at) for kind in DEPTHS},
                 "predictions": [
                     {"model": model.name, **predictions.get((rows[at].pk, model.pk), _NO_CHOICE)}
                     for model in models
@@ -171,11 +171,6 @@ def _load_rows(tree: Tree, numbers: Any) -> dict[int, Row]:
     keys = {int(tree.rows[number]): number for number in numbers}
     found = Row.objects.select_related("twin__contributor").in_bulk(list(keys))
     return {keys[key]: row for key, row in found.items()}
-
-
-def _get_known_depth(tree: Tree, kind: Any, number: int) -> int | None:
-    depth = int(tree.depths[kind][number])
-    return None if depth < 0 else depth
 
 
 def _load_predictions(keys: list[int]) -> dict[tuple[int, int], dict[str, Any]]:

@@ -12,10 +12,10 @@ from ninja import Query, Router
 from pydantic import Field
 
 from winosmith.web.api import door, models as tokens
-from winosmith.web.api.door import Ref, RequestData, Response, auth, get_caller, get_owner
+from winosmith.web.api.door import Ref, RequestData, Response, auth, get_owner
 from winosmith.web.judge.submissions import get_own_twin
 from winosmith.web.judge.votes import Vote
-from winosmith.web.people.models import Person, pseudonym
+from winosmith.web.people.models import pseudonym
 from winosmith.web.people.privacy import get_missing_documents
 from winosmith.web.problems.models import Problem as Row, Twin as TwinRow
 from winosmith.web.write import page as pages
@@ -124,7 +124,7 @@ def read_me(request: HttpRequest) -> dict[str, Any]:
             for text in get_missing_documents(person, judging=True)
         ],
         "counts": pages.count_problems(person),
-        "token": get_caller(request).token,
+        "token": request.auth,
     }
 
 
@@ -137,9 +137,7 @@ def list_tokens(request: HttpRequest) -> list[Any]:
 @router.delete("/me/token", response={204: None}, summary="Revoke this token", **auth())
 def revoke_token(request: HttpRequest) -> HttpResponse:
     """Revoke the token of this request."""
-    token = get_caller(request).token
-    assert token is not None  # noqa: S101 - `auth` requires a token
-    tokens.revoke_token(get_owner(request), token.pk)
+    tokens.revoke_token(get_owner(request), request.auth.pk)
     return HttpResponse(status=204)
 
 
@@ -157,18 +155,8 @@ def list_twins(request: HttpRequest, query: Query[TwinsQuery]) -> dict[str, Any]
 @router.get("/me/twins/{ref}", response=WholeTwin, summary="Read one of your twins", **auth())
 def read_twin(request: HttpRequest, ref: Ref) -> dict[str, Any]:
     """Read one of your twins: its state, votes, and possible actions."""
-    return _make_twin_record(get_owner(request), get_own_twin(get_owner(request), ref))
-
-
-def _make_twin_summary(twin: TwinRow) -> dict[str, Any]:
-    halves = [half for half in twin.problems.all() if not half.gold]
-    return {
-        **{name: getattr(twin, name) for name in ("ref", "created", "domain", "topic", "anchor")},
-        "halves": [{"id": half.ref, "state": half.state} for half in halves],
-    }
-
-
-def _make_twin_record(person: Person, twin: TwinRow) -> dict[str, Any]:
+    person = get_owner(request)
+    twin = get_own_twin(person, ref)
     context = pages.make_twin_context(person, twin)
     return {
         "ref": twin.ref,
@@ -176,6 +164,14 @@ def _make_twin_record(person: Person, twin: TwinRow) -> dict[str, Any]:
         "halves": [_make_own_half_record(half) for half in context["halves"]],
         **{name: context[name] for name in ("hints", "may_withdraw", "may_revise")},
         "revised_by": context["later"].ref if context["later"] else None,
+    }
+
+
+def _make_twin_summary(twin: TwinRow) -> dict[str, Any]:
+    halves = [half for half in twin.problems.all() if not half.gold]
+    return {
+        **{name: getattr(twin, name) for name in ("ref", "created", "domain", "topic", "anchor")},
+        "halves": [{"id": half.ref, "state": half.state} for half in halves],
     }
 
 

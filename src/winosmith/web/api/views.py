@@ -11,8 +11,8 @@ from typing import Any, cast
 
 from django.contrib import messages
 from django.core.exceptions import DisallowedHost
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
-from django.shortcuts import redirect, render
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.shortcuts import get_object_or_404, redirect, render
 from django.template.loader import render_to_string
 from django.urls import Resolver404
 from django.utils import cache
@@ -149,9 +149,7 @@ def show_tokens(request: HttpRequest) -> HttpResponseBase:
 def revoke_one_token(request: HttpRequest, number: int) -> HttpResponseBase:
     """Revoke one of the person's tokens; a repeated request has no effect."""
     person = cast(Person, request.user)
-    if not person.tokens.filter(pk=number).exists():
-        raise Http404
-    rules.revoke_token(person, number)
+    rules.revoke_token(person, get_object_or_404(person.tokens, pk=number).pk)
     messages.success(request, _("This token no longer works."))
     return redirect("tokens:mine")
 

@@ -200,7 +200,26 @@ class PathsAtDepth:
 
 def compute_error_depths(answers: Answers) -> list[ErrorDepth]:
     """Return the error depths for all three kinds of depth."""
-    return [_compute_error_depth(answers, kind) for kind in DEPTHS]
+    found = []
+    for kind in DEPTHS:
+        here = _select_answered_at_known_depth(answers, kind)
+        depths, wrong = answers.tree.depths[kind][here], 1 - answers.credit[here]
+        if not len(depths):
+            found.append(ErrorDepth(kind, 0, 0, None, None, None, None))
+            continue
+        chance = answers.tree.chance[here]
+        found.append(
+            ErrorDepth(
+                kind,
+                len(depths),
+                round_count(float(wrong.sum())),
+                error_depth(depths, wrong, "mean"),
+                float(np.average(depths, weights=1 - chance)),
+                error_depth(depths, wrong, "first"),
+                _compute_chance_first_depth(depths, chance),
+            )
+        )
+    return found
 
 
 def measure_accuracy(answers: Answers, kind: DepthKind) -> list[DepthAccuracy]:
@@ -241,23 +260,6 @@ def count_first_errors(answers: Answers, kind: DepthKind) -> list[PathsAtDepth]:
     errors: Floats = np.zeros(size) + np.bincount(depths[known], failed[known], size)
     ends: Floats = np.zeros(size) + np.bincount(np.maximum(last, 0), ended, size)
     return _count_paths_by_depth(errors, ends, np.bincount(depths[tied], minlength=size))
-
-
-def _compute_error_depth(answers: Answers, kind: DepthKind) -> ErrorDepth:
-    here = _select_answered_at_known_depth(answers, kind)
-    depths, wrong = answers.tree.depths[kind][here], 1 - answers.credit[here]
-    if not len(depths):
-        return ErrorDepth(kind, 0, 0, None, None, None, None)
-    chance = answers.tree.chance[here]
-    return ErrorDepth(
-        kind,
-        len(depths),
-        round_count(float(wrong.sum())),
-        error_depth(depths, wrong, "mean"),
-        float(np.average(depths, weights=1 - chance)),
-        error_depth(depths, wrong, "first"),
-        _compute_chance_first_depth(depths, chance),
-    )
 
 
 def _select_answered_at_known_depth(answers: Answers, kind: DepthKind) -> Bools:

@@ -68,19 +68,14 @@ def get_answered_problems(model: Model, *, families: bool = True) -> QuerySet[Pr
 
 def load_predictions(model: Model, problems: dict[int, str]) -> list[Prediction]:
     """Load a model's predictions for problems, given the problems' ids by key."""
-    found = Row.objects.filter(model=model, problem__in=list(problems), stand=Status.DONE)
-    return [
-        _read_prediction(problems[number], choice, tuple(scores))
-        for number, choice, scores in found.order_by("problem").values_list(
-            "problem", "choice", "scores"
-        )
-        if choice is not None
-    ]
-
-
-def _read_prediction(ref: str, choice: int, scores: tuple[float, ...]) -> Prediction:
-    best = find_best_options(scores) if scores else ()
-    return Prediction(ref, choice, scores, best if len(best) > 1 and choice in best else ())
+    rows = Row.objects.filter(model=model, problem__in=list(problems), stand=Status.DONE)
+    rows = rows.filter(choice__isnull=False).order_by("problem")
+    found = []
+    for key, choice, scores in rows.values_list("problem", "choice", "scores"):
+        best = find_best_options(scores) if scores else ()
+        tied = best if len(best) > 1 and choice in best else ()
+        found.append(Prediction(problems[key], choice, tuple(scores), tied))
+    return found
 
 
 def get_header_parameters(model: Model) -> dict[str, str]:

@@ -19,6 +19,7 @@ from winosmith.report import MIN_P_VALUE
 from winosmith.text import diff_text
 from winosmith.web.families.figures import Answers
 from winosmith.web.families.trees import DEPTHS, Tree, VisibleNode
+from winosmith.web.judge.models import note_twins_read
 from winosmith.web.pages import is_number, to_fixed, to_percent
 from winosmith.web.people.models import Person
 from winosmith.web.predict.asking import get_current_models
@@ -104,57 +105,14 @@ def get_version_number(tree: Tree, ref: str) -> int:
     return tree.numbers[row]
 
 
-class Links:
-    """The URLs of a family's versions.
-
-    Args:
-        root: The id of the root.
-        look: The view options to include in the URLs.
-    """
-
-    def __init__(self, root: str, look: ViewOptions):
-        self.family = reverse("families:family", args=[root])
-        self._root = root
-        self._home = reverse("read:home")
-        self._kept = look.query()
-
-    def get_page_url(self, ref: str, after: int = 0) -> str:
-        """Return the URL of the tree around a version."""
-        version = "" if ref == self._root else f"&version={quote(ref, safe='')}"
-        return f"{self.family}?{self._kept}{version}{_format_after(after)}#tree"
-
-    def get_fragment_url(self, ref: str, after: int = 0) -> str:
-        """Return the URL of the tree below a version, which an open page loads."""
-        return f"{self.family}below/{quote(ref, safe='')}/?{self._kept}{_format_after(after)}"
-
-    def get_perturb_url(self, ref: str) -> str:
-        """Return the URL of the form that perturbs a version."""
-        return f"{self._home}perturb/{quote(ref, safe='')}/"
-
-    def get_details_url(self, ref: str) -> str:
-        """Return the URL of the problem's page."""
-        return f"{self._home}problems/{quote(ref, safe='')}/"
-
-
-def _format_after(after: int) -> str:
-    return f"&after={after}" if after else ""
-
-
 DEPTH_NAMES = {"declared": _("declared"), "lineage": _("lineage"), "edit": _("edit")}
 
 Text = Any
 """A lazily translated text."""
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """A model's result on a version, shown as a sign and in words, not only as a colour."""
-
-    model: str
-    kind: str
-    sign: str
-    words: Text
-
+Verdict = tuple[str, str, str, Text]
+"""A model's name and its result on a version: its kind, as a sign, and in words."""
 
 NOTES: Mapping[Any, Text] = {
     State.REJECTED: _("yours, not found valid"),
@@ -163,41 +121,52 @@ NOTES: Mapping[Any, Text] = {
 NOT_JUDGED = _("yours, not judged yet")
 
 
-def load_problems(tree: Tree, top: VisibleNode) -> dict[int, Problem]:
-    """Load the problems of a page's nodes and their parents, by key."""
-    numbers = {shown.number for shown in top.walk()}
-    numbers |= {int(tree.parents[number]) for number in numbers if number}
-    fields = "ref", "sentence", "options", "answer", "state", "embargo", "twin"
-    return Problem.objects.only(*fields).in_bulk([int(tree.rows[number]) for number in numbers])
-
-
 def build_nodes(
+    person: Person | None,
+    root: Problem,
     tree: Tree,
     top: VisibleNode,
-    problems: Mapping[int, Problem],
+    options: ViewOptions,
     answers: Sequence[tuple[Model, Answers | None]],
-    links: Links,
     focus: int | None = None,
-    *,
-    hidden_root: bool = False,
 ) -> dict[str, Any]:
     """Return the template context of a page's nodes, from the top down, each with its `children`.
 
-    `options` are empty if they equal the parent's options. `note` is the reason that a version is
-    not public, and `wrong` is the number of incorrect answers in a folded branch. `page` and
-    `fragment` are the URLs of the tree around and below it; `more` has both for its next children.
+    The shown versions are recorded as read. `options` are empty if they equal the parent's options.
+    `note` is the reason that a version is not public, and `wrong` is the number of incorrect
+    answers in a folded branch. `page` and `fragment` are the URLs of the tree around and below it;
+    `more` has both for its next children. A hidden root is shown without text, and its versions
+    without changes from it.
 
     Args:
-        tree: The family.
+        person: The reader.
+        root: The root of the family.
+        tree: The family, as the reader may see it.
         top: The top node, from `trees.build_tree_around` or `trees.build_tree_below`.
-        problems: The problems, from `load_problems`.
+        options: The view options to include in the URLs.
         answers: The chosen models; if there is only one, with its answers, for folded branches.
-        links: The URLs of the versions.
         focus: The number of the version at the centre of the page.
-        hidden_root: Whether to hide the root and the changes from it.
     """
+    hidden_root = not is_visible_to(person, root)
+    problems = _load_problems(tree, top)
+    read = [
+        problems[int(tree.rows[shown.number])]
+        for shown in top.walk()
+        if tree.public[shown.number] or (shown.number == 0 and not hidden_root)
+    ]
+    note_twins_read(person, read)
     verdicts = _load_verdicts(problems, [model for model, _all in answers])
     whole = answers[0][1] if len(answers) == 1 else None
+    family, home = reverse("families:family", args=[root.ref]), reverse("read:home")
+    query = options.query()
+
+    def make_urls(ref: str, after: int = 0) -> tuple[str, str]:
+        rest = f"&after={after}" if after else ""
+        version = "" if ref == root.ref else f"&version={quote(ref, safe='')}"
+        return (
+            f"{family}?{query}{version}{rest}#tree",
+            f"{family}below/{quote(ref, safe='')}/?{query}{rest}",
+        )
 
     def build_node(shown: VisibleNode) -> dict[str, Any]:
         problem = problems[int(tree.rows[shown.number])]
@@ -207,11 +176,14 @@ def build_nodes(
             if above < 0 or (hidden_root and not above)
             else problems.get(int(tree.rows[above]))
         )
-        if hidden_root and not shown.number:
+        hidden = hidden_root and not shown.number
+        if hidden:
             problem = Problem(ref=problem.ref, options=[])
+        page, fragment = make_urls(problem.ref)
+        quoted = quote(problem.ref, safe="")
         return {
             "problem": problem,
-            "hidden": hidden_root and not shown.number,
+            "hidden": hidden,
             "pieces": diff_text(parent.sentence if parent else problem.sentence, problem.sentence),
             "answer": "" if problem.answer is None else str(problem.options[problem.answer]),
             "options": [] if parent and parent.options == problem.options else problem.options,
@@ -221,54 +193,48 @@ def build_nodes(
             "shown": shown,
             "wrong": whole.incorrect_below[shown.number] if whole and shown.folded else None,
             "focus": shown.number == focus,
-            "page": links.get_page_url(problem.ref),
-            "fragment": links.get_fragment_url(problem.ref),
-            "perturb": links.get_perturb_url(problem.ref),
-            "details": links.get_details_url(problem.ref),
-            "more": (
-                links.get_page_url(problem.ref, shown.after),
-                links.get_fragment_url(problem.ref, shown.after),
-            ),
+            "page": page,
+            "fragment": fragment,
+            "perturb": f"{home}perturb/{quoted}/",
+            "details": f"{home}problems/{quoted}/",
+            "more": make_urls(problem.ref, shown.after),
             "children": [build_node(child) for child in shown.children],
         }
 
     return build_node(top)
 
 
+def _load_problems(tree: Tree, top: VisibleNode) -> dict[int, Problem]:
+    """Load the problems of a page's nodes and their parents, by key."""
+    numbers = {shown.number for shown in top.walk()}
+    numbers |= {int(tree.parents[number]) for number in numbers if number}
+    fields = "ref", "sentence", "options", "answer", "state", "embargo", "twin"
+    return Problem.objects.only(*fields).in_bulk([int(tree.rows[number]) for number in numbers])
+
+
 def _list_version_depths(tree: Tree, number: int) -> list[tuple[Text, int | None]]:
-    if not number:
-        return []
-    found = [(DEPTH_NAMES[kind], int(tree.depths[kind][number])) for kind in DEPTHS]
-    return [(name, None if depth < 0 else depth) for name, depth in found]
+    return [(DEPTH_NAMES[kind], tree.get_depth(kind, number)) for kind in DEPTHS] if number else []
 
 
-def _load_verdicts(
-    problems: Mapping[int, Problem], models: Sequence[Model]
-) -> dict[int, list[Verdict]]:
+def _load_verdicts(problems: Iterable[int], models: Sequence[Model]) -> dict[int, list[Verdict]]:
     if not models:
         return {}
-    found = {
-        (row["problem"], row["model"]): row
-        for row in Prediction.objects.filter(
-            problem__in=list(problems), model__in=[model.pk for model in models]
-        ).values("problem", "model", "stand", "right", "tie")
+    columns = "problem", "model", "stand", "right", "tie"
+    rows = Prediction.objects.filter(problem__in=list(problems), model__in=models)
+    kinds = {
+        (problem, model): _get_result(stand, right, tie)
+        for problem, model, stand, right, tie in rows.values_list(*columns)
     }
     return {
-        number: [
-            _make_verdict(model.name, **found.get((number, model.pk), _NO_ANSWER))
-            for model in models
-        ]
-        for number in problems
+        problem: [(model.name, *_RESULTS[kinds.get((problem, model.pk), "")]) for model in models]
+        for problem in problems
     }
 
 
-_NO_ANSWER = {"stand": "", "right": None, "tie": False}
-
-
-def _make_verdict(name: str, stand: Any, right: bool | None, tie: bool, **_rest: int) -> Verdict:
-    if stand == Status.DONE:
-        stand = "tie" if tie else {True: "right", False: "wrong", None: stand}[right]
-    return Verdict(name, *_RESULTS[stand])
+def _get_result(stand: str, right: bool | None, tie: bool) -> str:
+    if stand != Status.DONE or (right is None and not tie):
+        return stand
+    return "tie" if tie else "right" if right else "wrong"
 
 
 _RESULTS: Mapping[Any, tuple[str, str, Text]] = {
@@ -294,16 +260,14 @@ def format_verdicts(verdicts: Sequence[Verdict], with_names: bool) -> SafeString
 
     This and `format_depths` build HTML in Python, because templates take ten times as long.
     """
-    return mark_safe("".join(_format_verdict(one, with_names) for one in verdicts))  # noqa: S308 - escaped
-
-
-def _format_verdict(verdict: Verdict, with_name: bool) -> str:
-    name = f"{escape(verdict.model)}: " if with_name else ""
-    return (
-        f'<span class="verdict {verdict.kind}">{name}'
-        f'<span aria-hidden="true">{verdict.sign} </span>'
-        f"{escape(verdict.words)}</span>"
-    )
+    shown = []
+    for model, kind, sign, words in verdicts:
+        name = f"{escape(model)}: " if with_names else ""
+        shown.append(
+            f'<span class="verdict {kind}">{name}<span aria-hidden="true">{sign} </span>'
+            f"{escape(words)}</span>"
+        )
+    return mark_safe("".join(shown))  # noqa: S308 - escaped
 
 
 @register.filter("depths")
@@ -376,9 +340,3 @@ def list_curve_rows(survival: dict[str, Any]) -> list[tuple[Any, ...]]:
     """Return a survival curve's rows: depth, at risk, errors, censored, fraction without error."""
     columns = ("depths", "at_risk", "errors", "censored", "share")
     return list(zip(*(survival[name] for name in columns), strict=True))
-
-
-@register.simple_tag(name="drawn")
-def mark_chart_safe(markup: str) -> SafeString:
-    """Mark a chart as safe HTML; the site has drawn it and escaped its text."""
-    return mark_safe(markup)  # noqa: S308 - made by `winosmith.report`, not by people

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator
 from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
@@ -16,7 +16,7 @@ from django.views.decorators.http import require_safe
 from winosmith.web.families import figures, measuring, page as pages, trees
 from winosmith.web.families.lists import BOARD_SORTS, SORTS, get_board_page, get_families_page
 from winosmith.web.families.models import Measured
-from winosmith.web.families.trees import DEPTHS, Tree, VisibleNode, load_tree
+from winosmith.web.families.trees import DEPTHS, load_tree
 from winosmith.web.judge.models import note_twins_read
 from winosmith.web.people.gates import get_current_writer, rate_limit_reading
 from winosmith.web.people.models import Person, pseudonym
@@ -61,25 +61,27 @@ def show_family(request: HttpRequest, ref: str) -> HttpResponseBase:
     version = getattr(root, "version", None)
     if version is not None and version.root_id != root.pk:
         return _redirect_to_root(request, root, version.root, person)
-    tree, hidden = load_tree(root, person), not is_visible_to(person, root)
+    tree = load_tree(root, person)
     look = pages.read_options(request, tree)
     focus = (
         pages.get_version_number(tree, request.GET["version"]) if request.GET.get("version") else 0
     )
     answers = [(model, figures.load_answers(root, tree, model)) for model in look.chosen]
     top = trees.build_tree_around(tree, focus, look.after)
-    shown = pages.load_problems(tree, top)
-    note_twins_read(person, _list_displayed_problems(tree, top, shown, hidden))
     seen = tree.with_all_public()
     figured = [(model, replace(of, tree=seen)) for model, of in answers]
     rows = [(model, figures.compute_error_depths(of), of.unanswered) for model, of in figured]
-    drawn = [
-        (model, figures.measure_accuracy(of, look.kind), figures.count_first_errors(of, look.kind))
-        for model, of in figured
-    ]
+    chance = tree.chance[tree.public] if tree.public.any() else tree.chance
+    drawn = []
+    for model, of in figured:
+        by, ends = (
+            figures.measure_accuracy(of, look.kind),
+            figures.count_first_errors(of, look.kind),
+        )
+        drawn.append((model, by, figures.draw_chart(model.name, by, float(chance.mean())), ends))
     context = {
         "root": root,
-        "hidden": hidden,
+        "hidden": not is_visible_to(person, root),
         "public": root.public,
         "tree": tree,
         "seen": seen,
@@ -87,17 +89,12 @@ def show_family(request: HttpRequest, ref: str) -> HttpResponseBase:
         "look": look,
         "focus": focus,
         "whole": look.query(),
-        "node": pages.build_nodes(
-            tree, top, shown, answers, pages.Links(root.ref, look), focus, hidden_root=hidden
-        ),
+        "node": pages.build_nodes(person, root, tree, top, look, answers, focus),
         "tabs": _make_model_tabs(look, request.GET.get("version", "")),
         "kinds": _make_depth_tabs(look, request.GET.get("version", "")),
         "kind": pages.DEPTH_NAMES[look.kind],
         "depths": rows,
-        "drawn": [
-            (model, by, figures.draw_chart(model.name, by, _compute_chance_accuracy(tree)), ends)
-            for model, by, ends in drawn
-        ],
+        "drawn": drawn,
     }
     return render(request, "families/family.html", context)
 
@@ -109,19 +106,16 @@ def show_below(request: HttpRequest, ref: str, version: str) -> HttpResponseBase
     root = pages.get_root(ref, person)
     tree = load_tree(root, person)
     look = pages.read_options(request, tree)
-    number, hidden = pages.get_version_number(tree, version), not is_visible_to(person, root)
+    number = pages.get_version_number(tree, version)
     if not request.htmx:
         query = look.query(version=version, after=look.after)
         return redirect(f"{reverse('families:family', args=[ref])}?{query}")
     top = trees.build_tree_below(tree, number, look.after, trees.MAX_ADDED)
-    shown = pages.load_problems(tree, top)
-    note_twins_read(person, _list_displayed_problems(tree, top, shown, hidden))
     answers = [
         (model, figures.load_answers(root, tree, model) if len(look.chosen) == 1 else None)
         for model in look.chosen
     ]
-    links = pages.Links(root.ref, look)
-    node = pages.build_nodes(tree, top, shown, answers, links, hidden_root=hidden)
+    node = pages.build_nodes(person, root, tree, top, look, answers)
     context = {"look": look, "node": node, "more": look.after > 0}
     return render(request, "families/below.html", context)
 
@@ -154,21 +148,6 @@ def _redirect_to_root(
     if version.pk in load_tree(root, person).numbers:
         query["version"] = version.ref
     return redirect(f"{reverse('families:family', args=[root.ref])}?{query.urlencode()}")
-
-
-def _list_displayed_problems(
-    tree: Tree, top: VisibleNode, problems: Mapping[int, Problem], hidden_root: bool
-) -> list[Problem]:
-    return [
-        problems[int(tree.rows[shown.number])]
-        for shown in top.walk()
-        if tree.public[shown.number] or (shown.number == 0 and not hidden_root)
-    ]
-
-
-def _compute_chance_accuracy(tree: Tree) -> float:
-    of = tree.chance[tree.public]
-    return float((of if len(of) else tree.chance).mean())
 
 
 def _make_model_tabs(options: pages.ViewOptions, version: str) -> list[tuple[str, str, bool]]:
