@@ -58,8 +58,8 @@ def pause_judge(person: Person, moderator: Person) -> None:
     """
     _check_moderator(person, moderator)
     with writing():
-        Judge.objects.get_or_create(person=person)
-        put_on_hold(Judge.objects.select_for_update().get(person=person), MODERATOR)
+        judge, _new = Judge.objects.select_for_update().get_or_create(person=person)
+        put_on_hold(judge, MODERATOR)
 
 
 CHANGES = ("exclude", "include", "resume", "discard")
@@ -182,7 +182,10 @@ def recount_votes(problem: Problem, actor: Person | None, reason: str, kind: str
         if kind == "include":
             _close_spare_slot(problem)
         settle_votes(problem)
-    elif problem.state in (State.VALID, State.REJECTED) and _is_decided_by_votes(problem):
+    elif problem.state in (State.VALID, State.REJECTED):
+        moved = problem.events.exclude(before=F("after")).order_by("-pk").first()
+        if moved is None or moved.kind not in ("verdict", "recount"):
+            return  # a moderator decided
         if missing > 0:
             move(problem, State("judging"), by=actor, kind="recount", reason=reason)
             add_slots(problem, missing)
@@ -196,15 +199,9 @@ def _close_spare_slot(problem: Problem) -> None:
     Otherwise, the number of votes would be even, so that a tie would be possible.
     """
     waiting = Slot.objects.filter(problem=problem, gold=False, open=True)
-    total = count_votes(problem) + waiting.count()
-    if total % 2 == 0:
-        spare = waiting.filter(holder=None).order_by("-n").values("pk")[:1]
-        Slot.objects.filter(pk__in=list(spare.values_list("pk", flat=True))).update(open=False)
-
-
-def _is_decided_by_votes(problem: Problem) -> bool:
-    moved = problem.events.exclude(before=F("after")).order_by("-pk").first()
-    return moved is not None and moved.kind in ("verdict", "recount")
+    spare = waiting.filter(holder=None).order_by("-n").first()
+    if spare is not None and (count_votes(problem) + waiting.count()) % 2 == 0:
+        Slot.objects.filter(pk=spare.pk).update(open=False)
 
 
 def _check_moderator(person: Person, moderator: Person) -> None:

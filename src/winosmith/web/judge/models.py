@@ -7,6 +7,7 @@ judge whose lease expires at that point may get the same problem again, but neve
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 from typing import ClassVar
 
 from django.conf import settings
@@ -25,15 +26,28 @@ class Slots(models.QuerySet["Slot"]):
 
     def votes(self) -> Slots:
         """Return the answers to judged problems; answers to gold questions are not votes."""
-        return self.filter(gold=False, open=False).exclude(answered_at=None)
+        return self.answers().filter(gold=False, open=False)
+
+    def included(self) -> Slots:
+        """Return the votes that are not excluded, including pending votes."""
+        return self.votes().filter(excluded=False)
 
     def counted(self) -> Slots:
         """Return the votes that count."""
-        return self.votes().filter(excluded=False, provisional=False)
+        return self.included().filter(provisional=False)
 
     def pending(self) -> Slots:
         """Return the votes that wait for a moderator or a crowd market."""
-        return self.votes().filter(excluded=False, provisional=True)
+        return self.included().filter(provisional=True)
+
+    def answers(self, since: datetime | None = None) -> Slots:
+        """Return the answers, to gold questions too; if `since` is given, only later ones."""
+        given = self.filter(answered_at__isnull=False)
+        return given if since is None else given.filter(answered_at__gt=since)
+
+    def gold_answers(self, since: datetime | None = None) -> Slots:
+        """Return the `answers` to gold questions that are not retired."""
+        return self.answers(since).filter(gold=True, open=False, problem__as_gold__retired=False)
 
 
 class Slot(models.Model):

@@ -18,9 +18,17 @@ from winosmith.web.judge.exclusion import exclude_pending_votes
 from winosmith.web.judge.models import Contest, Judge, Seen, Skip, Slot, note_revision
 from winosmith.web.judge.votes import close_slots, open_all_slots, return_slot
 from winosmith.web.people.models import Person
-from winosmith.web.problems import models
 from winosmith.web.problems.lookalikes import AnyHalf, index_problems, unindex_problem
-from winosmith.web.problems.models import Event, Problem, State, Twin, Version, make_ref
+from winosmith.web.problems.models import (
+    ERASED_OPTIONS,
+    ERASED_SENTENCE,
+    Event,
+    Problem,
+    State,
+    Twin,
+    Version,
+    make_ref,
+)
 from winosmith.web.problems.states import REMOVED_STATES, is_visible_to, move
 
 HIDDEN = gettext_noop("the contributor hid everything they wrote")
@@ -115,11 +123,13 @@ def retire_replaced_halves(person: Person, twin: Twin) -> bool:
     problems = get_own_halves(person, twin)
     for problem in problems:
         if problem.state not in REMOVED_STATES:
-            retire_problem(person, problem, State("revised"), "revise", "")
+            _retire_problem(person, problem, State("revised"), "revise")
     return any(problem.embargo for problem in problems)
 
 
-def retire_problem(person: Person, problem: Problem, state: State, kind: str, reason: str) -> None:
+def _retire_problem(
+    person: Person, problem: Problem, state: State, kind: str, reason: str = ""
+) -> None:
     """Change a problem's state to one in which only moderators and its contributor can see it."""
     event = move(problem, state, by=person, kind=kind, reason=reason)
     if event.before == State.JUDGING:
@@ -143,14 +153,12 @@ def _find_withdrawable(person: Person, twin: Twin) -> list[Problem]:
 
     These include halves that a moderator withdrew, so that no moderator can restore them.
     """
+    own = Event.objects.filter(actor=person, kind="withdraw")
     return [
         half
         for half in get_own_halves(person, twin)
         if half.state not in REMOVED_STATES
-        or (
-            half.state == State.WITHDRAWN
-            and not half.events.filter(actor=person, kind="withdraw").exists()
-        )
+        or (half.state == State.WITHDRAWN and not own.filter(problem=half).exists())
     ]
 
 
@@ -165,30 +173,22 @@ def withdraw_twin(person: Person, twin: Twin, reason: str = "") -> None:
         if not left:
             raise InputError(_("There is nothing to withdraw here."))
         for problem in left:
-            retire_problem(person, problem, State("withdrawn"), "withdraw", reason)
+            _retire_problem(person, problem, State("withdrawn"), "withdraw", reason)
         twin.drafts.all().delete()  # drafts of a revision
 
 
 def export_problems(person: Person) -> list[dict[str, Any]]:
-    """Return the records of a person's problems, with their histories, using three queries."""
+    """Return the records of a person's problems, with their histories, using two queries."""
     events: dict[int, list[Event]] = defaultdict(list)
     for event in Event.objects.filter(problem__twin__contributor=person).order_by("pk"):
         events[event.problem_id].append(event)
-    versions = {
-        version.problem_id: version
-        for version in Version.objects.filter(problem__twin__contributor=person).select_related(
-            "root", "parent"
-        )
-    }
     rows = Problem.objects.filter(twin__contributor=person, gold=False)
-    return [
-        _export_problem(row, events[row.pk]) | _export_family(versions.get(row.pk))
-        for row in rows.select_related("twin").order_by("pk")
-    ]
+    rows = rows.select_related("twin", "version__root", "version__parent").order_by("pk")
+    return [_export_problem(row, events[row.pk]) for row in rows]
 
 
 def _export_problem(row: Problem, events: list[Event]) -> dict[str, Any]:
-    return {
+    found = {
         "id": row.ref,
         "twin": row.twin.ref,
         "sentence": row.sentence,
@@ -206,6 +206,11 @@ def _export_problem(row: Problem, events: list[Event]) -> dict[str, Any]:
             for e in events
         ],
     }
+    version = getattr(row, "version", None)
+    if version is not None and version.parent is not None:
+        found |= {"root": version.root.ref, "parent": version.parent.ref}
+        found["depths"] = {name: getattr(version, name) for name in ("declared", "lineage", "edit")}
+    return found
 
 
 def get_contributor_reason(event: Event) -> str:
@@ -216,13 +221,6 @@ def get_contributor_reason(event: Event) -> str:
     votes = event.kind in ("exclude-vote", "include-vote")
     reopened = event.kind == "recount" and event.after == State.JUDGING
     return "" if votes or reopened else event.reason
-
-
-def _export_family(version: Version | None) -> dict[str, Any]:
-    if version is None or version.parent is None:
-        return {}
-    depths = {name: getattr(version, name) for name in ("declared", "lineage", "edit")}
-    return {"root": version.root.ref, "parent": version.parent.ref, "depths": depths}
 
 
 def get_visible_ref(person: Person, problem: Problem | None) -> str | None:
@@ -257,17 +255,10 @@ def erase_judge(person: Person, texts: bool) -> bool:
     Returns:
         Whether any of the person's sentences remain.
     """
-    _delete_judging_data(person)
-    if texts:
-        _blank_texts(person)
-    left = Problem.objects.filter(twin__contributor=person).exclude(sentence=models.ERASED_SENTENCE)
-    return bool(left.exists())
-
-
-def _delete_judging_data(person: Person) -> None:
-    for slot in Slot.objects.filter(holder=person, answered_at=None):
+    slots = Slot.objects.filter(holder=person)
+    for slot in slots.filter(answered_at=None):
         return_slot(slot)
-    Slot.objects.filter(holder=person).update(
+    slots.update(
         comment="", seconds=None, local_seconds=None, taken_at=None, local_at=None, origin=""
     )
     Skip.objects.filter(person=person).update(comment="")
@@ -275,6 +266,10 @@ def _delete_judging_data(person: Person) -> None:
     exclude_pending_votes(person)
     for model in (Seen, Judge):
         model.objects.filter(person=person).delete()
+    if texts:
+        _blank_texts(person)
+    left = Problem.objects.filter(twin__contributor=person).exclude(sentence=ERASED_SENTENCE)
+    return bool(left.exists())
 
 
 def _blank_texts(person: Person) -> None:
@@ -282,15 +277,11 @@ def _blank_texts(person: Person) -> None:
     unreleased = Problem.objects.filter(twin__contributor=person, released=False)
     for problem in unreleased.select_related("twin"):
         if problem.state not in REMOVED_STATES:
-            retire_problem(person, problem, State("withdrawn"), "erase", "")
+            _retire_problem(person, problem, State("withdrawn"), "erase")
         unindex_problem(problem)
     _blank_families(unreleased)
     unreleased.update(
-        sentence=models.ERASED_SENTENCE,
-        options=models.ERASED_OPTIONS,
-        answer=None,
-        hints=[],
-        record={},
+        sentence=ERASED_SENTENCE, options=ERASED_OPTIONS, answer=None, hints=[], record={}
     )
     for version in Version.objects.filter(problem__in=unreleased, parent__isnull=False):
         lineage = {"root": version.root.ref, "parent": version.parent.ref}
@@ -308,10 +299,9 @@ def _blank_families(problems: QuerySet[Problem]) -> None:
 
     Problems that other people perturbed from these texts remain, with root, parent and depths.
     """
-    versions = Version.objects.filter(problem__in=problems)
     for child in Problem.objects.filter(version__parent__in=problems).exclude(pk__in=problems):
         lineage = {k: v for k, v in (child.record.get("lineage") or {}).items() if k != "edits"}
         if lineage:
             child.record = {**child.record, "lineage": lineage}
             child.save(update_fields=["record"])
-    versions.update(digest="")
+    Version.objects.filter(problem__in=problems).update(digest="")

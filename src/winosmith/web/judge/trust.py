@@ -65,9 +65,7 @@ def measure_pace(person: int, since: datetime | None = None, limit: int | None =
         limit: The maximum number of answers; None for the site's setting.
     """
     limit = settings.RULES.hold_pace_over if limit is None else limit
-    rows = Slot.objects.filter(holder=person, answered_at__isnull=False, taken_at__isnull=False)
-    if since is not None:
-        rows = rows.filter(answered_at__gt=since)
+    rows = Slot.objects.filter(holder=person, taken_at__isnull=False).answers(since)
     times = list(rows.order_by("-answered_at").values_list("taken_at", "answered_at")[: limit + 1])
     before = [answered for _, answered in times[1:]] + [taken for taken, _ in times[-1:]]
     seconds = [
@@ -78,19 +76,18 @@ def measure_pace(person: int, since: datetime | None = None, limit: int | None =
 
 
 def count_gold_answers(
-    people: Sequence[Person], since: object = None
+    people: Sequence[Person], since: datetime | None = None
 ) -> dict[int, tuple[int, int]]:
     """Map each judge's key to the numbers of correct answers and all answers to gold questions.
 
     Retired questions are ignored. An incorrect, contested answer is only included if a moderator
     has rejected the contest, or if more than `CONTESTS` of the judge's contests are pending.
     """
-    counted = (
-        _filter_gold_answers([person.pk for person in people], since).values("holder").order_by()
-    )
-    counted = counted.annotate(rightly=Count("pk", filter=Q(right=True)), n=Count("pk"))
-    found = {key: (right, n) for key, right, n in counted.values_list("holder", "rightly", "n")}
-    return {person.pk: found.get(person.pk, (0, 0)) for person in people}
+    keys = [person.pk for person in people]
+    rows = _filter_gold_answers(keys, since).values_list("holder").order_by()
+    counted = rows.annotate(Count("pk", filter=Q(right=True)), Count("pk"))
+    found = {key: (right, n) for key, right, n in counted}
+    return {key: found.get(key, (0, 0)) for key in keys}
 
 
 CONTESTS = 3
@@ -99,12 +96,9 @@ contests, all contested answers count, so that nobody gains by contesting each o
 
 
 def _filter_gold_answers(
-    people: Collection[int], since: object = None, contests: int = CONTESTS
-) -> QuerySet[Slot]:
-    rows = Slot.objects.filter(holder__in=people, open=False, gold=True).exclude(answered_at=None)
-    if since is not None:
-        rows = rows.filter(answered_at__gt=since)
-    rows = rows.filter(problem__as_gold__retired=False)
+    people: Collection[int], since: datetime | None = None, contests: int = CONTESTS
+) -> Slots:
+    rows = Slot.objects.filter(holder__in=people).gold_answers(since)
     pending = Contest.objects.filter(slot__holder__in=people, upheld=None)
     pending = pending.filter(slot__problem__as_gold__retired=False).values("slot__holder")
     many = pending.annotate(n=Count("pk")).filter(n__gt=contests).values("slot__holder")
@@ -136,24 +130,11 @@ def compute_false_hold_rate(accuracy: float = CAREFUL) -> float:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Training:
-    """A judge's progress in the training before their first vote.
-
-    Attributes:
-        done, right: The number of questions answered in this attempt, and of correct answers.
-        of, need: The number of questions in an attempt, and of correct answers needed.
-    """
-
-    done: int
-    right: int
-    of: int
-    need: int
-
-
-def get_training_progress(judge: Judge | None) -> Training | None:
+def get_training_progress(judge: Judge | None) -> dict[str, int] | None:
     """Return a judge's progress in the training; None if the judge needs no training.
 
+    It contains the numbers of questions `done` in this attempt and of `right` answers, the number
+    `of` questions in an attempt, and the number of correct answers that the judge needs (`need`).
     Sites with too few gold questions have no training.
     """
     rules = settings.RULES
@@ -161,17 +142,11 @@ def get_training_progress(judge: Judge | None) -> Training | None:
         return None
     if not has_enough_gold():
         return None
-    done = right = 0
+    found = {"done": 0, "right": 0}
     if judge is not None:
-        rows = Slot.objects.filter(
-            holder=judge.pk, gold=True, open=False, answered_at__isnull=False
-        )
-        rows = rows.filter(problem__as_gold__retired=False)
-        if judge.since is not None:
-            rows = rows.filter(answered_at__gt=judge.since)
+        rows = Slot.objects.filter(holder=judge.pk).gold_answers(judge.since)
         found = rows.aggregate(done=Count("pk"), right=Count("pk", filter=Q(right=True)))
-        done, right = found["done"], found["right"]
-    return Training(done, right, rules.training_questions, rules.training_right)
+    return found | {"of": rules.training_questions, "need": rules.training_right}
 
 
 def has_enough_gold() -> bool:
@@ -194,19 +169,11 @@ def finish_training(judge: Judge) -> None:
     Call this after each answer to a gold question, with a locked `judge`.
     """
     progress = get_training_progress(judge)
-    if progress is not None and progress.done >= progress.of:
+    if progress is not None and progress["done"] >= progress["of"]:
         judge.since = timezone.now()
-        if progress.right >= progress.need:
+        if progress["right"] >= progress["need"]:
             judge.qualified = judge.since
         judge.save(update_fields=["since", "qualified"])
-
-
-def waive_training(judge: Judge) -> None:
-    """End a training that has no questions left, and put the judge on hold for a moderator."""
-    judge.qualified = timezone.now()
-    judge.save(update_fields=["qualified"])
-    if judge.held is None:
-        put_on_hold(judge, TRAINING)
 
 
 def digest_origin(address: str, time: datetime | None = None) -> str:
@@ -219,9 +186,7 @@ def digest_origin(address: str, time: datetime | None = None) -> str:
     found = read_address(address)
     if found is None:
         return ""
-    network = str(found)
-    if found.version == 6:
-        network = str(ip_network((found, 64), strict=False))
+    network = ip_network((found, 64), strict=False) if found.version == 6 else found
     hour = (time or timezone.now()).replace(minute=0, second=0, microsecond=0)
     return make_digest("judging", f"{hour.isoformat()} {network}")
 
@@ -262,7 +227,7 @@ def _find_accounts_at_address(slot: Slot, address: str) -> set[int]:
     at = slot.answered_at or timezone.now()
     digests = {digest_origin(address, at), digest_origin(address, at - HOUR)} - {""}
     rows = Slot.objects.filter(problem=slot.problem_id, gold=False, origin__in=digests)
-    rows = rows.filter(answered_at__gt=at - HOUR).exclude(holder__judging__cleared=True)
+    rows = rows.answers(at - HOUR).exclude(holder__judging__cleared=True)
     return set(rows.values_list("holder", flat=True))
 
 
@@ -297,8 +262,7 @@ def apply_bounds(judge: Judge, slot: Slot, address: str = "") -> None:
 
 
 def _is_temporary(judge: Judge) -> bool:
-    few = judge.measured.get("over", 0) < settings.RULES.hold_pace_over
-    return judge.cause == PACE and few
+    return judge.cause == PACE and judge.measured.get("over", 0) < settings.RULES.hold_pace_over
 
 
 def _check_pace(judge: Judge, slot: Slot) -> None:
@@ -360,21 +324,8 @@ def put_on_hold(
     judge.measured, judge.together = measured or {}, group
     judge.save(update_fields=["held", "cause", "measured", "together"])
     rows = Slot.objects.filter(holder=judge.pk, open=False, provisional=False, excluded=False)
-    rows = rows.exclude(answered_at=None)
-    if judge.since is not None and cause != MODERATOR:
-        rows = rows.filter(answered_at__gt=judge.since)
+    rows = rows.answers(None if cause == MODERATOR else judge.since)
     rows.filter(Q(gold=True) | Q(problem__state=State.JUDGING)).update(provisional=True)
-
-
-def end_unfounded_hold(judge: Judge) -> None:
-    """End a hold for gold questions if moderators' decisions have made it unfounded.
-
-    Answers with pending contests count as incorrect, so that judges can't end their own hold.
-    """
-    if judge.held is None or judge.cause != GOLD:
-        return
-    if not _find_failed_gold(judge, contests=0):
-        _end_hold_and_count(judge)
 
 
 def _end_hold_and_count(judge: Judge, *, answered: Slot | None = None) -> None:
@@ -404,7 +355,7 @@ def end_hold(judge: Judge) -> None:
     judge.save(update_fields=["held", "cause", "measured", "together"])
     if not judge.provisional:
         gold = Slot.objects.filter(holder=judge.pk, gold=True, provisional=True)
-        gold.exclude(answered_at=None).update(provisional=False)
+        gold.answers().update(provisional=False)
 
 
 def get_pending_votes(judge: Judge) -> Slots:
@@ -434,9 +385,7 @@ def get_suspect_problems(judge: Judge) -> QuerySet[Problem]:
 
     Only a moderator can reopen these problems.
     """
-    votes = Slot.objects.filter(holder=judge.pk).counted()
-    if judge.since is not None:
-        votes = votes.filter(answered_at__gt=judge.since)
+    votes = Slot.objects.filter(holder=judge.pk).counted().answers(judge.since)
     decided = Problem.objects.filter(state__in=(State.VALID, State.REJECTED))
     return decided.filter(pk__in=votes.values("problem"))
 
@@ -482,25 +431,27 @@ def draw_gold(judge: Judge) -> Slot | None:
     is drawn in advance and always looked up, so that gold questions don't take longer to load than
     other problems. During the training, every problem is a gold question.
     """
+    questions = _get_unread_questions(judge.person)
     if get_training_progress(judge) is not None:
-        problem = (
-            _get_unread_questions(judge.person).filter(pk=_draw_question(judge.person)).first()
-        )
+        problem = questions.filter(pk=_draw_question(questions)).first()
         if problem is not None:
             return _create_gold_slot(judge, problem)
-        waive_training(judge)
+        # No question is left: the training ends, and a moderator checks the judge's votes.
+        judge.qualified = timezone.now()
+        judge.save(update_fields=["qualified"])
+        if judge.held is None:
+            put_on_hold(judge, TRAINING)
     every = settings.RULES.gold_every
     if not every:
         return None
     if judge.next_gold_id is None:
-        judge.next_gold_id = _draw_question(judge.person)
-    problem = _get_unread_questions(judge.person).filter(pk=judge.next_gold_id).first()
+        judge.next_gold_id = _draw_question(questions)
+    problem = questions.filter(pk=judge.next_gold_id).first()
     if _chance.randrange(every):
         return None
     judge.next_gold_id = None
-    if problem is None:  # retired or read in the meantime
-        return None
-    return _create_gold_slot(judge, problem)
+    # The question may have been retired or read in the meantime.
+    return None if problem is None else _create_gold_slot(judge, problem)
 
 
 def reclaim_gold_slots(person: Person) -> None:
@@ -528,8 +479,8 @@ def _create_gold_slot(judge: Judge, problem: Problem) -> Slot:
     )
 
 
-def _draw_question(person: Person) -> int | None:
-    keys = list(_get_unread_questions(person).values_list("pk", flat=True))
+def _draw_question(questions: QuerySet[Problem]) -> int | None:
+    keys = list(questions.values_list("pk", flat=True))
     return _chance.choice(keys) if keys else None
 
 
@@ -540,10 +491,10 @@ def _get_unread_questions(person: Person) -> QuerySet[Problem]:
     return rows.filter(Q(twin__contributor=None) | ~Q(twin__contributor=person))
 
 
-def get_answered_gold(person: Person, ref: str) -> Slot | None:
-    """Return the slot of a gold question that a person has answered, or None."""
-    rows = Slot.objects.filter(holder=person, gold=True, ref=ref, open=False)
-    return rows.exclude(answered_at=None).select_related("problem__as_gold").first()
+def get_answered_gold(person: Person) -> Slots:
+    """Return the slots of the gold questions that a person has answered."""
+    rows = Slot.objects.answers().filter(holder=person, gold=True, open=False)
+    return rows.select_related("problem__as_gold")
 
 
 def contest_gold(person: Person, ref: str, text: str) -> Contest:
@@ -555,7 +506,7 @@ def contest_gold(person: Person, ref: str, text: str) -> Contest:
     if not 1 <= len(text := text.strip()) <= 2000:
         raise InputError(gettext("Give your reason in 1 to %d characters.") % 2000)
     with writing():
-        slot = get_answered_gold(person, ref)
+        slot = get_answered_gold(person).filter(ref=ref).first()
         if slot is None or slot.right:
             raise InputError(gettext("this answer can't be contested"))
         return Contest.objects.get_or_create(slot=slot, defaults={"text": text})[0]
@@ -590,7 +541,9 @@ def settle_contest(
             Gold.objects.filter(problem=contest.slot.problem_id).update(retired=True)
         rows = Judge.objects.select_for_update().order_by("pk")
         for judge in rows.filter(held__isnull=False, cause=GOLD):
-            end_unfounded_hold(judge)
+            # Pending contests count as incorrect, so that judges can't end their own hold.
+            if not _find_failed_gold(judge, contests=0):
+                _end_hold_and_count(judge)
         if not upheld:
             judge = rows.get(person=contest.slot.holder_id)
             if judge.held is None:

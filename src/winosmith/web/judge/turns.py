@@ -85,7 +85,7 @@ def is_paid_work_done(judge: Judge) -> bool:
     """Return whether a paid judge has given all answers that the work requires."""
     if judge.job is None:
         return False
-    given = Slot.objects.filter(job=judge.job, holder=judge.person_id).exclude(answered_at=None)
+    given = Slot.objects.filter(job=judge.job, holder=judge.person_id).answers()
     return judge.quota == 0 or given.count() >= judge.quota
 
 
@@ -94,8 +94,8 @@ def _lease_slot(slot: Slot, person: Person) -> None:
     slot.holder, slot.taken_at, slot.lease_until = person, now, now + get_lease_length()
     slot.local_choice = slot.local_at = slot.local_seconds = None
     slot.ref = make_ref()
-    local, whole = get_local_context(slot.problem), slot.problem.sentence
-    is_partial = len(text.words(local)) < len(text.words(whole))
+    local, whole = map(text.words, (get_local_context(slot.problem), slot.problem.sentence))
+    is_partial = len(local) < len(whole)
     note_seen(person, slot, spent=not (is_partial and needs_local_answer(slot)))
     slot.shown = list(range(len(slot.problem.options)))
     secrets.SystemRandom().shuffle(slot.shown)
@@ -249,13 +249,13 @@ def explain_no_work(person: Person) -> dict[str, Any]:
     }
 
 
-def store_local_answer(person: Person, ref: str, choice: int) -> Slot:
+def store_local_answer(person: Person, ref: str, choice: int | None) -> Slot:
     """Store a judge's answer to the local context; a later answer does not replace it.
 
     Args:
         person: The judge.
         ref: The reference of the judge's slot.
-        choice: The 0-based index of an option.
+        choice: The 0-based index of an option; None is refused.
 
     Raises:
         ProblemLostError: The judge can no longer answer the problem.
@@ -390,7 +390,7 @@ def get_undoable_slot(person: Person) -> Slot | None:
 
 def count_judged(person: Person) -> tuple[int, str | None]:
     """Count a person's judged problems; also return the reference of the undoable slot, or None."""
-    given = Slot.objects.filter(holder=person, answered_at__isnull=False)
+    given = Slot.objects.filter(holder=person).answers()
     columns = "answered_at", "gold", "excluded", "problem__state", "ref"
     newest = given.filter(open=False).order_by("-answered_at").values_list(*columns)[:1]
     for at, gold, excluded, state, ref in newest:
@@ -422,8 +422,8 @@ def _lock_slot(person: Person, ref: str) -> Slot:
     return slot
 
 
-def _check_choice(slot: Slot, choice: int) -> None:
-    if not 0 <= choice < len(slot.problem.options):
+def _check_choice(slot: Slot, choice: int | None) -> None:
+    if choice not in range(len(slot.problem.options)):
         raise InputError(_("Choose one of the options."))
 
 
@@ -438,21 +438,15 @@ SIZE = 20
 """Number of answers on a page."""
 
 
-def make_answer_context(slot: Slot) -> dict[str, Any]:
-    """Return the template context of an answer, without the text of withdrawn problems."""
-    problem = slot.problem
-    shown = problem.state not in REMOVED_STATES and all(
-        at < len(problem.options) for at in slot.shown
-    )
-    return {
-        "sentence": problem.sentence if shown else "",
-        "options": [(problem.options[at], at == slot.choice) for at in slot.shown if shown],
-        "at": slot.answered_at,
-        "neither": slot.choice is None,
-        "ambiguous": slot.ambiguous,
-        "associative": slot.associative,
-        "comment": slot.comment,
-    }
+def list_shown_options(slot: Slot) -> list[tuple[str, bool]]:
+    """Return an answered problem's options in the judge's order, and whether each was chosen.
+
+    The result is empty for withdrawn problems, whose text is no longer shown.
+    """
+    options = slot.problem.options
+    if slot.problem.state in REMOVED_STATES or any(at >= len(options) for at in slot.shown):
+        return []
+    return [(options[at], at == slot.choice) for at in slot.shown]
 
 
 def iter_judging_news(person: Person, after: datetime) -> Iterator[Item]:

@@ -8,8 +8,8 @@ from typing import Any
 
 from django.conf import settings
 from django.core.paginator import Paginator
-from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render, resolve_url
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render, resolve_url
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
@@ -107,7 +107,6 @@ def take_next(_request: HttpRequest, person: Person) -> FormResult:
 def submit_local(request: HttpRequest, person: Person) -> FormResult:
     """Store the answer to the local context."""
     choice = _parse_choice(request.POST.get("choice"))
-    choice = -1 if choice is None else choice  # an unknown option, which is refused
     return {}, turns.store_local_answer(person, _read_slot_ref(request), choice)
 
 
@@ -149,7 +148,7 @@ def undo_answer(request: HttpRequest, person: Person) -> FormResult:
 @judging_consent_required
 def show_gold_result(request: HttpRequest, ref: str) -> HttpResponse:
     """Show the result of a gold question, its explanation, and the form to contest it."""
-    slot = _get_answered_gold(request, ref)
+    slot = get_object_or_404(trust.get_answered_gold(request.user), ref=ref)
     return _render_gold_result(request, slot)
 
 
@@ -158,8 +157,8 @@ def show_gold_result(request: HttpRequest, ref: str) -> HttpResponse:
 @judging_consent_required
 def submit_contest(request: HttpRequest, ref: str) -> HttpResponse:
     """Store a judge's objection to a gold question's answer."""
-    slot = _get_answered_gold(request, ref)
     person, text = request.user, request.POST.get("text", "")
+    slot = get_object_or_404(trust.get_answered_gold(person), ref=ref)
     try:
         process_form(request, person, lambda: trust.contest_gold(person, ref, text))
     except InputError as error:
@@ -198,13 +197,6 @@ def _make_common_context(person: Person) -> dict[str, Any]:
     }
 
 
-def _get_answered_gold(request: HttpRequest, ref: str) -> Slot:
-    slot = trust.get_answered_gold(request.user, ref)
-    if slot is None:
-        raise Http404
-    return slot
-
-
 def _render_gold_result(
     request: HttpRequest, slot: Slot, *, text: str = "", error: str = "", status: int = 200
 ) -> HttpResponse:
@@ -230,7 +222,7 @@ def _render_gold_result(
 def _get_training_outcome(judge: Judge | None, slot: Slot) -> str:
     if judge is None or judge.since is None or slot.answered_at is None:
         return ""
-    later = Slot.objects.filter(holder=slot.holder, answered_at__gt=slot.answered_at)
+    later = Slot.objects.filter(holder=slot.holder).answers(slot.answered_at)
     if slot.answered_at > judge.since or later.exists():
         return ""
     if judge.qualified == judge.since:
@@ -260,11 +252,11 @@ def _parse_choice(text: str | None) -> int | None:
 def show_history(request: HttpRequest) -> HttpResponse:
     """Show the judge's answers, newest first."""
     person: Person = request.user
-    rows = Slot.objects.filter(holder=person, answered_at__isnull=False, open=False)
+    rows = Slot.objects.filter(holder=person, open=False).answers()
     rows = rows.select_related("problem").order_by("-answered_at", "-pk")
     page = Paginator(rows, turns.SIZE).get_page(request.GET.get("page"))
     context = {
-        "rows": list(map(turns.make_answer_context, page.object_list)),
+        "rows": [(slot, turns.list_shown_options(slot)) for slot in page.object_list],
         "judged": turns.count_judged(person)[0],
         "held": trust.get_judge_on_hold(person),
         "page": list_adjacent_pages(page),
@@ -276,16 +268,14 @@ def show_history(request: HttpRequest) -> HttpResponse:
 def show_agreement(request: HttpRequest) -> HttpResponse:
     """Show the agreement of the site's judges."""
     found = votes.measure_agreement()
-    page = {"figures": found, "pairs": _format_percent(found.pairs)}
+    page: dict[str, Any] = {"figures": found}
+    if found.pairs is not None:
+        page["pairs"] = to_percent(found.pairs)
     if found.alpha is not None:
         page["undefined"] = votes.translate_undefined_reason(found.alpha.reason)
     if found.problems:
-        page["valid"] = _format_percent(found.valid / found.problems)
-        page["unanimous"] = _format_percent(found.unanimous / found.problems)
+        page["valid"] = to_percent(found.valid / found.problems)
+        page["unanimous"] = to_percent(found.unanimous / found.problems)
     if found.gold[1]:
-        page["gold"] = _format_percent(found.gold[0] / found.gold[1])
+        page["gold"] = to_percent(found.gold[0] / found.gold[1])
     return render(request, "judge/agreement.html", page)
-
-
-def _format_percent(fraction: float | None) -> str:
-    return "" if fraction is None else to_percent(fraction)

@@ -47,7 +47,7 @@ def get_queue_position(problem: Problem) -> int:
 
 def count_votes(problem: Problem) -> int:
     """Return the number of a problem's votes that are not excluded, including provisional votes."""
-    return Slot.objects.votes().filter(problem=problem, excluded=False).count()
+    return Slot.objects.filter(problem=problem).included().count()
 
 
 def open_slots(problem: Problem) -> None:
@@ -159,20 +159,14 @@ def decide_by_votes(
         to = State("rejected" if dropped else "valid")
         if problem.state != to:
             move(problem, to, by=actor, kind=kind, reason="; ".join(reasons))
-        problem.reasons = reasons
-        problem.save(update_fields=["reasons"])
-        _record_validation(problem, not dropped)
+        problem.reasons, changed = reasons, ["reasons"]
+        if UNVALIDATED in (problem.record.get("extra") or {}):  # generated; see `as_problem`
+            problem.record = {**problem.record, "validated": not dropped}
+            changed.append("record")
+        problem.save(update_fields=changed)
         chosen = Counter(response.choice for response in cast if response.purpose == "validate")
         counts = ",".join(map(str, sorted(chosen.values(), reverse=True)))
         Verdict(problem=problem, counts=counts, valid=not dropped).save()
-
-
-def _record_validation(problem: Problem, valid: bool) -> None:
-    """Record on a generated problem whether judges found it valid; see `as_problem`."""
-    if UNVALIDATED not in (problem.record.get("extra") or {}):
-        return
-    problem.record = {**problem.record, "validated": valid}
-    Problem.objects.filter(pk=problem.pk).update(record=problem.record)
 
 
 FAULTS = (
@@ -299,22 +293,18 @@ def iter_responses(problems: Iterable[Problem]) -> Iterator[Response]:
         people = Person.objects.only("salt").in_bulk({row["holder"] for row in rows})
         names = {key: pseudonym(person) for key, person in people.items()}
         for row in rows:
-            yield from _iter_slot_responses(row, refs[row["problem"]], names[row["holder"]])
+            ref, who, shown = refs[row.pop("problem")], names[row.pop("holder")], row.pop("shown")
+            local, seconds = row.pop("local_choice"), row.pop("local_seconds")
+            if local is not None:
+                yield Response(ref, who, "local", local, shown=tuple(shown), seconds=seconds)
+            yield Response(ref, who, "validate", shown=tuple(shown), **row)
 
 
 _RESPONSE_COLUMNS = (
-    "problem", "holder", "shown", "local_choice", "local_seconds", "choice", "ambiguous",
-    "associative", "seconds",
-)  # fmt: skip
-
-
-def _iter_slot_responses(row: Mapping[str, Any], ref: str, respondent: str) -> Iterator[Response]:
-    shown, local = tuple(row["shown"]), row["local_choice"]
-    if local is not None:
-        yield Response(ref, respondent, "local", local, shown=shown, seconds=row["local_seconds"])
-    names = ("choice", "ambiguous", "associative", "seconds")
-    values = {name: row[name] for name in names}
-    yield Response(ref, respondent, "validate", shown=shown, **values)
+    *("problem", "holder", "shown", "local_choice", "local_seconds"),
+    *("choice", "ambiguous", "associative", "seconds"),
+)
+"""Columns that identify the responses of a slot, and the fields of its last response."""
 
 
 def count_skips(problem: Problem) -> dict[str, int]:
@@ -410,8 +400,8 @@ def _get_final_verdicts() -> QuerySet[Verdict]:
 def _compute_alpha() -> tuple[Reliability | None, int]:
     last = list(_get_final_verdicts().order_by("-at").values_list("pk", flat=True)[:LAST])
     chosen: dict[int, list[int | None]] = {key: [] for key in last}
-    for start in range(0, len(last), CHUNK):
-        rows = Slot.objects.filter(problem__in=last[start : start + CHUNK]).counted()
+    for keys in chunked(last, CHUNK):
+        rows = Slot.objects.filter(problem__in=keys).counted()
         for key, choice in rows.values_list("problem_id", "choice"):
             chosen[key].append(choice)
     if not last:
@@ -430,14 +420,11 @@ def compare_with_others(judges: Iterable[int]) -> dict[int, Proportion]:
     """
     mine: dict[int, dict[int, int | None]] = {}
     for judge in judges:
-        rows = _get_included_votes().filter(holder=judge).order_by("-answered_at")
+        rows = Slot.objects.filter(holder=judge).included().order_by("-answered_at")
         mine[judge] = dict(rows.values_list("problem", "choice")[:LAST_OF_ONE])
     chosen: dict[int, dict[int, int | None]] = defaultdict(dict)
-    keys = list({problem for votes in mine.values() for problem in votes})
-    for start in range(0, len(keys), CHUNK):
-        rows = _get_included_votes().filter(
-            problem__in=keys[start : start + CHUNK], provisional=False
-        )
+    for keys in chunked({problem for votes in mine.values() for problem in votes}, CHUNK):
+        rows = Slot.objects.filter(problem__in=keys).counted()
         for problem, holder, choice in rows.values_list("problem", "holder", "choice"):
             chosen[problem][holder] = choice
     found = {}
@@ -465,13 +452,8 @@ def compute_chance_agreement(counts: Mapping[tuple[Any, Any], int]) -> float:
     Args:
         counts: For each pair of answers, the number of problems with this pair.
     """
-    ours: Counter[Any] = Counter()
-    theirs: Counter[Any] = Counter()
+    ours, theirs = Counter[Any](), Counter[Any]()
     for (a, b), count in counts.items():
         ours[a] += count
         theirs[b] += count
     return sum(ours[answer] * theirs[answer] for answer in ours) / ours.total() ** 2
-
-
-def _get_included_votes() -> QuerySet[Slot]:
-    return Slot.objects.votes().filter(excluded=False)
