@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
 
@@ -261,59 +261,46 @@ VOID_STATES = (State.REJECTED, State.WITHDRAWN, State.REVISED)
 """States in which a version is not counted as fooling a model, whatever the model predicts."""
 
 
-def make_predictions_context(
-    person: Person | None, problem: Problem, version: Version, parent: Problem | None
-) -> dict[str, Any]:
-    """Return the template context for the models' predictions.
+def make_predictions_context(person: Person | None, version: Version) -> dict[str, Any]:
+    """Return the template context for the models' predictions on a version.
 
-    Args:
-        person: The reader.
-        problem: The problem of the version.
-        version: The version.
-        parent: The parent, or None if the reader may not see it.
+    For each shown prediction, `target`: the contributor tried to fool this model. `waits`: the
+    prediction is pending. `fooled`: the model's choice differs from the contributor's answer; None
+    if unknown, and for a tie. `bars`: the options in order; none before the prediction is done.
+    `down`: why the model can't answer now. `parent`: whether it was correct on the parent; None if
+    unknown, or if the reader may not see the parent.
     """
-    before = {row.model_id: row.right for row in get_current_predictions(parent)} if parent else {}
-    shown = [
-        _make_prediction_context(row, problem, version, before.get(row.model_id))
-        for row in get_current_predictions(problem)
-    ]
+    problem, parent, before = version.problem, version.parent, dict[int, bool | None]()
+    if parent and is_visible_to(person, parent):
+        before = {row.model_id: row.right for row in get_current_predictions(parent)}
+    shown: list[dict[str, Any]] = []
+    for row in get_current_predictions(problem):
+        done, waits = row.stand == Status.DONE, row.stand == Status.WAITING
+        shown.append(
+            {
+                "prediction": row,
+                "target": row.model_id == version.against_id,
+                "waits": waits,
+                "fooled": None if row.right is None or not done else not row.right,
+                "bars": _make_option_bars(row, problem) if done else [],
+                "down": explain_unavailability(row.model) if waits else "",
+                "parent": before.get(row.model_id),
+            }
+        )
     shown.sort(key=lambda context: not context["target"])
-    done = [context for context in shown if not context["waits"]]
+    waiting = [context for context in shown if context["waits"]]
     return {
         "problem": problem,
         "shown": shown,
-        "done": len(done),
-        "waiting": [context for context in shown if context["waits"]],
+        "done": len(shown) - len(waiting),
+        "waiting": waiting,
         "judged": [context for context in shown if context["fooled"] is not None],
         "fooled": [context for context in shown if context["fooled"]],
         "undecided": [context for context in shown if context["prediction"].tie],
         "own": person is not None and problem.twin.contributor_id == person.pk,
         "void": problem.state in VOID_STATES,
         "confirmed": problem.state == State.VALID and not problem.embargo,
-        "pace": _poll_interval(shown),
-    }
-
-
-def _make_prediction_context(
-    row: Prediction, problem: Problem, version: Version, parent_correct: bool | None
-) -> dict[str, Any]:
-    """Return the template context for a single prediction.
-
-    `target`: the contributor tried to fool this model. `waits`: the prediction is pending.
-    `fooled`: the model's choice differs from the contributor's answer; None if unknown, and for a
-    tie. `bars`: the options in order; none before the prediction is done. `down`: why the model
-    can't answer now. `parent`: whether it was correct on the parent; None if unknown.
-    """
-    done = row.stand == Status.DONE
-    waits = row.stand == Status.WAITING
-    return {
-        "prediction": row,
-        "target": row.model_id == version.against_id,
-        "waits": waits,
-        "fooled": None if row.right is None or not done else not row.right,
-        "bars": _make_option_bars(row, problem) if done else [],
-        "down": explain_unavailability(row.model) if waits else "",
-        "parent": parent_correct,
+        "pace": _compute_poll_interval([context["prediction"].asked_at for context in waiting]),
     }
 
 
@@ -332,12 +319,11 @@ def _make_option_bars(row: Prediction, problem: Problem) -> list[dict[str, Any]]
     ]
 
 
-def _poll_interval(contexts: Sequence[dict[str, Any]]) -> int:
+def _compute_poll_interval(asked_times: Sequence[datetime]) -> int:
     """Return the polling interval in milliseconds; 0 if no result is pending."""
-    asked = [one["prediction"].asked_at for one in contexts if one["waits"]]
-    if not asked:
+    if not asked_times:
         return 0
-    age = timezone.now() - max(asked)
+    age = timezone.now() - max(asked_times)
     return next((pace for until, pace in POLL_MS if age < until), MAX_POLL_MS)
 
 

@@ -99,8 +99,7 @@ class SentenceInput:
     @property
     def depth(self) -> int | None:
         """Return the declared depth, or None if it is missing or invalid."""
-        usable = is_number(self.declared, 3)
-        return int(self.declared) if usable else None
+        return int(self.declared) if is_number(self.declared, 3) else None
 
 
 FEWEST_WORDS = 5
@@ -234,8 +233,7 @@ def _describe_duplicate(position: Position, digest: str) -> str:
     found = same.select_related("problem__twin").first()
     if found is None:
         return _describe_twin_duplicate(position, digest)
-    own = position.person is not None and found.problem.twin.contributor_id == position.person.pk
-    if own:
+    if position.person is not None and found.problem.twin.contributor_id == position.person.pk:
         return _("You have already submitted this sentence; change one more word.")
     if found.parent_id is None:
         return _("This sentence equals the original; change one more word.")

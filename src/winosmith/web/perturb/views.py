@@ -181,16 +181,12 @@ def show_version(request: HttpRequest, ref: str) -> HttpResponse:
     version = _get_version(person, ref)
     problem = version.problem
     path = path_from_root(problem)
-    seen = [row for row in path if is_visible_to(person, row)]
-    note_twins_read(person, seen)
+    note_twins_read(person, [row for row in path if is_visible_to(person, row)])
     parent = path[-2]
     steps = get_visible_steps(path, person)
-    result = pages.make_predictions_context(
-        person, problem, version, parent if is_visible_to(person, parent) else None
-    )
-    own = result["own"]
-    context = {
-        **result,
+    context = pages.make_predictions_context(person, version)
+    own = context["own"]
+    context |= {
         "stands": version,
         "parent": parent,
         "here": steps[-1],
@@ -212,8 +208,7 @@ def show_predictions(request: HttpRequest, ref: str) -> HttpResponse:
     """Return the models' results to a polling page; status 204 if nothing has changed."""
     person = gates.get_current_writer(request)
     version = _get_version(person, ref)
-    parent = version.parent if version.parent and is_visible_to(person, version.parent) else None
-    context = pages.make_predictions_context(person, version.problem, version, parent)
+    context = pages.make_predictions_context(person, version)
     known = request.GET.get("done") == str(context["done"])
     if known and request.GET.get("pace") == str(context["pace"]):
         return HttpResponse(status=204)

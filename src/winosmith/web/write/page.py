@@ -23,7 +23,7 @@ from winosmith.web.judge.submissions import (
     may_revise,
     may_withdraw,
 )
-from winosmith.web.judge.votes import Vote, list_votes
+from winosmith.web.judge.votes import list_votes
 from winosmith.web.moderate import decisions
 from winosmith.web.moderate.people import count_problems_by_state
 from winosmith.web.pages import round_percent
@@ -134,6 +134,13 @@ def make_checks_context(
     typed = typed.without_long_texts()
     halves = typed.halves()
     meter = measure_association(halves)
+    # Near-duplicates are only searched for halves of at least five words.
+    begun = [half for half in halves if len(half.sentence.split()) >= 5]
+    near = (
+        find_lookalikes(begun, skip_twin=draft.revises_id, reader=person, limit=MOST_NEAR)
+        if begun
+        else []
+    )
     groups = ((0, _("First half")), (1, _("Second half")), (None, _("Both together")))
     return {
         "draft": draft,
@@ -142,7 +149,7 @@ def make_checks_context(
         ],
         **summarize(checks),
         "previews": make_readings(typed),
-        "near": _find_near_duplicates(draft, typed, person),
+        "near": [{"one": one, "percent": round_percent(one.share)} for one in near],
         "hints": find_text_hints(halves, settings.RULES.words_to_flag),
         "meter": meter,
         "readings": [
@@ -156,15 +163,6 @@ def make_checks_context(
             if reading.share is not None and typed.sentences[number - 1]
         ],
     }
-
-
-def _find_near_duplicates(draft: Draft, typed: TwinInput, person: Person) -> list[dict[str, Any]]:
-    """Find the near-duplicates of both halves; halves of fewer than five words are skipped."""
-    begun = [half for half in typed.halves() if len(half.sentence.split()) >= 5]
-    if not begun:
-        return []
-    near = find_lookalikes(begun, skip_twin=draft.revises_id, reader=person, limit=MOST_NEAR)
-    return [{"one": one, "percent": round_percent(one.share)} for one in near]
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,29 +258,32 @@ def make_twin_context(
     held = any(problem.state == State.HELD for problem in problems)
     posted = posted or {}
     readings = make_readings(rules.to_input(twin)) if len(problems) == 2 else [[]] * len(problems)
-    return {
-        "twin": twin,
-        "version": make_version_context(person, twin),
-        "halves": [
+    halves = []
+    for problem, reading in zip(problems, readings, strict=True):
+        decided = problem.decided is not None and problem.state != State.JUDGING
+        halves.append(
             {
                 "problem": problem,
                 "state": State(problem.state),
                 "until": get_public_time(problem),
                 "readings": reading,
-                "votes": _list_visible_votes(problem),
+                "votes": list_votes(problem) if decided else [],
                 "history": _make_history_rows(problem),
                 "appeal": decisions.get_open_appeal(problem),
                 "may_appeal": decisions.may_appeal(person, problem),
                 "typed": posted.get("text", "") if posted.get("problem") == problem.ref else "",
             }
-            for problem, reading in zip(problems, readings, strict=True)
-        ],
-        "held": held,
-        "hints": checks.contributor_hints(
-            problems, person, skip_twin=twin.pk, family=find_root(problems[0])
         )
-        if held
-        else [],
+    hints: list[str] = []
+    if held:
+        root = find_root(problems[0])
+        hints = checks.contributor_hints(problems, person, skip_twin=twin.pk, family=root)
+    return {
+        "twin": twin,
+        "version": make_version_context(person, twin),
+        "halves": halves,
+        "held": held,
+        "hints": hints,
         "anonymous": person.anonymous,
         "may_withdraw": may_withdraw(person, twin),
         "may_revise": may_revise(person, twin),
@@ -290,11 +291,6 @@ def make_twin_context(
         "error": error,
         "longest_appeal": decisions.MAX_REASON,
     }
-
-
-def _list_visible_votes(problem: Problem) -> list[Vote]:
-    undecided = problem.decided is None or problem.state == State.JUDGING
-    return [] if undecided else list_votes(problem)
 
 
 def _make_history_rows(problem: Problem) -> list[Any]:

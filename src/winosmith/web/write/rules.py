@@ -224,13 +224,12 @@ def submit_draft(
             raise RefusedError(faults)
         if precheck:
             precheck()
-        made.append(_create_twin(person, typed, draft, found))
+        twin = _create_twin(person, typed, draft, found)
         Draft.objects.filter(person=person, ref=draft.ref).delete()
-        return {"twin": made[0].ref}
+        return {"twin": twin.ref}
 
-    made: list[Twin] = []
     result, _new = process_once(person, draft.ref, "twin", store_twin)
-    return made[0] if made else Twin.objects.get(ref=result["twin"])
+    return Twin.objects.get(ref=result["twin"])
 
 
 def find_submitted(person: Person | None, key: str) -> str:
@@ -267,7 +266,7 @@ def to_input(twin: Twin) -> TwinInput:
     problems = list(twin.problems.order_by("pk"))
     options = tuple(problems[0].options[:2]) if problems else ("", "")
     form: dict[str, object] = {"domain": twin.domain, "answer_1": "", "answer_2": ""}
-    form |= {f"option_{number}": option for number, option in enumerate(options, 1)}
+    form["option_1"], form["option_2"] = options
     for number, problem in enumerate(problems[:2], 1):
         form[f"sentence_{number}"] = problem.sentence
         form[f"answer_{number}"] = "" if problem.answer is None else problem.answer
@@ -409,15 +408,20 @@ def check_twin(typed: TwinInput, anchors: Sequence[str]) -> list[Check]:
     whole, typed = typed, typed.without_long_texts()
     usable = checks.are_usable_options(typed.options)
     anchor = find_anchor(typed.sentences, anchors)
-    rows: dict[int, int] = {}
-    problems: list[Problem] = []
-    for half, sentence in enumerate(typed.sentences):
-        if sentence.count(BLANK) == 1 and sentence != BLANK:
-            rows[half] = len(problems)
-            problems.append(_make_problem(half, typed, usable, anchor))
-    seen = _CheckedInput(
-        typed, tuple(anchors), usable, rows, examine_structure(Dataset(problems), RULES)
-    )
+    problems = {
+        half: Problem(
+            f"half-{half + 1}",
+            sentence,
+            typed.options if usable else PLACEHOLDERS,
+            typed.answers[half],
+            twin_id="twin",
+            origin=Origin(anchor=anchor or None),
+        )
+        for half, sentence in enumerate(typed.sentences)
+        if sentence.count(BLANK) == 1 and sentence != BLANK
+    }
+    found = examine_structure(Dataset(problems.values()), RULES)
+    seen = _CheckedInput(typed, tuple(anchors), usable, list(problems), found)
     return [
         _check_domain(typed),
         _check_options(whole, usable),
@@ -428,20 +432,23 @@ def check_twin(typed: TwinInput, anchors: Sequence[str]) -> list[Check]:
 
 @dataclass(frozen=True, slots=True)
 class _CheckedInput:
-    """The checked input, with the findings."""
+    """The checked input, with the findings.
+
+    Attributes:
+        halves: The halves with one blank, in the order of the rows in `found`.
+    """
 
     typed: TwinInput
     anchors: tuple[str, ...]
     usable: bool
-    rows: dict[int, int]
+    halves: list[int]
     found: Examination
 
     def get_verdict(self, rule: str, half: int | None = None) -> Verdict:
-        needed = self.rows.keys() if half is not None else {0, 1}
-        if (half is not None and half not in self.rows) or needed != needed & self.rows.keys():
+        if len(self.halves) < 2 if half is None else half not in self.halves:
             return "todo"
         failed = self.found.find_failed_rows(rule)
-        if self.rows[half] in failed if half is not None else failed:
+        if failed if half is None else self.halves.index(half) in failed:
             return "fail"
         if self.is_unreadable(rule, half):
             return "unchecked"
@@ -460,17 +467,6 @@ class _CheckedInput:
         if text.detect_script(self.typed.sentences[half]) == "unspaced":
             return False
         return len(text.words(self.typed.sentences[half])) < LEAST_WORDS
-
-
-def _make_problem(half: int, typed: TwinInput, usable: bool, anchor: str) -> Problem:
-    return Problem(
-        f"half-{half + 1}",
-        typed.sentences[half],
-        typed.options if usable else PLACEHOLDERS,
-        typed.answers[half],
-        twin_id="twin",
-        origin=Origin(anchor=anchor or None),
-    )
 
 
 def _contains_word(word: str, words: set[str]) -> bool:
@@ -521,7 +517,7 @@ def _check_half(data: _CheckedInput, half: int, typed_text: str) -> list[Check]:
 def _check_blank(data: _CheckedInput, half: int, field: str) -> Check:
     sentence = data.typed.sentences[half]
     count = sentence.count(BLANK)
-    verdict: Verdict = "pass" if half in data.rows else "fail" if count > 1 else "todo"
+    verdict: Verdict = "pass" if half in data.halves else "fail" if count > 1 else "todo"
     if not sentence:
         advice = _("Write this half.")
     elif count > 1:
@@ -581,7 +577,7 @@ def _check_anchor(data: _CheckedInput, half: int, field: str) -> Check:
 
 
 def _check_twin(data: _CheckedInput) -> list[Check]:
-    checks = [_check_answers_differ(data), _check_overlap(data), _check_edit(data)]
+    checks = [_check_answers_differ(data), _check_overlap(data), _check_edit_distance(data)]
     if data.anchors:
         verdict = data.get_verdict("function word")
         advice = _("Draw other words: these are function words.")
@@ -617,12 +613,11 @@ def _check_overlap(data: _CheckedInput) -> Check:
     return Check("overlap", _join_verdicts(data, "overlap"), label, figure, advice, "sentence_2")
 
 
-def _check_edit(data: _CheckedInput) -> Check:
+def _check_edit_distance(data: _CheckedInput) -> Check:
     first, second = map(text.tokens, data.typed.sentences)
     figure = ""
-    distance = text.edit_distance(first, second)
-    longer = max(len(first), len(second))
     if first and second and not data.is_unreadable("edit distance"):
+        distance, longer = text.edit_distance(first, second), max(len(first), len(second))
         figure = _("%(distance)d of %(longer)d tokens") % {"distance": distance, "longer": longer}
     advice = _("The halves are the same; change the words that decide the answer.")
     verdict = _join_verdicts(data, "edit distance")
