@@ -120,7 +120,7 @@ def test_lists_for_everyone_agree(world: Any, callers: dict[str, Any]) -> None:
     figures = browser.get("/card/").context["card"]["figures"]
     told = caller.get("figures").json()
     assert {name: told[name] for name in ("problems", "twins", "judged")} == {
-        name: getattr(figures, name) for name in ("problems", "twins", "judged")
+        name: figures[name] for name in ("problems", "twins", "judged")
     }
     models = browser.get("/models/").context["models"]
     assert [one["name"] for one in caller.get("models").json()] == [m["model"].name for m in models]

@@ -473,11 +473,11 @@ def test_gold_questions_of_who_is_held_are_no_figure_of_the_site(
     ann, eva = person("ann"), person("eva", is_moderator=True)
     Judge.objects.create(person=ann, job=7, quota=5)
     give(ann)
-    found = [measure_agreement().gold]
+    found = [measure_agreement()["gold"]]
     for out, back in ((pause_judge, resume_judge), (exclude_paid_votes, include_paid_votes)):
         for act in (out, back):
             act(*((ann, eva) if out is pause_judge else (7, "the market says so")))
-            found.append(measure_agreement().gold)
+            found.append(measure_agreement()["gold"])
     assert found == [(1, 1), (0, 0), (1, 1), (0, 0), (1, 1)]
 
 

@@ -277,17 +277,17 @@ def _counts(client: Any, world: World) -> Iterator[tuple[str, int, int]]:
         (indexed,) = cursor.fetchone()
     public, versions = len(world.public), len(world.versions)
     found = get_stats()
-    yield "figures", found.problems, public
+    yield "figures", found["problems"], public
     yield "words that can be found", indexed, public
-    yield "rejected", found.rejected, world.rejected
-    yield "judges agree", judges_agree().problems, world.told
+    yield "rejected", found["rejected"], world.rejected
+    yield "judges agree", judges_agree()["problems"], world.told
     yield (
         "whole twins",
-        found.twins,
+        found["twins"],
         sum(f"{word[:-1]}b" in world.public for word in world.versions),
     )
-    yield "domains", sum(found.domains.values()), public
-    yield "perturbed", found.perturbed, versions
+    yield "domains", sum(found["domains"].values()), public
+    yield "perturbed", found["perturbed"], versions
     yield "agreement", agreement().problems, public
     yield "site", count_problems(world.author).site, public
     yield "API", Program().get("figures").json()["problems"], public

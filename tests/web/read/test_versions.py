@@ -86,5 +86,5 @@ def test_figures_count_versions_apart() -> None:
     child(child(top), new=("fit", "belong"))
     child(root(state="rejected"))
     found = get_stats()
-    assert (found.problems, found.twins, found.singles) == (4, 0, 1)
-    assert (found.perturbed, found.families) == (3, 2)
+    assert [found[name] for name in ("problems", "twins", "singles")] == [4, 0, 1]
+    assert (found["perturbed"], found["families"]) == (3, 2)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from datetime import date, datetime
 from typing import Any, Literal
 from urllib.parse import urlencode
@@ -218,13 +217,8 @@ def list_downloads(request: HttpRequest, parameters: Query[ProblemFilters]) -> l
 def read_figures(request: HttpRequest) -> dict[str, Any]:
     """Read statistics on the public problems."""
     found = get_stats()
-    days = {name: getattr(found, name) for name in ("since", "until")}
-    return {
-        **asdict(found),
-        **{name: at.date() if at else None for name, at in days.items()},
-        "rejected": found.rejected,
-        "agreement": agreement(),
-    }
+    days = {name: found[name].date() if found[name] else None for name in ("since", "until")}
+    return {**found, **days, "agreement": agreement()}
 
 
 def _make_query(values: dict[str, Any]) -> QueryDict:

@@ -85,7 +85,7 @@ def count_gold_answers(
     """
     keys = [person.pk for person in people]
     rows = _filter_gold_answers(keys, since).values_list("holder").order_by()
-    counted = rows.annotate(Count("pk", filter=Q(right=True)), Count("pk"))
+    counted = rows.annotate(rightly=Count("pk", filter=Q(right=True)), n=Count("pk"))
     found = {key: (right, n) for key, right, n in counted}
     return {key: found.get(key, (0, 0)) for key in keys}
 

@@ -269,13 +269,13 @@ def show_agreement(request: HttpRequest) -> HttpResponse:
     """Show the agreement of the site's judges."""
     found = votes.measure_agreement()
     page: dict[str, Any] = {"figures": found}
-    if found.pairs is not None:
-        page["pairs"] = to_percent(found.pairs)
-    if found.alpha is not None:
-        page["undefined"] = votes.translate_undefined_reason(found.alpha.reason)
-    if found.problems:
-        page["valid"] = to_percent(found.valid / found.problems)
-        page["unanimous"] = to_percent(found.unanimous / found.problems)
-    if found.gold[1]:
-        page["gold"] = to_percent(found.gold[0] / found.gold[1])
+    if found["pairs"] is not None:
+        page["pairs"] = to_percent(found["pairs"])
+    if found["alpha"] is not None:
+        page["undefined"] = votes.translate_undefined_reason(found["alpha"].reason)
+    if found["problems"]:
+        page["valid"] = to_percent(found["valid"] / found["problems"])
+        page["unanimous"] = to_percent(found["unanimous"] / found["problems"])
+    if found["gold"][1]:
+        page["gold"] = to_percent(found["gold"][0] / found["gold"][1])
     return render(request, "judge/agreement.html", page)

@@ -336,61 +336,42 @@ LAST_OF_ONE = 200
 """Maximum number of a judge's votes, newest first, that are compared with other judges' votes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Agreement:
-    """The agreement of the site's judges.
-
-    Attributes:
-        problems: The number of problems decided by votes.
-        valid: The number of these problems that were found valid.
-        unanimous: The number of these problems on which all judges made the same choice.
-        pairs: The fraction of pairs of a problem's judges who made the same choice; None if no
-            problem has two judges.
-        alpha: Krippendorff's alpha over the last `LAST` problems, by the stored order of options.
-        alpha_of: The number of problems from which alpha was computed.
-        gold: The number of correct answers to gold questions, and of all answers to them.
-    """
-
-    problems: int
-    valid: int
-    unanimous: int
-    pairs: float | None
-    alpha: Reliability | None
-    alpha_of: int
-    gold: tuple[int, int]
-
-
-def measure_agreement() -> Agreement:
+def measure_agreement() -> dict[str, Any]:
     """Return the agreement of the site's judges; on large sites, the result is cached for a while.
 
-    The counts come from the verdicts; only alpha needs the votes.
+    It contains the numbers of `problems` decided by votes, of those found `valid`, and of
+    `unanimous` ones, on which all judges made the same choice; the fraction of `pairs` of a
+    problem's judges who made the same choice (None if no problem has two judges); Krippendorff's
+    `alpha` over the last `LAST` problems, by the stored order of options, with their number
+    `alpha_of`; and the numbers of correct answers and of all answers to `gold` questions. The
+    counts come from the verdicts; only alpha needs the votes.
     """
     return cached("judge.agreement", _compute_agreement)
 
 
-def _compute_agreement() -> tuple[int, Agreement]:
+def _compute_agreement() -> tuple[int, dict[str, Any]]:
     verdicts = _get_final_verdicts()
-    groups = verdicts.values("counts").annotate(n=Count("pk")).order_by("counts")
+    groups = verdicts.values_list("counts").annotate(n=Count("pk")).order_by("counts")
     total = unanimous = same = pairs = 0
-    for group in groups:
-        counts = [int(count) for count in group["counts"].split(",")]
-        judges, n = sum(counts), group["n"]
+    for text, n in groups:
+        counts = [int(count) for count in text.split(",")]
+        judges = sum(counts)
         total += n
         unanimous += n * (len(counts) == 1)
         same += n * sum(count * (count - 1) for count in counts)
         pairs += n * judges * (judges - 1)
-    alpha, of = _compute_alpha()
+    alpha, alpha_of = _compute_alpha()
     asked = Gold.objects.filter(retired=False).values("pk")
     gold = Slot.objects.filter(problem__in=asked, gold=True, open=False, provisional=False)
-    return total, Agreement(
-        total,
-        verdicts.filter(valid=True).count(),
-        unanimous,
-        same / pairs if pairs else None,
-        alpha,
-        of,
-        (gold.filter(right=True).count(), gold.exclude(answered_at=None).count()),
-    )
+    return total, {
+        "problems": total,
+        "valid": verdicts.filter(valid=True).count(),
+        "unanimous": unanimous,
+        "pairs": same / pairs if pairs else None,
+        "alpha": alpha,
+        "alpha_of": alpha_of,
+        "gold": (gold.filter(right=True).count(), gold.answers().count()),
+    }
 
 
 def _get_final_verdicts() -> QuerySet[Verdict]:

@@ -34,57 +34,22 @@ from winosmith.web.problems.search import Page, filter_by_terms, parse_terms
 from winosmith.web.problems.states import get_public_problems
 
 
-@dataclass(frozen=True, slots=True)
-class SiteNumbers:
-    """Statistics of the site's problems.
+def get_stats() -> dict[str, Any]:
+    """Return the site's statistics, which are cached on large sites.
 
-    Attributes:
-        problems: The number of public problems.
-        twins: The number of twins with two public halves.
-        singles: The number of public originals whose other half is not public.
-        perturbed: The number of public perturbed problems; `families` is the number of their roots.
-        contributors: The number of people who wrote public problems on this site.
-        judged: The number of problems that judges have decided here, except problems under embargo,
-            those waiting for their other half, and those imported as valid.
-        valid: The number of judged problems that are public.
-        domains: The number of public problems by domain; "" for no domain.
-        since, until: The days on which the first and the last problem were written.
+    They contain the numbers of public `problems`, by domain as `domains` ("" for no domain); of
+    `twins` with two public halves; of `singles`, public originals whose other half is not public;
+    of `perturbed` problems, whose roots are counted as `families`; and of `contributors` who wrote
+    public problems on this site. `judged` problems are those that judges have decided here, except
+    problems under embargo, those waiting for their other half, and those imported as valid. They
+    are `valid` (and public) or `rejected`, also in percent (`valid_percent`, `rejected_percent`;
+    None if there are none). `since` and `until` are when the first and the last problem were
+    written.
     """
-
-    problems: int
-    twins: int
-    singles: int
-    contributors: int
-    judged: int
-    valid: int
-    domains: dict[str, int]
-    since: Any = None
-    until: Any = None
-    perturbed: int = 0
-    families: int = 0
-
-    @property
-    def rejected(self) -> int:
-        """Return the number of rejected problems."""
-        return self.judged - self.valid
-
-    @property
-    def valid_percent(self) -> float | None:
-        """Return the percentage of judged problems that are valid; None if there are none."""
-        return 100 * self.valid / self.judged if self.judged else None
-
-    @property
-    def rejected_percent(self) -> float | None:
-        """Return the percentage of judged problems that were rejected; None if there are none."""
-        return 100 * self.rejected / self.judged if self.judged else None
+    return cached("read.figures", _compute_stats)
 
 
-def get_stats() -> SiteNumbers:
-    """Return the site's statistics, which are cached on large sites."""
-    return cached("read.figures", _compute_site_numbers)
-
-
-def _compute_site_numbers() -> tuple[int, SiteNumbers]:
+def _compute_stats() -> tuple[int, dict[str, Any]]:
     public = get_public_problems().select_related(None).order_by()
     totals = public.aggregate(
         problems=Count("id"),
@@ -106,17 +71,21 @@ def _compute_site_numbers() -> tuple[int, SiteNumbers]:
         problem__embargo=False,
         problem__gold=False,
         problem__waits=False,
-    )
+    ).count()
     domains = public.values_list("twin__domain").annotate(n=Count("id")).order_by("-n")
-    return totals["problems"], SiteNumbers(
+    judged = totals["valid"] + rejected
+    return totals["problems"], {
         **totals,
-        twins=twins,
-        singles=totals["problems"] - 2 * twins - single,
-        judged=totals["valid"] + rejected.count(),
-        domains=dict(domains),
-        perturbed=perturbed["problems"],
-        families=perturbed["families"],
-    )
+        "twins": twins,
+        "singles": totals["problems"] - 2 * twins - single,
+        "judged": judged,
+        "rejected": rejected,
+        "valid_percent": 100 * totals["valid"] / judged if judged else None,
+        "rejected_percent": 100 * rejected / judged if judged else None,
+        "domains": dict(domains),
+        "perturbed": perturbed["problems"],
+        "families": perturbed["families"],
+    }
 
 
 def get_example() -> list[Problem]:
@@ -128,7 +97,7 @@ def get_example() -> list[Problem]:
     """
     twin = _find_chosen_twin()
     if twin is None:
-        twin = cached("read.showpiece", lambda: (get_stats().problems, _find_most_agreed_twin()))
+        twin = cached("read.showpiece", lambda: (get_stats()["problems"], _find_most_agreed_twin()))
     halves = list(get_public_problems().filter(twin=twin).order_by("id")) if twin else []
     return halves if len(halves) == 2 else []
 
@@ -184,7 +153,7 @@ def agreement() -> Agreement | None:
 
     Large sites cache the agreement.
     """
-    return cached("read.agreement", lambda: (get_stats().problems, _compute_agreement()))
+    return cached("read.agreement", lambda: (get_stats()["problems"], _compute_agreement()))
 
 
 def _compute_agreement() -> Agreement | None:
