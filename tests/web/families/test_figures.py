@@ -156,9 +156,9 @@ def test_the_list_counts_ties_as_the_page_of_a_family_does(
     tree = load_tree(root, None)
     for who, wrong in ((alpha, 0), (beta, 1)):
         of = compute_error_depths(load_answers(root, tree, who))[2]
-        assert (one.errors[who.pk], one.answered[who.pk]) == (of.errors, of.n)
+        assert (one.results[who.pk]["wrong"], one.results[who.pk]["answered"]) == (of.errors, of.n)
         assert of.errors == pytest.approx(wrong + (2 - wrong) * (1 - 1 / options))
-        assert one.ties[who.pk] == 2 - wrong
+        assert one.results[who.pk]["ties"] == 2 - wrong
     assert one.fooling == 1
     page = " ".join(visit().get("/families/").content.decode().split())
     share = "1" if options == 2 else "1.33"
@@ -167,7 +167,7 @@ def test_the_list_counts_ties_as_the_page_of_a_family_does(
     assert "has not answered" not in page
     (told,) = visit().get("/api/v1/families").json()["items"]
     assert told["errors"][0] == {
-        "model": "alpha", "wrong": one.errors[alpha.pk], "answered": 2, "ties": 2,
+        "model": "alpha", "wrong": one.results[alpha.pk]["wrong"], "answered": 2, "ties": 2,
     }  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from tests.web.working import work_off
 from winosmith import answers, formats
 from winosmith.report import fixed
 from winosmith.web.families import measuring
-from winosmith.web.families.measuring import get_header_parameters, measure_if_changed
+from winosmith.web.families.measuring import measure_if_changed
 from winosmith.web.families.models import Measured
 from winosmith.web.jobs import take_over_jobs
 from winosmith.web.problems.models import Version
@@ -117,7 +117,7 @@ def test_files_of_predictions_are_those_of_the_formats(
         assert [p.problem_id for p in read.predictions] == [p.ref for p in problems]
         answers.write_predictions(
             read.predictions, tmp_path / "again.jsonl", data, solver="alpha",
-            parameters=get_header_parameters(alpha),
+            parameters={k: getattr(alpha, k) for k in ("solver", "revision", "digest")},
         )  # fmt: skip
         assert (tmp_path / "again.jsonl").read_bytes() == path.read_bytes()
     tag = client.head("/families/data/alpha.jsonl").headers["ETag"]

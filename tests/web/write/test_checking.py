@@ -135,10 +135,10 @@ def test_the_preview_marks_what_differs_and_what_is_right(site: Any) -> None:
     ):
         assert [reading["right"] for reading in readings] == [half == 0, half == 1]
         for reading in readings:
-            whole = "".join(piece.text for piece in reading["pieces"])
+            whole = "".join(text for text, _kind in reading["pieces"])
             assert whole == sentence.replace("_", reading["option"])
     marked = [
-        [piece.text for piece in readings[0]["pieces"] if piece.kind == "differs"]
+        [text for text, kind in readings[0]["pieces"] if kind == "differs"]
         for readings in make_readings(typed)
     ]
     assert marked == [["much too small"], ["just large enough"]]

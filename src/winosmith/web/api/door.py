@@ -64,11 +64,8 @@ def make_error_response(
 ) -> HttpResponse:
     """Return an error as problem details.
 
-    Args:
-        status: The HTTP status code.
-        detail: The error, and what to do about it.
-        errors: For each field with an error, its location `where` and its `detail`.
-        headers: The headers of the response.
+    `detail` is the error, and what to do about it; `errors` has the location `where` and the
+    `detail` of each field with an error.
     """
     body = {
         "type": f"/api/#status-{status}",
@@ -191,8 +188,7 @@ class Problem(Response):
 def to_records(rows: Iterable[Row]) -> list[dict[str, Any]]:
     """Return problems as JSON records, without edits that would reveal a non-public parent.
 
-    Args:
-        rows: Problems that the caller may see, with their twins and contributors loaded.
+    The caller may see the problems; their twins and contributors are loaded.
     """
     return [problem_record(datum) for datum in as_public(list(rows))]
 

@@ -124,11 +124,7 @@ router = Router(tags=["read"])
 
 
 def make_filters(parameters: ProblemFilters) -> Filters:
-    """Return the filter form for the filters of a request.
-
-    Raises:
-        MalformedRequestError: The filters contradict each other.
-    """
+    """Return the filter form for a request; raise an error if the filters contradict each other."""
     values = parameters.model_dump(mode="json", exclude_none=True)
     filters = Filters(_make_query({key: value for key, value in values.items() if value != ""}))
     if not filters.is_valid():

@@ -114,7 +114,7 @@ def send_description(request: HttpRequest) -> HttpResponse:
 @accounts_only
 def show_tokens(request: HttpRequest) -> HttpResponseBase:
     """Show the person's tokens, or create a token, whose text is shown only once."""
-    person = cast(Person, request.user)
+    person = request.user
     if request.method != "POST":
         return _render_tokens(request, person)
     created: list[str] = []
@@ -148,7 +148,7 @@ def show_tokens(request: HttpRequest) -> HttpResponseBase:
 @accounts_only
 def revoke_one_token(request: HttpRequest, number: int) -> HttpResponseBase:
     """Revoke one of the person's tokens; a repeated request has no effect."""
-    person = cast(Person, request.user)
+    person = request.user
     rules.revoke_token(person, get_object_or_404(person.tokens, pk=number).pk)
     messages.success(request, _("This token no longer works."))
     return redirect("tokens:mine")
@@ -158,7 +158,7 @@ def revoke_one_token(request: HttpRequest, number: int) -> HttpResponseBase:
 @accounts_only
 def revoke_every_token(request: HttpRequest) -> HttpResponseBase:
     """Revoke all of the person's tokens."""
-    count = rules.revoke_all_tokens(cast(Person, request.user))
+    count = rules.revoke_all_tokens(request.user)
     text = ngettext("%d token no longer works.", "%d tokens no longer work.", count)
     messages.success(request, text % count)
     return redirect("tokens:mine")

@@ -57,32 +57,21 @@ class Answers:
     stands: npt.NDArray[np.int8]
     ties: Mapping[int, float] = field(default_factory=dict)
 
-    @cached_property
-    def incorrect(self) -> Bools:
-        """Mask of the public versions with an incorrect answer, (n,)."""
-        return self.tree.public & (self.stands == WRONG)
-
-    @cached_property
-    def correct(self) -> Bools:
-        """Mask of the public versions with a correct answer, (n,)."""
-        return self.tree.public & (self.stands == RIGHT)
-
-    @cached_property
-    def tied(self) -> Bools:
-        """Mask of the public versions with a tie, (n,)."""
-        return self.tree.public & (self.stands == TIED)
+    def select(self, *stands: int) -> Bools:
+        """Return the mask of the public versions in one of these states, (n,)."""
+        return self.tree.public & np.isin(self.stands, stands)
 
     @cached_property
     def answered(self) -> Bools:
         """Mask of the public versions with an answer, including ties, (n,)."""
-        return self.correct | self.incorrect | self.tied
+        return self.select(RIGHT, WRONG, TIED)
 
     @cached_property
     def credit(self) -> Floats:
         """Credit of each public answer, (n,): 1 if correct, fractional for ties, otherwise 0."""
-        found = self.correct.astype(np.float64)
+        found = self.select(RIGHT).astype(np.float64)
         for number, credit in self.ties.items():
-            found[number] = credit if self.tied[number] else 0.0
+            found[number] = credit if self.tree.public[number] else 0.0
         return found
 
     @property
@@ -93,7 +82,7 @@ class Answers:
     @cached_property
     def incorrect_below(self) -> list[int]:
         """For each version, the number of public descendants with an incorrect answer."""
-        return self.tree.sum_below(self.incorrect).tolist()
+        return self.tree.sum_below(self.select(WRONG)).tolist()
 
 
 def load_answers(root: Problem, tree: Tree, model: Model) -> Answers:
@@ -230,7 +219,7 @@ def measure_accuracy(answers: Answers, kind: DepthKind) -> list[DepthAccuracy]:
     of[: int(here[0])] = 0
     counts = np.bincount(of)
     right = np.bincount(of, answers.credit[here], len(counts))
-    ties = np.bincount(of, answers.tied[here], len(counts))
+    ties = np.bincount(of, answers.select(TIED)[here], len(counts))
     return [
         DepthAccuracy(depth, int(counts[depth]), round_count(float(right[depth])), int(ties[depth]))
         for depth in np.flatnonzero(counts).tolist()
@@ -255,7 +244,7 @@ def count_first_errors(answers: Answers, kind: DepthKind) -> list[PathsAtDepth]:
     leaf[tree.leaves] = 1
     failed = np.where(known, (leaf + tree.sum_below(leaf)) * reached * (1 - answers.credit), 0.0)
     ended = np.where((leaf > 0) & (last >= 0), credit, 0.0)
-    tied = known & answers.tied & (reached > 0)
+    tied = known & answers.select(TIED) & (reached > 0)
     size = 1 + max(int(depths.max()), int(last.max()), 0)
     errors: Floats = np.zeros(size) + np.bincount(depths[known], failed[known], size)
     ends: Floats = np.zeros(size) + np.bincount(np.maximum(last, 0), ended, size)
@@ -322,10 +311,7 @@ def draw_chart(
 ) -> dict[str, Any] | None:
     """Return the chart of a model's accuracies by depth, or None if there are no accuracies.
 
-    Args:
-        name: The name of the model.
-        rows: The accuracies, in ascending order of depth.
-        chance: The accuracy of random guessing, 0–1, or None.
+    The rows are in ascending order of depth; `chance` is the accuracy of guessing, 0–1, or None.
     """
     shown = rows[:MAX_BARS]
     if not shown:
@@ -335,7 +321,7 @@ def draw_chart(
         f"{to_fixed(row.percent, 0)} % ({row.right}/{row.n}) · {row.depth}" for row in shown
     )
     return make_bar_chart(
-        [[(100 * row.right / row.n, row.n < FEW)] for row in shown],
+        [[(row.percent, row.n < FEW)] for row in shown],
         [str(row.depth) if at % every == 0 else "" for at, row in enumerate(shown)],
         _("Accuracy of %(name)s by depth: %(told)s") % {"name": name, "told": description},
         top=100,

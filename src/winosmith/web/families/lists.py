@@ -46,9 +46,8 @@ class Family:
         versions: The number of versions.
         deepest: The maximum number of steps between a version and the root.
         newest: The key of the newest version.
-        errors: For each model's key, the number of errors; a tie counts as 1 minus its credit.
-        answered: For each model's key, the number of answers, including ties.
-        ties: For each model's key, the number of ties.
+        results: For each model's key, its numbers of errors as `wrong` (a tie counts as 1 minus its
+            credit), of answers as `answered` (including ties), and of `ties`.
         fooling: The number of incorrect answers by all current models, without ties.
         problem: The root, if the family is on the page.
     """
@@ -57,20 +56,14 @@ class Family:
     versions: int
     deepest: int
     newest: int
-    errors: dict[int, float] = field(default_factory=dict)
-    answered: dict[int, int] = field(default_factory=dict)
-    ties: dict[int, int] = field(default_factory=dict)
+    results: dict[int, dict[str, float]] = field(default_factory=dict)
     fooling: int = 0
     problem: Problem | None = None
 
     def summarise_model(self, model: Model) -> dict[str, Any]:
         """Return a model's name and its numbers of errors, answers and ties."""
-        return {
-            "model": model.name,
-            "wrong": self.errors.get(model.pk, 0),
-            "answered": self.answered.get(model.pk, 0),
-            "ties": self.ties.get(model.pk, 0),
-        }
+        none = {"wrong": 0, "answered": 0, "ties": 0}
+        return {"model": model.name, **self.results.get(model.pk, none)}
 
 
 def _get_versions() -> QuerySet[Version]:
@@ -93,16 +86,15 @@ def list_families() -> list[Family]:
         n=Count("pk"), errors=Count("pk", filter=wrong), ties=Count("pk", filter=tie)
     ):
         if root in found:
-            found[root].answered[model] = answered
-            found[root].errors[model] = errors
-            found[root].ties[model] = ties
+            numbers = {"wrong": errors, "answered": answered, "ties": ties}
+            found[root].results[model] = numbers
             found[root].fooling += errors
     tied = _get_predictions().filter(tie)
     tied = tied.values_list("root", "model", "choice", "scores", "problem__answer")
     for root, model, choice, scores, answer, n in tied.annotate(n=Count("pk")):
-        if root in found and model in found[root].errors:
+        if root in found and (numbers := found[root].results.get(model)):
             missed = n * (1 - compute_tie_credit(choice, scores, answer))
-            found[root].errors[model] = round_count(found[root].errors[model] + missed)
+            numbers["wrong"] = round_count(numbers["wrong"] + missed)
     return list(found.values())
 
 
@@ -110,12 +102,10 @@ _FAMILIES = RefreshedValue(list_families)
 
 
 def get_families_page(terms: list[Term], sort: str, page: object) -> Page:
-    """Return a page of the families with a public root.
+    """Return a page of the families with a public root, in one of the orders of `SORTS`.
 
-    Args:
-        terms: The search terms that the root or a public version of the family must contain.
-        sort: One of `SORTS`.
-        page: The page number, from 1; larger numbers give the last page.
+    The root or a public version must contain the search terms. Pages are numbered from 1; larger
+    numbers give the last page.
     """
     roots = set(_find_public_roots(terms))
     found = [family for family in _FAMILIES.latest() if family.root in roots]
@@ -204,12 +194,7 @@ _ENTRIES = RefreshedValue(list_board_entries)
 
 
 def get_board_page(sort: str, page: object) -> Page:
-    """Return a page of leaderboard entries, each with its rank.
-
-    Args:
-        sort: One of `BOARD_SORTS`.
-        page: The page number, from 1; larger numbers give the last page.
-    """
+    """Return a page of ranked leaderboard entries, in one of the orders of `BOARD_SORTS`."""
     value = BOARD_SORTS[sort][1]
     found = sorted(_ENTRIES.latest(), key=lambda entry: (-value(entry), entry.name))
     values = [value(entry) for entry in found]

@@ -51,12 +51,7 @@ def count_versions_against() -> list[tuple[str, int]]:
 
 
 def get_answered_problems(model: Model, *, families: bool = True) -> QuerySet[Problem]:
-    """Return the public problems that a model has answered and whose answer is public.
-
-    Args:
-        model: Any revision of a model.
-        families: Whether to return only problems in families.
-    """
+    """Return the public problems with an answer that a model answered, by default in families."""
     public = get_family_problems() if families else get_public_problems().alias(place=F("id"))
     return public.filter(
         answer__isnull=False,
@@ -76,11 +71,6 @@ def load_predictions(model: Model, problems: dict[int, str]) -> list[Prediction]
         tied = best if len(best) > 1 and choice in best else ()
         found.append(Prediction(problems[key], choice, tuple(scores), tied))
     return found
-
-
-def get_header_parameters(model: Model) -> dict[str, str]:
-    """Return the model's parameters for the header of its predictions file."""
-    return {"solver": model.solver, "revision": model.revision, "digest": model.digest}
 
 
 def write_predictions_file(model: Model, *, families: bool = True) -> tuple[str, HeadedFile]:
@@ -106,7 +96,7 @@ def write_predictions_file(model: Model, *, families: bool = True) -> tuple[str,
         count += len(blind)
     header = {
         "predictions": model.name,
-        "parameters": get_header_parameters(model),
+        "parameters": {"solver": model.solver, "revision": model.revision, "digest": model.digest},
         "data": data_digest.hexdigest(),
         "n": count,
         "version": __version__,
@@ -192,11 +182,7 @@ def _measure_depth(depth: Any, graded: list[tuple[Model, Graded | None, str]]) -
 
 
 def draw_stability(stabilities: Mapping[str, Stability]) -> list[str]:
-    """Draw the survival curves and the accuracies by depth, as SVG for a page.
-
-    Args:
-        stabilities: Map each model's name to its stability, all for the same kind of depth.
-    """
+    """Draw the models' survival curves and accuracies by depth, as SVG for a page."""
     made = [svg for panels in metrics.draw_stability(stabilities) for svg in panels]
     return [convert_styles_to_attributes(svg.inline(f"d{at}")) for at, svg in enumerate(made)]
 

@@ -61,10 +61,9 @@ class ViewOptions:
 
 
 def read_options(request: HttpRequest, tree: Tree) -> ViewOptions:
-    """Return the view options of a request; defaults are the first model and the tree's main depth.
+    """Return the view options of a request; raise Http404 for an unknown model or depth.
 
-    Raises:
-        Http404: There is no such model or depth.
+    Defaults are the first model and the tree's main depth.
     """
     models = get_current_models()
     name = request.GET.get("model", models[0].name if models else "")
@@ -77,12 +76,9 @@ def read_options(request: HttpRequest, tree: Tree) -> ViewOptions:
 
 
 def get_root(ref: str, person: Person | None) -> Problem:
-    """Return the problem with an id, if the person may see the problem's family.
+    """Return the problem with an id if the person may see its family; otherwise, raise Http404.
 
     A hidden root with a public version has a page, which shows only the root's id.
-
-    Raises:
-        Http404: The problem does not exist, or is hidden and has no public version.
     """
     found = Problem.objects.select_related("twin", "version__root__twin").filter(ref=ref).first()
     if found is None:
@@ -94,11 +90,7 @@ def get_root(ref: str, person: Person | None) -> Problem:
 
 
 def get_version_number(tree: Tree, ref: str) -> int:
-    """Return the number of a version in a tree.
-
-    Raises:
-        Http404: The tree has no such version, or the visitor may not see it.
-    """
+    """Return the number of a version in a tree; raise Http404 if it is not in the tree."""
     row = Problem.objects.filter(ref=ref).values_list("pk", flat=True).first()
     if row not in tree.numbers:
         raise Http404
@@ -138,14 +130,8 @@ def build_nodes(
     `more` has both for its next children. A hidden root is shown without text, and its versions
     without changes from it.
 
-    Args:
-        person: The reader.
-        root: The root of the family.
-        tree: The family, as the reader may see it.
-        top: The top node, from `trees.build_tree_around` or `trees.build_tree_below`.
-        options: The view options to include in the URLs.
-        answers: The chosen models; if there is only one, with its answers, for folded branches.
-        focus: The number of the version at the centre of the page.
+    `answers` are the chosen models; a single one has its answers, for folded branches. `focus` is
+    the number of the version at the centre of the page.
     """
     hidden_root = not is_visible_to(person, root)
     problems = _load_problems(tree, top)

@@ -147,12 +147,7 @@ class Tree:
 
 
 def load_tree(root: Problem, person: Person | None) -> Tree:
-    """Load the part of a root's family that a person may see.
-
-    Args:
-        root: A root that the person may see.
-        person: The reader; None for a visitor without a session.
-    """
+    """Load the part of a root's family that a person, or a visitor (None), may see."""
     with connection.cursor() as cursor:
         cursor.execute(_STAMP, [root.pk])
         stamp = tuple(cursor.fetchone())
@@ -273,10 +268,7 @@ class VisibleNode:
 def build_tree_around(tree: Tree, number: int, after: int = 0) -> VisibleNode:
     """Return the nodes of the path from the root to a version, and of the versions below it.
 
-    Args:
-        tree: The family.
-        number: The number of the version.
-        after: The number of the version's children that are already shown.
+    `after` is the number of the version's children that are already shown.
     """
     top = build_tree_below(tree, number, after)
     path = tree.ancestors(number)
@@ -296,11 +288,8 @@ def build_tree_below(
 ) -> VisibleNode:
     """Return the nodes of a version and its descendants, by generation, until the page is full.
 
-    Args:
-        tree: The family.
-        number: The number of the version.
-        after: The number of the version's children that are already shown.
-        limit: The maximum number of versions below the version.
+    `after` is the number of the version's children that are already shown, and `limit` the maximum
+    number of versions below the version.
     """
     top = VisibleNode(number)
     waiting = [(top, after, 0)]

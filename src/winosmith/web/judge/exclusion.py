@@ -81,23 +81,14 @@ def change_votes(
     until: datetime | None = None,
     progress: Progress = lambda _: None,
 ) -> int:
-    """Exclude or include a judge's votes, and decide the problems accordingly.
+    """Exclude or include a judge's votes, and decide the problems; return the number of changes.
 
     A problem that votes decided is decided again if enough votes remain; otherwise it returns to
     the judges. A problem that waited only for these votes is decided. Moderators' decisions stay.
 
-    Each problem has its own transaction. If a call was interrupted, the same call completes it.
-
-    Args:
-        person: The judge.
-        kind: One of `CHANGES`.
-        moderator: The moderator.
-        reason: The reason for the audit log.
-        until: The time after which votes stay unchanged; None to change all votes.
-        progress: A function called in each problem's transaction with the number of changed votes.
-
-    Returns:
-        The number of votes that this call changed.
+    Each problem has its own transaction, in which `progress` is called with the number of changed
+    votes. If a call was interrupted, the same call completes it. `kind` and `until` are those of
+    `find_votes_to_change`; the audit log shows the reason.
 
     Raises:
         InputError: `moderator` is not allowed to do this, or the reason is empty.
@@ -146,14 +137,10 @@ def exclude_pending_votes(person: Person) -> None:
 
 
 def find_votes_to_change(person: Person, kind: str, until: datetime | None) -> Slots:
-    """Return the votes of a judge to which a change applies.
+    """Return the votes of a judge to which one of `CHANGES` applies.
 
-    A moderator can't include votes that a market has not confirmed.
-
-    Args:
-        person: The judge.
-        kind: One of `CHANGES`.
-        until: The time after which votes stay unchanged; None to change all votes.
+    Votes given after `until` stay unchanged. A moderator can't include votes that a market has not
+    confirmed.
     """
     rows = Slot.objects.filter(holder=person, excluded=kind == "include").votes()
     if kind == "include":
@@ -168,11 +155,7 @@ def find_votes_to_change(person: Person, kind: str, until: datetime | None) -> S
 def recount_votes(problem: Problem, actor: Person | None, reason: str, kind: str) -> None:
     """Log that votes changed, and update the verdict; the caller has locked the problem.
 
-    Args:
-        problem: The problem whose votes changed.
-        actor: The person who changed them; None for the site.
-        reason: The reason for the audit log.
-        kind: "exclude" or "include".
+    `kind` is "exclude" or "include"; `actor` is the person who changed the votes (None: the site).
     """
     problem.log_event(f"{kind}-vote", by=actor, reason=reason)
     missing = settings.RULES.judges - count_votes(problem)
@@ -210,17 +193,10 @@ def _check_moderator(person: Person, moderator: Person) -> None:
 
 
 def include_paid_votes(job: int, reason: str, *, refused: bool = False) -> int:
-    """Count the answers of paid work as votes, and decide problems that waited only for them.
+    """Count the answers of paid work (`Slot.job`) as votes; return the number of included votes.
 
-    Votes that a moderator excluded stay excluded, and votes on hold still wait.
-
-    Args:
-        job: The number of the paid work, as in `Slot.job`.
-        reason: The reason for the audit log.
-        refused: Whether the market had rejected the answers by mistake.
-
-    Returns:
-        The number of votes that this call included.
+    Problems that waited only for them are decided. Votes that a moderator excluded stay excluded,
+    unless the market had `refused` the answers by mistake; votes on hold still wait.
     """
     with writing():
         Judge.objects.filter(job=job).update(provisional=False)
@@ -235,11 +211,7 @@ def include_paid_votes(job: int, reason: str, *, refused: bool = False) -> int:
 
 
 def exclude_paid_votes(job: int, reason: str) -> int:
-    """Exclude the answers of paid work, so that other judges replace the missing votes.
-
-    Returns:
-        The number of answers that this call excluded.
-    """
+    """Exclude the answers of paid work, and return their number; other judges replace the votes."""
     with writing():
         Judge.objects.filter(job=job).update(provisional=True)
         Slot.objects.filter(job=job, gold=True).update(provisional=True)

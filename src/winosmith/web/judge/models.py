@@ -342,10 +342,7 @@ def block_of(problem: Problem | Slot) -> int:
 def note_seen(person: Person, problem: Problem | Slot, *, spent: bool = True) -> bool:
     """Record that a person reads a problem; return whether the problem's block is new to them.
 
-    Args:
-        person: The reader.
-        problem: A problem, or a slot on it.
-        spent: Whether the person reads the whole problem, not only its local context.
+    `spent` is whether they read the whole problem, not only its local context.
     """
     key = problem.problem_id if isinstance(problem, Slot) else problem.pk
     known, new = Seen.objects.get_or_create(

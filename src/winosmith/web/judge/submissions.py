@@ -250,11 +250,7 @@ def move_texts_to_account(account: Person, anonymous: Person) -> None:
 
 
 def erase_judge(person: Person, texts: bool) -> bool:
-    """Erase a person's judging data and, if `texts` is set, blank their texts.
-
-    Returns:
-        Whether any of the person's sentences remain.
-    """
+    """Erase a person's judging data, and with `texts` their texts; return whether texts remain."""
     slots = Slot.objects.filter(holder=person)
     for slot in slots.filter(answered_at=None):
         return_slot(slot)

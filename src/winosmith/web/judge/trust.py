@@ -57,12 +57,8 @@ def measure_pace(person: int, since: datetime | None = None, limit: int | None =
 
     An answer is timed from the moment when its problem was shown, or from the judge's previous
     answer if that was later. Therefore, the same seconds are never counted for two problems that
-    are open at the same time. Answers to gold questions are included.
-
-    Args:
-        person: The judge's primary key.
-        since: The time before which answers are ignored; None to include all answers.
-        limit: The maximum number of answers; None for the site's setting.
+    are open at the same time. Answers to gold questions are included, answers before `since` are
+    ignored, and at most `limit` answers are used (by default, the site's setting).
     """
     limit = settings.RULES.hold_pace_over if limit is None else limit
     rows = Slot.objects.filter(holder=person, taken_at__isnull=False).answers(since)
@@ -240,10 +236,8 @@ def apply_bounds(judge: Judge, slot: Slot, address: str = "") -> None:
     A hold for pace is temporary while it is based on fewer than `SiteRules.hold_pace_over` answers:
     the hold ends if the next answers take long enough. Only a moderator ends other holds.
 
-    Args:
-        judge: The locked row of the judge.
-        slot: The answered and saved slot of a vote, or of an answer to a gold question.
-        address: The client's address.
+    The judge's row must be locked. The slot is that of a saved vote, or of a saved answer to a gold
+    question.
     """
     rules = settings.RULES
     if rules.hold_accounts and address and not (slot.gold or judge.cleared):
@@ -312,13 +306,8 @@ def put_on_hold(
 ) -> None:
     """Put a judge's votes on undecided problems, and their later votes, on hold for a moderator.
 
-    Decided problems stay decided (see `get_suspect_problems`).
-
-    Args:
-        judge: The judge's row, locked or new.
-        cause: One of `Judge.Cause`.
-        measured: The numbers that crossed the bound.
-        group: The label shared by judges who are put on hold as a group.
+    Decided problems stay decided (see `get_suspect_problems`). The judge's row must be locked or
+    new. `cause` and `measured` are stored; `group` is stored as `Judge.together`.
     """
     judge.held, judge.cause = timezone.now(), cause
     judge.measured, judge.together = measured or {}, group

@@ -49,13 +49,9 @@ class ProblemLostError(InputError):
 def lease_next_problem(person: Person, judge: Judge | None = None) -> Slot | None:
     """Return the problem reserved for a person, or lease the next problem to them.
 
-    Args:
-        person: The judge.
-        judge: The judge's row, if the caller's transaction got it from `lock_judge`.
-
-    Returns:
-        The slot, leased for `SiteRules.lease_minutes`. None if no problem is left for the person,
-        or if they have done their paid work, are waiting for a moderator, or are taking a test.
+    The slot is leased for `SiteRules.lease_minutes`. The result is None if no problem is left for
+    the person, or if they have done their paid work, are waiting for a moderator, or are taking a
+    test. Pass `judge` if the transaction got it from `lock_judge`.
 
     Raises:
         InputError: The person may not judge.
@@ -139,14 +135,10 @@ def get_lease_length() -> timedelta:
 def find_next_slot(person: Person, cursor: int, *, lock: bool = False) -> Slot | None:
     """Return the next slot for a person, with its problem; None if there is none.
 
-    All judges get the slots in the same order, so that problems are decided quickly. At the end of
-    the queue, the search continues from the start.
-
-    Args:
-        person: The judge.
-        cursor: The queue position that the judge has reached.
-        lock: Whether to lock the slot until the transaction ends. PostgreSQL skips slots that other
-            judges are taking at this moment; SQLite has only one writer at a time.
+    All judges get the slots in the same order, so that problems are decided quickly. The search
+    starts at the judge's cursor; at the end of the queue, it continues from the start. With `lock`,
+    the slot is locked until the transaction ends: PostgreSQL skips slots that other judges are
+    taking at this moment; SQLite has only one writer at a time.
     """
 
     def get_first(rows: QuerySet[Slot]) -> Slot | None:
@@ -174,12 +166,7 @@ def get_fresh_slots(person: Person, after: int) -> QuerySet[Slot]:
 
 
 def make_slot_context(slot: Slot, typed: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the template context for a leased slot.
-
-    Args:
-        slot: A leased slot.
-        typed: The judge's input, if the form had an error.
-    """
+    """Return the template context for a leased slot; `typed` is the input of a form with errors."""
     problem, first = slot.problem, needs_local_answer(slot)
     sentence = get_local_context(problem) if first else problem.sentence
     before, _, after = sentence.partition(BLANK)
@@ -218,10 +205,6 @@ def get_judging_status(person: Person, judge: Judge | None) -> dict[str, Any]:
 
     `paused`: a moderator must check the judge's votes first. `testing`: the judge is taking a human
     test. `left`: a problem is available to the judge; otherwise `none_left` is the reason.
-
-    Args:
-        person: The judge.
-        judge: The judge's row; None before the judge's first problem.
     """
     paused, testing = trust.is_stopped(judge), is_taking_test(person)
     free = not (paused or testing)
@@ -252,10 +235,7 @@ def explain_no_work(person: Person) -> dict[str, Any]:
 def store_local_answer(person: Person, ref: str, choice: int | None) -> Slot:
     """Store a judge's answer to the local context; a later answer does not replace it.
 
-    Args:
-        person: The judge.
-        ref: The reference of the judge's slot.
-        choice: The 0-based index of an option; None is refused.
+    `ref` is the reference of the judge's slot, and `choice` the 0-based index of an option.
 
     Raises:
         ProblemLostError: The judge can no longer answer the problem.

@@ -235,11 +235,7 @@ def _read_slot_ref(request: HttpRequest) -> str:
 
 
 def _parse_choice(text: str | None) -> int | None:
-    """Return the index of the chosen option; None if no option was chosen.
-
-    Raises:
-        InputError: The text is not an index.
-    """
+    """Return the index of the chosen option; None if no option was chosen."""
     if not text:
         return None
     if not is_number(text, 2):

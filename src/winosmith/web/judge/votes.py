@@ -145,12 +145,8 @@ def decide_by_votes(
 ) -> None:
     """Decide from a problem's votes whether the problem is valid.
 
-    The reasons are stored with the problem, in the words of `winosmith.validate`.
-
-    Args:
-        problem: A problem in any state that can lead to a verdict.
-        actor: The moderator who made the decision; None if the last vote settled it.
-        kind: The kind of the logged event.
+    The reasons are stored with the problem, in the words of `winosmith.validate`. `actor` is the
+    moderator whose action led to the decision; None if the last vote settled it.
     """
     with writing():
         datum, cast = as_problem(problem), list(iter_responses([problem]))
@@ -186,11 +182,7 @@ _NEXT = re.compile(f"; (?={'|'.join(fault.partition(':')[0] for fault in FAULTS)
 
 
 def translate_verdict(reason: str) -> str:
-    """Translate the reason of a verdict to the reader's language; other messages stay unchanged.
-
-    Args:
-        reason: One of `Problem.reasons`, or several reasons as they are stored in the log.
-    """
+    """Translate the reason, or joined reasons, of a verdict; other messages stay unchanged."""
     return "; ".join(translate_message(each, FAULTS) for each in _NEXT.split(reason))
 
 
@@ -249,12 +241,7 @@ class Vote:
 
 
 def list_votes(problem: Problem, *, excluded: bool = False) -> list[Vote]:
-    """Return the votes on a problem, without the judges' names.
-
-    Args:
-        problem: Any problem; a gold question has no votes.
-        excluded: Whether to include votes that don't count.
-    """
+    """Return the votes that count, or with `excluded` all votes, without the judges' names."""
     rows = Slot.objects.filter(problem=problem).votes().order_by("n")
     return [
         Vote(
@@ -428,11 +415,7 @@ def compare_with_others(judges: Iterable[int]) -> dict[int, Proportion]:
 
 
 def compute_chance_agreement(counts: Mapping[tuple[Any, Any], int]) -> float:
-    """Return the agreement expected by chance, 0–1, from two raters' joint answer counts.
-
-    Args:
-        counts: For each pair of answers, the number of problems with this pair.
-    """
+    """Return the agreement expected by chance, 0–1, from the counts of two raters' answer pairs."""
     ours, theirs = Counter[Any](), Counter[Any]()
     for (a, b), count in counts.items():
         ours[a] += count

@@ -17,7 +17,7 @@ from winosmith.records import problem_record
 from winosmith.text import detect_script, edit_distance, separate_blank, tokens, words
 from winosmith.web.judge.submissions import may_revise, retire_replaced_halves, submit_twin
 from winosmith.web.pages import is_number
-from winosmith.web.people.gates import get_stored_result, process_once
+from winosmith.web.people.gates import process_once
 from winosmith.web.people.models import Person
 from winosmith.web.people.privacy import has_agreed
 from winosmith.web.predict.asking import request_predictions
@@ -327,13 +327,8 @@ def create_version(
     """Create a version from the input, once per key, and request every model's prediction.
 
     The version is stored as a single, judged and moderated like any problem, before any model reads
-    it, so that no model can lose or delay it.
-
-    Args:
-        position: The position, with a person who has agreed to the current texts.
-        typed: The new sentence, its options, and its answer.
-        key: The key of the form; a repeated submission returns the same problem.
-        precheck: A check, such as a rate limit, that must succeed first in the same transaction.
+    it, so that no model can lose or delay it. A repeated submission of the form with the key
+    returns the same problem. `precheck` (a rate limit) must succeed first in the same transaction.
 
     Raises:
         RefusedError: A rule is violated; nothing was written.
@@ -363,11 +358,7 @@ def create_version(
 
 
 def _lock_position(position: Position) -> Position:
-    """Reload a position, and lock its problem until the transaction ends.
-
-    Raises:
-        InputError: The person may no longer perturb or revise it.
-    """
+    """Reload a position, and lock its problem; check that the person may still write there."""
     person, old = position.person, position.revises
     lock_family_root(old or position.parent)
     now = lock_problem((old or position.parent).pk)
@@ -378,11 +369,6 @@ def _lock_position(position: Position) -> Position:
     if not may_perturb(person, now):
         raise InputError(_("This sentence can no longer be perturbed: it was withdrawn."))
     return Position.for_new_version(person, now)
-
-
-def find_submitted(person: Person | None, key: str) -> str:
-    """Return the `ref` of the problem that a form created; "" if it was not submitted."""
-    return str(get_stored_result(person, key).get("problem", ""))
 
 
 def _store_version(person: Person, typed: SentenceInput, position: Position) -> Problem:

@@ -100,7 +100,7 @@ def revise_version(request: HttpRequest, ref: str) -> HttpResponse:
     person = gates.get_current_writer(request)
     old = pages.get_own_version(person, ref)
     if not rules.is_revisable(person, old):
-        done = rules.find_submitted(person, request.POST.get("key", ""))
+        done = gates.get_stored_result(person, request.POST.get("key", "")).get("problem")
         if not done:
             text = _("This sentence was decided, replaced or withdrawn; it can’t be revised.")
             messages.warning(request, text)

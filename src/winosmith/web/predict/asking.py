@@ -40,12 +40,8 @@ TOO_LATE = gettext_noop("The model took too long.")
 def request_predictions(problem: Problem, urgent: bool = True) -> None:
     """Request a prediction from every current model, within the caller's transaction.
 
-    Repeated calls change only the urgency. Models see no gold questions and no problems under
-    embargo.
-
-    Args:
-        problem: A stored problem.
-        urgent: Whether a person is waiting; urgent predictions precede background predictions.
+    Repeated calls change only the urgency: urgent predictions, for which a person waits, precede
+    background predictions. Models see no gold questions and no problems under embargo.
     """
     if problem.embargo or problem.gold:
         return

@@ -177,15 +177,10 @@ class BatchSize:
 def predict_tasks(
     made_solver: MadeSolver, tasks: Sequence[Prediction], limit: float, on_start: OnStart
 ) -> list[Outcome]:
-    """Predict the answers for some tasks with a solver.
+    """Predict the answers for some tasks with a solver; call `on_start` before each call of it.
 
     If a batch fails, its problems are solved one at a time, so a bad sentence affects only itself.
-
-    Args:
-        made_solver: The solver.
-        tasks: At least one task.
-        limit: Seconds after which an error counts as a timeout.
-        on_start: A function called before each call of the solver.
+    An error after `limit` seconds counts as a timeout.
     """
     if made_solver.at_once > 1:
         on_start(tasks)

@@ -45,11 +45,9 @@ from winosmith.web.read.public import Filters, count_rows
 
 
 class HeadedFile:
-    """A file made of a header line and the content of a temporary file.
+    """A file made of a header line, perhaps empty, and the content of an open temporary file.
 
-    Args:
-        first: The first line, perhaps empty.
-        rest: The open file, which is closed once it has been read, or by `close`.
+    The temporary file is closed once it has been read, or by `close`.
     """
 
     def __init__(self, first: bytes, rest: IO[bytes]):
@@ -73,11 +71,9 @@ Source = HeadedFile | Generator[bytes, None, None]
 
 
 class ClosingIterator:
-    """An iterator over a response's parts; Django closes it, and thus the source, at the end.
+    """An iterator over a response's parts, which closes the source even if not all were read.
 
-    Args:
-        parts: The parts of the response.
-        source: The source, closed at the end even if not all parts were read.
+    Django closes the iterator at the end of the response.
     """
 
     def __init__(self, parts: Iterable[bytes], source: Source):
@@ -168,13 +164,10 @@ class Content:
 
 
 def survey(query: QuerySet[Problem], file_format: Format, *, skip_unfit: bool = False) -> Content:
-    """Survey public problems in one pass; return the content of their file.
+    """Survey the public problems of a query in one pass; return the content of their file.
 
-    Args:
-        query: A part of `get_public_problems`; other problems in it are omitted.
-        file_format: One of `FILES`.
-        skip_unfit: Whether to omit problems that don't fit the format; otherwise `rows` includes
-            them, and the caller must show `unfit`.
+    With `skip_unfit`, problems that don't fit the format are omitted; otherwise `rows` includes
+    them, and the caller must show `unfit`.
     """
     state, header, kept = hashlib.sha256(), list[str](), array("q")
     unfit, silent = dict[str, str](), True
@@ -263,11 +256,9 @@ VOTES = {
 
 
 def open_votes_file(query: QuerySet[Problem], name: str) -> tuple[str, HeadedFile]:
-    """Write a file of votes; return its digest and the open file, which the caller must close.
+    """Write one of `VOTES`, the votes on public problems with the alias `place`.
 
-    Args:
-        query: Public problems, with the alias `place`.
-        name: One of `VOTES`.
+    Return the file's digest and the open file, which the caller must close.
     """
     keys = load_keys(query.order_by("place"))
     public = Problem.objects.filter(public=True).only("ref").order_by("pk")
@@ -345,12 +336,8 @@ def send_file(
 ) -> HttpResponseBase:
     """Send a file, or status 304 if the client's copy is current.
 
-    Args:
-        request: The request, with the client's ETag.
-        name: The file name, whose extension determines the content type.
-        digest: The digest of the data.
-        source: The source, closed at the end, or immediately if no body is sent.
-        parts: The response; None for the source itself.
+    The name's extension determines the content type. The source is closed at the end, or
+    immediately if no body is sent; `parts` are those of the response, by default the source itself.
     """
     tag = quote_etag(f"{digest[:32]}-{__version__}-{name}")
     known = tag in parse_etags(request.headers.get("If-None-Match", ""))

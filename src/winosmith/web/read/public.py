@@ -368,12 +368,10 @@ def decrypt_key(encrypted: str) -> int | None:
 
 
 def get_page(query: QuerySet[Problem], params: QueryDict) -> Page:
-    """Return a page of problems, newest first.
+    """Return a page of problems with the alias `place` (`Filters.apply`), newest first.
 
-    Args:
-        query: Problems with the alias `place` (`Filters.apply`).
-        params: The query of the request. The encrypted key in `after` or `before` determines the
-            page; without a valid key, it is the first.
+    The encrypted key in the parameter `after` or `before` determines the page; without a valid key,
+    it is the first.
     """
     after, before = decrypt_key(params.get("after", "")), decrypt_key(params.get("before", ""))
     back = before is not None and after is None

@@ -91,14 +91,10 @@ def show_problem(request: HttpRequest, ref: str) -> HttpResponse:
 def load_problem(
     person: Person | None, ref: str
 ) -> tuple[Problem, list[Problem], dict[str, Any] | None]:
-    """Load a problem for a reader, and record the reading.
+    """Load a problem for a reader, and record the reading; raise Http404 if it is hidden.
 
-    Returns:
-        The problem, the halves of its twin that the reader may see, and its family
-        (`_make_family_context`).
-
-    Raises:
-        Http404: There is no such problem, or the reader may not see it.
+    Return the problem, the halves of its twin that the reader may see, and its family
+    (`_make_family_context`).
     """
     found = Problem.objects.select_related("twin__contributor").filter(ref=ref).first()
     if found is None or not is_visible_to(person, found):

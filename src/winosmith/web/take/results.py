@@ -126,12 +126,10 @@ def compute_results(round_: Round, sittings: Sequence[humans.Sitting]) -> dict[s
 
 
 def write_results(round_: Round, folder: str | Path, *, force: bool = False) -> dict[str, int]:
-    """Write a round's results to a folder; return the number of items by kind.
+    """Write a round's results to a folder, as `write_round` does.
 
-    Args:
-        round_: An open or closed round; only submitted sheets are included.
-        folder: A new or empty folder, or one with the same results; other folders are refused.
-        force: Whether to overwrite earlier results of the round.
+    The folder must be new or empty, or contain the same results; `force` overwrites earlier results
+    of the round.
 
     Raises:
         OutputError: The folder can't be used.
@@ -156,12 +154,7 @@ def write_round(out: OutputFolder, round_: Round, prefix: str = "") -> dict[str,
     The files are `sheets/*.json`, `answers/*.json` (in the format of the form for a browser),
     `responses.jsonl`, `subjects.jsonl`, `ledger.json`, and the problems in `private/schemas.jsonl`:
     the input of `winosmith humans`. Sheets that were not submitted, or are on hold, are only in the
-    ledger.
-
-    Args:
-        out: The output folder.
-        round_: An open or closed round.
-        prefix: The prefix of the files' names, such as "private/tests/NAME/".
+    ledger. The files' names start with the prefix, such as "private/tests/NAME/".
     """
     sittings = load_sittings(round_)
     dataset, responses, subjects = gather_input(round_, sittings)

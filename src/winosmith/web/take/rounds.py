@@ -203,11 +203,7 @@ class Publication:
 
 
 def get_round(name: str) -> Round:
-    """Return the round with this name.
-
-    Raises:
-        InputError: There is no such round; the message lists the rounds.
-    """
+    """Return the round with this name, or raise an InputError that lists the rounds."""
     found = Round.objects.filter(name=name).first()
     if found is None:
         known = ", ".join(Round.objects.order_by("name").values_list("name", flat=True))
@@ -233,10 +229,8 @@ def close_round(name: str, *, drop: bool = False) -> Round:
 def end_round(name: str, *, drop: bool = False, by: Person | None = None) -> Job:
     """Close a round; return the job that computes its results.
 
-    Args:
-        name: The name of the round.
-        drop: Whether to treat sheets in use as given up.
-        by: The admin who closes it; None for a command.
+    With `drop`, sheets in use are treated as given up. `by` is the admin who closes the round; None
+    for a command.
 
     Raises:
         InputError: There is no such round, it is closed, or sheets are in use.
@@ -311,10 +305,7 @@ def publish_round(name: str, *, by: Person | None = None) -> Publication:
     """Publish the problems that a closed round used, with their other halves.
 
     This is the policy of Davis et al. (2016, section 6). All problems of the round get a canary.
-
-    Args:
-        name: The name of the round.
-        by: The person to log; None for a command.
+    The log names the person `by`; None for a command.
 
     Raises:
         InputError: The round is open or already published, or another open round uses its problems.
@@ -336,12 +327,9 @@ def publish_round(name: str, *, by: Person | None = None) -> Publication:
 
 
 def plan_publication(name: str) -> Publication:
-    """Return the expected result of `publish_round`, without writing anything.
+    """Return the expected result of `publish_round`, or raise its errors; write nothing.
 
     The canary differs, because it is drawn when the round is published.
-
-    Raises:
-        InputError, DataError: As in `publish_round`.
     """
     return _plan_publication(get_round(name))[0]
 

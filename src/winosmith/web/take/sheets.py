@@ -125,12 +125,8 @@ def assign_sheet(person: Person, round_: Round, declared: Mapping[str, str]) -> 
     """Assign a sheet of a round to a person, or return the one that they are filling in.
 
     The person thereby agrees to the round's consent text, and the time is stored. A problem that
-    they have not judged yet goes back to the queue.
-
-    Args:
-        person: The respondent.
-        round_: An open round.
-        declared: Their answers about themselves, by name; names unknown to the round are ignored.
+    they have not judged yet goes back to the queue. `declared` are their answers about themselves,
+    by name; names unknown to the round are ignored.
 
     Raises:
         InputError: The person has no account, has a sheet from another round, or knows part of
@@ -244,12 +240,9 @@ def sign_time_shown(sitting: Sitting, number: int) -> str:
 def measure_time_shown(token: str, visible_seconds: str, sitting: Sitting, number: int) -> float:
     """Return for how many seconds a question was visible before its form was submitted.
 
-    Args:
-        token: The token from `sign_time_shown`.
-        visible_seconds: The seconds for which the page was visible, as reported by its script.
-            Without a script, this is "", and the result is the whole time, up to `LONGEST_UNSEEN`.
-        sitting: The sitting of the form.
-        number: The number of the question; for the token of another question, the result is 0.
+    `token` is from `sign_time_shown`; for the token of another question, the result is 0.
+    `visible_seconds` is reported by the page's script. Without a script, it is "", and the result
+    is the whole time, up to `LONGEST_UNSEEN`.
     """
     try:
         of, at, shown = signing.loads(token, salt=_SALT)
@@ -298,15 +291,10 @@ def _lock_sitting(person: Person, ref: str) -> Sitting:
 def store_answer(
     person: Person, ref: str, number: int, letter: str, seconds: float, *, goto: int | None = None
 ) -> Sitting:
-    """Store or replace an answer, and add the time for which the question was shown.
+    """Store or replace an answer, and add the seconds for which the question was shown.
 
-    Args:
-        person: The respondent.
-        ref: The reference of the sitting.
-        number: The number of the question.
-        letter: "A", "B", … or "X"; "" keeps the earlier answer.
-        seconds: The seconds for which it was shown now, added to earlier ones.
-        goto: The number of the next question; None to stay.
+    The letter is "A", "B", … or "X"; "" keeps the earlier answer. `goto` is the number of the next
+    question; None to stay.
 
     Raises:
         SheetClosedError: The sheet is closed.
@@ -340,14 +328,7 @@ def store_question_note(person: Person, ref: str, number: int, kind: str, text: 
 
 
 def add_note(person: Person, ref: str, kind: str, number: str, text: str) -> None:
-    """Add a note at the end of a sheet.
-
-    Args:
-        person: The respondent.
-        ref: The reference of the sitting.
-        kind: One of `Remark.Kind`.
-        number: The number of the question, as typed, or "".
-        text: The text that they knew, or the word that they looked up.
+    """Add a note (`Remark`) at the end of a sheet; `number` is a question, as typed, or "".
 
     Raises:
         SheetClosedError: The sheet is closed.
@@ -385,11 +366,7 @@ def _add_remark(sitting: Sitting, kind: str, number: int | None, text: str) -> N
 
 
 def remove_note(person: Person, ref: str, key: str) -> None:
-    """Delete a note; repeated calls have no effect.
-
-    Raises:
-        SheetClosedError: The sheet is closed.
-    """
+    """Delete a note from an open sheet; repeated calls have no effect."""
     with writing():
         sitting = _lock_sitting(person, ref)
         if is_number(key):
@@ -416,11 +393,7 @@ def submit_sheet(person: Person, ref: str) -> Sitting:
 
 
 def give_up_sheet(person: Person, ref: str) -> Sitting:
-    """Give up a sheet, so that others can take it; its problems still count as read.
-
-    Raises:
-        SheetClosedError: The sheet is closed.
-    """
+    """Give up an open sheet, so that others can take it; its problems still count as read."""
     with writing():
         sitting = _lock_sitting(person, ref)
         sitting.state, sitting.ended = Sitting.State.DROPPED, timezone.now()

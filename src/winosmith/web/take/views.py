@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -58,7 +58,7 @@ def show_test(request: HttpRequest, name: str) -> HttpResponseBase:
 
 @gates.accounts_only
 def _start_test(request: HttpRequest, round_: Round) -> HttpResponseBase:
-    person = cast(Person, request.user)
+    person = request.user
 
     def assign_sheet() -> dict[str, Any]:
         if not request.POST.get("agree"):
@@ -111,8 +111,8 @@ def _explain_unavailability(person: Person, round_: Round) -> str:
 
 
 def _get_eligible_person(request: HttpRequest) -> Person | None:
-    person = request.user if request.user.is_authenticated else None
-    return cast(Person, person) if sheets.may_take_tests(person) else None
+    person: Person | None = request.user if request.user.is_authenticated else None
+    return person if sheets.may_take_tests(person) else None
 
 
 def _get_sheet_sizes(round_: Round) -> dict[str, int]:
@@ -140,7 +140,7 @@ def show_sheet(request: HttpRequest, ref: str) -> HttpResponseBase:
     asked = sheets.read_sheet(sitting.sheet)
     if sitting.state != Sitting.State.GIVEN:
         round_ = sitting.subject.round
-        further = not _explain_unavailability(cast(Person, request.user), round_)
+        further = not _explain_unavailability(request.user, round_)
         page = {"sitting": sitting, "round": round_, "further": further}
         return render(request, "take/thanks.html", page)
     if sitting.at > len(asked):
@@ -173,7 +173,7 @@ def show_question(request: HttpRequest, ref: str, number: int) -> HttpResponseBa
 def _process_answer(
     request: HttpRequest, sitting: Sitting, asked: humans.Sheet, number: int
 ) -> HttpResponseBase:
-    person, sent = cast(Person, request.user), request.POST
+    person, sent = request.user, request.POST
     to = {"next": number + 1, "back": number - 1}.get(sent.get("do", "next"))
     shown_next = max(1, to or number)
     next_url = (
@@ -203,7 +203,7 @@ def _process_form(
     render_again: Callable[[str], HttpResponse],
 ) -> HttpResponseBase:
     try:
-        gates.process_form(request, cast(Person, request.user), action)
+        gates.process_form(request, request.user, action)
     except sheets.SheetClosedError as error:
         return render(request, "take/over.html", {"reason": str(error)}, status=409)
     except InputError as error:
@@ -253,7 +253,7 @@ def show_end(request: HttpRequest, ref: str) -> HttpResponseBase:
         if sitting.state != Sitting.State.GIVEN:
             return redirect("take:sheet", ref=ref)
         return _render_end(request, sitting)
-    person, sent = cast(Person, request.user), request.POST
+    person, sent = request.user, request.POST
     what, _, which = sent.get("do", "").partition(" ")
 
     def store_form() -> None:
@@ -305,7 +305,7 @@ def give_up_test(request: HttpRequest, ref: str) -> HttpResponseBase:
 
     if request.method == "POST":
         to = reverse("take:sheet", args=[ref])
-        give_up = partial(sheets.give_up_sheet, cast(Person, request.user), ref)
+        give_up = partial(sheets.give_up_sheet, request.user, ref)
         return _process_form(request, give_up, to, render_confirmation)
     if sitting.state != Sitting.State.GIVEN:
         return redirect("take:sheet", ref=ref)
@@ -315,7 +315,7 @@ def give_up_test(request: HttpRequest, ref: str) -> HttpResponseBase:
 def _get_sitting(request: HttpRequest, ref: str) -> Sitting:
     """Return a sheet if it belongs to the person; otherwise, raise Http404."""
     rows = Sitting.objects.select_related("sheet", "subject__round")
-    return get_object_or_404(rows, ref=ref, subject__person=cast(Person, request.user))
+    return get_object_or_404(rows, ref=ref, subject__person=request.user)
 
 
 @require_safe
@@ -339,7 +339,7 @@ def approve_held_sheet(request: HttpRequest, name: str) -> HttpResponse:
     """Approve a sheet that is on hold because of its pace."""
     round_ = get_object_or_404(Round, name=name)
     try:
-        approve_sheet(round_, request.POST.get("sheet", ""), cast(Person, request.user))
+        approve_sheet(round_, request.POST.get("sheet", ""), request.user)
     except InputError as error:
         return _render_round(request, round_, str(error))
     return redirect("take:round", name=name)

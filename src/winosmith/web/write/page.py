@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 from django.conf import settings
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
@@ -41,17 +41,12 @@ from winosmith.web.write.models import Draft
 from winosmith.web.write.rules import TwinInput, check_twin
 
 
-class Piece(NamedTuple):
-    """A piece of a sentence: plain text, a filled blank, or a difference between the halves."""
-
-    text: str
-    kind: Literal["", "filled", "differs"]
-
-
 def make_readings(typed: TwinInput) -> list[list[dict[str, Any]]]:
     """Fill each half's blank with each option; halves without exactly one blank have no reading.
 
     Each reading has its `option`, the `pieces` of its sentence, and whether it is the `right` one.
+    A piece is a text and its kind: "filled" for a filled blank, "differs" for a difference between
+    the halves, or "".
     """
     first, second = typed.sentences
     return [
@@ -68,14 +63,13 @@ def make_readings(typed: TwinInput) -> list[list[dict[str, Any]]]:
     ]
 
 
-def _fill_blank(half: Iterable[Change], option: str) -> list[Piece]:
-    pieces: list[Piece] = []
+def _fill_blank(half: Iterable[Change], option: str) -> list[tuple[str, str]]:
+    pieces = []
     for text, kind in half:
         before, blank, after = text.partition(BLANK)
-        plain: Literal["", "differs"] = "differs" if kind else ""
-        filled = Piece(option if blank else "", "filled")
-        pieces += (Piece(before, plain), filled, Piece(after, plain))
-    return [piece for piece in pieces if piece.text]
+        plain = "differs" if kind else ""
+        pieces += [(before, plain), (option if blank else "", "filled"), (after, plain)]
+    return [(text, kind) for text, kind in pieces if text]
 
 
 MOST_NEAR = 3

@@ -90,10 +90,7 @@ def list_drafts(person: Person | None) -> list[Draft]:
 def save_draft(draft: Draft, typed: TwinInput, version: int) -> Draft:
     """Save a window's input unless another window has saved the draft in the meantime.
 
-    Args:
-        draft: The draft, which is locked and read again.
-        typed: The window's input.
-        version: The version that the window last read or saved.
+    `version` is the draft's version that the window last read or saved.
 
     Raises:
         StaleDraftError: Another window saved first; nothing was overwritten.
@@ -110,11 +107,7 @@ def save_draft(draft: Draft, typed: TwinInput, version: int) -> Draft:
 
 
 def check_length(typed: TwinInput) -> None:
-    """Check that the input is not too long for a draft.
-
-    Raises:
-        InputError: The input is too long.
-    """
+    """Raise an InputError if the input is too long for a draft."""
     if typed.character_count > checks.MAX_CHARACTERS:
         fault = _("This is far too long for a twin: more than %d characters.")
         raise InputError(fault % checks.MAX_CHARACTERS)
@@ -198,14 +191,9 @@ def submit_draft(
 ) -> Twin:
     """Create a twin from the input, once per draft, for judging or moderation.
 
-    The same transaction deletes the draft.
-
-    Args:
-        person: The contributor, who has agreed to the current texts.
-        typed: Both halves.
-        draft: The draft, with the topic, the anchor words, and the twin that the new one replaces.
-            Its `ref` is the key, so that a repeated submission returns the same twin.
-        precheck: A check that must succeed first, in the same transaction (a rate limit).
+    The draft gives the topic, the anchor words, and the twin that the new one replaces. The same
+    transaction runs `precheck` (a rate limit), which must succeed, and deletes the draft. The key
+    is the draft's `ref`, so that a repeated submission returns the same twin.
 
     Raises:
         RefusedError: The twin violates a rule; nothing was written.
