@@ -127,20 +127,21 @@ def test_pace_is_measured_from_the_answer_before(
 ) -> None:
     """A problem held while another is answered counts no second twice; nor does the sent form.
 
-    So it is where the newest answer alone is measured; who gave none has no pace. Where a clock
+    So it is where only the newest answers are measured; who gave none has no pace. Where a clock
     was set back, what was answered before it was shown took no time.
     """
     rules()
     ann, now = person("ann"), timezone.now()
-    for at, half in enumerate(twin(halves=1)[0] for _ in range(4)):
-        # All were shown at once, and answered within four seconds.
+    for at, half in enumerate(twin(halves=1)[0] for _ in range(6)):
+        # All were shown at once, and answered within six seconds.
         Slot.objects.filter(problem=half, n=1).update(
             holder=ann, open=False, taken_at=now + timedelta(seconds=shown), choice=0,
             answered_at=now + timedelta(seconds=at * step),
         )  # fmt: skip
-    assert measure_pace(ann.pk) == Pace(seconds, 4)
-    assert measure_pace(ann.pk, limit=1) == Pace(seconds, 1)
+    assert measure_pace(ann.pk) == Pace(seconds, 6)
     assert measure_pace(person("bob").pk) == Pace(None, 0)
+    rules(hold_pace_over=5)
+    assert measure_pace(ann.pk) == Pace(seconds, 5)
 
 
 def test_accounts_of_one_address_are_held_together(

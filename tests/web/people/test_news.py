@@ -19,7 +19,7 @@ from winosmith.web.moderate.people import appoint
 from winosmith.web.people import news
 from winosmith.web.people.privacy import erase, export_personal_data
 from winosmith.web.problems.lookalikes import Half
-from winosmith.web.problems.models import Problem, Twin
+from winosmith.web.problems.models import Problem
 
 pytestmark = pytest.mark.usefixtures("forgotten")
 
@@ -91,11 +91,10 @@ def test_a_judge_hears_of_new_problems_and_how_many_are_left(
     ann, bob = person("ann"), person("bob", is_judge=True)
     _news(visit(bob)), _news(visit(ann))
     for n in range(3):
-        made = Twin.objects.create(ref=f"new{n}", contributor=ann)
         ends = ("broke", "held")[: n + 1]  # a judge gets only one half of a twin
         text = f"The cup {n} hit the jug, and the _ "
         submit_twin(
-            made, [Half(f"{text}{end}.", ("cup", "jug"), at) for at, end in enumerate(ends)], []
+            ann, [Half(f"{text}{end}.", ("cup", "jug"), at) for at, end in enumerate(ends)], []
         )
     assert (_badge(visit(bob)), _badge(visit(ann))) == (1, 0)
     page = _news(visit(bob))
@@ -138,9 +137,8 @@ def test_news_tell_nothing_of_the_question_that_a_judge_holds(
         rules(review="none", judges=3, gold_every=every)
         judge = person(name, is_judge=True)
         if not every:
-            made = Twin.objects.create(ref="new")
             submit_twin(
-                made, [Half("The cup hit the jug, and the _ broke.", ("cup", "jug"), 0)], []
+                None, [Half("The cup hit the jug, and the _ broke.", ("cup", "jug"), 0)], []
             )
         slot = lease_next_problem(judge)
         assert slot.gold == bool(every)

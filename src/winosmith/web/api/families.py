@@ -132,13 +132,16 @@ def list_families(request: HttpRequest, query: Query[FamiliesQuery]) -> dict[str
 )
 def list_versions(request: HttpRequest, ref: Ref, query: Query[VersionsQuery]) -> dict[str, Any]:
     """List the versions of a family, each after its parent, with the models' predictions."""
-    root = _get_root(request, ref)
-    tree = load_tree(root, get_reader(request))
+    person = get_reader(request)
+    root = get_root(ref, person)
+    if version := getattr(root, "version", None):
+        root = get_root(version.root.ref, person)  # the reader must be allowed to see both
+    tree = load_tree(root, person)
     start = get_version_number(tree, query.after) + 1 if query.after else 0
     here = range(start, min(start + SIZE, len(tree)))
     rows = _load_rows(tree, here)
     above = _load_rows(tree, {int(tree.parents[at]) for at in here} - {-1})
-    note_twins_read(get_reader(request), [rows[at] for at in here if tree.public[at] or at == 0])
+    note_twins_read(person, [rows[at] for at in here if tree.public[at] or at == 0])
     records = dict(zip(here, to_records([rows[at] for at in here]), strict=True))
     predictions = _load_predictions([row.pk for row in rows.values()])
     models = get_current_models()
@@ -158,13 +161,6 @@ def list_versions(request: HttpRequest, ref: Ref, query: Query[VersionsQuery]) -
         ],
         "next": rows[here[-1]].ref if here and here[-1] + 1 < len(tree) else None,
     }
-
-
-def _get_root(request: HttpRequest, ref: str) -> Row:
-    """Return the root of a version's family; the reader must be allowed to see both."""
-    found = get_root(ref, get_reader(request))
-    version = getattr(found, "version", None)
-    return found if version is None else get_root(version.root.ref, get_reader(request))
 
 
 def _load_rows(tree: Tree, numbers: Any) -> dict[int, Row]:

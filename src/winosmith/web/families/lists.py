@@ -92,9 +92,9 @@ def list_families() -> list[Family]:
     tied = _get_predictions().filter(tie)
     tied = tied.values_list("root", "model", "choice", "scores", "problem__answer")
     for root, model, choice, scores, answer, n in tied.annotate(n=Count("pk")):
-        if root in found and (numbers := found[root].results.get(model)):
+        if root in found and (counted := found[root].results.get(model)):
             missed = n * (1 - compute_tie_credit(choice, scores, answer))
-            numbers["wrong"] = round_count(numbers["wrong"] + missed)
+            counted["wrong"] = round_count(counted["wrong"] + missed)
     return list(found.values())
 
 

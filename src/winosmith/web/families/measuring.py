@@ -51,7 +51,10 @@ def count_versions_against() -> list[tuple[str, int]]:
 
 
 def get_answered_problems(model: Model, *, families: bool = True) -> QuerySet[Problem]:
-    """Return the public problems with an answer that a model answered, by default in families."""
+    """Return the public problems, with public answers, that a model revision has answered.
+
+    With `families`, only problems in families are included.
+    """
     public = get_family_problems() if families else get_public_problems().alias(place=F("id"))
     return public.filter(
         answer__isnull=False,

@@ -217,7 +217,7 @@ def _load_verdicts(problems: Iterable[int], models: Sequence[Model]) -> dict[int
     }
 
 
-def _get_result(stand: str, right: bool | None, tie: bool) -> str:
+def _get_result(stand: Any, right: bool | None, tie: bool) -> Any:
     if stand != Status.DONE or (right is None and not tie):
         return stand
     return "tie" if tie else "right" if right else "wrong"

@@ -148,19 +148,12 @@ class Tree:
 
 def load_tree(root: Problem, person: Person | None) -> Tree:
     """Load the part of a root's family that a person, or a visitor (None), may see."""
-    with connection.cursor() as cursor:
-        cursor.execute(_STAMP, [root.pk])
-        stamp = tuple(cursor.fetchone())
-    return _build_tree(root, stamp, _find_own_hidden_keys(root, person))
+    return _build_tree(root, _compute_stamp(root), _find_own_hidden_keys(root, person))
 
 
 _STAMP = """SELECT count(*), sum(v.problem_id), sum(v.problem_id * v.problem_id)
     FROM perturb_version v JOIN problems_problem p ON p.id = v.problem_id
     WHERE v.root_id = %s AND p.public"""
-"""Query for a stamp that changes when a version becomes public or stops being public.
-
-It reads only two indexes, and takes a tenth of the time needed to load the tree.
-"""
 
 _FAMILY = """SELECT v.problem_id, v.parent_id, v.step, v.declared, v.lineage, v.edit,
     CASE WHEN p.public THEN 1 ELSE 0 END, OPTIONS(p.options)
@@ -169,6 +162,16 @@ _FAMILY = """SELECT v.problem_id, v.parent_id, v.step, v.declared, v.lineage, v.
 
 Row = tuple[int, int | None, int, int | None, int | None, int | None, int, int]
 """A version's problem, parent, step, three depths, public flag and number of options."""
+
+
+def _compute_stamp(root: Problem) -> tuple[Any, ...]:
+    """Return a stamp that changes when a version becomes public or stops being public.
+
+    The query reads only two indexes, and takes a tenth of the time needed to load the tree.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_STAMP, [root.pk])
+        return tuple(cursor.fetchone())
 
 
 def _find_own_hidden_keys(root: Problem, person: Person | None) -> tuple[int, ...]:

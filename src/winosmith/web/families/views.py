@@ -74,18 +74,15 @@ def show_family(request: HttpRequest, ref: str) -> HttpResponseBase:
     chance = tree.chance[tree.public] if tree.public.any() else tree.chance
     drawn = []
     for model, of in figured:
-        by, ends = (
-            figures.measure_accuracy(of, look.kind),
-            figures.count_first_errors(of, look.kind),
-        )
-        drawn.append((model, by, figures.draw_chart(model.name, by, float(chance.mean())), ends))
+        by = figures.measure_accuracy(of, look.kind)
+        chart = figures.draw_chart(model.name, by, float(chance.mean()))
+        drawn.append((model, by, chart, figures.count_first_errors(of, look.kind)))
     context = {
         "root": root,
         "hidden": not is_visible_to(person, root),
         "public": root.public,
         "tree": tree,
         "seen": seen,
-        "deepest": int(tree.depths["edit"].max()),
         "look": look,
         "focus": focus,
         "whole": look.query(),

@@ -12,15 +12,8 @@ from django.utils.translation import gettext as _
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.jobs import Progress
+from winosmith.web.judge import trust
 from winosmith.web.judge.models import Judge, Slot, Slots
-from winosmith.web.judge.trust import (
-    ADDRESS,
-    MODERATOR,
-    end_hold,
-    get_judge_on_hold,
-    get_pending_votes,
-    put_on_hold,
-)
 from winosmith.web.judge.votes import add_slots, count_votes, decide_by_votes, settle_votes
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Problem, State
@@ -43,9 +36,9 @@ def resume_judge(person: Person, moderator: Person) -> None:
         if judge is None or judge.held is None:
             raise InputError(_("This judge’s votes are not on hold; open the page again."))
         judge.since, judge.qualified = timezone.now(), judge.qualified or timezone.now()
-        judge.cleared = judge.cleared or judge.cause == ADDRESS
+        judge.cleared = judge.cleared or judge.cause == trust.ADDRESS
         judge.save(update_fields=["since", "qualified", "cleared"])
-        end_hold(judge)
+        trust.end_hold(judge)
 
 
 def pause_judge(person: Person, moderator: Person) -> None:
@@ -59,7 +52,7 @@ def pause_judge(person: Person, moderator: Person) -> None:
     _check_moderator(person, moderator)
     with writing():
         judge, _new = Judge.objects.select_for_update().get_or_create(person=person)
-        put_on_hold(judge, MODERATOR)
+        trust.put_on_hold(judge, trust.MODERATOR)
 
 
 CHANGES = ("exclude", "include", "resume", "discard")
@@ -130,10 +123,10 @@ def _update_votes(
 
 def exclude_pending_votes(person: Person) -> None:
     """Exclude the pending votes of a judge who is being erased."""
-    judge = get_judge_on_hold(person)
+    judge = trust.get_judge_on_hold(person)
     if judge is not None:
         reason = "the judge was erased before a moderator checked the votes"
-        _update_votes(get_pending_votes(judge), None, reason, "exclude", excluded=True)
+        _update_votes(trust.get_pending_votes(judge), None, reason, "exclude", excluded=True)
 
 
 def find_votes_to_change(person: Person, kind: str, until: datetime | None) -> Slots:

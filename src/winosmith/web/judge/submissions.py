@@ -18,17 +18,9 @@ from winosmith.web.judge.exclusion import exclude_pending_votes
 from winosmith.web.judge.models import Contest, Judge, Seen, Skip, Slot, note_revision
 from winosmith.web.judge.votes import close_slots, open_all_slots, return_slot
 from winosmith.web.people.models import Person
+from winosmith.web.problems import models
 from winosmith.web.problems.lookalikes import AnyHalf, index_problems, unindex_problem
-from winosmith.web.problems.models import (
-    ERASED_OPTIONS,
-    ERASED_SENTENCE,
-    Event,
-    Problem,
-    State,
-    Twin,
-    Version,
-    make_ref,
-)
+from winosmith.web.problems.models import Event, Problem, State, Twin, Version, make_ref
 from winosmith.web.problems.states import REMOVED_STATES, is_visible_to, move
 
 HIDDEN = gettext_noop("the contributor hid everything they wrote")
@@ -39,27 +31,26 @@ OPEN = (State.HELD, State.JUDGING, State.REJECTED)
 
 
 def submit_twin(
-    twin: Twin,
+    contributor: Person | None,
     halves: Sequence[AnyHalf],
     hints: Sequence[str],
     *,
     embargo: bool = False,
     record: Mapping[str, Any] | None = None,
+    **columns: Any,
 ) -> list[Problem]:
-    """Create the problems of a new twin, and pass them to the judges or to a moderator.
+    """Create a twin with its problems, and pass these to the judges or to a moderator.
 
     The problems are created in random order, so that their numbers reveal nothing. The problems
     will be compared with new sentences. If the twin is a revision, readers of the old twin are
-    recorded as its readers. The caller is in a transaction and has created the twin.
+    recorded as its readers. The caller is in a transaction.
 
-    Args:
-        twin: A twin without problems.
-        halves: Two halves, or one for a single.
-        hints: Hints for moderators.
-        embargo: Whether only the contributor and moderators may see the problems.
-        record: Values without a column; see `Problem.record`.
+    There are two halves, or one for a single. `hints`, `embargo` and `record` are stored with each
+    `Problem`; `columns` are other fields of `Twin` (source, domain, topic, anchor, revises).
     """
-    state = _choose_first_state(twin.contributor, hints)
+    licence = settings.RULES.licence[:60]
+    twin = Twin.objects.create(ref=make_ref(), contributor=contributor, licence=licence, **columns)
+    state = _choose_first_state(contributor, hints)
     entered = [
         Problem(
             ref=make_ref(),
@@ -75,9 +66,9 @@ def submit_twin(
         for half in secrets.SystemRandom().sample(halves, len(halves))
     ]
     Problem.objects.bulk_create(entered)
-    kind, writer = "revise" if twin.revises_id else "submit", twin.contributor
+    kind = "revise" if twin.revises_id else "submit"
     Event.objects.bulk_create(
-        Event(problem=one, actor=writer, kind=kind, after=state) for one in entered
+        Event(problem=one, actor=contributor, kind=kind, after=state) for one in entered
     )
     index_problems(*entered, new=True)
     if state == State.JUDGING:
@@ -264,7 +255,7 @@ def erase_judge(person: Person, texts: bool) -> bool:
         model.objects.filter(person=person).delete()
     if texts:
         _blank_texts(person)
-    left = Problem.objects.filter(twin__contributor=person).exclude(sentence=ERASED_SENTENCE)
+    left = Problem.objects.filter(twin__contributor=person).exclude(sentence=models.ERASED_SENTENCE)
     return bool(left.exists())
 
 
@@ -277,7 +268,11 @@ def _blank_texts(person: Person) -> None:
         unindex_problem(problem)
     _blank_families(unreleased)
     unreleased.update(
-        sentence=ERASED_SENTENCE, options=ERASED_OPTIONS, answer=None, hints=[], record={}
+        sentence=models.ERASED_SENTENCE,
+        options=models.ERASED_OPTIONS,
+        answer=None,
+        hints=[],
+        record={},
     )
     for version in Version.objects.filter(problem__in=unreleased, parent__isnull=False):
         lineage = {"root": version.root.ref, "parent": version.parent.ref}

@@ -25,7 +25,7 @@ from django.utils.translation import gettext
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.judge.models import Contest, Gold, Judge, Seen, Slot, Slots, unseen_by
-from winosmith.web.judge.votes import count_votes, get_queue_position, return_slot, settle_votes
+from winosmith.web.judge.votes import count_votes, make_slot, return_slot, settle_votes
 from winosmith.web.people.addresses import read_address
 from winosmith.web.people.models import Person, make_digest
 from winosmith.web.problems.models import Problem, State
@@ -52,15 +52,15 @@ class Pace:
     over: int = 0
 
 
-def measure_pace(person: int, since: datetime | None = None, limit: int | None = None) -> Pace:
+def measure_pace(person: int, since: datetime | None = None) -> Pace:
     """Return the median time that a judge took for their newest answers.
 
     An answer is timed from the moment when its problem was shown, or from the judge's previous
     answer if that was later. Therefore, the same seconds are never counted for two problems that
-    are open at the same time. Answers to gold questions are included, answers before `since` are
-    ignored, and at most `limit` answers are used (by default, the site's setting).
+    are open at the same time. Answers to gold questions are included; answers before `since` are
+    ignored. At most `SiteRules.hold_pace_over` answers are used.
     """
-    limit = settings.RULES.hold_pace_over if limit is None else limit
+    limit = settings.RULES.hold_pace_over
     rows = Slot.objects.filter(holder=person, taken_at__isnull=False).answers(since)
     times = list(rows.order_by("-answered_at").values_list("taken_at", "answered_at")[: limit + 1])
     before = [answered for _, answered in times[1:]] + [taken for taken, _ in times[-1:]]
@@ -71,16 +71,14 @@ def measure_pace(person: int, since: datetime | None = None, limit: int | None =
     return Pace(median(seconds), len(seconds)) if seconds else Pace()
 
 
-def count_gold_answers(
-    people: Sequence[Person], since: datetime | None = None
-) -> dict[int, tuple[int, int]]:
+def count_gold_answers(people: Sequence[Person]) -> dict[int, tuple[int, int]]:
     """Map each judge's key to the numbers of correct answers and all answers to gold questions.
 
     Retired questions are ignored. An incorrect, contested answer is only included if a moderator
     has rejected the contest, or if more than `CONTESTS` of the judge's contests are pending.
     """
     keys = [person.pk for person in people]
-    rows = _filter_gold_answers(keys, since).values_list("holder").order_by()
+    rows = _filter_gold_answers(keys).values_list("holder").order_by()
     counted = rows.annotate(rightly=Count("pk", filter=Q(right=True)), n=Count("pk"))
     found = {key: (right, n) for key, right, n in counted}
     return {key: found.get(key, (0, 0)) for key in keys}
@@ -307,7 +305,8 @@ def put_on_hold(
     """Put a judge's votes on undecided problems, and their later votes, on hold for a moderator.
 
     Decided problems stay decided (see `get_suspect_problems`). The judge's row must be locked or
-    new. `cause` and `measured` are stored; `group` is stored as `Judge.together`.
+    new. `cause` is one of `Judge.Cause`, `measured` has the numbers that crossed the bound, and
+    `group` is the label of judges who are put on hold together.
     """
     judge.held, judge.cause = timezone.now(), cause
     judge.measured, judge.together = measured or {}, group
@@ -420,11 +419,11 @@ def draw_gold(judge: Judge) -> Slot | None:
     is drawn in advance and always looked up, so that gold questions don't take longer to load than
     other problems. During the training, every problem is a gold question.
     """
-    questions = _get_unread_questions(judge.person)
     if get_training_progress(judge) is not None:
+        questions = _get_unread_questions(judge.person)
         problem = questions.filter(pk=_draw_question(questions)).first()
         if problem is not None:
-            return _create_gold_slot(judge, problem)
+            return make_slot(problem, judge.person_id, gold=True)
         # No question is left: the training ends, and a moderator checks the judge's votes.
         judge.qualified = timezone.now()
         judge.save(update_fields=["qualified"])
@@ -433,6 +432,7 @@ def draw_gold(judge: Judge) -> Slot | None:
     every = settings.RULES.gold_every
     if not every:
         return None
+    questions = _get_unread_questions(judge.person)
     if judge.next_gold_id is None:
         judge.next_gold_id = _draw_question(questions)
     problem = questions.filter(pk=judge.next_gold_id).first()
@@ -440,7 +440,7 @@ def draw_gold(judge: Judge) -> Slot | None:
         return None
     judge.next_gold_id = None
     # The question may have been retired or read in the meantime.
-    return None if problem is None else _create_gold_slot(judge, problem)
+    return None if problem is None else make_slot(problem, judge.person_id, gold=True)
 
 
 def reclaim_gold_slots(person: Person) -> None:
@@ -455,17 +455,6 @@ def reclaim_gold_slots(person: Person) -> None:
     for slot in rows.select_for_update(of=("self",), skip_locked=True):
         if get_training_progress(Judge.objects.filter(person=slot.holder_id).first()) is None:
             return_slot(slot)
-
-
-def _create_gold_slot(judge: Judge, problem: Problem) -> Slot:
-    return Slot(
-        problem=problem,
-        n=judge.person_id,
-        place=get_queue_position(problem),
-        twin_id=problem.twin_id,
-        contributor_id=problem.twin.contributor_id,
-        gold=True,
-    )
 
 
 def _draw_question(questions: QuerySet[Problem]) -> int | None:

@@ -176,7 +176,6 @@ def make_slot_context(slot: Slot, typed: Mapping[str, Any]) -> dict[str, Any]:
         "slot": slot,
         "problem": problem,
         "first": first,
-        "steps": settings.RULES.local_first,
         "cut": first and sentence != problem.sentence,
         "before": before,
         "after": after,

@@ -18,13 +18,8 @@ from winosmith.errors import InputError
 from winosmith.web.judge import trust, turns, votes
 from winosmith.web.judge.models import Contest, Judge, Skip, Slot
 from winosmith.web.pages import is_number, list_adjacent_pages, to_percent
+from winosmith.web.people import gates
 from winosmith.web.people.addresses import get_client_address
-from winosmith.web.people.gates import (
-    judges_only,
-    judging_consent_required,
-    process_form,
-    rate_limit,
-)
 from winosmith.web.people.models import Person
 
 FormResult = tuple[dict[str, Any], Slot | None]
@@ -32,8 +27,8 @@ FormResult = tuple[dict[str, Any], Slot | None]
 
 
 @require_safe
-@judges_only
-@judging_consent_required
+@gates.judges_only
+@gates.judging_consent_required
 def show_turn(request: HttpRequest) -> HttpResponse:
     """Show the judge's current problem, a link to the next one, or why there is none."""
     person: Person = request.user
@@ -52,9 +47,6 @@ def _render_turn(request: HttpRequest, person: Person, slot: Slot | None) -> Htt
         **found,
         "held": trust.get_judge_on_hold(person),
         "training": trust.get_training_progress(judge) if found["left"] else None,
-        "local_first": settings.RULES.local_first,
-        "minutes": settings.RULES.lease_minutes,
-        "gold_every": settings.RULES.gold_every,
     }
     return render(request, "judge/start.html", page)
 
@@ -68,8 +60,8 @@ def _make_form_view(
     """
 
     @require_POST
-    @judges_only
-    @judging_consent_required
+    @gates.judges_only
+    @gates.judging_consent_required
     @wraps(act)
     def view(request: HttpRequest) -> HttpResponse:
         person, slots = request.user, []
@@ -80,7 +72,7 @@ def _make_form_view(
             return result
 
         try:
-            result = process_form(request, person, process, _read_slot_ref(request))
+            result = gates.process_form(request, person, process, _read_slot_ref(request))
         except InputError as error:
             is_lost = isinstance(error, turns.ProblemLostError)
             slot = None if is_lost else turns.get_current_slot(person)
@@ -113,7 +105,7 @@ def submit_local(request: HttpRequest, person: Person) -> FormResult:
 @_make_form_view
 def submit_answer(request: HttpRequest, person: Person) -> FormResult:
     """Store the answer to the whole problem, and lease the next problem."""
-    rate_limit(person, "judge", settings.RULES.answers_per_hour)
+    gates.rate_limit(person, "judge", settings.RULES.answers_per_hour)
     slot = turns.store_answer(
         person,
         _read_slot_ref(request),
@@ -131,7 +123,7 @@ def submit_answer(request: HttpRequest, person: Person) -> FormResult:
 @_make_form_view
 def skip_problem(request: HttpRequest, person: Person) -> FormResult:
     """Skip the problem, and lease the next problem."""
-    rate_limit(person, "judge", settings.RULES.answers_per_hour)
+    gates.rate_limit(person, "judge", settings.RULES.answers_per_hour)
     reason, comment = request.POST.get("reason", ""), request.POST.get("comment", "")
     turns.skip_problem(person, _read_slot_ref(request), reason, comment)
     return {}, turns.lease_next_problem(person)
@@ -144,8 +136,8 @@ def undo_answer(request: HttpRequest, person: Person) -> FormResult:
 
 
 @require_safe
-@judges_only
-@judging_consent_required
+@gates.judges_only
+@gates.judging_consent_required
 def show_gold_result(request: HttpRequest, ref: str) -> HttpResponse:
     """Show the result of a gold question, its explanation, and the form to contest it."""
     slot = get_object_or_404(trust.get_answered_gold(request.user), ref=ref)
@@ -153,14 +145,14 @@ def show_gold_result(request: HttpRequest, ref: str) -> HttpResponse:
 
 
 @require_POST
-@judges_only
-@judging_consent_required
+@gates.judges_only
+@gates.judging_consent_required
 def submit_contest(request: HttpRequest, ref: str) -> HttpResponse:
     """Store a judge's objection to a gold question's answer."""
     person, text = request.user, request.POST.get("text", "")
     slot = get_object_or_404(trust.get_answered_gold(person), ref=ref)
     try:
-        process_form(request, person, lambda: trust.contest_gold(person, ref, text))
+        gates.process_form(request, person, lambda: trust.contest_gold(person, ref, text))
     except InputError as error:
         return _render_gold_result(request, slot, text=text, error=str(error), status=422)
     return redirect("judge:checked", ref=ref)
@@ -183,7 +175,6 @@ def _render_problem(
         "error": error,
         "reasons": Skip.Reason.choices,
         "longest": turns.LONGEST,
-        "typed": typed,
     }
     return render(request, "judge/turn.html", page, status=status)
 
@@ -244,7 +235,7 @@ def _parse_choice(text: str | None) -> int | None:
 
 
 @require_safe
-@judges_only
+@gates.judges_only
 def show_history(request: HttpRequest) -> HttpResponse:
     """Show the judge's answers, newest first."""
     person: Person = request.user

@@ -14,15 +14,8 @@ from django.db.models import Count, Max, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_noop
 
-from winosmith import Dataset, Response
+from winosmith import Dataset, Response, metrics
 from winosmith.lineage import UNVALIDATED
-from winosmith.metrics import (
-    Proportion,
-    Reliability,
-    count_answers,
-    krippendorff_alpha,
-    proportion,
-)
 from winosmith.validate import VoteRules, filter_by_votes
 from winosmith.web._kept import cached
 from winosmith.web._lock import chunked, writing
@@ -74,17 +67,21 @@ def open_all_slots(problems: Iterable[Problem]) -> None:
     The problems must have no slots, and their twins must be loaded.
     """
     numbers = range(1, settings.RULES.judges + 1)
-    slots = [_make_slot(problem, n) for problem in problems for n in numbers]
+    slots = [make_slot(problem, n) for problem in problems for n in numbers]
     Slot.objects.bulk_create(slots, batch_size=CHUNK)
 
 
-def _make_slot(problem: Problem, n: int, lease_until: datetime | None = None) -> Slot:
+def make_slot(
+    problem: Problem, n: int, *, gold: bool = False, lease_until: datetime | None = None
+) -> Slot:
+    """Return an unsaved slot of a problem, with its number (for a gold question, the judge's)."""
     return Slot(
         problem=problem,
         n=n,
-        place=get_queue_position(problem) + n,
+        place=get_queue_position(problem) + (0 if gold else n),
         twin_id=problem.twin_id,
         contributor_id=problem.twin.contributor_id,
+        gold=gold,
         lease_until=lease_until,
     )
 
@@ -94,7 +91,7 @@ def add_slots(problem: Problem, count: int) -> None:
     last = Slot.objects.filter(problem=problem).aggregate(last=Max("n"))["last"] or 0
     lease_until = timezone.now() if last else None
     Slot.objects.bulk_create(
-        _make_slot(problem, n, lease_until) for n in range(last + 1, last + 1 + count)
+        make_slot(problem, n, lease_until=lease_until) for n in range(last + 1, last + 1 + count)
     )
 
 
@@ -365,7 +362,7 @@ def _get_final_verdicts() -> QuerySet[Verdict]:
     return Verdict.objects.exclude(pk__in=Problem.objects.filter(waits=True).values("pk"))
 
 
-def _compute_alpha() -> tuple[Reliability | None, int]:
+def _compute_alpha() -> tuple[metrics.Reliability | None, int]:
     last = list(_get_final_verdicts().order_by("-at").values_list("pk", flat=True)[:LAST])
     chosen: dict[int, list[int | None]] = {key: [] for key in last}
     for keys in chunked(last, CHUNK):
@@ -374,10 +371,10 @@ def _compute_alpha() -> tuple[Reliability | None, int]:
             chosen[key].append(choice)
     if not last:
         return None, 0
-    return krippendorff_alpha(count_answers(chosen.values())), len(last)
+    return metrics.krippendorff_alpha(metrics.count_answers(chosen.values())), len(last)
 
 
-def compare_with_others(judges: Iterable[int]) -> dict[int, Proportion]:
+def compare_with_others(judges: Iterable[int]) -> dict[int, metrics.Proportion]:
     """Map each judge to the fraction of their votes that equal the other judges' majority.
 
     The majority is that of the other judges' votes on the same problem. Only a judge's last
@@ -410,7 +407,9 @@ def compare_with_others(judges: Iterable[int]) -> dict[int, Proportion]:
                 ties += 1
         if pairs:
             agrees = [choice == most for choice, most in pairs.elements()]
-            found[judge] = proportion(agrees, chance=compute_chance_agreement(pairs), ties=ties)
+            found[judge] = metrics.proportion(
+                agrees, chance=compute_chance_agreement(pairs), ties=ties
+            )
     return found
 
 

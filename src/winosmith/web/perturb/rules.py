@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from django.conf import settings
 from django.utils.translation import gettext as _, ngettext
 
 from winosmith import Lineage, Problem as Datum
@@ -22,18 +21,10 @@ from winosmith.web.people.models import Person
 from winosmith.web.people.privacy import has_agreed
 from winosmith.web.predict.asking import request_predictions
 from winosmith.web.predict.models import Model
-from winosmith.web.problems import checks
+from winosmith.web.problems import checks, family
 from winosmith.web.problems.checks import Check, Verdict, group_advice_by_field
-from winosmith.web.problems.family import (
-    add_to_family,
-    hash_version,
-    lock_family_root,
-    may_perturb,
-    measure_depths,
-    path_from_root,
-)
 from winosmith.web.problems.lookalikes import Half
-from winosmith.web.problems.models import Problem, State, Twin, Version, make_ref
+from winosmith.web.problems.models import Problem, State, Version
 from winosmith.web.problems.states import REMOVED_STATES, is_visible_to, lock_problem
 
 
@@ -123,12 +114,12 @@ class Position:
     @classmethod
     def for_new_version(cls, person: Person | None, parent: Problem) -> Position:
         """Return the position for a new version of a problem."""
-        return cls(person, path_from_root(parent))
+        return cls(person, family.path_from_root(parent))
 
     @classmethod
     def for_revision(cls, person: Person | None, old: Problem) -> Position:
         """Return the position for a version that replaces an earlier version."""
-        return cls(person, path_from_root(old)[:-1], old)
+        return cls(person, family.path_from_root(old)[:-1], old)
 
     @property
     def root(self) -> Problem:
@@ -151,7 +142,7 @@ def measure_input_depths(typed: SentenceInput, position: Position) -> Depths | N
     """Measure the depths of the typed sentence; None unless it has exactly one blank."""
     if typed.sentence.count(BLANK) != 1:
         return None
-    return measure_depths(position.path, typed.sentence, declared=typed.depth)
+    return family.measure_depths(position.path, typed.sentence, declared=typed.depth)
 
 
 def run_checks(typed: SentenceInput, position: Position) -> list[Check]:
@@ -202,7 +193,7 @@ def _check_length(typed: SentenceInput) -> Check:
 
 def _check_differs_from_parent(typed: SentenceInput, position: Position) -> Check:
     parent = position.parent
-    same = hash_version(typed.sentence, typed.options) == hash_version(
+    same = family.hash_version(typed.sentence, typed.options) == family.hash_version(
         parent.sentence, parent.options
     )
     edits = edit_distance(tokens(parent.sentence), tokens(typed.sentence))
@@ -214,9 +205,9 @@ def _check_differs_from_parent(typed: SentenceInput, position: Position) -> Chec
 
 def _check_new_in_family(typed: SentenceInput, position: Position) -> Check:
     label = _("New in its family")
-    digest = hash_version(typed.sentence, typed.options)
+    digest = family.hash_version(typed.sentence, typed.options)
     parent = position.parent
-    if digest == hash_version(parent.sentence, parent.options) or not typed.sentence:
+    if digest == family.hash_version(parent.sentence, parent.options) or not typed.sentence:
         return Check("new", "todo", label, "", "", "sentence")
     advice = _describe_duplicate(position, digest)
     return Check("new", "fail" if advice else "pass", label, "", advice, "sentence")
@@ -244,7 +235,7 @@ def _describe_twin_duplicate(position: Position, digest: str) -> str:
     halves = Problem.objects.select_related("twin").filter(twin=position.root.twin_id)
     for half in halves.exclude(pk=position.root.pk):
         seen = half.state not in REMOVED_STATES and is_visible_to(position.person, half)
-        if seen and hash_version(half.sentence, half.options) == digest:
+        if seen and family.hash_version(half.sentence, half.options) == digest:
             return _("This is the other half of the original’s twin; change one more word.")
     return ""
 
@@ -360,13 +351,13 @@ def create_version(
 def _lock_position(position: Position) -> Position:
     """Reload a position, and lock its problem; check that the person may still write there."""
     person, old = position.person, position.revises
-    lock_family_root(old or position.parent)
+    family.lock_family_root(old or position.parent)
     now = lock_problem((old or position.parent).pk)
     if old:
         if not is_revisable(person, now):
             raise InputError(_("This sentence has been decided or replaced; it can’t be revised."))
         return Position.for_revision(person, now)
-    if not may_perturb(person, now):
+    if not family.may_perturb(person, now):
         raise InputError(_("This sentence can no longer be perturbed: it was withdrawn."))
     return Position.for_new_version(person, now)
 
@@ -374,20 +365,20 @@ def _lock_position(position: Position) -> Position:
 def _store_version(person: Person, typed: SentenceInput, position: Position) -> Problem:
     old = position.revises
     embargo = retire_replaced_halves(person, old.twin) and not old.version.covered if old else False
-    twin = Twin.objects.create(
-        ref=make_ref(),
-        contributor=person,
+    half = Half(typed.sentence, typed.options, typed.answer)
+    skip_twin = old.twin_id if old else None
+    (problem,) = submit_twin(
+        person,
+        [half],
+        checks.moderator_hints([half], person, skip_twin=skip_twin, family=position.root),
+        embargo=embargo,
+        record=_build_record(typed, position),
         source=SOURCE,
         domain=position.root.twin.domain,
-        licence=settings.RULES.licence[:60],
         revises=old.twin if old else None,
     )
-    half = Half(typed.sentence, typed.options, typed.answer)
-    found = checks.moderator_hints([half], person, skip_twin=twin.revises_id, family=position.root)
-    record = _build_record(typed, position)
-    (problem,) = submit_twin(twin, [half], found, embargo=embargo, record=record)
     against = Model.objects.filter(name=typed.against, current=True).first()
-    add_to_family(problem, position.parent, against=against)
+    family.add_to_family(problem, position.parent, against=against)
     request_predictions(problem, urgent=True)
     return problem
 

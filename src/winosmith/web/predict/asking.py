@@ -160,9 +160,8 @@ def queue_unseen_problems(model: Model) -> int:
     fresh = [pk for pk, created, version in found if version and created > since]
     others = [pk for pk, *_ in found if pk not in set(fresh)]
     with writing():
-        for problems, urgent in ((fresh, True), (others, False)):
-            if problems:
-                request_pairs(problems, [model.pk], urgent=urgent)
+        request_pairs(fresh, [model.pk], urgent=True)
+        request_pairs(others, [model.pk], urgent=False)
     return len(found)
 
 

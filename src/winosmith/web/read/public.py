@@ -95,17 +95,13 @@ def get_example() -> list[Problem]:
     most votes among those on which all judges agreed, or the oldest of several. So a twin is never
     shown just because it is new.
     """
-    twin = _find_chosen_twin()
+    rows = Twin.objects.filter(chosen__isnull=False)
+    rows = rows.annotate(halves=Count("problems", filter=Q(problems__public=True))).filter(halves=2)
+    twin = rows.order_by("-chosen", "-pk").values_list("pk", flat=True).first()
     if twin is None:
         twin = cached("read.showpiece", lambda: (get_stats()["problems"], _find_most_agreed_twin()))
     halves = list(get_public_problems().filter(twin=twin).order_by("id")) if twin else []
     return halves if len(halves) == 2 else []
-
-
-def _find_chosen_twin() -> int | None:
-    rows = Twin.objects.filter(chosen__isnull=False)
-    public = rows.annotate(halves=Count("problems", filter=Q(problems__public=True)))
-    return public.filter(halves=2).order_by("-chosen", "-pk").values_list("pk", flat=True).first()
 
 
 def _find_most_agreed_twin() -> int | None:
@@ -297,7 +293,8 @@ class Filters(forms.Form):
         elif data["domain"]:
             query = query.filter(twin__domain=data["domain"])
         if data["twins"]:
-            query = _filter_by_completeness(query, data["twins"] == "twins")
+            other = get_public_problems().filter(twin=OuterRef("twin")).exclude(pk=OuterRef("pk"))
+            query = query.filter(Exists(other) if data["twins"] == "twins" else ~Exists(other))
         if data["kind"]:
             query = filter_by_kind(query, data["kind"])
         if data["family"]:
@@ -319,11 +316,6 @@ def count_rows(query: QuerySet[Problem]) -> tuple[int, bool]:
     """Count rows up to MOST_COUNTED; also return whether there are more."""
     found = query.values("id")[: MOST_COUNTED + 1].count()
     return min(found, MOST_COUNTED), found > MOST_COUNTED
-
-
-def _filter_by_completeness(query: QuerySet[Problem], complete: bool) -> QuerySet[Problem]:
-    other = get_public_problems().filter(twin=OuterRef("twin")).exclude(pk=OuterRef("pk"))
-    return query.filter(Exists(other) if complete else ~Exists(other))
 
 
 def _filter_public_family(query: QuerySet[Problem], ref: str) -> QuerySet[Problem]:

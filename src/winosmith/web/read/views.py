@@ -31,31 +31,25 @@ from winosmith.web.problems.family import fold_steps, get_visible_steps, may_per
 from winosmith.web.problems.models import Problem, State, Twin
 from winosmith.web.problems.search import Term, parse_terms
 from winosmith.web.problems.states import get_public_time, is_visible_to
-from winosmith.web.read.public import (
-    Filters,
-    count_rows,
-    get_example,
-    get_page,
-    get_stats,
-    make_card_context,
-    render_card_markdown,
-)
+from winosmith.web.read import public
 
 
 @require_safe
 def show_home(request: HttpRequest) -> HttpResponse:
     """Show the site's purpose and statistics, and how to take part."""
-    return render(request, "read/home.html", {"figures": get_stats(), "example": get_example()})
+    return render(
+        request, "read/home.html", {"figures": public.get_stats(), "example": public.get_example()}
+    )
 
 
 @require_safe
 def browse_problems(request: HttpRequest) -> HttpResponse:
     """Show a page of the public problems that match the search and filters."""
-    filters = Filters(request.GET)
+    filters = public.Filters(request.GET)
     query = filters.apply()
-    shown = get_page(query, request.GET)
+    shown = public.get_page(query, request.GET)
     note_twins_read(get_current_writer(request), shown.problems)
-    count, more = count_rows(query)
+    count, more = public.count_rows(query)
     context = {
         "filters": filters,
         "page": shown,
@@ -132,13 +126,13 @@ def show_guidelines(request: HttpRequest) -> HttpResponse:
 @require_safe
 def show_card(request: HttpRequest) -> HttpResponse:
     """Show the data card: what the data contain, how they were made, and their limitations."""
-    return render(request, "read/card.html", {"card": make_card_context()})
+    return render(request, "read/card.html", {"card": public.make_card_context()})
 
 
 @require_safe
 def download_card(request: HttpRequest) -> HttpResponse:
     """Send the data card as Markdown."""
-    text = render_card_markdown(make_card_context(), request.build_absolute_uri("/"))
+    text = public.render_card_markdown(public.make_card_context(), request.build_absolute_uri("/"))
     response = HttpResponse(text, content_type="text/markdown; charset=utf-8")
     return mark_as_download(response, "data-card.md")
 

@@ -220,7 +220,6 @@ def _make_test_context(test: Mapping[str, Any], texts: Mapping[str, Problem]) ->
         "name": test["name"],
         "facts": _list_test_facts(test),
         "subjects": [{**row, "percent": to_percent(row["share"])} for row in test["people"]],
-        "histogram": test["histogram"],
         "items": [{**item, "row": texts.get(item["problem"])} for item in items],
         "flagged": sum(item["flagged"] for item in items),
     }

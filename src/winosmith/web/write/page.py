@@ -17,12 +17,7 @@ from winosmith.problem import BLANK
 from winosmith.text import Change, diff_text, mark_differences
 from winosmith.validate import DOMAINS
 from winosmith.web._kept import cached
-from winosmith.web.judge.submissions import (
-    get_contributor_reason,
-    get_own_halves,
-    may_revise,
-    may_withdraw,
-)
+from winosmith.web.judge import submissions
 from winosmith.web.judge.votes import list_votes
 from winosmith.web.moderate import decisions
 from winosmith.web.moderate.people import count_problems_by_state
@@ -248,7 +243,7 @@ def make_twin_context(
     person: Person, twin: Twin, error: str = "", posted: Any = None
 ) -> dict[str, Any]:
     """Return the template context for the page of a person's own twin."""
-    problems = get_own_halves(person, twin)
+    problems = submissions.get_own_halves(person, twin)
     held = any(problem.state == State.HELD for problem in problems)
     posted = posted or {}
     readings = make_readings(rules.to_input(twin)) if len(problems) == 2 else [[]] * len(problems)
@@ -279,8 +274,8 @@ def make_twin_context(
         "held": held,
         "hints": hints,
         "anonymous": person.anonymous,
-        "may_withdraw": may_withdraw(person, twin),
-        "may_revise": may_revise(person, twin),
+        "may_withdraw": submissions.may_withdraw(person, twin),
+        "may_revise": submissions.may_revise(person, twin),
         "later": Twin.objects.filter(revises=twin).first(),
         "error": error,
         "longest_appeal": decisions.MAX_REASON,
@@ -289,7 +284,7 @@ def make_twin_context(
 
 def _make_history_rows(problem: Problem) -> list[Any]:
     entries = (
-        (event.at, _describe_event(event), get_contributor_reason(event))
+        (event.at, _describe_event(event), submissions.get_contributor_reason(event))
         for event in problem.events.order_by("pk")
     )
     return [entry for entry in entries if any(entry[1:])]
@@ -319,7 +314,7 @@ def iter_submission_news(person: Person, after: datetime) -> Iterator[Item]:
     rows = rows.filter(is_news, at__gt=after).exclude(actor=person)
     for event in rows.select_related("problem__twin").order_by("-pk")[:MAX_ITEMS]:
         to = reverse("write:twin", args=[event.problem.twin.ref])
-        text, reason = _describe_effect(event), get_contributor_reason(event)
+        text, reason = _describe_effect(event), submissions.get_contributor_reason(event)
         yield Item(event.at, text, to, event.problem.sentence, reason)
 
 

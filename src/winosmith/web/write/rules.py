@@ -30,7 +30,7 @@ from winosmith.web.people.privacy import has_agreed
 from winosmith.web.problems import checks
 from winosmith.web.problems.checks import Check, RefusedError, Verdict, read_field
 from winosmith.web.problems.lookalikes import Half
-from winosmith.web.problems.models import Twin, make_ref
+from winosmith.web.problems.models import Twin
 from winosmith.web.write.models import Draft
 
 MAX_DRAFTS = 50
@@ -277,18 +277,18 @@ def _find_faults(typed: TwinInput, anchors: Sequence[str]) -> dict[str, list[str
 
 def _create_twin(person: Person, typed: TwinInput, draft: Draft, found: Sequence[str]) -> Twin:
     embargo = retire_replaced_halves(person, draft.revises) if draft.revises else False
-    twin = Twin.objects.create(
-        ref=make_ref(),
-        contributor=person,
+    problems = submit_twin(
+        person,
+        typed.halves(),
+        found,
+        embargo=embargo,
         source=SOURCE,
         domain=typed.domain,
         topic=draft.topic[:200],
         anchor=find_anchor(typed.sentences, draft.anchors)[:200],
-        licence=settings.RULES.licence[:60],
         revises=draft.revises,
     )
-    submit_twin(twin, typed.halves(), found, embargo=embargo)
-    return twin
+    return problems[0].twin
 
 
 @dataclass(frozen=True, slots=True)
@@ -409,7 +409,8 @@ def check_twin(typed: TwinInput, anchors: Sequence[str]) -> list[Check]:
         if sentence.count(BLANK) == 1 and sentence != BLANK
     }
     found = examine_structure(Dataset(problems.values()), RULES)
-    seen = _CheckedInput(typed, tuple(anchors), usable, list(problems), found)
+    rows = {half: row for row, half in enumerate(problems)}
+    seen = _CheckedInput(typed, tuple(anchors), usable, rows, found)
     return [
         _check_domain(typed),
         _check_options(whole, usable),
@@ -420,23 +421,20 @@ def check_twin(typed: TwinInput, anchors: Sequence[str]) -> list[Check]:
 
 @dataclass(frozen=True, slots=True)
 class _CheckedInput:
-    """The checked input, with the findings.
-
-    Attributes:
-        halves: The halves with one blank, in the order of the rows in `found`.
-    """
+    """The checked input, with the findings; `rows` maps each half with one blank to its row."""
 
     typed: TwinInput
     anchors: tuple[str, ...]
     usable: bool
-    halves: list[int]
+    rows: dict[int, int]
     found: Examination
 
     def get_verdict(self, rule: str, half: int | None = None) -> Verdict:
-        if len(self.halves) < 2 if half is None else half not in self.halves:
+        needed = {0, 1} if half is None else {half}
+        if not needed <= self.rows.keys():
             return "todo"
         failed = self.found.find_failed_rows(rule)
-        if failed if half is None else self.halves.index(half) in failed:
+        if any(self.rows[each] in failed for each in needed):
             return "fail"
         if self.is_unreadable(rule, half):
             return "unchecked"
@@ -505,7 +503,7 @@ def _check_half(data: _CheckedInput, half: int, typed_text: str) -> list[Check]:
 def _check_blank(data: _CheckedInput, half: int, field: str) -> Check:
     sentence = data.typed.sentences[half]
     count = sentence.count(BLANK)
-    verdict: Verdict = "pass" if half in data.halves else "fail" if count > 1 else "todo"
+    verdict: Verdict = "pass" if half in data.rows else "fail" if count > 1 else "todo"
     if not sentence:
         advice = _("Write this half.")
     elif count > 1:
