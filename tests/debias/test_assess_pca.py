@@ -10,10 +10,11 @@ from scipy.stats import entropy
 
 from winosmith.debias._assess import (
     _SHRINKAGE,
-    AnswerHistograms,
+    AssessmentSettings,
     Binning,
     compute_divergence,
     compute_principal_axes,
+    make_histograms,
     project_on_answer_axis,
 )
 from winosmith.errors import DataError
@@ -251,10 +252,9 @@ def test_too_narrow_bins_are_refused() -> None:
 def test_the_first_histograms_are_measured_and_the_rest_are_the_null() -> None:
     """The null's mean, quantiles and p are those of the draws; p counts the measured one in."""
     rng = np.random.default_rng(0)
-    counts = rng.integers(1, 30, (41, 2, 10))
-    found = AnswerHistograms.from_counts(
-        Binning.from_range(0, 1, 10), counts, smoothing=0.5, direction="1||2"
-    )
+    bins, positions, labels = Binning.from_range(0, 1, 10), rng.random(300), rng.random((41, 300))
+    counts = bins.count(positions, labels > 0.5)
+    found = make_histograms(bins, positions, labels > 0.5, AssessmentSettings(), False)
     each = [float(compute_divergence(*pair, smoothing=0.5)) for pair in counts]
     assert found.kl == each[0]
     assert found.counts == tuple(map(tuple, counts[0].tolist()))

@@ -28,7 +28,7 @@ from winosmith._version import __version__
 from winosmith.debias import _selection
 from winosmith.debias._chance import Null, draw_phase_null, estimate_chance_removals, pool_votes
 from winosmith.debias._ensemble import DRAWS, Ensemble, NullMode, Remove, Settings, open_ensemble
-from winosmith.debias._rows import Rows, check_rows, encode_group_labels
+from winosmith.debias._rows import Rows, check_rows, encode_group_labels, make_read_only
 from winosmith.debias._solver import Start
 from winosmith.errors import DataError, InputError, OutputError
 from winosmith.outputs import atomic_write
@@ -122,15 +122,7 @@ class AfliteResult(Result):
     parameters: Mapping[str, Any]
 
     def __post_init__(self) -> None:
-        arrays: tuple[NDArray[Any], ...] = (
-            self.kept,
-            self.scores,
-            self.votes,
-            self.removed_in,
-            *self.removed,
-        )
-        for array in arrays:
-            array.flags.writeable = False
+        make_read_only(self.kept, self.scores, self.votes, self.removed_in, *self.removed)
 
     def charts(self) -> list[Svg]:
         """Return charts of the size per phase and of the scores in the first and last phases."""
@@ -302,16 +294,7 @@ def aflite(
     """
     rows = check_rows(X, y, ids, groups, scratch)
     settings = Settings(
-        ensemble_size,
-        train_size,
-        cutoff,
-        threshold,
-        C,
-        seed,
-        target_size=target_size,
-        remove=remove,
-        null=null,
-        null_draws=null_draws,
+        ensemble_size, train_size, cutoff, threshold, C, seed, target_size, remove, null, null_draws
     )
     if remove == "groups" and groups is None:
         raise InputError('remove is "groups", but groups is missing')
@@ -331,7 +314,9 @@ def aflite(
         "columns": rows.X.shape[1],
         "groups": rows.groups is not None,
     }
-    progress = make_initial_progress(rows)
+    count = len(rows.y)
+    nothing = np.full(count, np.nan), np.zeros(count, np.int32), np.full(count, -1, np.int32)
+    progress = Progress(*nothing)
     if checkpoint is not None:
         twins_digest = hashlib.blake2b(run.twins.astype("<i8").data, digest_size=16).hexdigest()
         identity = {"data": rows.digest(), "twins": twins_digest, **parameters}
@@ -342,7 +327,18 @@ def aflite(
             save_progress(Path(checkpoint), progress, identity)
         if on_phase is not None:
             on_phase(progress.phases[-1])
-    return _build_result(rows, progress, parameters)
+    back = np.argsort(rows.order)
+    removed_in = progress.removed_in[back]
+    return AfliteResult(
+        kept=np.flatnonzero(removed_in < 0),
+        removed=tuple(np.flatnonzero(removed_in == phase.number) for phase in progress.phases),
+        phases=tuple(progress.phases),
+        scores=progress.scores[back],
+        votes=progress.votes[back],
+        removed_in=removed_in,
+        stopped=cast(StopReason, progress.stopped),  # all phases are complete
+        parameters=parameters,
+    )
 
 
 PAPER_ROWS = 47_000
@@ -376,25 +372,6 @@ def _encode_twins(
     if twins is None or settings.null == "off":
         return np.arange(len(rows.y)) if rows.groups is None else rows.groups
     return encode_group_labels(twins, rows.order)
-
-
-def _build_result(rows: Rows, progress: Progress, parameters: dict[str, Any]) -> AfliteResult:
-    removed_in = np.empty_like(progress.removed_in)
-    last_scores = np.empty_like(progress.scores)
-    votes = np.empty_like(progress.votes)
-    removed_in[rows.order] = progress.removed_in
-    last_scores[rows.order] = progress.scores
-    votes[rows.order] = progress.votes
-    return AfliteResult(
-        kept=np.flatnonzero(removed_in < 0),
-        removed=tuple(np.flatnonzero(removed_in == phase.number) for phase in progress.phases),
-        phases=tuple(progress.phases),
-        scores=last_scores,
-        votes=votes,
-        removed_in=removed_in,
-        stopped=cast(StopReason, progress.stopped),  # all phases are complete
-        parameters=parameters,
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -441,12 +418,6 @@ class Progress:
     saved: list[str] = field(default_factory=list)
 
 
-def make_initial_progress(rows: Rows) -> Progress:
-    """Return the progress of a run that has completed no phase."""
-    count = len(rows.y)
-    return Progress(np.full(count, np.nan), np.zeros(count, np.int32), np.full(count, -1, np.int32))
-
-
 def run_phases(run: Run, progress: Progress) -> Iterator[None]:
     """Run one phase at a time until the run ends, and update the progress."""
     progress.stopped = _find_stop_reason(run, progress)
@@ -484,18 +455,18 @@ def _run_phase(run: Run, ensemble: Ensemble, progress: Progress) -> None:
     settings, number = run.settings, len(progress.phases)
     left = np.flatnonzero(progress.removed_in < 0).astype(np.int32)
     groups = run.rows.groups[left] if run.rows.groups is not None else None
-    start = _choose_start(ensemble, left, progress)
+    if progress.start is None:
+        progress.start = ensemble.compute_initial_start(left)
+    elif number % REFRESH == 0:
+        progress.start = ensemble.compute_start_at(progress.start.weights, left)
+    start = progress.start
     votes = ensemble.collect_votes(left, number, start)
     correct, total = pool_votes(ensemble, left, votes)
-    candidates = _selection.reaches_threshold(correct, total, settings.threshold)
-    null: Null | None = None
-    drawn: list[NDArray[np.float64]] = []
-    if settings.null != "off":
-        on_draw = None if run.on_draw is None else partial(run.on_draw, number)
-        null, drawn = draw_phase_null(
-            ensemble, left, number, run.twins, int(candidates.sum()), on_draw
-        )
-    limit = _compute_removal_limit(settings, len(left), groups)
+    limit = settings.compute_cutoff(len(left))
+    if settings.remove == "groups" and groups is not None:
+        limit = max(limit, int(np.bincount(groups).max()))
+    if settings.target_size is not None:
+        limit = min(limit, len(left) - settings.target_size)
     chosen = _selection.select(
         correct,
         total,
@@ -505,6 +476,11 @@ def _run_phase(run: Run, ensemble: Ensemble, progress: Progress) -> None:
         phase=number,
         groups=groups if settings.remove == "groups" else None,
     )
+    null = by_chance = None
+    if settings.null != "off":
+        on_draw = None if run.on_draw is None else partial(run.on_draw, number)
+        null, drawn = draw_phase_null(ensemble, left, number, run.twins, chosen.candidates, on_draw)
+        by_chance = estimate_chance_removals(drawn, chosen)
     removed = chosen.removed
     voted = total > 0
     progress.scores[left[voted]] = _selection.compute_scores(correct, total)[voted]
@@ -529,30 +505,14 @@ def _run_phase(run: Run, ensemble: Ensemble, progress: Progress) -> None:
             polished=int(votes.polished.sum()),
             passes=int(votes.passes.max()),
             chance=null,
-            by_chance=estimate_chance_removals(drawn, chosen) if null is not None else None,
+            by_chance=by_chance,
             seconds=time.perf_counter() - started,
         )
     )
 
 
-def _choose_start(ensemble: Ensemble, rows: NDArray[np.int32], progress: Progress) -> Start:
-    number = len(progress.phases)
-    if progress.start is None:
-        progress.start = ensemble.compute_initial_start(rows)
-    elif number % REFRESH == 0:
-        progress.start = ensemble.compute_start_at(progress.start.weights, rows)
-    return progress.start
-
-
-def _compute_removal_limit(settings: Settings, size: int, groups: NDArray[np.intp] | None) -> int:
-    limit = settings.compute_cutoff(size)
-    if settings.remove == "groups" and groups is not None:
-        limit = max(limit, int(np.bincount(groups).max()))
-    return limit if settings.target_size is None else min(limit, size - settings.target_size)
-
-
-BROKEN = (EOFError, zipfile.BadZipFile)
-"""Exceptions that numpy raises for a truncated file, in addition to OSError and ValueError."""
+BROKEN = (OSError, EOFError, zipfile.BadZipFile)
+"""Exceptions that numpy raises for a truncated file, in addition to ValueError."""
 
 
 def save_progress(path: Path, progress: Progress, identity: Mapping[str, Any]) -> None:
@@ -594,24 +554,15 @@ def load_progress(path: Path, identity: Mapping[str, Any]) -> Progress | None:
             start = Start(**{**state, "tolerance": float(state["tolerance"])}) if state else None
             saved = file["phases"].tobytes().decode().splitlines()
         phases = [_parse_phase(parse_json(line)) for line in saved]
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, *BROKEN) as error:
+    except (*BROKEN, ValueError, LookupError, TypeError, AttributeError) as error:
         raise OutputError(
             f"{path}: this is not an AFLite checkpoint ({error}); choose another path for "
             "the checkpoint, or delete the file"
         ) from error
-    _check_same_run(path, {"version": about["version"], **about["of"]}, identity)
-    return Progress(phases=phases, stopped=about["stopped"], start=start, saved=saved, **arrays)
-
-
-def _parse_phase(record: Mapping[str, Any]) -> Phase:
-    chance = record["chance"]
-    if chance is not None:
-        chance = Null(**{**chance, "draws": tuple(chance["draws"])})
-    return Phase(**{**record, "histogram": tuple(record["histogram"]), "chance": chance})
-
-
-def _check_same_run(path: Path, stored: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
-    expected = {"version": __version__, **expected}
+    stored, expected = (
+        {"version": version, **of}
+        for version, of in ((about["version"], about["of"]), (__version__, identity))
+    )
     differ = [
         f"{name} {stored.get(name)!r}, not {expected.get(name)!r}"
         for name in {**expected, **stored}
@@ -622,3 +573,11 @@ def _check_same_run(path: Path, stored: Mapping[str, Any], expected: Mapping[str
             f"{path}: this checkpoint belongs to another run ({'; '.join(differ)}); choose "
             "another path for the checkpoint, or delete the file"
         )
+    return Progress(phases=phases, stopped=about["stopped"], start=start, saved=saved, **arrays)
+
+
+def _parse_phase(record: Mapping[str, Any]) -> Phase:
+    chance = record["chance"]
+    if chance is not None:
+        chance = Null(**{**chance, "draws": tuple(chance["draws"])})
+    return Phase(**{**record, "histogram": tuple(record["histogram"]), "chance": chance})

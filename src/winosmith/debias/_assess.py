@@ -284,43 +284,43 @@ def _measure_along_axes(
     rng = np.random.default_rng([settings.seed, 1, zlib.crc32(name.encode("utf-8", "replace"))])
     groups = _group_rows(block_of[rows])
     numbers = encode_groups(groups, len(rows))
-    drawn = np.stack(
-        [
-            labels[rows],
-            *(
-                flip_labels(labels[rows], numbers, rng, permute=not flips_sign)
-                for _ in range(settings.draws)
-            ),
-        ]
-    )
+    own, permute = labels[rows], not flips_sign
+    flipped = (flip_labels(own, numbers, rng, permute=permute) for _ in range(settings.draws))
+    drawn = np.stack([own, *flipped])
     axis = project_on_answer_axis(X[rows], drawn, groups, rng, flips_sign=flips_sign)
     scale = Binning.from_range(*RANGE, settings.bins)
-    places = {"d1": (binning, d1), "axis": (scale, axis)}
     return {
-        key: AnswerHistograms.from_counts(
-            bins,
-            np.zeros((len(drawn), 2, bins.bins), np.intp)
-            if positions is None
-            else _compute_histograms(bins, positions, drawn, flips_sign),
-            smoothing=settings.smoothing,
-            direction=settings.direction,
-        )
-        for key, (bins, positions) in places.items()
+        "d1": make_histograms(binning, d1, drawn, settings, flips_sign),
+        "axis": make_histograms(scale, axis, drawn, settings, flips_sign),
     }
 
 
-def _compute_histograms(
-    bins: Binning, positions: NDArray[np.float64], labels: NDArray[np.intp], flips_sign: bool
-) -> NDArray[np.intp]:
-    """Return both answers' histograms for each labelling; see `Binning.count`.
+def make_histograms(
+    bins: Binning,
+    positions: NDArray[np.float64] | None,
+    labels: NDArray[np.intp],
+    settings: AssessmentSettings,
+    flips_sign: bool,
+) -> AnswerHistograms:
+    """Return the answers' histograms for the first labelling, and a null from the others.
 
     With `flips_sign`, each problem is counted in both orders of its options.
     """
-    if not flips_sign:
-        return bins.count(positions, labels)
-    first = np.where(labels == 0, positions, -positions)
-    ways = [bins.count(way, np.zeros_like(labels))[..., 0, :] for way in (first, -first)]
-    return np.stack(ways, axis=-2)
+    if positions is None:
+        counts = np.zeros((len(labels), 2, bins.bins), np.intp)
+    elif flips_sign:
+        first = np.where(labels == 0, positions, -positions)
+        ways = [bins.count(way, np.zeros_like(labels))[..., 0, :] for way in (first, -first)]
+        counts = np.stack(ways, axis=-2)
+    else:
+        counts = bins.count(positions, labels)
+    shown = tuple(map(tuple, counts[0].tolist()))
+    if not counts[0].sum(axis=-1).all():
+        return AnswerHistograms(bins.edges, shown, None, None)
+    kl, *drawn = compute_divergence(
+        counts[:, 0], counts[:, 1], smoothing=settings.smoothing, direction=settings.direction
+    ).tolist()
+    return AnswerHistograms(bins.edges, shown, kl, make_null(kl, drawn))
 
 
 def _group_rows(group_of: NDArray[np.intp]) -> list[tuple[int, ...]]:
@@ -494,33 +494,6 @@ class AnswerHistograms(Result):
     counts: tuple[tuple[int, ...], ...]
     kl: float | None
     null: Null | None
-
-    @classmethod
-    def from_counts(
-        cls,
-        binning: Binning,
-        counts: NDArray[np.intp],
-        *,
-        smoothing: float,
-        direction: Direction,
-    ) -> AnswerHistograms:
-        """Compute the divergence for the real labels, and its null from the random labels.
-
-        Args:
-            binning: The bins of the histograms.
-            counts: (1 + draws, 2, bins) counts from `Binning.count`; the first pair is
-                for the real labels.
-            smoothing: The number added to every bin of both histograms.
-            direction: The direction of the divergence.
-        """
-        shown = tuple(tuple(row) for row in counts[0].tolist())
-        if not counts[0].sum(axis=-1).all():
-            return cls(binning.edges, shown, None, None)
-        found = compute_divergence(
-            counts[:, 0], counts[:, 1], smoothing=smoothing, direction=direction
-        )
-        kl, drawn = float(found[0]), found[1:]
-        return cls(binning.edges, shown, kl, make_null(kl, drawn.tolist()))
 
 
 @dataclass(frozen=True, slots=True)

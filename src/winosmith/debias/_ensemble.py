@@ -16,13 +16,13 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
-import secrets
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,21 @@ if TYPE_CHECKING:
     from winosmith.debias._kernel import Kernel
 
 Floats = NDArray[np.float64]
+
+Part = TypeVar("Part")
+
+ACCURACY, FULL_ACCURACY_SIZE = 3e-4, 1000
+"""The Newton decrement δ to reach is `ACCURACY`. With D < 1,000 columns (or m < 1,000 training
+rows) it is multiplied by D/1000 (or m/1000). δ times the root of a row's leverage x · H⁻¹ x bounds
+the error of that row's decision value. With many dimensions, the remaining error has no particular
+direction, so its effect on a row is far smaller. The last step, which is still taken, reduces it
+further. Tests check that the errors of decision values are below 1e-4."""
+
+LEVERAGE_RANGE = (1.0, 400.0)
+"""The range to which leverages are clipped; larger ones need more than float32 accuracy."""
+
+PART_ROWS = 4096
+"""The number of rows in each part of a sum over all rows."""
 
 Remove = Literal["rows", "groups"]
 """The unit that is kept or removed as a whole: a row or a group of rows."""
@@ -85,8 +100,7 @@ class Ensemble:
         groups: (N,) group numbers, or None.
         settings: The run's parameters.
         penalty: (D,) the ridge penalty of each weight.
-        location: The location of the basis and labels for workers of this machine.
-        arrays: A `Broadcaster`'s token for the basis and labels; None for other executors.
+        arrays: The basis and labels, as tasks contain them; see `share_arrays`.
         executor: The executor that trains the classifiers.
         threads: The threads for work that always runs in this process.
         relabelled: Whether the labels differ from the stored ones and are sent with each task.
@@ -97,42 +111,66 @@ class Ensemble:
     groups: NDArray[np.intp] | None
     settings: Settings
     penalty: Floats
-    location: ArrayLocation
     arrays: Any
     executor: Executor
     threads: Executor
     relabelled: bool = False
 
     def compute_initial_start(self, rows: NDArray[np.int32]) -> Start:
-        """Return the solver's starting point in the first phase, given the rows left."""
-        return _solver.compute_initial_start(self._make_start_data(), rows)
+        """Return the starting point given by the classifier trained on all rows left."""
+        kernel, fraction = self._make_kernel(), self.settings.train_size / len(rows)
+        origin = np.zeros((1, len(self.penalty)))
+        flat = self.compute_start_at(origin[0], rows)
+
+        def sum_part(W: Floats, part: NDArray[np.int32]) -> Floats:
+            every = np.arange(len(part), dtype=np.int32)
+            return kernel.make_gradient(part, [every])(W, np.zeros(1, np.intp))
+
+        def compute_gradient(W: Floats, _: NDArray[np.intp]) -> Floats:
+            return np.asarray(sum(self._map_parts(partial(sum_part, W), rows))) if len(W) else W
+
+        ridge, diagonal = self.penalty / fraction, flat.diagonal / fraction
+        fit = _solver.minimize(compute_gradient, origin, ridge, diagonal, 1e-2)
+        return self.compute_start_at(fit.weights[0], rows)
 
     def compute_start_at(self, weights: Floats, rows: NDArray[np.int32]) -> Start:
-        """Return a starting point at the given (D,) weights, with the Hessian at that point."""
-        return _solver.compute_start_at(weights, self._make_start_data(), rows)
+        """Return the starting point at the given weights, shape (D,), for the rows left."""
+        kernel, size = self._make_kernel(), self.settings.train_size
+        scale = size / len(rows)
+        curved = self._map_parts(lambda part: kernel.compute_curvature(part, weights, scale), rows)
+        diagonal, product = (np.sum(ones, axis=0) for ones in zip(*curved, strict=True))
+        diagonal = self.penalty + diagonal
+        diagonal[diagonal == 0] = 1.0  # the padding, and constant columns without a penalty
+        leverage = max(self._map_parts(lambda part: kernel.compute_leverage(part, diagonal), rows))
+        factor = min(1.0, len(weights) / FULL_ACCURACY_SIZE, size / FULL_ACCURACY_SIZE)
+        return Start(
+            weights=weights,
+            measured=weights,
+            diagonal=diagonal,
+            product=self.penalty * weights + product,
+            tolerance=ACCURACY * factor / float(np.clip(leverage, *LEVERAGE_RANGE)) ** 0.5,
+        )
 
-    def _make_start_data(self) -> _solver.StartData:
+    def _make_kernel(self) -> Kernel:
         from winosmith.debias._kernel import Kernel
 
-        return _solver.StartData(
-            kernel=Kernel(self.basis.matrix, self.y),
-            ridge=self.penalty,
-            intercept=self.basis.columns,
-            train_size=self.settings.train_size,
-            threads=self.threads,
-        )
+        return Kernel(self.basis.matrix, self.y)
+
+    def _map_parts(
+        self, function: Callable[[NDArray[np.int32]], Part], rows: NDArray[np.int32]
+    ) -> list[Part]:
+        parts = [rows[first : first + PART_ROWS] for first in range(0, len(rows), PART_ROWS)]
+        return list(ordered_map(function, parts, self.threads, max_pending=len(parts)))
 
     def collect_votes(self, rows: NDArray[np.int32], phase: int, start: Start) -> Votes:
         """Train a phase's classifiers on the rows left, and collect their votes."""
         whole = Share(
-            location=self.location,
             labels=self.y if self.relabelled else None,
             rows=rows,
             groups=None if self.groups is None else self.groups[rows],
             ridge=self.penalty,
             intercept=self.basis.columns,
-            train_size=self.settings.train_size,
-            seed=self.settings.seed,
+            settings=self.settings,
             phase=phase,
             classifiers=range(self.settings.ensemble_size),
             start=start,
@@ -171,15 +209,14 @@ def open_ensemble(
     processors.
     """
     folder = choose_scratch_folder(rows.X, scratch)
-    if folder is None and executor is not None and needs_file(executor):
+    if folder is None and not isinstance(executor, ThreadPoolExecutor | Broadcaster | None):
         folder = Path(tempfile.gettempdir())
     with open_threads() as pool, use_one_thread(), _solver.rotate_rows(rows, pool, folder) as basis:
         workers = executor or pool
-        with share_arrays(basis, rows.y, workers) as (location, arrays):
-            penalty = _solver.make_penalties(basis, settings.C)
-            yield Ensemble(
-                basis, rows.y, rows.groups, settings, penalty, location, arrays, workers, pool
-            )
+        penalty = np.zeros(basis.matrix.shape[1])
+        penalty[: basis.columns] = basis.scale**2 / settings.C
+        with share_arrays(basis, rows.y, workers) as arrays:
+            yield Ensemble(basis, rows.y, rows.groups, settings, penalty, arrays, workers, pool)
 
 
 @contextlib.contextmanager
@@ -219,25 +256,23 @@ class Share:
     """A worker's share of the classifiers, and the data to train them.
 
     Attributes:
-        location: The location of the basis and the labels.
         labels: (N,) float32 labels that replace the stored labels; None to use the stored labels.
         rows: (size,) int32, the rows left, in canonical order.
         groups: (size,) the groups of these rows, or None.
         ridge: (D,) the penalty of each weight.
         intercept: The column of the intercept in the basis.
-        train_size, seed, phase: Parameters of `draw_training_rows`.
+        settings: The run's parameters.
+        phase: The number of the phase.
         classifiers: The numbers of the classifiers.
         start: The solver's starting point.
     """
 
-    location: ArrayLocation
     labels: NDArray[np.float32] | None
     rows: NDArray[np.int32]
     groups: NDArray[np.intp] | None
     ridge: Floats
     intercept: int
-    train_size: int
-    seed: int
+    settings: Settings
     phase: int
     classifiers: range
     start: Start
@@ -266,20 +301,30 @@ class Votes:
     passes: NDArray[np.intp]
 
 
-def train_and_vote(task: tuple[Share, Arrays | None]) -> Votes:
+def train_and_vote(task: tuple[Share, Arrays | str]) -> Votes:
     """Train a share of the classifiers, and count their votes on held-out rows.
 
     Args:
-        task: The share, and the basis with the labels or None to load them from `share.location`.
+        task: The share, and the arrays from `share_arrays`.
     """
     from winosmith.debias._kernel import Kernel
 
     share, arrays = task
-    X, y = arrays or load_arrays(share.location)
+    X, y = load_arrays(arrays) if isinstance(arrays, str) else arrays
     y = y if share.labels is None else share.labels
     kernel = Kernel(X, y)
-    partitions = [_draw_partition(share, classifier) for classifier in share.classifiers]
-    ones = np.array([y[share.rows[task]].mean(dtype=np.float64) for task in partitions])
+    partitions = [
+        draw_training_rows(
+            len(share.rows),
+            share.settings.train_size,
+            seed=share.settings.seed,
+            phase=share.phase,
+            classifier=classifier,
+            groups=share.groups,
+        )
+        for classifier in share.classifiers
+    ]
+    ones = np.array([y[share.rows[part]].mean(dtype=np.float64) for part in partitions])
     one_class = (ones == 0) | (ones == 1)
     weights = np.zeros((len(partitions), len(share.start.weights)))
     # With one class, the optimum is weights of 0 and an infinite intercept; only its sign matters.
@@ -291,17 +336,6 @@ def train_and_vote(task: tuple[Share, Arrays | None]) -> Votes:
         weights[both], polished[both], passes[both] = _train_classifiers(share, kernel, X, y, mixed)
     correct, total, close = kernel.count_votes(share.rows, partitions, weights)
     return Votes(correct, total, close, weights, one_class, polished, passes)
-
-
-def _draw_partition(share: Share, classifier: int) -> NDArray[np.int32]:
-    return draw_training_rows(
-        len(share.rows),
-        share.train_size,
-        seed=share.seed,
-        phase=share.phase,
-        classifier=classifier,
-        groups=share.groups,
-    )
 
 
 def _train_classifiers(
@@ -327,84 +361,51 @@ def _train_classifiers(
 
 
 Arrays = tuple[NDArray[np.float32], NDArray[np.float32]]
-
-_arrays_by_key: dict[str, Arrays] = {}
-
-
-@dataclass(frozen=True, slots=True)
-class ArrayLocation:
-    """The location of the basis and the labels.
-
-    Attributes:
-        key: The key of the arrays in this process.
-        file: The basis as a .npy file, with the labels next to it; None if there is no file.
-    """
-
-    key: str
-    file: str | None = None
-
-
-def needs_file(executor: Executor) -> bool:
-    """Return whether the workers of an executor must read the arrays from files."""
-    return not isinstance(executor, ThreadPoolExecutor | Broadcaster)
+"""The basis and the labels."""
 
 
 @contextlib.contextmanager
-def share_arrays(
-    basis: Basis, y: NDArray[np.float32], executor: Executor
-) -> Iterator[tuple[ArrayLocation, Any]]:
+def share_arrays(basis: Basis, y: NDArray[np.float32], executor: Executor) -> Iterator[Any]:
     """Share the basis and the labels with the executor's workers while the block runs.
 
-    Yields the location of the arrays, and the token of a `Broadcaster` (None for other executors).
+    Yields the arrays as a task contains them: for threads the arrays, for a `Broadcaster` its
+    token, for other executors the path of the basis, a .npy file with the labels next to it.
 
     Raises:
         OutputError: The labels can't be written.
     """
-    location = ArrayLocation(secrets.token_hex(8), None if basis.file is None else str(basis.file))
-    _arrays_by_key[location.key] = arrays = (basis.matrix, y)
-    try:
-        if isinstance(executor, Broadcaster):
-            with executor.broadcast(arrays) as token:
-                yield location, token
-            return
-        if basis.file is not None and needs_file(executor):
-            _write_labels(basis.file, y)
-        yield location, None
-    finally:
-        del _arrays_by_key[location.key]
-
-
-def _write_labels(file: Path, y: NDArray[np.float32]) -> None:
-    try:
-        np.save(_get_labels_path(file), y)
-    except OSError as error:
-        raise OutputError(
-            f"{file.parent}: {error.strerror or error}; choose another folder for scratch"
-        ) from error
+    if isinstance(executor, Broadcaster):
+        with executor.broadcast((basis.matrix, y)) as token:
+            yield token
+    elif basis.file is None or isinstance(executor, ThreadPoolExecutor):
+        yield basis.matrix, y
+    else:
+        try:
+            np.save(_get_labels_path(basis.file), y)
+        except OSError as error:
+            raise OutputError(
+                f"{basis.file.parent}: {error.strerror or error}; choose another folder for scratch"
+            ) from error
+        yield str(basis.file)
 
 
 def _get_labels_path(basis_file: Path) -> Path:
     return basis_file.with_name("labels.npy")
 
 
-def load_arrays(location: ArrayLocation) -> Arrays:
-    """Return the arrays if they are in this process, or load them from their files.
+@lru_cache(maxsize=1)  # a worker needs the arrays of only one run at a time
+def load_arrays(file: str) -> Arrays:
+    """Map the basis in a file into memory, and read the labels.
 
     Raises:
         DataError: The worker can't access the file.
     """
-    if location.key in _arrays_by_key:
-        return _arrays_by_key[location.key]
-    file = Path(str(location.file))
     try:
         # copy-on-write, so that compiled code sees the same type of array as in a thread
         matrix = np.load(file, mmap_mode="c", allow_pickle=False)
-        y = np.load(_get_labels_path(file), allow_pickle=False)
+        return np.asarray(matrix), np.load(_get_labels_path(Path(file)), allow_pickle=False)
     except OSError as error:
         raise DataError(
             f"a worker can't read {file}; run the executor's workers on this machine, or "
             "set scratch to a folder that all of them can access (winosmith.cluster needs neither)"
         ) from error
-    _arrays_by_key.clear()  # a worker needs the arrays of only one run at a time
-    _arrays_by_key[location.key] = arrays = (np.asarray(matrix), y)
-    return arrays

@@ -20,7 +20,7 @@ each chunk, so that no bit depends on the number of threads.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -31,6 +31,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from winosmith.debias._solver import Pair, compute_direction, dot_rows, make_pair
 from winosmith.errors import DataError
 from winosmith.parallel import use_one_thread
 
@@ -444,10 +445,10 @@ def _minimize(
     `curvatures` are (c,) upper bounds of the columns' Hessians, as multiples of the identity.
     """
     found, column = Z.copy(), np.arange(len(Z))
-    pairs: list[tuple[Floats, Floats, Floats]] = []
+    pairs: list[Pair] = []
     for _ in range(MAX_STEPS):
-        step = _compute_direction(G, pairs)
-        slope = _dot_rows(G, step)
+        step = compute_direction(G, pairs, partial(_scale_by_last_step, pairs))
+        slope = dot_rows(G, step)
         done = (-slope < TOLERANCE**2) & (slope <= 0)
         if done.any():
             found[column[done]] = Z[done] + step[done]
@@ -457,39 +458,25 @@ def _minimize(
         if not column.size:
             return found
         new_G = gradient(Z + step, column)
-        uphill = _dot_rows(new_G, step) > -slope  # steeper beyond the minimum than before it
+        uphill = dot_rows(new_G, step) > -slope  # steeper beyond the minimum than before it
         if uphill.any():
             step[uphill] = -G[uphill] / curvatures[column[uphill], None]
             new_G[uphill] = gradient(Z[uphill] + step[uphill], column[uphill])
             for _, _, rho in pairs:
                 rho[uphill] = 0  # discard the stored pairs
         Z, change, G = Z + step, new_G - G, new_G
-        sy = _dot_rows(step, change)
-        good = sy > 1e-12 * np.sqrt(_dot_rows(step, step) * _dot_rows(change, change))
-        rho = np.divide(1.0, sy, out=np.zeros_like(sy), where=good)
-        pairs = [*pairs, (step, change, rho)][-MAX_PAIRS:]
+        pairs = [*pairs, make_pair(step, change)][-MAX_PAIRS:]
     found[column] = Z
     return found
 
 
-def _compute_direction(G: Floats, pairs: list[tuple[Floats, Floats, Floats]]) -> Floats:
-    """Return the L-BFGS search direction, computed by the two-loop recursion.
+def _scale_by_last_step(pairs: Sequence[Pair], q: Floats) -> Floats:
+    """Multiply by the inverse of the initial Hessian, which the last step scales (equation 7.20).
 
-    The initial Hessian is scaled by the last step (equation 7.20), because the Hessian is far below
-    its bound if most units are predicted with certainty.
+    Without this, it would be far too large if most units are predicted with certainty.
     """
-    q, weights = G.copy(), []
-    for s, y, rho in reversed(pairs):
-        a = rho * _dot_rows(s, q)
-        weights.append(a)
-        q -= a[:, None] * y
-    if pairs:
-        _, y, rho = pairs[-1]
-        q *= np.divide(1.0, rho * _dot_rows(y, y), out=np.ones_like(rho), where=rho > 0)[:, None]
-    for (s, y, rho), a in zip(pairs, reversed(weights), strict=True):
-        q += (a - rho * _dot_rows(y, q))[:, None] * s
-    return -q
-
-
-def _dot_rows(a: Floats, b: Floats) -> Floats:
-    return np.asarray((a * b).sum(axis=1))
+    if not pairs:
+        return q
+    _, y, rho = pairs[-1]
+    scale = np.divide(1.0, rho * dot_rows(y, y), out=np.ones_like(rho), where=rho > 0)
+    return q * scale[:, None]

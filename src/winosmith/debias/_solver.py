@@ -19,9 +19,9 @@ bit of a column depends on the other columns.
 Memory-mapped rows are not read into memory, and their rotated copy is also in a file, so that
 memory use does not grow with the number of rows.
 
-**The start** (`compute_initial_start`, `compute_start_at`). In the first phase, the starting point
-is the classifier trained on all rows, each weighted by the probability of being in a training set.
-In later phases it is the mean of the last phase's classifiers. Both are close to every classifier's
+**The start** (`Start`, computed by `_ensemble.Ensemble`). In the first phase, the starting point is
+the classifier trained on all rows, each weighted by the probability of being in a training set. In
+later phases it is the mean of the last phase's classifiers. Both are close to every classifier's
 optimum.
 
 **The steps** (`minimize`) are those of L-BFGS (Nocedal & Wright 2006, algorithm 7.4). They start
@@ -48,12 +48,12 @@ from __future__ import annotations
 
 import contextlib
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,13 +64,12 @@ from winosmith.errors import DataError
 from winosmith.parallel import ordered_map
 
 if TYPE_CHECKING:
-    from winosmith.debias._kernel import Gradient, Kernel
+    from winosmith.debias._kernel import Gradient
 
 Floats = NDArray[np.float64]
 
-Positions = NDArray[np.int32]
-
 Pair = tuple[Floats, Floats, Floats]
+"""Steps, the changes of their gradients, and the inverses of their products."""
 
 MAX_FLOAT64_WORK = 5e9
 """The maximum number of multiplications for a rotation in float64; they take about a second."""
@@ -92,13 +91,6 @@ class Basis:
     columns: int
     scale: float
     file: Path | None = None
-
-
-def make_penalties(basis: Basis, C: float) -> NDArray[np.float64]:
-    """Return the penalties of the weights, (D,); they are 0 for the intercept and the padding."""
-    penalty = np.zeros(basis.matrix.shape[1])
-    penalty[: basis.columns] = basis.scale**2 / C
-    return penalty
 
 
 @contextlib.contextmanager
@@ -185,66 +177,6 @@ def _rotate_part(
     )
 
 
-def compute_loss(z: Floats, y: Floats) -> float:
-    """Return the summed losses of rows with decision values z and labels y, both (m,)."""
-    return float(np.logaddexp(0.0, -np.where(y > 0, 1.0, -1.0) * z).sum())
-
-
-def compute_residual(z: Floats, y: Floats) -> Floats:
-    """Return the derivatives of the rows' losses with respect to their decision values, (m,)."""
-    from scipy.special import expit
-
-    return np.asarray(expit(z) - (y > 0))
-
-
-def compute_loss_curvature(z: Floats) -> Floats:
-    """Return the second derivatives of the rows' losses, shape (m,)."""
-    from scipy.special import expit
-
-    p = expit(z)
-    return np.asarray(p * (1 - p))
-
-
-Part = TypeVar("Part")
-
-ACCURACY, FULL_ACCURACY_SIZE = 3e-4, 1000
-"""The Newton decrement δ to reach is `ACCURACY`. With D < 1,000 columns (or m < 1,000 training
-rows) it is multiplied by D/1000 (or m/1000). δ times the root of a row's leverage x · H⁻¹ x bounds
-the error of that row's decision value. With many dimensions, the remaining error has no particular
-direction, so its effect on a row is far smaller. The last step, which is still taken, reduces it
-further. Tests check that the errors of decision values are below 1e-4."""
-
-LEVERAGE_RANGE = (1.0, 400.0)
-"""The range to which leverages are clipped; larger ones need more than float32 accuracy."""
-
-PART_ROWS = 4096
-"""The number of rows in each part of a sum over all rows."""
-
-
-@dataclass(frozen=True, slots=True)
-class StartData:
-    """The data for computing the solver's starting points.
-
-    Attributes:
-        kernel: The kernel for the rows.
-        ridge: (D,) the penalty of each weight.
-        intercept: The column of the intercept in the basis.
-        train_size: The number of rows in a training set.
-        threads: The pool that processes the parts.
-    """
-
-    kernel: Kernel
-    ridge: Floats
-    intercept: int
-    train_size: int
-    threads: Executor
-
-    def map_parts(self, function: Callable[[Positions], Part], rows: Positions) -> list[Part]:
-        """Call a function on each part of the rows, and return the results."""
-        parts = [rows[first : first + PART_ROWS] for first in range(0, len(rows), PART_ROWS)]
-        return list(ordered_map(function, parts, self.threads, max_pending=len(parts)))
-
-
 @dataclass(frozen=True, slots=True)
 class Start:
     """A starting point for the solver.
@@ -263,42 +195,6 @@ class Start:
     diagonal: Floats
     product: Floats
     tolerance: float
-
-
-def compute_initial_start(data: StartData, rows: Positions) -> Start:
-    """Return the starting point given by the classifier trained on all rows left."""
-    fraction = data.train_size / len(rows)
-    origin = np.zeros((1, len(data.ridge)))
-    flat = compute_start_at(origin[0], data, rows)
-    one = np.zeros(1, np.intp)
-
-    def sum_part(W: Floats, part: Positions) -> Floats:
-        all_rows = np.arange(len(part), dtype=np.int32)
-        return data.kernel.make_gradient(part, [all_rows])(W, one)
-
-    def compute_gradient(W: Floats, _: NDArray[np.intp]) -> Floats:
-        return np.asarray(sum(data.map_parts(partial(sum_part, W), rows))) if len(W) else W
-
-    fit = minimize(compute_gradient, origin, data.ridge / fraction, flat.diagonal / fraction, 1e-2)
-    return compute_start_at(fit.weights[0], data, rows)
-
-
-def compute_start_at(weights: Floats, data: StartData, rows: Positions) -> Start:
-    """Return the starting point at the given weights, shape (D,), for the rows left."""
-    kernel, scale = data.kernel, data.train_size / len(rows)
-    curved = data.map_parts(lambda part: kernel.compute_curvature(part, weights, scale), rows)
-    diagonal, product = (np.sum(ones, axis=0) for ones in zip(*curved, strict=True))
-    diagonal = data.ridge + diagonal
-    diagonal[diagonal == 0] = 1.0  # the padding, and constant columns without a penalty
-    leverage = max(data.map_parts(lambda part: kernel.compute_leverage(part, diagonal), rows))
-    factor = min(1.0, len(weights) / FULL_ACCURACY_SIZE, data.train_size / FULL_ACCURACY_SIZE)
-    return Start(
-        weights=weights,
-        measured=weights,
-        diagonal=diagonal,
-        product=data.ridge * weights + product,
-        tolerance=ACCURACY * factor / float(np.clip(leverage, *LEVERAGE_RANGE)) ** 0.5,
-    )
 
 
 MAX_PAIRS = 5
@@ -371,18 +267,15 @@ def minimize(
     column: NDArray[np.intp] = np.arange(count)
     length: Floats = np.ones(count)
     pairs = deque[Pair](maxlen=MAX_PAIRS)
-    oldest = []
-    if known_pair is not None:
-        step, change = known_pair
-        oldest = [_make_lbfgs_pair(step[None], change[None], np.array([True]))]
+    oldest = [] if known_pair is None else [make_pair(*(part[None] for part in known_pair))]
     g = compute_gradient(w, column)
-    step = _compute_direction(g, [*oldest, *pairs], diagonal)
-    slope = _dot_rows(g, step)
+    step = compute_direction(g, oldest, lambda q: q / diagonal)
+    slope = dot_rows(g, step)
     measured = g
     for passes in range(1, MAX_PASSES):
         limit = tolerance * min(1.0, TYPICAL_PASSES / passes)
         done = (-slope < limit**2) & (
-            _dot_rows(measured, measured / diagonal) < (GRADIENT_FACTOR * limit) ** 2
+            dot_rows(measured, measured / diagonal) < (GRADIENT_FACTOR * limit) ** 2
         )
         if done.any():
             fit.weights[column[done]] = w[done] + step[done]
@@ -395,45 +288,52 @@ def minimize(
             break
         ahead = w + length[:, None] * step
         g_ahead = compute_gradient(ahead, column)
-        slope_ahead = _dot_rows(g_ahead, step)
+        slope_ahead = dot_rows(g_ahead, step)
         kept = slope_ahead <= MAX_SLOPE_RATIO * -slope
-        pairs.append(_make_lbfgs_pair(ahead - w, g_ahead - g, kept))
-        root = _interpolate_slope_zero(slope, slope_ahead)
+        pairs.append(make_pair(ahead - w, g_ahead - g, kept))
+        rise = slope_ahead - slope
+        root = np.divide(-slope, rise, out=np.zeros_like(slope), where=rise > 0)
         part = np.where(kept, np.clip(root, *STEP_RANGE), 0.0)[:, None]
         w, g, measured = w + part * (ahead - w), g + part * (g_ahead - g), g_ahead
-        step = np.where(kept[:, None], _compute_direction(g, [*oldest, *pairs], diagonal), step)
+        new_step = compute_direction(g, [*oldest, *pairs], lambda q: q / diagonal)
+        step = np.where(kept[:, None], new_step, step)
         length = np.where(kept, 1.0, length * np.clip(root, *SHORTENING_RANGE))
-        slope = _dot_rows(g, step)
+        slope = dot_rows(g, step)
     fit.passes[column] = MAX_PASSES
     return fit
 
 
-def _dot_rows(a: Floats, b: Floats) -> Floats:
+def dot_rows(a: Floats, b: Floats) -> Floats:
+    """Return the products of the rows of two arrays, shape (c,)."""
     return np.asarray((a * b).sum(axis=1))
 
 
-def _make_lbfgs_pair(s: Floats, y: Floats, kept: NDArray[np.bool_]) -> Pair:
-    sy = _dot_rows(s, y)
-    good = kept & (sy > 1e-12 * np.sqrt(_dot_rows(s, s) * _dot_rows(y, y)))
+def make_pair(s: Floats, y: Floats, kept: NDArray[np.bool_] | None = None) -> Pair:
+    """Return steps, their gradient changes, and 1 / (s · y), which is 0 for useless pairs."""
+    sy = dot_rows(s, y)
+    good = sy > 1e-12 * np.sqrt(dot_rows(s, s) * dot_rows(y, y))
+    if kept is not None:
+        good &= kept
     return s, y, np.divide(1.0, sy, out=np.zeros_like(sy), where=good)
 
 
-def _compute_direction(g: Floats, pairs: list[Pair], diagonal: Floats) -> Floats:
+def compute_direction(
+    g: Floats, pairs: Sequence[Pair], precondition: Callable[[Floats], Floats]
+) -> Floats:
+    """Return the L-BFGS search direction, computed by the two-loop recursion.
+
+    `precondition` multiplies by the initial approximation of the inverse Hessian.
+    """
     q = g.copy()
     weights = []
     for s, y, rho in reversed(pairs):
-        a = rho * _dot_rows(s, q)
+        a = rho * dot_rows(s, q)
         weights.append(a)
         q -= a[:, None] * y
-    q /= diagonal
+    q = precondition(q)
     for (s, y, rho), a in zip(pairs, reversed(weights), strict=True):
-        q += (a - rho * _dot_rows(y, q))[:, None] * s
+        q += (a - rho * dot_rows(y, q))[:, None] * s
     return -q
-
-
-def _interpolate_slope_zero(slope: Floats, next_slope: Floats) -> Floats:
-    change = next_slope - slope
-    return np.divide(-slope, change, out=np.zeros_like(slope), where=change > 0)
 
 
 MAX_NEWTON_STEPS = 100
@@ -464,51 +364,37 @@ def minimize_by_newton(
         ridge: (D,) the penalty of each weight, 0 or more.
         start: (D,) initial weights.
     """
-    objective = _Objective(rows.astype(np.float64), labels.astype(np.float64), ridge)
+    from scipy.linalg import cho_factor, cho_solve
+    from scipy.special import expit
+
+    X, y = rows.astype(np.float64), labels > 0
+    signs = np.where(y, 1.0, -1.0)
+
+    def compute_loss(w: Floats, z: Floats) -> float:
+        return float(np.logaddexp(0.0, -signs * z).sum()) + 0.5 * float(((ridge * w) * w).sum())
+
     w, last = start.copy(), np.inf
-    z = objective.X @ w
+    z = X @ w
     for _ in range(MAX_NEWTON_STEPS):
-        step, slope = objective.compute_newton_step(w, z)
-        if slope < FULL_STEP_LIMIT * objective.compute_loss(w, z):
-            w = w - step
+        p = expit(z)
+        gradient = (p - y) @ X + ridge * w
+        hessian = (X * (p * (1 - p))[:, None]).T @ X
+        diagonal = np.einsum("ii->i", hessian)
+        diagonal += ridge + 1e-12 * (1 + diagonal)  # positive even if sigmoids saturate
+        step = cho_solve(cho_factor(hessian, lower=True, check_finite=False), gradient)
+        slope, loss, size = float(gradient @ step), compute_loss(w, z), 1.0
+        is_near = slope < FULL_STEP_LIMIT * loss
+        if not is_near:  # the first of the sizes 1, 1/2, 1/4, … with enough decrease (Armijo)
+            along = X @ step
+            while (
+                size > 1e-10
+                and compute_loss(w - size * step, z - size * along) > loss - 1e-4 * size * slope
+            ):
+                size /= 2
+        w = w - size * step
+        if is_near:
             if slope < FINAL_SLOPE or slope > last / 4:
                 break
             last = slope
-        else:
-            w = w - step * objective.find_step_size(w, z, step, slope)
-        z = objective.X @ w
+        z = X @ w
     return w
-
-
-@dataclass(frozen=True, slots=True)
-class _Objective:
-    """The penalised loss for `minimize_by_newton`, computed in float64."""
-
-    X: Floats
-    y: Floats
-    ridge: Floats
-
-    def compute_loss(self, w: Floats, z: Floats) -> float:
-        """Return the penalised loss at the weights w, given the decision values z, shape (m,)."""
-        return compute_loss(z, self.y) + 0.5 * float(((self.ridge * w) * w).sum())
-
-    def compute_newton_step(self, w: Floats, z: Floats) -> tuple[Floats, float]:
-        """Return the Newton step, to be subtracted, and the slope along it."""
-        from scipy.linalg import cho_factor, cho_solve
-
-        gradient = compute_residual(z, self.y) @ self.X + self.ridge * w
-        hessian = (self.X * compute_loss_curvature(z)[:, None]).T @ self.X
-        diagonal = np.einsum("ii->i", hessian)
-        diagonal += self.ridge + 1e-12 * (1 + diagonal)  # positive even if sigmoids saturate
-        step = cho_solve(cho_factor(hessian, lower=True, check_finite=False), gradient)
-        return step, float(gradient @ step)
-
-    def find_step_size(self, w: Floats, z: Floats, step: Floats, slope: float) -> float:
-        """Return the first of the step sizes 1, 1/2, 1/4, … with enough decrease (Armijo)."""
-        now, along, size = self.compute_loss(w, z), self.X @ step, 1.0
-        while size > 1e-10:
-            ahead = self.compute_loss(w - size * step, z - size * along)
-            if ahead <= now - 1e-4 * size * slope:
-                break
-            size /= 2
-        return size
