@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from winosmith import Dataset, Problem, practice
-from winosmith.debias._clues import find_associations, find_clues, group_words_by_role
+from winosmith.debias._clues import find_associations, group_words_by_role
 from winosmith.errors import DataError
 
 MONKEY = "The monkey loved to play with the balls but ignored the blocks because he found _ {}."
@@ -99,7 +99,7 @@ def test_a_pattern_that_misleads_points_away() -> None:
 
 def test_no_twin_explains_itself() -> None:
     """What occurs in one twin alone is no clue, at any strength above 0."""
-    assert find_clues(polarity(1), z=0.01) == ((), ())
+    assert find_associations(polarity(1), z=0.01).clues == ((), ())
 
 
 def test_options_and_order_are_clues_too() -> None:
@@ -115,7 +115,7 @@ def test_options_and_order_are_clues_too() -> None:
         for n, (word, answer) in product(range(12), (("heavy", 0), ("light", 1)))
         for one, two in [(("stone", "leaf"), ("leaf", "stone"))[n % 2]]
     ]  # fmt: skip
-    found = find_clues(Dataset([*boys, *stones]), z=2.5)
+    found = find_associations(Dataset([*boys, *stones]), z=2.5).clues
     assert ("order", ("weak",)) in {(clue.kind, clue.words) for clue in found[0]}
     leading = found[16][0]
     assert (leading.kind, leading.words, leading.right) == ("option", ("stone", "heavy"), 11)
@@ -153,13 +153,13 @@ def test_planted_artifacts_are_found_and_little_else() -> None:
 def test_the_order_of_the_problems_changes_nothing(order: list[int]) -> None:
     """Each problem has the same clues, in the same order, wherever it stands."""
     data = polarity(meant=0.8)
-    there, moved = find_clues(data, z=2), find_clues(data.select(order), z=2)
+    there, moved = (find_associations(one, z=2).clues for one in (data, data.select(order)))
     assert moved == tuple(there[row] for row in order)
 
 
 def test_a_strength_needs_enough_other_problems() -> None:
     """A clue of strength z rests on z² other problems or more."""
-    for clues in find_clues(polarity(meant=0.7), z=2):
+    for clues in find_associations(polarity(meant=0.7), z=2).clues:
         assert all(clue.right + clue.wrong >= 4 and clue.z >= 2 for clue in clues)
 
 

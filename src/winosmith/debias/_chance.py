@@ -260,9 +260,6 @@ def estimate_chance_removals(scores: Sequence[NDArray[np.float64]], chosen: Sele
     return float(np.minimum(reached, len(chosen.removed)).mean())
 
 
-Z = 1.959963984540054
-"""The 97.5 % point of the normal distribution, for a 95 % interval."""
-
 NOISE = 1e-4
 """Standard deviation of the noise, relative to each number: about the rounding error of half
 precision, or the difference between an encoder's results on two machines."""

@@ -194,7 +194,7 @@ class Associations:
         for start, end, clue in sorted(spans, key=lambda span: span[:2]):
             if not marks or start >= marks[-1].end:
                 marks.append(Mark(start, end, clue.toward, clue.z))
-        assert problem.answer is not None  # noqa: S101 - find_clues checked it
+        assert problem.answer is not None  # noqa: S101 - find_associations checked it
         return MarkedProblem(
             row, problem.id, problem.sentence, problem.options, problem.answer, tuple(marks), clues
         )
@@ -220,7 +220,46 @@ def find_associations(dataset: Dataset, *, z: float = 3.0) -> Associations:
     >>> clue.kind, clue.words, clue.right, clue.wrong, clue.toward
     ('order', ('heavy',), 11, 0, True)
     """
-    return Associations(dataset, find_clues(dataset, z=z))
+    for problem in dataset:
+        if len(problem.options) != 2 or problem.answer is None:
+            raise DataError(
+                f"the problem {problem.id!r} has {len(problem.options)} options and the answer "
+                f"{problem.answer}; clues need two options and an answer"
+            )
+    answers, first = dataset.answers, find_first_mentioned_options(dataset)
+    numbers: dict[tuple[Kind, tuple[str, ...]], int] = {}  # a clue's kind and words → its column
+    table = np.array(
+        [
+            (row, option, numbers.setdefault(key, len(numbers)), option == answers[row])
+            for rows in dataset.groups
+            for row, words in zip(rows, _group_words_of_problems(dataset, rows), strict=True)
+            for option, key in _iter_possible_clues(words, int(first[row]))
+        ],
+        dtype=np.intp,
+    )
+    of, options, features, is_correct = table.reshape(-1, 4).T
+    texts = [[normalize_tokens(problem.sentence)] for problem in dataset]
+    block_of = encode_groups(join_blocks(dataset.groups, texts), len(dataset))
+    in_block = np.unique(block_of[of] * max(len(numbers), 1) + features, return_inverse=True)[1]
+    right, wrong = (
+        _count_in_other_problems(features, in_block, is_correct == truth) for truth in (1, 0)
+    )
+    strength = (right - wrong) / np.sqrt(np.maximum(right + wrong, 1))
+    keys = list(numbers)
+    found: list[list[tuple[bool, Clue]]] = [[] for _ in dataset]
+    for at in np.flatnonzero(np.abs(strength) >= z):
+        row, option, toward, away = (int(part[at]) for part in (of, options, right, wrong))
+        by_contrast = bool(strength[at] < 0)
+        if by_contrast:
+            option, toward, away = 1 - option, away, toward
+        kind, words = keys[features[at]]
+        is_answer = option == answers[row]
+        clue = Clue(kind, words, option, is_answer, toward, away, abs(float(strength[at])))
+        found[row].append((by_contrast, clue))
+    return Associations(
+        dataset,
+        tuple(tuple(clue for _, clue in sorted(of, key=_get_clue_sort_key)) for of in found),
+    )
 
 
 def _compile_word_pattern(word: str) -> re.Pattern[str]:
@@ -230,81 +269,9 @@ def _compile_word_pattern(word: str) -> re.Pattern[str]:
     return re.compile(before + re.escape(word) + r"(?!\w)", re.IGNORECASE)
 
 
-def find_clues(dataset: Dataset, *, z: float = 3.0) -> tuple[tuple[Clue, ...], ...]:
-    """Return each problem's clues with a strength of `z` or more, strongest first.
-
-    Raises:
-        DataError: A problem has more than two options, or no answer.
-    """
-    for problem in dataset:
-        if len(problem.options) != 2 or problem.answer is None:
-            raise DataError(
-                f"the problem {problem.id!r} has {len(problem.options)} options and the answer "
-                f"{problem.answer}; clues need two options and an answer"
-            )
-    counted = _FeatureCounts(dataset)
-    strength = counted.compute_strengths()
-    clues: list[list[tuple[bool, Clue]]] = [[] for _ in dataset]
-    for at in np.flatnonzero(np.abs(strength) >= z):
-        by_contrast = bool(strength[at] < 0)
-        clue = counted.make_clue(int(at), float(strength[at]))
-        clues[counted.rows[at]].append((by_contrast, clue))
-    return tuple(
-        tuple(clue for _, clue in sorted(found, key=_get_clue_sort_key)) for found in clues
-    )
-
-
 def _get_clue_sort_key(entry: tuple[bool, Clue]) -> tuple[float, bool, int, tuple[str, ...]]:
     by_contrast, clue = entry
     return -clue.z, by_contrast, _PLAINEST_FIRST.index(clue.kind), clue.words
-
-
-class _FeatureCounts:
-    """Combinations of problem, option and words, with their counts in other problems.
-
-    Attributes:
-        rows, options: (m,) the problem and the option with which the words occur.
-        right, wrong: (m,) the number of other problems in which the words occur with the correct
-            option, or with an incorrect one.
-        keys: The kind and the words of each feature.
-        features: (m,) the index in `keys` of each combination's feature.
-    """
-
-    def __init__(self, dataset: Dataset):
-        first = find_first_mentioned_options(dataset)
-        numbers: dict[tuple[Kind, tuple[str, ...]], int] = {}
-        found = [
-            (row, option, numbers.setdefault(key, len(numbers)), option == dataset.answers[row])
-            for rows in dataset.groups
-            for row, words in zip(rows, _group_words_of_problems(dataset, rows), strict=True)
-            for option, key in _iter_possible_clues(words, int(first[row]))
-        ]
-        table = np.array(found, dtype=np.intp).reshape(-1, 4)
-        self.rows, self.options, self.features, is_correct = table.T
-        self.keys = list(numbers)
-        self.answers = dataset.answers
-        texts = [[normalize_tokens(problem.sentence)] for problem in dataset]
-        block_features = (
-            encode_groups(join_blocks(dataset.groups, texts), len(dataset))[self.rows]
-            * max(len(self.keys), 1)
-            + self.features
-        )
-        _, block_features = np.unique(block_features, return_inverse=True)
-        self.right = _count_in_other_problems(self.features, block_features, is_correct == 1)
-        self.wrong = _count_in_other_problems(self.features, block_features, is_correct == 0)
-
-    def compute_strengths(self) -> NDArray[np.float64]:
-        """Return the signed sign test statistics, shape (m,); 0 if there are no other problems."""
-        counted = np.maximum(self.right + self.wrong, 1)
-        return np.asarray((self.right - self.wrong) / np.sqrt(counted))
-
-    def make_clue(self, index: int, strength: float) -> Clue:
-        kind, words = self.keys[self.features[index]]
-        option, right, wrong = (int(part[index]) for part in (self.options, self.right, self.wrong))
-        if strength < 0:
-            option, right, wrong = 1 - option, wrong, right
-        toward = option == self.answers[self.rows[index]]
-        return Clue(kind, words, option, toward, right, wrong, abs(strength))
 
 
 def _count_in_other_problems(

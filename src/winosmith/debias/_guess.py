@@ -26,9 +26,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from winosmith.debias._chance import Z
 from winosmith.debias._logit import Logit, bound_rounding_errors
-from winosmith.debias._rows import check_rows, encode_groups, find_canonical_order
+from winosmith.debias._rows import (
+    check_rows,
+    encode_group_labels,
+    encode_groups,
+    find_canonical_order,
+)
 from winosmith.debias._units import Choices, ModelScores
 from winosmith.errors import DataError
 from winosmith.options import Count, Draws, Positive, Seed, TwoOrMore, checked
@@ -104,29 +108,18 @@ def probe(
         else Choices.from_vectors(X, y, options)
     )
     weights = (fold_of[:, None] != np.arange(folds)).astype(np.float32)
-    credit = problems.score(problems.fit(weights, C)).credit
-    return _score_probe(credit[np.arange(len(y)), fold_of], group_of, problems.chance)
-
-
-def _score_probe(credit: NDArray[np.float64], group_of: NDArray[np.intp], chance: float) -> Probe:
-    """Return the accuracy with a cluster-robust confidence interval.
-
-    The interval uses the linearised variance of a mean over clusters of unequal sizes: the sum of
-    the squared cluster residuals over n squared, times g / (g - 1) for g clusters.
-    """
-    n = len(credit)
+    n, clusters = len(y), len(groups)
+    credit = problems.score(problems.fit(weights, C)).credit[np.arange(n), fold_of]
     accuracy = float(credit.mean())
+    # The linearised variance of a mean over clusters of unequal sizes.
     residuals = np.bincount(group_of, weights=credit - accuracy)
-    clusters = len(np.unique(group_of))
-    error = float(np.sqrt((residuals**2).sum() * clusters / max(clusters - 1, 1))) / n
-    return Probe(
-        accuracy=accuracy,
-        low=max(0.0, accuracy - Z * error),
-        high=min(1.0, accuracy + Z * error),
-        chance=chance,
-        n=n,
-    )
+    reach = Z * float(np.sqrt((residuals**2).sum() * clusters / (clusters - 1))) / n
+    low, high = max(0.0, accuracy - reach), min(1.0, accuracy + reach)
+    return Probe(accuracy, low, high, problems.chance, n)
 
+
+Z = 1.959963984540054
+"""The 97.5 % point of the normal distribution, for a 95 % interval."""
 
 Rows = NDArray[np.intp]
 Floats = NDArray[np.float64]
@@ -294,6 +287,8 @@ def verify(
     >>> found.before == found.after, found.before["linear"].low > 0.8
     (True, True)
     """
+    from scipy.special import stdtrit
+
     if len(blocks) < MIN_BLOCKS:
         raise DataError(
             f"there {'is' if len(blocks) == 1 else 'are'} {count_noun(len(blocks), 'block')} "
@@ -303,7 +298,7 @@ def verify(
     report_step = on_step or (lambda done, steps: None)
     labels = np.asarray(y)
     vectors = {LINEAR: X, **(others or {})}
-    numbers = encode_groups(blocks, len(labels))
+    block_of = encode_groups(blocks, len(labels))
     for name, array in (others or {}).items():
         if len(array) != len(labels):
             raise DataError(f"{name}: there are {len(array)} vectors for {len(labels)} problems")
@@ -318,7 +313,7 @@ def verify(
         order = check_rows(X, labels, ids, None, allow_one_label=flips_sign).order
         for name, array in vectors.items():
             problems[name] = _TwoOptionProblems(array, labels, flips_sign or name != LINEAR)
-    block_of = _renumber_by_first_occurrence(numbers, order)
+    block_of[order] = encode_group_labels(block_of, order)
     shared = _SharedData(problems, block_of, _resample_blocks(len(blocks), draws, seed), C)
     halves = [
         half for split in range(splits) for half in _draw_halves(order, block_of, seed, split)
@@ -348,7 +343,7 @@ def verify(
                 found.setdefault(name, []).append(pair)
             report_step(done, 4 * splits)
     shares = [len(rows) / len(half) for rows, half in zip(kept, halves, strict=True)]
-    factor = _compute_interval_factor(len(found), draws)
+    factor = float(stdtrit(draws - 1, 1 - LEVEL / (2 * len(found))))
     return Verification(
         {name: _summarize_scores([s[0] for s in scores], factor) for name, scores in found.items()},
         {name: _summarize_scores([s[1] for s in scores], factor) for name, scores in found.items()},
@@ -418,7 +413,7 @@ class _SharedData:
     C: float
 
     def get_weights(self, rows: Rows) -> Floats:
-        """Return the weights of rows in the real data and in each draw, shape (rows, 1 + draws)."""
+        """Return the weights of rows in the real data and in each draw."""
         return self.resampled[self.block_of[rows]]
 
 
@@ -523,30 +518,12 @@ def _apply_filter(keep_rows: Filter, rows: Rows, block_of: Rows) -> Rows:
     return rows[is_kept]
 
 
-def _renumber_by_first_occurrence(numbers: Rows, order: Rows) -> Rows:
-    first = np.unique(numbers[order], return_index=True)[1]
-    renamed = np.empty(len(first), np.intp)
-    renamed[np.argsort(first)] = np.arange(len(first))
-    return renamed[numbers]
-
-
 def _resample_blocks(block_count: int, draws: int, seed: int) -> Floats:
     """Return the bootstrap weights of blocks, (blocks, 1 + draws); the first column is ones."""
     drawn = np.random.default_rng([seed, draws, block_count]).multinomial(
         block_count, np.full(block_count, 1 / block_count), draws
     )
     return np.vstack([np.ones((1, block_count)), drawn]).T.copy()
-
-
-def _compute_interval_factor(guesser_count: int, draws: int) -> float:
-    """Return the half-width of a simultaneous interval in standard errors.
-
-    >>> round(_compute_interval_factor(3, 100), 3), round(_compute_interval_factor(1, 10**6), 2)
-    (2.435, 1.96)
-    """
-    from scipy.special import stdtrit
-
-    return float(stdtrit(draws - 1, 1 - LEVEL / (2 * guesser_count)))
 
 
 def _summarize_scores(scores: Sequence[_Scores], factor: float) -> GuesserAccuracy:

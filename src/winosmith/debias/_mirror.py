@@ -227,14 +227,19 @@ def mirror(
     (True, 0.05)
     """
     units = _Units.from_arrays(V, items, key, blocks, kinds, ids)
-    if units.blocks.max() + 1 < folds:
+    block_count = int(units.blocks.max()) + 1
+    if block_count < folds:
         raise DataError(
-            f"there are {units.blocks.max() + 1} blocks, fewer than the {folds} folds; "
-            "choose fewer folds"
+            f"there are {block_count} blocks, fewer than the {folds} folds; choose fewer folds"
         )
     report_run = on_run or (lambda done, total: None)
     with use_one_thread():
-        scorer = _Scorer.with_folds(units, folds, repeats, C, seed)
+        drawn = (
+            np.random.default_rng([seed, 1, number]).permutation(block_count) % folds
+            for number in range(repeats)
+        )
+        models = (CrossLogit(units.V, d[units.blocks], C=C, starts=units.starts) for d in drawn)
+        scorer = _Scorer(units, tuple(models))
         margins = scorer.compute_margins(units.key[:, None])[:, 0]
         if aim == "chance":
             report_run(1, 1)
@@ -316,12 +321,14 @@ class _Units:
         for name, values in (("blocks", blocks), ("kinds", kinds), ("ids", ids)):
             if values is not None and len(values) != count:
                 raise DataError(f"{name} has {len(values)} entries for {count} units")
-        place = (
-            _make_id_sort_key(ids)
-            if ids is not None
-            else _digest_units(rows, signs, starts).__getitem__
-        )
-        order = np.array(sorted(range(count), key=place), np.intp)
+        places: Sequence[Any]
+        if ids is None:
+            places = _digest_units(rows, signs, starts)
+        elif len(ids) != len(set(ids)):
+            raise DataError("ids must be distinct, but some occur twice")
+        else:
+            places = [(type(name).__name__, name) for name in ids]
+        order = np.array(sorted(range(count), key=places.__getitem__), np.intp)
         if items is None:
             V32, begin = rows[order], None
             V32 *= signs[order, None]
@@ -414,32 +421,12 @@ def _digest_units(
         ]
 
 
-def _make_id_sort_key(ids: Sequence[Hashable]) -> Callable[[int], Any]:
-    if len(ids) != len(set(ids)):
-        raise DataError("ids must be distinct, but some occur twice")
-    return lambda unit: (type(ids[unit]).__name__, ids[unit])
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class _Scorer:
     """Cross-validated models of the units, one for each assignment of blocks to folds."""
 
     units: _Units
     assignments: tuple[CrossLogit, ...]
-
-    @classmethod
-    def with_folds(cls, units: _Units, folds: int, repeats: int, C: float, seed: int) -> _Scorer:
-        blocks = int(units.blocks.max()) + 1
-        assignments = (
-            np.random.default_rng([seed, 1, number]).permutation(blocks) % folds
-            for number in range(repeats)
-        )
-        return cls(
-            units,
-            tuple(
-                CrossLogit(units.V, d[units.blocks], C=C, starts=units.starts) for d in assignments
-            ),
-        )
 
     def compute_margins(self, keys: Numbers) -> Floats:
         """Return the margins of units in r runs, given their keys; both have the shape (U, r)."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +15,6 @@ from winosmith.debias._rows import get_problem_labels, make_read_only
 from winosmith.errors import InputError
 from winosmith.options import PmiLabel, PmiVariant, Positive, Seed, checked
 from winosmith.results import HIDDEN, Result
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
 
 Floats = NDArray[np.float64]
 
@@ -175,25 +171,19 @@ def _score_twins(data: Dataset, variant: PmiVariant, label: PmiLabel, smoothing:
     information = metrics.compute_pmi_with_answers(features, labels, smoothing)
     scores = np.full(len(data), np.nan)
     if variant == "max":
-        largest = _find_largest_pmi(features, information, labels)
+
+        def find_largest(row: int) -> float:
+            present = features.indices[features.indptr[row] : features.indptr[row + 1]]
+            return float(information[labels[row], present].max()) if len(present) else 0.0
+
         for twin in data.twins:
-            scores[list(twin)] = largest[list(twin)].max()
+            scores[list(twin)] = max(map(find_largest, twin))
         return scores
     sums = features @ information[0]
     for one, other in data.twins:
         first, second = sorted((one, other), key=lambda row: (labels[row], data.ids[row]))
         scores[[one, other]] = sums[first] - sums[second]
     return np.abs(scores) if variant == "absolute" else scores
-
-
-def _find_largest_pmi(features: csr_array, information: Floats, labels: NDArray[np.intp]) -> Floats:
-    starts = features.indptr
-    return np.array(
-        [
-            information[labels[row], features.indices[first:last]].max() if last > first else 0.0
-            for row, (first, last) in enumerate(itertools.pairwise(starts))
-        ]
-    )
 
 
 def _draw_row_ranks(data: Dataset, seed: int) -> NDArray[np.intp]:

@@ -369,13 +369,21 @@ def draw_fitting_groups(
     sizes = np.bincount(groups)
     order = rng.permutation(np.flatnonzero(sizes))
     taken = np.zeros(len(sizes), np.bool_)
-    while max_rows and order.size:
-        order = order[sizes[order] <= max_rows]
-        fits = np.cumsum(sizes[order]) <= max_rows
-        taken[order[fits]] = True
-        max_rows -= int(sizes[order[fits]].sum())
-        order = order[~fits]
+    taken[order] = take_fitting(sizes[order], max_rows)
     return taken[groups]
+
+
+def take_fitting(sizes: NDArray[np.intp], limit: int) -> NDArray[np.bool_]:
+    """Take groups in order, skipping those that no longer fit, and return a mask of the groups."""
+    taken = np.zeros(len(sizes), np.bool_)
+    left = np.arange(len(sizes))
+    while limit and left.size:
+        left = left[sizes[left] <= limit]
+        fits = np.cumsum(sizes[left]) <= limit
+        taken[left[fits]] = True
+        limit -= int(sizes[left[fits]].sum())
+        left = left[~fits]
+    return taken
 
 
 REGION_BYTES = 1 << 26

@@ -14,7 +14,13 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from winosmith.debias._rows import TIES, draw_fitting_groups, encode_groups, make_generator
+from winosmith.debias._rows import (
+    TIES,
+    draw_fitting_groups,
+    encode_groups,
+    make_generator,
+    take_fitting,
+)
 from winosmith.errors import InputError
 
 BINS = 20
@@ -102,8 +108,9 @@ def select(
         priority = priority[first][number]
     ranked = np.lexsort((priority[candidates], -score))
     chosen = np.arange(len(ranked)) < cutoff
-    if groups is not None:
-        chosen = _select_fitting_groups(groups[candidates][ranked], cutoff)
+    if groups is not None:  # the rows of a group are consecutive
+        sizes = np.diff(np.flatnonzero(np.diff(groups[candidates][ranked], prepend=-1, append=-1)))
+        chosen = np.repeat(take_fitting(sizes, cutoff), sizes)
     taken = ranked[chosen]
     tied, tied_removed, lowest = 0, 0, math.nan
     if taken.size:
@@ -112,23 +119,6 @@ def select(
     if tied == tied_removed:
         tied = tied_removed = 0
     return Selection(np.sort(candidates[taken]), len(candidates), tied, tied_removed, lowest)
-
-
-def _select_fitting_groups(groups: NDArray[np.intp], limit: int) -> NDArray[np.bool_]:
-    """Select whole groups in order while they fit, and return a mask of the selected rows.
-
-    Groups that no longer fit are skipped. The rows of a group are consecutive.
-    """
-    starts = np.flatnonzero(np.r_[True, groups[1:] != groups[:-1]]) if groups.size else groups
-    sizes = np.diff(np.r_[starts, len(groups)])
-    taken = np.zeros(len(sizes), np.bool_)
-    for place, size in enumerate(sizes.tolist()):
-        if size <= limit:
-            taken[place] = True
-            limit -= size
-        if not limit:
-            break
-    return np.repeat(taken, sizes)
 
 
 def make_histogram(correct: Counts, total: Counts) -> tuple[int, ...]:

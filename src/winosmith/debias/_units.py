@@ -218,16 +218,6 @@ def make_twin_units(pool: Dataset, X: NDArray[Any]) -> TwinUnits:
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _OptionUnit:
-    """A twin or single with one vector per option."""
-
-    V: NDArray[np.float32]
-    key: int
-    rows: list[int]
-    kind: str
-
-
 def make_option_units(pool: Dataset, X: NDArray[Any]) -> TwinUnits:
     """Return the units of problems with any number of options, with one vector per option.
 
@@ -264,15 +254,20 @@ def make_option_units(pool: Dataset, X: NDArray[Any]) -> TwinUnits:
         for row in sorted(group, key=pool.ids.__getitem__):
             halves.setdefault(copy_of.get(row, row), []).append(row)
         found += _iter_option_units(pool, X, keys, list(halves.values()))
+    vectors, correct, rows, kinds = zip(*found, strict=True)
     return TwinUnits(
-        V=np.concatenate([unit.V for unit in found]),
-        rows=tuple(tuple(sorted(unit.rows)) for unit in found),
-        blocks=tuple(block_of[unit.rows[0]] for unit in found),
-        kinds=tuple(unit.kind for unit in found),
-        ids=tuple(pool.ids[unit.rows[0]] for unit in found),
-        items=np.repeat(np.arange(len(found)), [len(unit.V) for unit in found]),
-        key=np.array([unit.key for unit in found], np.intp),
+        V=np.concatenate(vectors),
+        rows=tuple(tuple(sorted(own)) for own in rows),
+        blocks=tuple(block_of[own[0]] for own in rows),
+        kinds=kinds,
+        ids=tuple(pool.ids[own[0]] for own in rows),
+        items=np.repeat(np.arange(len(found)), list(map(len, vectors))),
+        key=np.array(correct, np.intp),
     )
+
+
+_OptionUnit = tuple[NDArray[np.float32], int, list[int], str]
+"""A unit's vectors, one per option, the index of its key, its rows sorted by id, and its kind."""
 
 
 def _iter_option_units(
@@ -287,21 +282,22 @@ def _iter_option_units(
     is_clear = all(len(one) == 1 for one in right)
     of = [X[rows[0], : len(names)] for rows, names in zip(halves, named, strict=True)]
     of = [np.asarray(one, np.float32) * np.float32(is_clear) for one in of]
-    rows, kind = [row for half in halves for row in half], "twin" if len(halves) > 1 else "single"
+    rows = sorted((row for half in halves for row in half), key=pool.ids.__getitem__)
+    kind = "twin" if len(halves) > 1 else "single"
     if {len(names) for names in named} == {2}:
         v = np.zeros(X.shape[2], np.float32)
         for one, half in zip(of, halves, strict=True):
             v += one[keys[half[0]]] - one[1 - keys[half[0]]]
-        yield _OptionUnit(np.stack([v, 0 * v]), 0, sorted(rows, key=pool.ids.__getitem__), kind)
+        yield np.stack([v, 0 * v]), 0, rows, kind
     elif len(halves) == 2 and sorted(named[0]) == sorted(named[1]) and right[0] != right[1]:
         there = [named[1].index(name) for name in named[0]]
         pairs = list(permutations(range(len(there)), 2))
         V = np.stack([of[0][i] + of[1][there[j]] for i, j in pairs])
         key = pairs.index((int(keys[halves[0][0]]), there.index(int(keys[halves[1][0]]))))
-        yield _OptionUnit(V, key, sorted(rows, key=pool.ids.__getitem__), kind)
+        yield V, key, rows, kind
     else:
         for one, half in zip(of, halves, strict=True):
-            yield _OptionUnit(one, int(keys[half[0]]), half, "single")
+            yield one, int(keys[half[0]]), half, "single"
 
 
 MIN_SEPARABLE = 0.1
