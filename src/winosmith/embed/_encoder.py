@@ -180,7 +180,7 @@ class EncoderEmbedder:
                     get_texts(chunk), start, chunk, len(items), encoded.get(start)
                 )
             except KeyboardInterrupt:
-                if self._cache is None:
+                if self.cache is False:
                     raise
                 raise Interrupted(
                     f"the vectors of {start:,} of {len(items):,} {noun} are cached; repeat the "
@@ -204,7 +204,13 @@ class EncoderEmbedder:
         ]
 
     def _get_cache_path(self, texts: list[Text]) -> Path | None:
-        return self._cache / f"{self._make_cache_key(texts)}.npz" if self._cache else None
+        """Return the texts' cache file, which does not depend on `combine`, answers or ids."""
+        if self.cache is False:
+            return None
+        folder = get_cache_folder() if self.cache is True else Path(self.cache)
+        key_parts = {**self.parameters, "combine": None, "model": self._digest, "texts": texts}
+        key = hashlib.sha256(json.dumps(key_parts, sort_keys=True).encode()).hexdigest()
+        return folder / "embeddings" / f"{key}.npz"
 
     def _start_encoding(
         self, items: Sequence[Item], get_texts: Callable[[Sequence[Item]], list[Text]]
@@ -222,7 +228,7 @@ class EncoderEmbedder:
 
     def _load_from_cache(self, texts: list[Text]) -> Vectors | None:
         path = self._get_cache_path(texts)
-        return load_cached_vectors(path, (len(texts), -1)) if path else None
+        return load_cached_vectors(path, len(texts)) if path else None
 
     def _get_vectors(
         self,
@@ -251,17 +257,6 @@ class EncoderEmbedder:
     def _encoder(self) -> Encoder:
         return models.load_encoder(self.folder, device=self.device, max_length=self.max_length)
 
-    @cached_property
-    def _cache(self) -> Path | None:
-        if self.cache is False:
-            return None
-        return (get_cache_folder() if self.cache is True else Path(self.cache)) / "embeddings"
-
-    def _make_cache_key(self, texts: list[Text]) -> str:
-        """Return the texts' cache key, which does not depend on `combine`, answers or ids."""
-        key_parts = {**self.parameters, "combine": None, "model": self._digest, "texts": texts}
-        return hashlib.sha256(json.dumps(key_parts, sort_keys=True).encode()).hexdigest()
-
 
 _load_once = lru_cache(maxsize=1)(models.load_encoder)
 """The encoder that a worker used last, kept in memory for the next call."""
@@ -285,19 +280,17 @@ def get_cache_folder() -> Path:
     return (Path(base) if base else Path.home() / ".cache") / "winosmith"
 
 
-def load_cached_vectors(path: Path, shape: tuple[int, ...]) -> Vectors | None:
+def load_cached_vectors(path: Path, row_count: int) -> Vectors | None:
     """Return the vectors in a cache file, or None if it is missing, damaged or differently shaped.
 
-    The file is a zip with checksums, so damage is detected. A -1 in `shape` allows any length.
+    The file is a zip with checksums, so damage is detected.
     """
     try:
         with path.open("rb") as file:
             array = np.load(file, allow_pickle=False)["vectors"]
     except (OSError, ValueError, LookupError, EOFError, zipfile.BadZipFile):
         return None
-    fits = array.ndim == len(shape) and all(
-        want in (-1, is_) for want, is_ in zip(shape, array.shape, strict=True)
-    )
+    fits = array.ndim == 2 and len(array) == row_count
     return array if fits and array.dtype == np.float32 and np.isfinite(array).all() else None
 
 

@@ -101,7 +101,7 @@ def make_sheets(
     [('a-1', ('cup', 'jug'), 'it'), ('b-1', ('cup', 'jug'), 'it')]
     """
     _check_arguments(dataset, versions, orders)
-    test_rows = assign_to_tests(dataset, versions, seed)
+    tests, schemas, left_out = assign_to_tests(dataset, versions, seed)
     digest = dataset.blind().digest
     sheets = [
         Sheet(
@@ -113,14 +113,14 @@ def make_sheets(
             _make_items(
                 dataset,
                 order_rows(dataset, rows, seed=seed, test=test, order=order, orders=orders),
-                test_rows,
+                schemas,
                 alike,
             ),
         )
-        for test, rows in test_rows.tests.items()
+        for test, rows in tests.items()
         for order in range(1, orders + 1)
     ]
-    return Sheets(tuple(sheets), test_rows.left_out)
+    return Sheets(tuple(sheets), left_out)
 
 
 def _check_arguments(dataset: Dataset, versions: Sequence[str], orders: int) -> None:
@@ -150,7 +150,7 @@ def _check_arguments(dataset: Dataset, versions: Sequence[str], orders: int) -> 
 
 
 def _make_items(
-    dataset: Dataset, rows: Sequence[int], test_rows: TestRows, alike: float
+    dataset: Dataset, rows: Sequence[int], schemas: Sequence[str], alike: float
 ) -> tuple[Item, ...]:
     items: list[Item] = []
     previous: Problem | None = None
@@ -161,7 +161,7 @@ def _make_items(
             Item(
                 number=number,
                 problem_id=problem.id,
-                schema=test_rows.schema[row],
+                schema=schemas[row],
                 text=_sheet.split_text(problem),
                 snippet=_sheet.make_snippet(problem),
                 options=tuple(" ".join(problem.options[index].split()) for index in shown),
@@ -182,8 +182,6 @@ def _choose_label(previous: Problem | None, problem: Problem, alike: float) -> L
         return "TEXT IS DIFFERENT FROM PREVIOUS QUESTION"
     return None
 
-
-_STAGE = "sheets"
 
 _MIN_QUESTIONS = 10
 """Minimum number of unpaired questions for a common test; if fewer, every version gets them."""
@@ -218,22 +216,9 @@ def group_schemas(dataset: Dataset) -> list[list[int]]:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class TestRows:
-    """The rows of the data set that belong to each test.
-
-    Attributes:
-        tests: name of each test → rows of the test, in the order of the data; no test is empty.
-        schema: the group key of each row (`group_schemas`).
-        left_out: duplicates and texts that are in no test, with the reasons.
-    """
-
-    tests: dict[str, tuple[int, ...]]
-    schema: tuple[str, ...]
-    left_out: tuple[Dropped, ...]
-
-
-def assign_to_tests(dataset: Dataset, versions: Sequence[str], seed: int) -> TestRows:
+def assign_to_tests(
+    dataset: Dataset, versions: Sequence[str], seed: int
+) -> tuple[dict[str, tuple[int, ...]], list[str], tuple[Dropped, ...]]:
     """Assign the texts of each group from `group_schemas` to tests at random, one text per test.
 
     If a group has more texts than tests, a random schema with both halves is preferred to single
@@ -242,6 +227,10 @@ def assign_to_tests(dataset: Dataset, versions: Sequence[str], seed: int) -> Tes
     A group with one text is assigned to the common test or, if that test would have fewer than ten
     questions, to every version, because no subject takes two versions. The assignment depends only
     on the seed and the texts, not on the order of the data, answers or ids.
+
+    Returns:
+        The rows of each test, in the order of the data; each row's group key; and the duplicates
+        and texts that are in no test, with the reasons.
     """
     where: dict[int, str] = {}
     reasons: dict[int, str] = {}
@@ -278,11 +267,8 @@ def assign_to_tests(dataset: Dataset, versions: Sequence[str], seed: int) -> Tes
     common = rows_of[_sheet.COMMON]
     if len(common) < _MIN_QUESTIONS and any(rows_of[name] for name in versions):
         rows_of = {name: tuple(sorted(rows_of[name] + common)) for name in versions}
-    return TestRows(
-        {name: rows for name, rows in rows_of.items() if rows},
-        tuple(schema),
-        dataset.drop(reasons, _STAGE).dropped,
-    )
+    tests_with_rows = {name: rows for name, rows in rows_of.items() if rows}
+    return tests_with_rows, schema, dataset.drop(reasons, "sheets").dropped
 
 
 def _choose_texts(dataset: Dataset, texts: dict[str, list[int]], limit: int, seed: int) -> set[str]:

@@ -224,23 +224,16 @@ def make_snippet(problem: Problem) -> Pieces:
     """
     before, pronoun, after = split_text(problem)
     given = [str(problem.extra.get(f"wsc.{part}") or "") for part in ("quote1", "quote2")]
-    if any(given):
-        return _add_space_before(given[0], before), pronoun, _add_space_after(given[1], after)
-    following = _cut_at_clause_end(after.split())
-    preceding = _cut_to_last_clause(before.split(), _MIN_WORDS - 1 - len(following))
-    return (
-        _add_space_before(" ".join(preceding), before),
-        pronoun,
-        _add_space_after(" ".join(following), after),
-    )
-
-
-def _add_space_before(text: str, preceding: str) -> str:
-    return text + " " if text and preceding.endswith(" ") else text
-
-
-def _add_space_after(words: str, following: str) -> str:
-    return " " + words if words and following.startswith(" ") else words
+    if not any(given):
+        following = _cut_at_clause_end(after.split())
+        preceding = _cut_to_last_clause(before.split(), _MIN_WORDS - 1 - len(following))
+        given = [" ".join(preceding), " ".join(following)]
+    start, end = given
+    if start and before.endswith(" "):
+        start += " "
+    if end and after.startswith(" "):
+        end = f" {end}"
+    return start, pronoun, end
 
 
 def _cut_at_clause_end(words: list[str]) -> list[str]:

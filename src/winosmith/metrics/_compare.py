@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import combinations
@@ -282,22 +282,30 @@ def _estimate_p_value(sizes: npt.NDArray[np.int64], observed: int) -> float:
 
 
 def _compare_pair(first: str, second: str, a: Graded, b: Graded, seed: int) -> Pair:
-    both, only_a, only_b, neither = cross_tabulate(a.credit, b.credit)
-    p_value = paired_p_value(a.credit, b.credit, a.clusters)
     return Pair(
         first,
         second,
-        both,
-        only_a,
-        only_b,
-        neither,
-        float((a.credit - b.credit).sum()) / len(a.dataset),
-        difference_interval(a.credit, b.credit, a.clusters, seed),
-        paired_p_value(a.credit, b.credit, np.arange(len(a.dataset))),
-        p_value,
-        p_value,
-        measure_agreement(a, b, seed),
+        *cross_tabulate(a.credit, b.credit),
+        **_test_difference(a.credit, b.credit, a.clusters, seed),
+        agreement=measure_agreement(a, b, seed),
     )
+
+
+def _test_difference(
+    first: npt.NDArray[np.float64],
+    second: npt.NDArray[np.float64],
+    clusters: npt.NDArray[np.int64],
+    seed: int,
+) -> dict[str, Any]:
+    """Return the fields of `Pair` and `RootComparison` with the difference and its tests."""
+    p_value = paired_p_value(first, second, clusters)
+    return {
+        "difference": float((first - second).sum()) / len(first),
+        "interval": difference_interval(first, second, clusters, seed),
+        "mcnemar": paired_p_value(first, second, np.arange(len(first))),
+        "p_value": p_value,
+        "adjusted": p_value,
+    }
 
 
 def cross_tabulate(
@@ -591,20 +599,18 @@ def _compare_value(value: str, graded: Graded, pairs: Pairs, seed: int) -> RootC
     kept = before == 1
     tied, either = graded.tied[roots], int((graded.tied[rows] | graded.tied[roots]).sum())
     _, won, lost, _ = cross_tabulate(now, before)
-    p_value = paired_p_value(now, before, clusters)
+    same = now * before + (1 - now) * (1 - before)
     return RootComparison(
         value,
         graded.measure_accuracy(rows),
         _proportion.proportion(before, clusters, ties=int(tied.sum())),
-        float((now - before).sum()) / len(rows),
-        difference_interval(now, before, clusters, seed),
-        lost,
-        won,
-        paired_p_value(now, before, np.arange(len(rows))),
-        p_value,
-        p_value,
-        _proportion.proportion(now * before + (1 - now) * (1 - before), clusters, ties=either),
-        _proportion.proportion(now[kept], clusters[kept], ties=int(graded.tied[rows][kept].sum()))
+        lost=lost,
+        won=won,
+        **_test_difference(now, before, clusters, seed),
+        consistent=_proportion.proportion(same, clusters, ties=either),
+        kept=_proportion.proportion(
+            now[kept], clusters[kept], ties=int(graded.tied[rows][kept].sum())
+        )
         if kept.any()
         else None,
     )
@@ -711,18 +717,14 @@ def find_regressions(comparison: Comparison, rules: str) -> list[str]:
     Raises:
         InputError: A rule is unknown.
     """
+    broken = []
     parsed = parse_rules(rules)
-    return [line for pair in comparison.pairs for line in _describe_broken_rules(pair, parsed)]
-
-
-def _describe_broken_rules(pair: Pair, rules: list[float | None]) -> Iterator[str]:
-    difference = f"{points(-abs(pair.difference))} points"
-    for least in rules:
-        if least is None and pair.interval[1] < 0:
-            span = points_span(pair.interval)
-            yield f"{pair.first!r} is worse than {pair.second!r}: {difference} ({span})"
-        elif least is not None and pair.difference <= -least + 1e-12 and pair.difference < 0:
-            yield (
-                f"{pair.first!r} is worse than {pair.second!r} by {100 * least:g} points or more: "
-                f"{difference}"
-            )
+    for pair in comparison.pairs:
+        names = f"{pair.first!r} is worse than {pair.second!r}"
+        difference = f"{points(-abs(pair.difference))} points"
+        for least in parsed:
+            if least is None and pair.interval[1] < 0:
+                broken.append(f"{names}: {difference} ({points_span(pair.interval)})")
+            elif least is not None and pair.difference <= -least + 1e-12 and pair.difference < 0:
+                broken.append(f"{names} by {100 * least:g} points or more: {difference}")
+    return broken

@@ -116,7 +116,15 @@ def fit_learning_curve(
     >>> [(e.form.name, e.reaches and round(e.reaches, -3)) for e in curve.extrapolations][:2]
     [('fourth root', 118000.0), ('logarithm', 491000.0)]
     """
-    _check_runs(runs, human)
+    if len(runs) < 3:
+        count = "is 1 training size" if len(runs) == 1 else f"are {len(runs)} training sizes"
+        raise DataError(f"there {count}; a learning curve needs three or more")
+    if min(runs) < 1 or not all(runs.values()):
+        raise DataError("every training size must be 1 or more and have at least one run")
+    values = [human, *(value for own in runs.values() for value in own)]
+    invalid = next((value for value in values if not 0 <= value <= 1), None)
+    if invalid is not None:
+        raise DataError(f"an accuracy must be between 0 and 1, not {invalid}")
     points = tuple(
         CurvePoint(
             size,
@@ -136,18 +144,6 @@ def fit_learning_curve(
         area_under_curve(y.tolist(), [point.size for point in points]),
         tuple(found for found in fitted if found is not None),
     )
-
-
-def _check_runs(runs: Mapping[int, Sequence[float]], human: float) -> None:
-    if len(runs) < 3:
-        count = "is 1 training size" if len(runs) == 1 else f"are {len(runs)} training sizes"
-        raise DataError(f"there {count}; a learning curve needs three or more")
-    if min(runs) < 1 or not all(runs.values()):
-        raise DataError("every training size must be 1 or more and have at least one run")
-    values = [human, *(value for own in runs.values() for value in own)]
-    invalid = next((value for value in values if not 0 <= value <= 1), None)
-    if invalid is not None:
-        raise DataError(f"an accuracy must be between 0 and 1, not {invalid}")
 
 
 MAX_LOG2_SIZE = 40.0

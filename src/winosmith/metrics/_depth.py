@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -164,27 +164,19 @@ class Family:
         }
 
 
-class Families(NamedTuple):
-    """The families in a data set that have perturbed problems.
-
-    Attributes:
-        kind: The kind of depth.
-        families: The families with a perturbed problem of known depth.
-        unknown: The number of perturbed problems that are omitted because their depth is unknown.
-    """
-
-    kind: DepthKind
-    families: tuple[Family, ...]
-    unknown: int
-
-
-def group_families(graded: Graded, depth_kind: DepthKind | None = None) -> Families:
+def group_families(
+    graded: Graded, depth_kind: DepthKind | None = None
+) -> tuple[DepthKind, tuple[Family, ...], int]:
     """Group perturbed problems into families, with one kind of depth.
 
     Args:
         graded: The graded answers, from `grade`.
         depth_kind: The kind of depth; by default the kind that most perturbed problems have (if
             there are several, the first of declared, lineage, edit).
+
+    Returns:
+        The kind of depth, the families with a perturbed problem of known depth, and the number of
+        perturbed problems of unknown depth.
 
     Raises:
         DataError: There are no perturbed problems, or none has a depth of this kind.
@@ -205,7 +197,9 @@ def group_families(graded: Graded, depth_kind: DepthKind | None = None) -> Famil
     most = max(DEPTH_KINDS, key=lambda name: known[name])  # `max` returns the first maximum
     kind: DepthKind = most if depth_kind is None else depth_kind
     if not known[kind]:
-        raise DataError(_explain_missing_depth(kind, known))
+        others = " and ".join(f"{n:,} have {name} depth" for name, n in known.items() if n)
+        advice = f"; {others}" if others else ""
+        raise DataError(f"no perturbed problem has a known {kind} depth{advice}")
     rows: dict[str, list[int]] = {}
     for row in perturbed:
         if getattr(found[row], kind) is not None:
@@ -215,15 +209,7 @@ def group_families(graded: Graded, depth_kind: DepthKind | None = None) -> Famil
         _make_family(graded, root, place.get(root), of, [getattr(found[row], kind) for row in of])
         for root, of in rows.items()
     )
-    return Families(kind, families, len(perturbed) - known[kind])
-
-
-def _explain_missing_depth(kind: str, known: dict[DepthKind, int]) -> str:
-    other = [name for name in DEPTH_KINDS if known[name]]
-    advice = (
-        f"; {' and '.join(f'{known[name]:,} have {name} depth' for name in other)}" if other else ""
-    )
-    return f"no perturbed problem has a known {kind} depth{advice}"
+    return kind, families, len(perturbed) - known[kind]
 
 
 def _make_family(

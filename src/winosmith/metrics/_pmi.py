@@ -39,14 +39,9 @@ def find_first_mentioned(problem: Problem) -> int:
     >>> find_first_mentioned(Problem("a", "Ann thanked Beth as _ was kind.", ("Beth", "Ann")))
     1
     """
-    return _sort_by_mention(problem)[0]
-
-
-def _sort_by_mention(problem: Problem) -> list[int]:
-    sentence = problem.sentence.casefold()
-    at = [_find_mention(sentence, option.casefold()) for option in problem.options]
-    texts = problem.options
-    return sorted(range(len(texts)), key=lambda k: (at[k], texts[k].casefold(), texts[k]))
+    sentence, texts = problem.sentence.casefold(), problem.options
+    at = [_find_mention(sentence, option.casefold()) for option in texts]
+    return min(range(len(texts)), key=lambda k: (at[k], texts[k].casefold(), texts[k]))
 
 
 def _find_mention(sentence: str, option: str) -> int:

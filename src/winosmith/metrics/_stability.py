@@ -284,7 +284,7 @@ def compare_survival(
     if first.dataset.digest != second.dataset.digest:
         raise DataError("the two solvers answered different data sets; use the same data set")
     kind, families, _ = group_families(first, depth)
-    others = group_families(second, kind).families
+    _, others, _ = group_families(second, kind)
     ends, weights, of = _collect_endings((*families, *others))
     scores = compute_log_rank_scores(ends[:, 0], ends[:, 1].astype(bool), weights)
     own = np.bincount(of, weights * scores, 2 * len(families)).reshape(2, -1)

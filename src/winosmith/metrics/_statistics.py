@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from winosmith import blocks, published, text
 from winosmith.dataset import Dataset
@@ -116,17 +116,17 @@ def compute_claim_statistics(claims: Sequence[Claim]) -> ClaimStatistics:
     >>> found.true, found.false, found.average_length
     (1, 0, 9.0)
     """
-    tokens, row = count_claim_tokens(claims)
+    texts = Dataset(
+        Problem(f"{row}", claim.sentence, ("yes", "no")) for row, claim in enumerate(claims)
+    )
     counts = Counter(claim.holds for claim in claims)
     return ClaimStatistics(
         len(claims),
         counts[True],
         counts[False],
         counts[None],
-        tokens.length,
-        tokens.vocabulary,
-        tokens.uncounted,
-        row,
+        **_count_tokens(texts, None),
+        table5=find_table5_row(published.recognise_dataset(texts), len(claims)),
     )
 
 
@@ -143,16 +143,15 @@ def compute_statistics(dataset: Dataset, seed: int = 0) -> Statistics:
     >>> found.average_length, found.vocabulary, found.answers
     (10.0, 8, (0, 1))
     """
-    tokens, row = count_tokens(dataset)
+    name = published.recognise_dataset(dataset)
+    comparisons = sum(len(problem.options) - 1 for problem in dataset)
     answered = Counter(answer for answer in dataset.answers if answer is not None)
     most = max((len(problem.options) for problem in dataset), default=0)
     return Statistics(
         problems=len(dataset),
-        average_length=tokens.length,
-        vocabulary=tokens.vocabulary,
-        without_spaces=tokens.uncounted,
-        comparisons=tokens.comparisons,
-        table5=row,
+        **_count_tokens(dataset, name),
+        comparisons=comparisons,
+        table5=find_table5_row(name, comparisons if name == "PDP" else len(dataset)),
         twins=len(dataset.twins),
         singles=len(dataset.singles),
         answers=tuple(answered[index] for index in range(most)),
@@ -255,11 +254,9 @@ def find_copies(dataset: Dataset) -> Copies:
     same = blocks.copies(dataset)
     against = blocks.contradictions(dataset, same)
     crowded = [rows for rows in dataset.groups if len(rows) > 2]
-    return Copies(*(_get_ids(dataset, groups) for groups in (same, against, crowded)))
-
-
-def _get_ids(dataset: Dataset, groups: Sequence[Sequence[int]]) -> Groups:
-    return tuple(tuple(dataset[row].id for row in rows) for rows in groups)
+    found = (same, against, crowded)
+    ids = (tuple(tuple(dataset[row].id for row in rows) for rows in groups) for groups in found)
+    return Copies(*ids)
 
 
 def _count_groups(groups: Groups) -> str:
@@ -464,23 +461,6 @@ ROWS = (
 """The rows of table 5; `set` is the name in `winosmith.published`."""
 
 
-class TokenCounts(NamedTuple):
-    """The token counts of a data set.
-
-    Attributes:
-        length: The average number of tokens: 0 if there are no problems, None if no text can be
-            counted.
-        vocabulary: The number of distinct lower-cased tokens; None if no text can be counted.
-        uncounted: The number of problems without spaces between words, which are omitted.
-        comparisons: The number of comparisons of the correct option with an incorrect one.
-    """
-
-    length: float | None
-    vocabulary: int | None
-    uncounted: int
-    comparisons: int
-
-
 def find_table5_row(name: str | None, problem_count: int) -> Table5 | None:
     """Return the row of a data set in table 5, or None if it is not in the table.
 
@@ -492,37 +472,34 @@ def find_table5_row(name: str | None, problem_count: int) -> Table5 | None:
     return next(whole, None) or (replace(rows[0], whole=False) if rows else None)
 
 
-def count_tokens(dataset: Dataset) -> tuple[TokenCounts, Table5 | None]:
-    """Count the tokens in a data set, and return its row in table 5, if any.
+def _count_tokens(dataset: Dataset, name: str | None) -> dict[str, Any]:
+    """Count the tokens of the problems, as table 5 counts those of the data set `name`, if any.
 
-    If a data set is in table 5, its tokens are counted as in the table, otherwise in its sentences.
-    Problems without spaces between words (`text.detect_script`) are included only in `uncounted`.
+    Returns the fields of `Statistics` with the average length, the vocabulary and the number of
+    problems without spaces between words (`text.detect_script`), which are not counted.
     """
-    name = published.recognise_dataset(dataset)
-    comparisons = sum(len(problem.options) - 1 for problem in dataset)
     known = [p for p in dataset if text.detect_script(p.sentence) != "unspaced"]
-    read = [_get_texts(problem, name) for problem in known]
-    weights = [len(p.options) - 1 if name == "PDP" else 1 for p in known]
-    found = _sum_tokens(read, weights, len(dataset) - len(known), comparisons)
-    return found, find_table5_row(name, comparisons if name == "PDP" else len(dataset))
+    without = len(dataset) - len(known)
+    total, texts, words = 0.0, 0, set[str]()
+    for problem in known:
+        long, whole = _get_texts(problem, name)
+        weight = len(problem.options) - 1 if name == "PDP" else 1
+        cut = {one: text.tokens(one) for one in {*long, *whole}}
+        total += weight * sum(len(cut[one]) for one in long) / len(long)
+        texts += weight
+        words.update(token.lower() for one in whole for token in cut[one])
+    is_counted = bool(known) or not without
+    return {
+        "average_length": total / max(texts, 1) if is_counted else None,
+        "vocabulary": len(words) if is_counted else None,
+        "without_spaces": without,
+    }
 
 
-def count_claim_tokens(claims: Sequence[Claim]) -> tuple[TokenCounts, Table5 | None]:
-    """Count the tokens of claims; a text is counted once for each claim about it."""
-    texts = Dataset(
-        Problem(f"{row}", claim.sentence, ("yes", "no")) for row, claim in enumerate(claims)
-    )
-    known = [claim for claim in claims if text.detect_script(claim.sentence) != "unspaced"]
-    read = [((claim.sentence,), (claim.sentence,)) for claim in known]
-    found = _sum_tokens(read, [1] * len(read), len(claims) - len(known), len(claims))
-    return found, find_table5_row(published.recognise_dataset(texts), len(claims))
-
-
-_Texts = tuple[tuple[str, ...], tuple[str, ...]]
-"""The texts of a problem used for the mean length, and the texts used for the vocabulary."""
-
-
-def _get_texts(problem: Problem, dataset_name: str | None) -> _Texts:
+def _get_texts(
+    problem: Problem, dataset_name: str | None
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return a problem's texts for the mean length, and its texts for the vocabulary."""
     if dataset_name == "COPA":
         filled = problem.fill_all()
         return (filled if problem.answer is None else (filled[problem.answer],)), filled
@@ -530,17 +507,3 @@ def _get_texts(problem: Problem, dataset_name: str | None) -> _Texts:
     if dataset_name == "Winogender" and problem.pronoun:
         shown = problem.replace_blank(problem.pronoun)
     return (shown,), (shown,)
-
-
-def _sum_tokens(
-    texts: Sequence[_Texts], weights: Sequence[int], uncounted: int, comparisons: int
-) -> TokenCounts:
-    if uncounted and not texts:
-        return TokenCounts(None, None, uncounted, comparisons)
-    total, words = 0.0, set[str]()
-    for (long, whole), weight in zip(texts, weights, strict=True):
-        cut = {one: text.tokens(one) for one in {*long, *whole}}
-        total += weight * sum(len(cut[one]) for one in long) / len(long)
-        words.update(token.lower() for one in whole for token in cut[one])
-    mean = total / sum(weights) if weights else 0.0
-    return TokenCounts(mean, len(words), uncounted, comparisons)
