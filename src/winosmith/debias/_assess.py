@@ -282,7 +282,9 @@ def _measure_along_axes(
     flips_sign: bool,
 ) -> dict[str, Any]:
     rng = np.random.default_rng([settings.seed, 1, zlib.crc32(name.encode("utf-8", "replace"))])
-    groups = _group_rows(block_of[rows])
+    by_block = np.argsort(block_of[rows], kind="stable")
+    starts = np.flatnonzero(np.diff(block_of[rows][by_block])) + 1
+    groups = [tuple(block.tolist()) for block in np.split(by_block, starts) if len(block)]
     numbers = encode_groups(groups, len(rows))
     own, permute = labels[rows], not flips_sign
     flipped = (flip_labels(own, numbers, rng, permute=permute) for _ in range(settings.draws))
@@ -321,12 +323,6 @@ def make_histograms(
         counts[:, 0], counts[:, 1], smoothing=settings.smoothing, direction=settings.direction
     ).tolist()
     return AnswerHistograms(bins.edges, shown, kl, make_null(kl, drawn))
-
-
-def _group_rows(group_of: NDArray[np.intp]) -> list[tuple[int, ...]]:
-    order = np.argsort(group_of, kind="stable")
-    starts = np.flatnonzero(np.diff(group_of[order])) + 1
-    return [tuple(rows.tolist()) for rows in np.split(order, starts) if len(rows)]
 
 
 def _convert_pair(values: Iterable[Any], convert: type = int) -> Any:
@@ -379,8 +375,7 @@ def compute_principal_axes(X: NDArray[Any], k: int, *, flips_sign: bool = False)
     Args:
         X: (n, d) rows, with n ≥ 1.
         k: The number of components.
-        flips_sign: Whether swapping the options of a problem flips the sign of its vector. The mean
-            is then 0, because each problem is counted in both orders.
+        flips_sign: See `assess`; the mean is then 0, as each problem is counted in both orders.
     """
     from scipy.linalg import eigh
 
@@ -428,8 +423,7 @@ def project_on_answer_axis(
         labels: (k, n) labellings, 0 or 1.
         groups: The rows that are never split between the two halves; every row is in one group.
         rng: The generator that assigns the groups to the halves.
-        flips_sign: Whether swapping the options of a problem flips the sign of its vector. Each
-            problem is then counted in both orders, so that the mean is 0.
+        flips_sign: See `assess`; the mean is then 0, as each problem is counted in both orders.
 
     Returns:
         (k, n) positions in standard deviations, larger if option 2 is predicted; None if a half is

@@ -18,7 +18,7 @@ import contextlib
 import math
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -224,7 +224,7 @@ def draw_phase_null(
             twins[rows],
             np.random.default_rng([settings.seed, draw, FLIPS, phase]),
         )
-        relabelled = ensemble.with_labels(labels)
+        relabelled = replace(ensemble, y=labels, relabelled=True)
         votes = relabelled.collect_votes(rows, phase, relabelled.compute_initial_start(rows))
         correct, total = pool_votes(relabelled, rows, votes)
         drawn.append(int(_selection.reaches_threshold(correct, total, settings.threshold).sum()))

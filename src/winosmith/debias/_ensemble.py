@@ -176,7 +176,10 @@ class Ensemble:
             start=start,
         )
         shares = count_workers(self.executor) or 2 * (os.cpu_count() or 1)
-        edges = _compute_share_bounds(len(whole.classifiers), shares)
+        count = self.settings.ensemble_size
+        pairs = -(-count // 2)
+        bounds = 2 * np.linspace(0, pairs, min(pairs, shares) + 1).astype(int)
+        edges = np.unique(np.minimum(bounds, count)).tolist()
         parts = [
             (replace(whole, classifiers=range(*part)), self.arrays)
             for part in itertools.pairwise(edges)
@@ -190,10 +193,6 @@ class Ensemble:
             "executor continues from there",
         )
         return _merge_votes(list(votes))
-
-    def with_labels(self, y: NDArray[np.float32]) -> Ensemble:
-        """Return a copy of the ensemble with other labels."""
-        return replace(self, y=y, relabelled=True)
 
 
 @contextlib.contextmanager
@@ -211,32 +210,15 @@ def open_ensemble(
     folder = choose_scratch_folder(rows.X, scratch)
     if folder is None and not isinstance(executor, ThreadPoolExecutor | Broadcaster | None):
         folder = Path(tempfile.gettempdir())
-    with open_threads() as pool, use_one_thread(), _solver.rotate_rows(rows, pool, folder) as basis:
+    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    # Threads suffice, because compiled loops and BLAS release the GIL.
+    pool = ThreadPoolExecutor(count or 1, thread_name_prefix="aflite")
+    with pool, use_one_thread(), _solver.rotate_rows(rows, pool, folder) as basis:
         workers = executor or pool
         penalty = np.zeros(basis.matrix.shape[1])
         penalty[: basis.columns] = basis.scale**2 / settings.C
         with share_arrays(basis, rows.y, workers) as arrays:
             yield Ensemble(basis, rows.y, rows.groups, settings, penalty, arrays, workers, pool)
-
-
-@contextlib.contextmanager
-def open_threads() -> Iterator[ThreadPoolExecutor]:
-    """Open a pool with one thread per processor that this process may use.
-
-    Threads suffice, because compiled loops and BLAS release the GIL.
-    """
-    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    pool = ThreadPoolExecutor(count or 1, thread_name_prefix="aflite")
-    try:
-        yield pool
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-def _compute_share_bounds(classifiers: int, shares: int) -> list[int]:
-    pairs = -(-classifiers // 2)
-    bounds = 2 * np.linspace(0, pairs, min(pairs, shares) + 1).astype(int)
-    return sorted({min(int(bound), classifiers) for bound in bounds})
 
 
 def _merge_votes(parts: list[Votes]) -> Votes:

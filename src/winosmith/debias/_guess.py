@@ -42,24 +42,35 @@ from winosmith.text import count_noun
 
 
 @dataclass(frozen=True, slots=True)
-class Probe(Result):
-    """The result of a probe: the held-out accuracy of a linear model.
+class GuesserAccuracy(Result):
+    """The accuracy of a guesser that was trained on one half and tested on the other.
 
     Attributes:
-        accuracy: The fraction of test problems that the model predicts correctly, 0–1. A tie of t
-            options that includes the correct one scores 1 / t.
-        low: The lower end of the 95 % interval, which treats each group as one observation.
+        accuracy: The fraction of correct predictions, 0–1, as the mean over all splits in both
+            directions. A tie of t options that includes the correct one scores 1 / t.
+        low: The lower end of the 95 % interval; see `Verification`.
         high: The upper end of the interval.
         chance: The chance level: the mean of 1 / K over problems with K options (0.5 for two
             options). If swapping options does not flip the sign of vectors, it is the fraction of
-            test problems with the more frequent answer, which an intercept can learn.
-        n: The number of test problems.
+            problems with the more frequent answer, which an intercept can learn.
     """
 
     accuracy: float
     low: float
     high: float
     chance: float
+
+
+@dataclass(frozen=True, slots=True)
+class Probe(GuesserAccuracy):
+    """The result of a probe: the held-out accuracy of a linear model, as in `GuesserAccuracy`.
+
+    The 95 % interval treats each group as one observation.
+
+    Attributes:
+        n: The number of test problems.
+    """
+
     n: int
 
 
@@ -153,26 +164,6 @@ INTERCEPT_VALUE = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class GuesserAccuracy(Result):
-    """The accuracy of a guesser that was trained on one half and tested on the other.
-
-    Attributes:
-        accuracy: The fraction of correct predictions, 0–1, as the mean over all splits in both
-            directions. A tie of t options that includes the correct one scores 1 / t.
-        low: The lower end of the 95 % interval; see `Verification`.
-        high: The upper end of the interval.
-        chance: The chance level: the mean of 1 / K over problems with K options (0.5 for two
-            options). If swapping options does not flip the sign of vectors, it is the fraction of
-            problems with the more frequent answer, which an intercept can learn.
-    """
-
-    accuracy: float
-    low: float
-    high: float
-    chance: float
-
-
-@dataclass(frozen=True, slots=True)
 class Verification(Result):
     """The accuracy of guessers on two halves of the data that were filtered separately.
 
@@ -259,17 +250,15 @@ def verify(
             block.
         ids: (n,) distinct strings or integers that define the order of the draws; by default the
             order of a digest of each row's numbers and label.
-        options: (n,) the number of options of each problem, 2 or more; None if all have two, and X
-            has one vector per problem.
+        options: See `probe`.
         others: (n, e) other vectors of the same problems by name. Swapping options must flip the
             sign of these vectors. With `options`, (n, K, e) vectors.
-        flips_sign: Whether swapping the options of a problem flips the sign of its vector in X, as
-            in `difference`; the models then have no intercept and learn from problems with the
-            correct option first.
+        flips_sign: See `probe`. The models of such vectors learn from problems with the correct
+            option first.
         splits: The number of splits of the blocks into halves, 1 or more.
         draws: The number of resamples, 20 or more.
         seed: The random seed of the splits and resamples.
-        C: The inverse strength of the guessers' L2 penalty.
+        C: See `probe`.
         on_step: Called with the number of completed steps and their total: one step filters a half,
             another measures it.
 

@@ -112,24 +112,26 @@ def pmi(
     if threshold is not None and math.isnan(threshold):
         raise InputError("threshold is NaN; choose a number")
     scores = _score_twins(data, variant, label, smoothing)
-    place = _draw_row_ranks(data, seed)
+    drawn = np.random.default_rng(seed).permutation(len(data)).tolist()
+    rank = dict(zip(sorted(data.ids), drawn, strict=True))
+    place = [rank[problem_id] for problem_id in data.ids]
     ranked = sorted(data.twins, key=lambda twin: (scores[twin[0]], min(place[row] for row in twin)))
-    drawn = sorted(data.singles, key=place.__getitem__)
+    unpaired = sorted(data.singles, key=place.__getitem__)
     if threshold is not None:
         chosen = [twin for twin in ranked if scores[twin[0]] < threshold]
         rate = len(chosen) / len(ranked) if ranked else 1.0
-        count = len(drawn) if singles == "keep" else round(rate * len(drawn))
+        count = len(unpaired) if singles == "keep" else round(rate * len(unpaired))
     else:
         room = int(size or 0)
         count = (
-            len(drawn)
+            len(unpaired)
             if singles == "keep"
-            else _count_singles_to_keep(len(ranked), len(drawn), room)
+            else _count_singles_to_keep(len(ranked), len(unpaired), room)
         )
         if count > room:
             raise InputError(f"size is too small by {count - room} to keep all singles")
         chosen = ranked[: (room - count) // 2]
-    kept = np.array(sorted([*drawn[:count], *(row for twin in chosen for row in twin)]), np.intp)
+    kept = np.array(sorted([*unpaired[:count], *(row for twin in chosen for row in twin)]), np.intp)
     removed = np.setdiff1d(np.arange(len(data)), kept)
     return PmiResult(kept, removed, scores, variant, label, smoothing)
 
@@ -143,14 +145,7 @@ def compute_word_pmi(
 ) -> dict[str, float]:
     """Return PMI(y=1; w) in nats for each word, in descending order.
 
-    Args:
-        data: Two-option problems with known answers.
-        label: The option that is correct if y = 1.
-        smoothing: The number added to each count of a word with an answer, above 0.
-
-    Raises:
-        DataError: The problems are invalid for `get_problem_labels`.
-        RecipeError: `label` is unknown, or `smoothing` is not above 0.
+    The arguments and errors are those of `pmi`.
     """
     counts, vocabulary = metrics.count_words(data)
     first = metrics.compute_pmi_with_answers(counts, _make_labels(data, label), smoothing)[0]
@@ -184,12 +179,6 @@ def _score_twins(data: Dataset, variant: PmiVariant, label: PmiLabel, smoothing:
         first, second = sorted((one, other), key=lambda row: (labels[row], data.ids[row]))
         scores[[one, other]] = sums[first] - sums[second]
     return np.abs(scores) if variant == "absolute" else scores
-
-
-def _draw_row_ranks(data: Dataset, seed: int) -> NDArray[np.intp]:
-    place = {problem_id: number for number, problem_id in enumerate(sorted(data.ids))}
-    draw = np.random.default_rng(seed).permutation(len(place))
-    return np.array([draw[place[problem_id]] for problem_id in data.ids], np.intp)
 
 
 def _count_singles_to_keep(twins: int, singles: int, size: int) -> int:

@@ -132,15 +132,11 @@ def check_labels(
 ) -> NDArray[np.int16]:
     """Check that labels are 0 or 1, and return them as integers.
 
-    Args:
-        y: (n,) labels.
-        ids: The ids of the rows, for error messages.
-        allow_one_label: Whether all labels may be the same. Equal labels are valid if swapping
-            options flips the sign of vectors, because then the order of the options has no meaning.
+    `ids` are for error messages. With `allow_one_label`, all labels may be the same, which is valid
+    if swapping options flips the sign of vectors: the order of options then has no meaning.
 
     Raises:
-        DataError: A label is neither 0 nor 1, or all labels are the same and `allow_one_label` is
-            False.
+        DataError: A label is neither 0 nor 1, or all labels are the same.
     """
     y = np.asarray(y)
     if y.ndim != 1:

@@ -85,7 +85,8 @@ class Choices:
             raise DataError(f"row {row} of X contains NaN or infinity; embed the problem again")
         place = np.tile(np.arange(X.shape[1]), (len(X), 1))
         for row, size in enumerate(sizes.tolist()):
-            digests = [_digest_vector(X[row, option]) for option in range(size)]
+            vectors = np.ascontiguousarray(X[row, :size], np.float32) + np.float32(0)
+            digests = [hashlib.blake2b(one.tobytes(), digest_size=16).digest() for one in vectors]
             # Among equal options the key is first; otherwise rounding could reveal it.
             place[row, :size] = sorted(range(size), key=lambda at: (digests[at], at != keys[row]))
         moved = np.take_along_axis(X, place[:, :, None], axis=1).astype(np.float32)
@@ -139,11 +140,6 @@ class Choices:
     def to_canonical_rows(self) -> NDArray[np.float32]:
         """Return a row of K d + 1 numbers per problem, with the key in the last column."""
         return np.hstack([self.X.reshape(len(self), -1), self.key[:, None].astype(np.float32)])
-
-
-def _digest_vector(vector: NDArray[Any]) -> bytes:
-    normalised = np.ascontiguousarray(vector, np.float32) + np.float32(0)
-    return hashlib.blake2b(normalised.tobytes(), digest_size=16).digest()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -310,17 +310,14 @@ def _correct_tags(words: Sequence[str], tags: list[str]) -> list[str]:
         elif name in ("VBN", "JJ") and _is_past_tense(words, settled, at):
             settled[at] = "VBD"
         elif name in ("JJ", "RB") and word.endswith(("er", "est")):
-            settled[at] = _add_degree(word, name)
+            graded = name + ("R" if word.endswith("er") else "S")
+            if inflect(lemmatize(word, graded), graded) == word:
+                settled[at] = graded
         elif name == "NN" and _is_plural(word):
             settled[at] = "NNS"
         elif name == "NN" and _is_gerund(words, settled, at):
             settled[at] = "VBG"
     return settled
-
-
-def _add_degree(word: str, adjective_tag: str) -> str:
-    graded = adjective_tag + ("R" if word.endswith("er") else "S")
-    return graded if inflect(lemmatize(word, graded), graded) == word else adjective_tag
 
 
 def _is_plural(word: str) -> bool:

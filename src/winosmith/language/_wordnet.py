@@ -236,16 +236,12 @@ def _open_reader(folder: str) -> Any:
         """A WordNet reader that also accepts a folder without `lexnames`, for English only."""
 
         def open(self, file: str) -> Any:
-            if file == "lexnames" and not self._has_file(file):
-                return io.StringIO("".join(f"{n}\tfile.{n}\t0\n" for n in range(_LEXNAME_COUNT)))
-            return super().open(file)
-
-        def _has_file(self, file: str) -> bool:
             try:
-                self._root.join(file)
+                return super().open(file)
             except OSError:
-                return False
-            return True
+                if file != "lexnames":
+                    raise
+            return io.StringIO("".join(f"{n}\tfile.{n}\t0\n" for n in range(_LEXNAME_COUNT)))
 
         def map_wn(self, version: str = "wordnet") -> None:
             """Skip the mapping to other versions, which is for other languages."""

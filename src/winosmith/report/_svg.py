@@ -215,7 +215,12 @@ def _clean_svg(markup: bytes, title: str, description: str) -> str:
     root.extend(child for child in drawn if child.find("style") is None)
     names = _shorten_references(drawn)
     for element in drawn.iter():
-        _clean_element(element, names)
+        element.tail = None
+        if element.tag != "text":
+            element.text = None
+        attributes = {name: _clean_value(name, of, names) for name, of in element.attrib.items()}
+        element.attrib.clear()
+        element.attrib.update({name: of for name, of in attributes.items() if of})
     return tostring(root, encoding="unicode")
 
 
@@ -229,18 +234,6 @@ def _shorten_references(root: Element) -> dict[str, str]:
         if found[2] in ids
     ]
     return {old: f"i{number}" for number, old in enumerate(dict.fromkeys(referenced), 1)}
-
-
-def _clean_element(element: Element, names: dict[str, str]) -> None:
-    element.tail = None
-    if element.tag != "text":
-        element.text = None
-    kept = dict(element.attrib)
-    element.attrib.clear()
-    for name, value in kept.items():
-        value = _clean_value(name, value, names)
-        if value:
-            element.set(name, value)
 
 
 def _clean_value(name: str, value: str, names: dict[str, str]) -> str:

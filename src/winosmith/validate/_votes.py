@@ -32,7 +32,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from types import NoneType
-from typing import IO, Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field
 
@@ -203,14 +203,6 @@ def _is_agreement_reached(yes_votes: int, judges: int, agreement: Agreement) -> 
     return yes_votes == judges if agreement == "unanimous" else 2 * yes_votes > judges
 
 
-OWN_PROBLEM = "the judge wrote the problem"
-REPEATED_VOTE = "the judge had already voted on it"
-HALF_SEEN = "the judge had seen the other half"
-WHOLE_SEEN = "the judge had read more than the local context"
-UNKNOWN = "the data set has no such problem"
-TEST = "it belongs to a human test"
-
-
 @dataclass(frozen=True, slots=True)
 class UncountedResponse:
     """A response that is not counted as a vote, and the reason."""
@@ -246,21 +238,21 @@ def select_eligible(
     for response in responses:
         row = rows.get(response.problem_id)
         if row is None:
-            aside.append(UncountedResponse(response, UNKNOWN))
+            aside.append(UncountedResponse(response, "the data set has no such problem"))
             continue
         _check_options(response, dataset[row])
         before = seen.setdefault(response.participant, {})
         here = before.setdefault(row, set())
         if response.purpose == "test":
-            reason = TEST
+            reason = "it belongs to a human test"
         elif response.participant in authors[row]:
-            reason = OWN_PROBLEM
+            reason = "the judge wrote the problem"
         elif response.purpose in here:
-            reason = REPEATED_VOTE
+            reason = "the judge had already voted on it"
         elif response.purpose == "local" and not here.isdisjoint(("validate", "test")):
-            reason = WHOLE_SEEN
+            reason = "the judge had read more than the local context"
         elif not both_halves and not before.keys().isdisjoint(other_halves[row]):
-            reason = HALF_SEEN
+            reason = "the judge had seen the other half"
         else:
             reason = ""
         here.add(response.purpose)
@@ -323,7 +315,6 @@ def remove_unvalidated(dataset: Dataset, valid_ids: Collection[str]) -> Dataset:
 COLUMNS = tuple(field.name for field in fields(Response))
 """The columns of responses in CSV, which are also the keys in JSON Lines."""
 
-_REQUIRED_COLUMNS = ("problem_id", "participant", "choice")
 _YES_NO = {"": False, "0": False, "1": True, "false": False, "true": True, "no": False, "yes": True}
 
 
@@ -363,7 +354,9 @@ def write_votes(responses: Iterable[Response], path: str | Path) -> None:
                 given = {k: v for k, v in record if v is not None and v is not False and v != ()}
                 file.write(json.dumps(given, ensure_ascii=False) + "\n")
         else:
-            write_csv(responses, file)
+            table = csv.writer(file, lineterminator="\r\n")  # RFC 4180
+            table.writerow(COLUMNS)
+            table.writerows(map(_format_cells, responses))
 
 
 def check_keys(keys: Iterable[str], required: tuple[str, ...], path: str | Path, line: int) -> None:
@@ -381,7 +374,7 @@ def check_keys(keys: Iterable[str], required: tuple[str, ...], path: str | Path,
 
 def _read_csv_records(text: str, path: str | Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
     table = data.Delimited(data.Source(Path(path), text.encode()))
-    check_keys(table.header, _REQUIRED_COLUMNS, path, 1)
+    check_keys(table.header, ("problem_id", "participant", "choice"), path, 1)
     for row in table.rows():
         if row.values is None:
             raise FormatError(str(row.reason), path, row.place.number)
@@ -426,13 +419,6 @@ def _parse_seconds(cell: str) -> float | None:
         return None if data.is_missing(cell) else float(cell)
     except ValueError:
         raise ProblemError(f"seconds is {cell!r}; it must be a number or empty") from None
-
-
-def write_csv(responses: Iterable[Response], file: IO[str]) -> None:
-    """Write responses as CSV (RFC 4180) with a header."""
-    table = csv.writer(file, lineterminator="\r\n")
-    table.writerow(COLUMNS)
-    table.writerows(map(_format_cells, responses))
 
 
 def _format_cells(response: Response) -> list[str]:
