@@ -191,9 +191,6 @@ def copy_rows(X: npt.NDArray[Any], rows: npt.NDArray[np.intp]) -> npt.NDArray[np
     """Copy rows of a large array to a temporary file, and memory-map them as float32.
 
     The file is deleted after its last use.
-
-    Raises:
-        OutputError: the disk is full.
     """
     shape = len(rows), X.shape[1]
     size, folder = 4 * shape[0] * shape[1], tempfile.gettempdir()

@@ -110,7 +110,8 @@ class EncoderEmbedder:
         """Return (n, d) float32 vectors, one per problem; d is the encoder's width, or twice that.
 
         Raises:
-            DataError: a problem has more than two options, or vectors are not finite.
+            DataError: there are no problems, one has more than two options, or vectors are not
+                finite.
             InputError: the model can't be loaded.
             Interrupted: the user pressed Ctrl-C, and there is a cache; the message gives the
                 number of cached vectors.
@@ -125,26 +126,14 @@ class EncoderEmbedder:
     def embed_options(self, problems: Sequence[Problem]) -> Vectors:
         """Return the vectors of all options, as (n, K, d) float32.
 
-        K is the maximum number of options; missing options are padded with zeros.
-
-        Raises:
-            DataError: vectors are not finite.
-            InputError: the model can't be loaded.
-            Interrupted: the user pressed Ctrl-C, and there is a cache; the message gives the
-                number of cached vectors.
+        K is the maximum number of options; missing options are padded with zeros. The errors are
+        those of `embed`.
         """
         rows = np.concatenate([vectors for _, vectors in self._embed_problems(problems)])
         return _embedder.pad_options(rows, [len(problem.options) for problem in problems])
 
     def embed_texts(self, texts: Sequence[str]) -> Vectors:
-        """Return each text's vector, as (n, d) float32.
-
-        Raises:
-            DataError: there are no texts, or vectors are not finite.
-            InputError: the model can't be loaded.
-            Interrupted: the user pressed Ctrl-C, and there is a cache; the message gives the
-                number of cached vectors.
-        """
+        """Return each text's vector, as (n, d) float32; the errors are those of `embed`."""
         read: Callable[[Sequence[str]], list[Text]] = list
         chunks = self._embed_in_chunks(texts, "texts", read, lambda chunk: chunk)
         return np.concatenate([vectors for _, vectors in chunks])

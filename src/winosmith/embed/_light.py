@@ -53,10 +53,8 @@ ROUNDING = 1e-9
 class Space:
     """A projection of weighted words to a few dimensions.
 
-    Attributes:
-        columns: the column of each known word.
-        weights: shape (words,). The weight of each word.
-        axes: shape (words, dimensions). The position of each word.
+    `columns` maps each known word to its column; each word has a weight, and its position is a row
+    of `axes`, shape (words, dimensions).
     """
 
     columns: Mapping[str, int]
@@ -289,22 +287,20 @@ class LightEmbedder:
             raise DataError("there are no problems to embed")
         check_two_options(problems)
         with use_one_thread():
-            return _embedder.combine_options(self._embed_options(problems), self.combine)
-
-    def _embed_options(self, problems: Sequence[Problem]) -> Vectors:
-        read = list(map(extract_attributes_and_cues, problems))
-        attributes, cues = (
-            self._spaces if self.corpus is not None else self._learn_spaces(problems, read)
-        )
-        placed = [
-            attributes.project([side.attributes[option] for side in read]) for option in (0, 1)
-        ]
-        lengths = _embedder.compute_nonzero_lengths(placed[0] - placed[1])
-        after = cues.project([side.cues for side in read])
-        whole = cues.measure_lengths([side.cues for side in read])
-        after /= _embedder.compute_nonzero_lengths(np.hstack([after, FAINT_FRACTION * whole]))
-        outer = ((side / lengths)[:, :, None] * after[:, None, :] for side in placed)
-        return np.stack([own.reshape(len(read), -1).astype(np.float32) for own in outer], axis=1)
+            read = list(map(extract_attributes_and_cues, problems))
+            attributes, cues = (
+                self._spaces if self.corpus is not None else self._learn_spaces(problems, read)
+            )
+            placed = [
+                attributes.project([side.attributes[option] for side in read]) for option in (0, 1)
+            ]
+            lengths = _embedder.compute_nonzero_lengths(placed[0] - placed[1])
+            after = cues.project([side.cues for side in read])
+            whole = cues.measure_lengths([side.cues for side in read])
+            after /= _embedder.compute_nonzero_lengths(np.hstack([after, FAINT_FRACTION * whole]))
+            outer = ((side / lengths)[:, :, None] * after[:, None, :] for side in placed)
+            options = [own.reshape(len(read), -1).astype(np.float32) for own in outer]
+            return _embedder.combine_options(np.stack(options, axis=1), self.combine)
 
     @cached_property
     def _spaces(self) -> tuple[Space, Space]:

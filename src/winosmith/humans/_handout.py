@@ -251,12 +251,7 @@ def render_pdf(
 def check_glyphs(
     sheet: Sheet, *, survey: Sequence[SurveyQuestion] = QUESTIONS, fonts: str | Path | None = None
 ) -> None:
-    """Check that the fonts have all of a sheet's characters; raise the errors of `render_pdf`.
-
-    Raises:
-        MissingExtraError: typst is not installed (the extra `print`).
-        InputError: no font has a character; the message names the character and the question.
-    """
+    """Check that the fonts have all of a sheet's characters; raise the errors of `render_pdf`."""
     _fits_builtin_fonts(sheet, _make_data(sheet, False, "a4", None, tuple(survey)), fonts)
 
 

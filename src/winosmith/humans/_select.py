@@ -108,9 +108,6 @@ def _explain_unsuitability(dataset: Dataset, counts: Tally, rules: Rules, row: i
     )
 
 
-STAGE = "reliable subset"
-
-
 @dataclass(frozen=True)
 class Selection(Result):
     """A reliable subset.
@@ -192,13 +189,16 @@ def select(dataset: Dataset, counts: Tally, rules: Rules | None = None, seed: in
     sound = _shuffle_rows(dataset, (row for row in range(len(dataset)) if row not in reasons), seed)
     ranks = np.arange(1, len(sound) + 1) / max(1, len(sound))
     bounds = make_limits(dataset, sound, rules)
-    worth = _average_by_schema(dataset, counts, sound)
-    chosen = choose(worth, bounds, rules.size, ranks)
+    agreement = counts.compute_agreement()
+    for pair in map(list, dataset.twins):  # the halves of a schema count alike
+        if not reasons.keys() & pair:
+            agreement[pair] = agreement[pair].mean()
+    chosen = choose(agreement[sound], bounds, rules.size, ranks)
     reasons |= _explain_omissions(sound, chosen, bounds, rules)
     rows = tuple(sorted(row for row, taken in zip(sound, chosen, strict=True) if taken))
     level = list(zip(counts.intended.tolist(), counts.subjects.tolist(), strict=True))
     return Selection(
-        dataset.drop(reasons, STAGE),
+        dataset.drop(reasons, "reliable subset"),
         rows,
         len(sound),
         int(counts.intended[list(rows)].sum()),
@@ -210,18 +210,6 @@ def select(dataset: Dataset, counts: Tally, rules: Rules | None = None, seed: in
             if not {first, second}.isdisjoint(rows)
         ),
     )
-
-
-def _average_by_schema(
-    dataset: Dataset, counts: Tally, suitable: Sequence[int]
-) -> npt.NDArray[np.float64]:
-    """Return the agreement on each suitable problem, averaged over the halves of twins, (n,)."""
-    shares, worth = counts.compute_agreement(), counts.compute_agreement()
-    available = set(suitable)
-    for pair in dataset.twins:
-        if available.issuperset(pair):
-            worth[list(pair)] = shares[list(pair)].mean()
-    return worth[list(suitable)]
 
 
 def _shuffle_rows(dataset: Dataset, rows: Iterable[int], seed: int) -> list[int]:
@@ -243,7 +231,9 @@ def _explain_omissions(
         with_it = chosen.copy()
         with_it[at] = True
         broken = dict.fromkeys(
-            limit.reason for limit in limits if limit.weights[at] > 0 and not limit.allows(with_it)
+            limit.reason
+            for limit in limits
+            if limit.weights[at] > 0 and limit.weights @ with_it > limit.maximum + _TOLERANCE
         )
         full = f"the set of {rules.size} is full of problems with the same or higher agreement"
         reasons[row] = "; ".join(broken) or full
@@ -267,10 +257,6 @@ class Limit:
     weights: Floats
     maximum: float
     reason: str
-
-    def allows(self, chosen: npt.NDArray[np.bool_]) -> bool:
-        """Return whether the choice `chosen`, shape (n,), satisfies the constraint."""
-        return float(self.weights @ chosen) <= self.maximum + _TOLERANCE
 
 
 def make_limits(dataset: Dataset, suitable: Sequence[int], rules: Rules) -> list[Limit]:

@@ -298,6 +298,7 @@ def make_question_key(problem: Problem) -> tuple[str, ...]:
 
 
 _VERSION = 1
+_SHEET_KEYS = ("title", "test", "order", "seed", "data")
 
 
 def make_sheet_record(sheet: Sheet) -> dict[str, Any]:
@@ -306,11 +307,7 @@ def make_sheet_record(sheet: Sheet) -> dict[str, Any]:
         "winosmith": "sheet",
         "version": _VERSION,
         "code": sheet.code,
-        "title": sheet.title,
-        "test": sheet.test,
-        "order": sheet.order,
-        "seed": sheet.seed,
-        "data": sheet.data,
+        **{name: getattr(sheet, name) for name in _SHEET_KEYS},
         "items": [
             {
                 "number": item.number,
@@ -351,8 +348,7 @@ def parse_sheet(record: Mapping[str, Any], path: str | Path | None = None) -> Sh
         )
     try:
         items = tuple(_parse_item(item) for item in record["items"])
-        fields = {name: record[name] for name in ("title", "test", "order", "seed", "data")}
-        sheet = Sheet(items=items, **fields)
+        sheet = Sheet(items=items, **{name: record[name] for name in _SHEET_KEYS})
         code = record["code"]
     except InputError as error:
         raise FormatError(str(error), path) from error
@@ -383,11 +379,7 @@ def _parse_item(record: Mapping[str, Any]) -> Item:
 
 
 def read_record(path: Path, what: str) -> Any:
-    """Read the JSON value in a file; `what` describes the file in messages ("a saved entry").
-
-    Raises:
-        FormatError: the file can't be read, or is not JSON.
-    """
+    """Read the JSON value in a file; `what` describes the file in messages ("a saved entry")."""
     try:
         return parse_json(path.read_text("utf-8"))
     except (OSError, ValueError) as error:

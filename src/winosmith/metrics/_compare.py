@@ -161,10 +161,7 @@ def compare(
     found = [_compare_pair(a, b, solvers[a], solvers[b], seed) for a, b in pairs]
     digests = "+".join(graded.digest[:6] for graded in solvers.values())
     return Comparison(
-        {
-            n: _proportion.proportion(g.credit, first.clusters, ties=g.ties)
-            for n, g in solvers.items()
-        },
+        {n: graded.measure_accuracy(clusters=first.clusters) for n, graded in solvers.items()},
         _adjust_p_values(found),
         {name: graded.against_scores for name, graded in solvers.items() if graded.against_scores},
         {name: graded.invalid for name, graded in solvers.items() if graded.invalid},
@@ -337,14 +334,9 @@ def difference_interval(
     difference. Without pseudo-clusters, the interval for solvers that never differ has zero width.
     """
     difference = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
-    totals = _proportion.sum_by_cluster(
-        np.stack([difference, np.ones(len(difference))], axis=1), clusters
+    return _proportion.bootstrap_interval(
+        difference, clusters, seed, (1, -1, 0), weights=_proportion.DIFFERENCE_WEIGHTS, draws=draws
     )
-    prior = _proportion.make_pseudo_clusters(
-        totals[:, 1], [[1, 1], [-1, 1], [0, 1]], _proportion.DIFFERENCE_WEIGHTS
-    )
-    sums = _proportion.resample(totals, seed, draws=draws, prior=prior)
-    return _proportion.percentile_interval(sums[:, 0] / sums[:, 1])
 
 
 def correct_by_holm(p_values: npt.ArrayLike) -> list[float]:
@@ -608,11 +600,7 @@ def _compare_value(value: str, graded: Graded, pairs: Pairs, seed: int) -> RootC
         won=won,
         **_test_difference(now, before, clusters, seed),
         consistent=_proportion.proportion(same, clusters, ties=either),
-        kept=_proportion.proportion(
-            now[kept], clusters[kept], ties=int(graded.tied[rows][kept].sum())
-        )
-        if kept.any()
-        else None,
+        kept=graded.measure_accuracy(rows[kept]) if kept.any() else None,
     )
 
 

@@ -114,18 +114,24 @@ class Graded(Result):
         return find_clusters(self.dataset) if self.known_clusters is None else self.known_clusters
 
     def measure_accuracy(
-        self, rows: npt.ArrayLike | None = None, *, with_chance: bool = False
+        self,
+        rows: npt.ArrayLike | None = None,
+        *,
+        with_chance: bool = False,
+        clusters: Labels | None = None,
     ) -> Proportion:
         """Return the accuracy with a cluster-robust interval.
 
         Args:
             rows: The row numbers or a mask of the rows to measure; by default all.
             with_chance: Whether to store the accuracy of guessing with the result.
+            clusters: The cluster number of each problem, shape (n,); by default `clusters`.
         """
         some = slice(None) if rows is None else np.asarray(rows)
         ties = int(self.tied[some].sum())
         chance = float(self.chances[some].mean()) if with_chance else None
-        return proportion(self.credit[some], self.clusters[some], chance=chance, ties=ties)
+        labels = self.clusters if clusters is None else clusters
+        return proportion(self.credit[some], labels[some], chance=chance, ties=ties)
 
     @property
     def scored(self) -> bool:

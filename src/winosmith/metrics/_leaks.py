@@ -164,13 +164,8 @@ def _measure_leak(
     of the tell. The folds contain whole blocks (twins, families, copies), because the answers in a
     block are not independent.
 
-    Args:
-        field: The name of the field.
-        tell: The name of the tell.
-        values: The tell's value for each row; rows whose value is None are omitted.
-        answers: Shape (n,). The 0-based answer of each row.
-        groups: Shape (n,). The block number of each row.
-        folds: Shape (n,). The fold of each row, 0 to 3, the same for a whole block.
+    Rows whose value is None are omitted. `answers` (from 0), `groups` (blocks) and `folds` (0 to 3)
+    have the shape (n,).
     """
     distinct = [value for value in dict.fromkeys(values) if value is not None]
     if len(distinct) < 2:
@@ -263,9 +258,11 @@ def _find_tells(values: Sequence[Scalar], dataset: Dataset) -> Iterator[Tell]:
         return
     texts = [None if value is None else str(value) for value in values]
     yield from _find_text_tells(texts)
-    yield "likeness to an option", _find_similar_options(texts, dataset)
-    yield "agreement with an option's initial", _find_options_by_initial(texts, dataset)
-    numbers = [_parse_last_number(text) for text in texts]
+    options = [problem.options for problem in dataset]
+    yield "likeness to an option", list(map(_find_similar_option, texts, options))
+    yield "agreement with an option's initial", list(map(_find_by_initial, texts, options))
+    found = (text and _LAST_NUMBER.search(text) for text in texts)
+    numbers = [int(last[1]) if last else None for last in found]
     yield from ((f"{what} (last number)", of) for what, of in _find_number_tells(numbers, dataset))
     yield "order in the twin", _find_twin_order(texts, dataset)
     yield "place in sorted order", _assign_sorted_blocks(texts)
@@ -329,31 +326,17 @@ def _find_number_tells(numbers: Sequence[Any], dataset: Dataset) -> Iterator[Tel
     yield "place in sorted order", _assign_sorted_blocks(numbers)
 
 
-def _parse_last_number(text: str | None) -> int | None:
-    found = _LAST_NUMBER.search(text) if text else None
-    return int(found[1]) if found else None
+def _find_by_initial(text: str | None, options: Sequence[str]) -> int | None:
+    """Return the number of the only option with the initial of a text."""
+    first = (text or "").strip()[:1].casefold()
+    initials = [option.strip()[:1].casefold() for option in options]
+    return initials.index(first) + 1 if initials.count(first) == 1 else None
 
 
-def _find_similar_options(texts: Sequence[str | None], dataset: Dataset) -> list[int | None]:
-    return [
-        _find_similar_option(_normalize(text), [_normalize(option) for option in problem.options])
-        if text
-        else None
-        for text, problem in zip(texts, dataset, strict=True)
-    ]
-
-
-def _find_options_by_initial(texts: Sequence[str | None], dataset: Dataset) -> list[int | None]:
-    """Return the number of the only option with the initial of each text."""
-    initials = [[option.strip()[:1].casefold() for option in p.options] for p in dataset]
-    given = [(text or "").strip()[:1].casefold() for text in texts]
-    return [
-        own.index(first) + 1 if own.count(first) == 1 else None
-        for first, own in zip(given, initials, strict=True)
-    ]
-
-
-def _find_similar_option(text: str, options: Sequence[str]) -> int | None:
+def _find_similar_option(text: str | None, options: Sequence[str]) -> int | None:
+    if not text:
+        return None
+    text, options = _normalize(text), list(map(_normalize, options))
     equal = [index for index, option in enumerate(options) if option == text]
     contained = [
         index

@@ -154,8 +154,7 @@ def measure_person_accuracy(dataset: Dataset, responses: Iterable[Response]) -> 
         responses: The responses, with any purpose.
 
     Raises:
-        DataError: There is no test response to a problem with an answer; or a subject is not fresh,
-            because they validated or wrote that problem, or answered it twice.
+        DataError: There is no test response to a problem with an answer, or a subject is not fresh.
 
     >>> from winosmith import Problem
     >>> data = Dataset([Problem("a", "The cup hit the jug and the _ broke.", ("cup", "jug"), 1)])
@@ -437,15 +436,7 @@ def fleiss_kappa(
     Kappa is undefined, with a reason, if the items have different numbers of answers (unlike
     `krippendorff_alpha`), or if everybody always gave the same answer.
 
-    Args:
-        table: The (items, categories) number of people who gave each answer to each item, from
-            `count_answers`; items with fewer than two answers are omitted.
-        clusters: Shape (items,). The label of each item's cluster, such as its twin, resampled as a
-            whole; None if every item is its own cluster.
-        seed: The random seed of the bootstrap.
-
-    Raises:
-        DataError: The table does not contain counts.
+    The arguments and errors are those of `krippendorff_alpha`.
 
     >>> round(fleiss_kappa([[3, 0], [0, 3], [2, 1], [1, 2]]).value, 3)
     0.333
@@ -476,11 +467,7 @@ def _compute_kappa(sums: Floats) -> Floats:
 
 
 def _check_table(table: npt.ArrayLike, clusters: npt.ArrayLike | None) -> tuple[Ints, Ints, str]:
-    """Return counts and clusters of items with two answers or more, and why there is no result.
-
-    Raises:
-        DataError: The table does not contain counts, or there is not one cluster per item.
-    """
+    """Return counts and clusters of items with two answers or more, and why there is no result."""
     counts = np.asarray(table)
     whole = counts.ndim == 2 and counts.size and np.all(np.isfinite(counts))
     if not whole or np.any(counts < 0) or np.any(counts != np.round(counts)):
@@ -512,13 +499,9 @@ def _make_reliability(
 ) -> Reliability:
     """Compute a coefficient from sums over items, with an interval from resampling clusters.
 
-    Args:
-        counts: The table of the counted items.
-        totals: Shape (items, q). Each item's contribution to the sums; its size is in column 1.
-        clusters: The cluster of each item.
-        seed: The random seed of the draws.
-        coefficient: A function from (draws, q) sums to (draws,) values, NaN if undefined.
-        extremes: Shape (2, q − 1). The contributions of full and of chance agreement, for size 1.
+    `totals` are the items' contributions to the sums, (items, q), with the size in column 1.
+    `coefficient` converts (draws, q) sums to (draws,) values, NaN if undefined. `extremes` are the
+    contributions of full and of chance agreement for size 1, (2, q − 1).
     """
     value = float(coefficient(totals.sum(axis=0)[None])[0])
     of = _proportion.sum_by_cluster(totals, clusters)

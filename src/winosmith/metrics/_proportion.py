@@ -127,7 +127,17 @@ def proportion(
     labels = np.arange(len(y)) if clusters is None else np.unique(clusters, return_inverse=True)[1]
     number = int(labels.max()) + 1
     effect = 1.0 if number == len(y) else max(1.0, _compute_design_effect(y, labels))
-    interval = _compute_interval(float(y.mean()), len(y), number, effect, level)
+    if number == 1 and len(y) > 1:
+        interval = 0.0, 1.0
+    else:
+        few = 1.0
+        if number != len(y):
+            from scipy.special import stdtrit
+
+            upper = 0.5 + level / 2
+            few = float(stdtrit(len(y) - 1, upper) / stdtrit(number - 1, upper))
+        independent = len(y) / effect * few**2
+        interval = wilson_interval(float(y.mean()) * independent, independent, level)
     return Proportion(round_count(y.sum()), len(y), interval, number, effect, chance, ties)
 
 
@@ -204,21 +214,6 @@ def _compute_design_effect(y: Floats, labels: npt.NDArray[np.int64]) -> float:
     independent = float(errors @ errors) + extra
     clustered = float((np.bincount(labels, errors) ** 2).sum())
     return float((clustered + mean_size * extra) / independent)
-
-
-def _compute_interval(
-    fraction: float, n: int, cluster_count: int, design_effect: float, level: float
-) -> tuple[float, float]:
-    if cluster_count == 1 and n > 1:
-        return 0.0, 1.0
-    few = 1.0
-    if cluster_count != n:
-        from scipy.special import stdtrit
-
-        upper = 0.5 + level / 2
-        few = float(stdtrit(n - 1, upper) / stdtrit(cluster_count - 1, upper))
-    n_eff = n / design_effect * few**2
-    return wilson_interval(fraction * n_eff, n_eff, level)
 
 
 def wilson_interval(correct: float, n: float, level: float = 0.95) -> tuple[float, float]:
@@ -311,10 +306,8 @@ def make_pseudo_clusters(
     return np.column_stack([joins, mean * np.asarray(outcomes)])
 
 
-def percentile_interval(
-    values: npt.ArrayLike, level: float = 0.95, clusters: int | None = None
-) -> tuple[float, float]:
-    """Return the interval that contains the middle fraction `level` of the draws.
+def percentile_interval(values: npt.ArrayLike, clusters: int | None = None) -> tuple[float, float]:
+    """Return the interval that contains the middle 95 % of the draws.
 
     For draws from a few clusters, this interval is too narrow: it uses normal quantiles instead of
     Student's t, and a standard deviation without Bessel's correction. With five families, the
@@ -323,7 +316,6 @@ def percentile_interval(
 
     Args:
         values: Shape (draws,). The draws.
-        level: The confidence level, 0–1.
         clusters: The number of clusters that were resampled, 2 or more, to expand the interval;
             None if pseudo-clusters were added (`make_pseudo_clusters`). For draws from a null
             distribution, use `null_interval`.
@@ -332,7 +324,7 @@ def percentile_interval(
     >>> [np.round(percentile_interval(values, clusters=n)).tolist() for n in (None, 30)]
     [[25.0, 975.0], [19.0, 981.0]]
     """
-    tail = 0.5 - level / 2
+    tail = 0.5 - 0.95 / 2
     if clusters is not None:
         from scipy.special import ndtr, stdtrit  # faster to import than `scipy.stats`
 
@@ -346,6 +338,9 @@ def bootstrap_interval(
     clusters: npt.NDArray[np.int64],
     seed: int = 0,
     ends: Sequence[float] = (),
+    *,
+    weights: Sequence[float] | None = None,
+    draws: int = DRAWS,
 ) -> tuple[float, float]:
     """Return the 95 % cluster-bootstrap interval of a mean.
 
@@ -355,6 +350,8 @@ def bootstrap_interval(
         seed: The random seed of the draws.
         ends: The minimum and the maximum possible value; a pseudo-cluster of the mean size is added
             for each. Without the pseudo-clusters, the interval of equal values has zero width.
+        weights: The weights of the pseudo-clusters; by default 1 each.
+        draws: The number of draws.
 
     >>> bootstrap_interval([1.0] * 100, np.arange(100))
     (1.0, 1.0)
@@ -363,8 +360,9 @@ def bootstrap_interval(
     """
     each = np.asarray(values, dtype=np.float64)
     totals = sum_by_cluster(np.stack([each, np.ones(len(each))], axis=1), clusters)
-    prior = make_pseudo_clusters(totals[:, 1], [[end, 1] for end in ends]) if ends else None
-    sums = resample(totals, seed, prior=prior)
+    outcomes = [[end, 1] for end in ends]
+    prior = make_pseudo_clusters(totals[:, 1], outcomes, weights) if ends else None
+    sums = resample(totals, seed, draws=draws, prior=prior)
     return percentile_interval(sums[:, 0] / sums[:, 1])
 
 

@@ -111,7 +111,7 @@ def detect_below_chance(graded: Graded) -> Proportion | None:
     some = Graded(graded.dataset.select(valid), predictions, graded.clusters[valid])
     found = some.measure_accuracy(with_chance=True)
     is_below = found.value < (found.chance or 0)  # checked first because the p-value takes long
-    return found if is_below and guessing_p_value(some, lower_tail=True) <= _SIGNIFICANCE else None
+    return found if is_below and guessing_p_value(some, lower_tail=True) <= 0.05 else None
 
 
 def describe_below_chance(accuracy: Proportion) -> str:
@@ -125,9 +125,6 @@ def describe_below_chance(accuracy: Proportion) -> str:
         f"{percent(accuracy.chance or 0)}; its options may be in a different order, or "
         "numbered from a different start"
     )
-
-
-_SIGNIFICANCE = 0.05
 
 
 def score(
@@ -253,9 +250,8 @@ Groups = tuple[dict[str, dict[str, Proportion]], dict[str, str], dict[str, str]]
 
 def _score_groups(graded: Graded, by: Sequence[str]) -> Groups:
     known = find_columns(graded.dataset, by)
-    wanted = dict.fromkeys(
-        ("origin.domain", "origin.source", *_find_subset_fields(graded.dataset), *by)
-    )
+    labels = [key for key in known if key.endswith((".associative", ".switchable"))]
+    wanted = dict.fromkeys(("origin.domain", "origin.source", *sorted(labels), *by))
     counts = [len(problem.options) for problem in graded.dataset]
     values: dict[str, Sequence[Scalar]] = {"options": counts} if len(set(counts)) > 1 else {}
     values |= {name: known[name] for name in wanted if name in known}
@@ -278,11 +274,6 @@ def _score_groups(graded: Graded, by: Sequence[str]) -> Groups:
                 f"at most {MAX_GROUPS} can be shown"
             )
     return groups, refused, notes
-
-
-def _find_subset_fields(dataset: Dataset) -> list[str]:
-    keys = {key for problem in dataset for key in problem.extra}
-    return sorted(key for key in keys if key.endswith((".associative", ".switchable")))
 
 
 def _score_by_value(graded: Graded, column: Sequence[Scalar]) -> dict[str, Proportion]:
@@ -433,8 +424,14 @@ def measure_calibration(graded: Graded, seed: int = 0) -> Calibration:
     Raises:
         DataError: A prediction has no scores.
     """
+    from scipy.special import log_softmax
+
     require_scores(graded, "calibration")
-    log_probabilities = _log_softmax([prediction.scores for prediction in graded.predictions])
+    scores = [prediction.scores for prediction in graded.predictions]
+    table = np.full((len(scores), max(map(len, scores))), -np.inf)  # for different option counts
+    for row, own in enumerate(scores):
+        table[row, : len(own)] = own
+    log_probabilities = np.asarray(log_softmax(table, axis=1))
     answers = [problem.answer or 0 for problem in graded.dataset]
     rows = np.arange(len(answers))
     errors = np.exp(log_probabilities)
@@ -478,16 +475,6 @@ def _draw_calibrated(graded: Graded, stated: Floats, seed: int) -> Iterator[npt.
     for _ in range(NULL_DRAWS):
         fact = rng.random(len(order))[rank]
         yield np.where(first, fact, 1 - fact) < stated
-
-
-def _log_softmax(scores: Sequence[tuple[float, ...]]) -> Floats:
-    """Return (n, k) log-probabilities of the options, −inf beyond a problem's own options."""
-    from scipy.special import log_softmax
-
-    table = np.full((len(scores), max(map(len, scores))), -np.inf)
-    for row, own in enumerate(scores):
-        table[row, : len(own)] = own
-    return np.asarray(log_softmax(table, axis=1))
 
 
 def _compute_ece(stated: Floats, correct: npt.NDArray[Any], bins: npt.NDArray[np.int64]) -> float:

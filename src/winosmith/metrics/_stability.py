@@ -285,8 +285,11 @@ def compare_survival(
         raise DataError("the two solvers answered different data sets; use the same data set")
     kind, families, _ = group_families(first, depth)
     _, others, _ = group_families(second, kind)
-    ends, weights, of = _collect_endings((*families, *others))
-    scores = compute_log_rank_scores(ends[:, 0], ends[:, 1].astype(bool), weights)
+    both = enumerate((*families, *others))
+    endings = [(*ending, at) for at, family in both for ending in family.endings]
+    durations, failed, weights, of = map(np.array, zip(*endings, strict=True))
+    ends = np.column_stack([durations, failed]).astype(np.int64)
+    scores = compute_log_rank_scores(durations, failed, weights)
     own = np.bincount(of, weights * scores, 2 * len(families)).reshape(2, -1)
     clusters = np.array([family.cluster for family in families])
     differences = sum_by_cluster((own[0] - own[1])[:, None], clusters)[:, 0]
@@ -311,13 +314,6 @@ def compare_survival(
             draws=draws,
         ),
     )
-
-
-def _collect_endings(families: Sequence[Family]) -> tuple[Ints, Floats, Ints]:
-    """Return (m, 2) depths and error flags of the endings, probabilities and family numbers."""
-    endings = [(*ending, at) for at, family in enumerate(families) for ending in family.endings]
-    depth, failed, weights, of = zip(*endings, strict=True)
-    return np.column_stack([depth, failed]).astype(np.int64), np.array(weights), np.array(of)
 
 
 def compute_log_rank_scores(

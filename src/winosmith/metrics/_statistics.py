@@ -145,6 +145,12 @@ def compute_statistics(dataset: Dataset, seed: int = 0) -> Statistics:
     """
     name = published.recognise_dataset(dataset)
     comparisons = sum(len(problem.options) - 1 for problem in dataset)
+    labels = [
+        bool(value)
+        for problem in dataset
+        for key, value in problem.extra.items()
+        if key.endswith(".associative") and value is not None
+    ]
     answered = Counter(answer for answer in dataset.answers if answer is not None)
     most = max((len(problem.options) for problem in dataset), default=0)
     return Statistics(
@@ -164,20 +170,10 @@ def compute_statistics(dataset: Dataset, seed: int = 0) -> Statistics:
             for p in dataset
             if p.blank is not None and not _contains_options(p.sentence, p.options)
         ),
-        associative=_count_associative(dataset),
+        associative=(sum(labels), len(labels)),
         leaks=find_leaks(dataset, seed),
         signature=signature_of(dataset, seed),
     )
-
-
-def _count_associative(dataset: Dataset) -> tuple[int, int]:
-    labels = [
-        bool(value)
-        for problem in dataset
-        for key, value in problem.extra.items()
-        if key.endswith(".associative") and value is not None
-    ]
-    return sum(labels), len(labels)
 
 
 def _contains_options(sentence: str, options: tuple[str, ...]) -> bool:

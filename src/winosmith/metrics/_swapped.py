@@ -165,12 +165,11 @@ def measure_consistency(original: Graded, switched: Graded) -> Consistency:
         )
     ]
     before, labels = original.credit[rows], original.clusters[rows]
-    tied = original.tied[rows]
-    either = int((tied | switched.tied).sum())
+    either = int((original.tied[rows] | switched.tied).sum())
     return Consistency(
         _proportion.proportion(changed, labels, ties=either),
-        _proportion.proportion(before, labels, ties=int(tied.sum())),
-        _proportion.proportion(switched.credit, labels, ties=switched.ties),
+        original.measure_accuracy(rows),
+        switched.measure_accuracy(clusters=labels),
         _proportion.proportion(before * switched.credit, labels, ties=either),
     )
 
@@ -389,10 +388,7 @@ def _measure_gap(
     cells = [is_gender & ~gotcha, is_gender & gotcha]
     if not all(cell.any() for cell in cells):
         raise DataError("the gender gap needs female and male sentences, with and without a gotcha")
-    plain, caught = (
-        _proportion.proportion(graded.credit[cell], labels[cell], ties=int(graded.tied[cell].sum()))
-        for cell in cells
-    )
+    plain, caught = (graded.measure_accuracy(cell, clusters=labels) for cell in cells)
     columns = [cells[0] * graded.credit, cells[0], cells[1] * graded.credit, cells[1]]
     totals = _proportion.sum_by_cluster(np.stack(columns, axis=1), labels)
     # Pseudo-clusters: only `plain` correct, only `gotcha` correct, no difference.
