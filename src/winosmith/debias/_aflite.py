@@ -519,9 +519,6 @@ def save_progress(path: Path, progress: Progress, identity: Mapping[str, Any]) -
     """Write the checkpoint atomically: the old file is replaced only if the new one is complete.
 
     `identity` is the data digest and the parameters of the run.
-
-    Raises:
-        OutputError: The checkpoint can't be written.
     """
     new = progress.phases[len(progress.saved) :]
     progress.saved += [json.dumps(asdict(phase)) for phase in new]
@@ -539,11 +536,7 @@ def save_progress(path: Path, progress: Progress, identity: Mapping[str, Any]) -
 
 
 def load_progress(path: Path, identity: Mapping[str, Any]) -> Progress | None:
-    """Return the progress stored in a checkpoint, or None if there is no file.
-
-    Raises:
-        OutputError: The file is not a checkpoint, or belongs to other data, parameters or versions.
-    """
+    """Return the progress stored in a checkpoint of the same run, or None if there is no file."""
     if not path.exists():
         return None
     try:

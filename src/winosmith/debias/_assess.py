@@ -494,10 +494,7 @@ class AnswerHistograms(Result):
 class Binning:
     """Bins of equal width along an axis.
 
-    Attributes:
-        low: The lower edge of the first bin.
-        width: The width of a bin.
-        bins: The number of bins.
+    `low` is the lower edge of the first bin, `width` the width of a bin, `bins` their number.
     """
 
     low: float
@@ -509,9 +506,6 @@ class Binning:
         """Return `bins` equal bins from `low` to `high`, or bins of the given `width`.
 
         Bins of a given width start at a multiple of the width.
-
-        Raises:
-            DataError: The width requires more than 100,000 bins.
         """
         if width is None:
             return cls(low, ((high - low) or 1.0) / bins, bins)

@@ -286,8 +286,7 @@ class Votes:
 def train_and_vote(task: tuple[Share, Arrays | str]) -> Votes:
     """Train a share of the classifiers, and count their votes on held-out rows.
 
-    Args:
-        task: The share, and the arrays from `share_arrays`.
+    The second part of a task comes from `share_arrays`.
     """
     from winosmith.debias._kernel import Kernel
 
@@ -352,9 +351,6 @@ def share_arrays(basis: Basis, y: NDArray[np.float32], executor: Executor) -> It
 
     Yields the arrays as a task contains them: for threads the arrays, for a `Broadcaster` its
     token, for other executors the path of the basis, a .npy file with the labels next to it.
-
-    Raises:
-        OutputError: The labels can't be written.
     """
     if isinstance(executor, Broadcaster):
         with executor.broadcast((basis.matrix, y)) as token:
@@ -377,11 +373,7 @@ def _get_labels_path(basis_file: Path) -> Path:
 
 @lru_cache(maxsize=1)  # a worker needs the arrays of only one run at a time
 def load_arrays(file: str) -> Arrays:
-    """Map the basis in a file into memory, and read the labels.
-
-    Raises:
-        DataError: The worker can't access the file.
-    """
+    """Map the basis in a file into memory, and read the labels."""
     try:
         # copy-on-write, so that compiled code sees the same type of array as in a thread
         matrix = np.load(file, mmap_mode="c", allow_pickle=False)

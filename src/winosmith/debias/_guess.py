@@ -302,7 +302,7 @@ def verify(
         order = check_rows(X, labels, ids, None, allow_one_label=flips_sign).order
         for name, array in vectors.items():
             problems[name] = _TwoOptionProblems(array, labels, flips_sign or name != LINEAR)
-    block_of[order] = encode_group_labels(block_of, order)
+    block_of[order] = encode_group_labels(block_of.tolist(), order)
     shared = _SharedData(problems, block_of, _resample_blocks(len(blocks), draws, seed), C)
     halves = [
         half for split in range(splits) for half in _draw_halves(order, block_of, seed, split)

@@ -117,9 +117,7 @@ class Logit:
         self.V, self.scale = _rescale(V)
         self.C = C / self.scale**2
         self.chunks = list(_split_into_chunks([len(V)], starts))
-        with _open_thread_pool() as threads:
-            gram = _sum_in_order(threads.map(partial(_compute_gram, self.V), self.chunks))
-        self.factor = _factorize_bound(gram, self.V, C, self.scale, starts is not None)
+        self.factor = _factorize_bound(self.V, self.chunks, C, self.scale)
 
     def fit(self, weights: Singles, coded_keys: Singles | None = None) -> Floats:
         """Fit a model for each column of weights, and return the coefficients, shape (d, c).
@@ -188,10 +186,8 @@ class CrossLogit:
         first = None if starts is None else np.cumsum(there) - there
         self.chunks = list(_split_into_chunks(ends.tolist(), first))
         self.chunk_folds = [int(np.searchsorted(ends, c.rows.start, "right")) for c in self.chunks]
-        with _open_thread_pool() as threads:
-            large = _split_into_chunks([len(V)], first, GRAM_CHUNK)
-            gram = _sum_in_order(threads.map(partial(_compute_gram, self.V), large))
-        self.factor = _factorize_bound(gram, self.V, C, self.scale, starts is not None)
+        large = list(_split_into_chunks([len(V)], first, GRAM_CHUNK))
+        self.factor = _factorize_bound(self.V, large, C, self.scale)
 
     def _sum_by_fold(self, parts: Iterable[Singles]) -> list[Floats]:
         parts = iter(parts)
@@ -387,15 +383,13 @@ def _rescale(V: Singles) -> tuple[Singles, float]:
     return V * np.float32(scale), scale
 
 
-def _factorize_bound(gram: Floats, V: Singles, C: float, scale: float, has_options: bool) -> Floats:
-    """Return the Cholesky factor of an upper bound on the loss's Hessian.
-
-    Raises:
-        DataError: The penalty is too small for float32, relative to the lengths of vectors.
-    """
+def _factorize_bound(V: Singles, chunks: Sequence[_Chunk], C: float, scale: float) -> Floats:
+    """Return the Cholesky factor of an upper bound on the loss's Hessian."""
     from scipy.linalg import LinAlgError, cholesky
 
-    bound = gram * (0.5 if has_options else 0.25)
+    with _open_thread_pool() as threads:
+        gram = _sum_in_order(threads.map(partial(_compute_gram, V), chunks))
+    bound = gram * (0.25 if chunks[0].starts is None else 0.5)
     bound[np.diag_indices_from(bound)] += scale**2 / C
     try:
         return np.asarray(cholesky(bound, lower=True, overwrite_a=True, check_finite=False))

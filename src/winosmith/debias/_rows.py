@@ -210,11 +210,7 @@ def _format_row(row: int, ids: Sequence[Hashable] | None) -> str:
 
 
 def sort_ids(ids: Sequence[Hashable]) -> NDArray[np.intp]:
-    """Return row numbers sorted by id; the ids are all strings or all integers.
-
-    Raises:
-        DataError: An id occurs twice, or ids are not comparable.
-    """
+    """Return row numbers sorted by id; the ids are distinct, and all strings or all integers."""
     listed: list[Any] = ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
     if len(set(listed)) < len(listed):
         twice = next(i for i, n in Counter(listed).items() if n > 1)
@@ -228,11 +224,7 @@ def sort_ids(ids: Sequence[Hashable]) -> NDArray[np.intp]:
 
 
 def find_canonical_order(X: NDArray[Any], ids: Sequence[Hashable] | None) -> NDArray[np.intp]:
-    """Return row numbers sorted by id or, without ids, by a digest of each row.
-
-    Raises:
-        DataError: The ids are invalid for `sort_ids`, or there is not one id per row.
-    """
+    """Return row numbers sorted by id or, without ids, by a digest of each row."""
     if ids is None:
         return _sort_by_content(X, np.zeros(len(X), np.int16))
     if len(ids) != len(X):
@@ -409,11 +401,7 @@ def choose_scratch_folder(X: NDArray[Any], scratch: str | Path | None) -> Path |
 
 
 def check_free_space(folder: Path, size: int) -> None:
-    """Check that a folder exists and has at least `size` free bytes.
-
-    Raises:
-        OutputError: The folder is missing or has too little space.
-    """
+    """Check that a folder exists and has at least `size` free bytes."""
     try:
         free = shutil.disk_usage(folder).free
     except OSError as error:
@@ -431,9 +419,6 @@ def map_scratch_matrix(shape: tuple[int, int], folder: Path) -> Iterator[tuple[M
 
     All space is allocated in advance, because a disk that becomes full while the process writes to
     a mapped file would kill the process.
-
-    Raises:
-        OutputError: The folder can't be written, or has no space.
     """
     size = 4 * shape[0] * shape[1]
     check_free_space(folder, size)

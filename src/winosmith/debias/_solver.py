@@ -97,14 +97,7 @@ class Basis:
 def rotate_rows(rows: Rows, threads: Executor, scratch: Path | None = None) -> Iterator[Basis]:
     """Yield the rows in canonical order, centred, rotated and scaled.
 
-    Args:
-        rows: The rows to rotate.
-        threads: The pool for the computation.
-        scratch: The folder for the rotated copy; None to hold it in memory.
-
-    Raises:
-        DataError: The numbers are too large to compute with.
-        OutputError: The folder can't be written, or has no space.
+    `scratch` is the folder for the rotated copy; None holds it in memory.
     """
     shape = len(rows.order), _rows.compute_padded_width(rows.X.shape[1])
     if scratch is None:
@@ -267,7 +260,7 @@ def minimize(
     column: NDArray[np.intp] = np.arange(count)
     length: Floats = np.ones(count)
     pairs = deque[Pair](maxlen=MAX_PAIRS)
-    oldest = [] if known_pair is None else [make_pair(*(part[None] for part in known_pair))]
+    oldest = [] if known_pair is None else [make_pair(known_pair[0][None], known_pair[1][None])]
     g = compute_gradient(w, column)
     step = compute_direction(g, oldest, lambda q: q / diagonal)
     slope = dot_rows(g, step)

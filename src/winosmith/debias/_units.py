@@ -58,11 +58,7 @@ class Choices:
 
     @classmethod
     def from_vectors(cls, X: NDArray[Any], key: ArrayLike, options: ArrayLike) -> Choices:
-        """Check the arrays, and sort each problem's options by their vectors.
-
-        Raises:
-            DataError: Lengths differ, vectors are not finite, or a key is out of range.
-        """
+        """Check the arrays, and sort each problem's options by their vectors."""
         X = np.asarray(X)
         keys, sizes = np.asarray(key), np.asarray(options, np.intp)
         if X.ndim != 3 or not X.size:
