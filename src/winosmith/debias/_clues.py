@@ -30,6 +30,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Literal
 
 import numpy as np
@@ -365,8 +366,9 @@ def _find_near_words(
     tokens: Sequence[str], heads: tuple[str, str], option_words: set[str]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     found: tuple[list[str], list[str]] = ([], [])
-    for clause in _split_into_clauses(tokens):
-        if BLANK in clause:
+    for is_boundary, group in groupby(tokens, _BOUNDARY.__contains__):
+        clause = list(group)
+        if is_boundary or BLANK in clause:
             continue
         mentioned = {head for head in heads if head in clause}
         current = heads.index(mentioned.pop()) if len(mentioned) == 1 else None
@@ -376,16 +378,6 @@ def _find_near_words(
             elif current is not None and token not in option_words and text.is_content(token):
                 found[current].append(token)
     return _drop_duplicates(found[0]), _drop_duplicates(found[1])
-
-
-def _split_into_clauses(tokens: Sequence[str]) -> list[list[str]]:
-    clauses: list[list[str]] = [[]]
-    for token in tokens:
-        if token in _BOUNDARY:
-            clauses.append([])
-        else:
-            clauses[-1].append(token)
-    return clauses
 
 
 def _is_word(token: str) -> bool:

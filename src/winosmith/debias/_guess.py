@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -114,7 +115,7 @@ def probe(
     group_of = encode_groups(groups, len(y))
     fold_of = np.random.default_rng([seed, folds]).permutation(len(groups))[group_of] % folds
     problems: _Vectors = (
-        _TwoOptionProblems(X, np.asarray(y), flips_sign).select(np.arange(len(y)))
+        _TwoOptionProblems.from_rows(X, np.asarray(y), flips_sign, np.arange(len(y)))
         if options is None
         else Choices.from_vectors(X, y, options)
     )
@@ -291,19 +292,20 @@ def verify(
     for name, array in (others or {}).items():
         if len(array) != len(labels):
             raise DataError(f"{name}: there are {len(array)} vectors for {len(labels)} problems")
-    problems: dict[str, _Vectors] = {}
+    selectors: dict[str, Callable[[Rows], _Vectors]] = {}
     if options is not None:
         choices = {
             name: Choices.from_vectors(array, labels, options) for name, array in vectors.items()
         }
         order = find_canonical_order(choices[LINEAR].to_canonical_rows(), ids)
-        problems.update(choices)
+        selectors.update((name, own.select) for name, own in choices.items())
     else:
         order = check_rows(X, labels, ids, None, allow_one_label=flips_sign).order
         for name, array in vectors.items():
-            problems[name] = _TwoOptionProblems(array, labels, flips_sign or name != LINEAR)
+            flips = flips_sign or name != LINEAR
+            selectors[name] = partial(_TwoOptionProblems.from_rows, array, labels, flips)
     block_of[order] = encode_group_labels(block_of.tolist(), order)
-    shared = _SharedData(problems, block_of, _resample_blocks(len(blocks), draws, seed), C)
+    shared = _SharedData(selectors, block_of, _resample_blocks(len(blocks), draws, seed), C)
     halves = [
         half for split in range(splits) for half in _draw_halves(order, block_of, seed, split)
     ]
@@ -348,24 +350,27 @@ def verify(
 class _TwoOptionProblems:
     """Problems with one vector for both options.
 
-    `oriented` contains the vectors with the correct option first; it is None before `select`.
+    `oriented` contains the vectors with the correct option first.
     """
 
-    X: NDArray[Any]
+    oriented: NDArray[np.float32]
     y: NDArray[Any]
     flips_sign: bool
-    oriented: NDArray[np.float32] | None = None
 
-    def select(self, rows: Rows | NDArray[np.bool_]) -> _TwoOptionProblems:
-        """Return the problems in the given rows, with the correct option first."""
-        y = self.y[rows]
-        if self.oriented is not None:
-            return _TwoOptionProblems(self.X, y, self.flips_sign, self.oriented[rows])
-        sign = np.where(y == 1, 1, -1).astype(np.float32)[:, None]
-        chosen = self.X[rows].astype(np.float32, copy=False)
-        if not self.flips_sign:
+    @classmethod
+    def from_rows(
+        cls, X: NDArray[Any], y: NDArray[Any], flips_sign: bool, rows: Rows
+    ) -> _TwoOptionProblems:
+        """Return the problems in the given rows of X and y."""
+        sign = np.where(y[rows] == 1, 1, -1).astype(np.float32)[:, None]
+        chosen = X[rows].astype(np.float32, copy=False)
+        if not flips_sign:
             chosen = np.hstack([chosen, np.full((len(chosen), 1), INTERCEPT_VALUE, np.float32)])
-        return _TwoOptionProblems(self.X, y, self.flips_sign, sign * chosen)
+        return cls(sign * chosen, y[rows], flips_sign)
+
+    def select(self, rows: NDArray[np.bool_]) -> _TwoOptionProblems:
+        """Return the problems in the given rows."""
+        return _TwoOptionProblems(self.oriented[rows], self.y[rows], self.flips_sign)
 
     @property
     def chance(self) -> float:
@@ -374,11 +379,9 @@ class _TwoOptionProblems:
         return 0.5 if self.flips_sign else max(ones, 1 - ones)
 
     def fit(self, weights: NDArray[np.float32], C: float) -> Floats:
-        assert self.oriented is not None  # noqa: S101 - `select` set them
         return Logit(self.oriented, C=C).fit(weights)
 
     def score(self, W: Floats) -> ModelScores:
-        assert self.oriented is not None  # noqa: S101 - `select` set them
         margins = np.empty((len(self.oriented), W.shape[1]))
         with use_one_thread():
             for start in range(0, len(margins), CHUNK_ROWS):  # converts only a part to float64
@@ -396,7 +399,7 @@ _Vectors = Choices | _TwoOptionProblems
 class _SharedData:
     """The data shared by all halves, with the weights from `_resample_blocks`."""
 
-    vectors: Mapping[str, _Vectors]
+    selectors: Mapping[str, Callable[[Rows], _Vectors]]
     block_of: Rows
     resampled: Floats
     C: float
@@ -419,9 +422,9 @@ def _score_guessers(
     before, after = shared.get_weights(test_rows), shared.get_weights(test_kept)
     counts = weights.astype(np.float32)
     parts = np.unique(shared.block_of[train_rows], return_inverse=True)[1] % FOLDS
-    for name, problems in shared.vectors.items():
-        train, test = problems.select(train_rows), problems.select(test_rows)
-        chances = [test.chance, problems.select(test_kept).chance]
+    for name, select in shared.selectors.items():
+        train, test = select(train_rows), select(test_rows)
+        chances = [test.chance, select(test_kept).chance]
         sets = [inside | True] + ([] if inside.all() else [inside])
         folds = [parts != part for part in range(FOLDS)] if name == LINEAR else []
         models = train.fit(np.hstack([counts * rows[:, None] for rows in sets + folds]), shared.C)
