@@ -177,7 +177,7 @@ class Ensemble:
         )
         shares = count_workers(self.executor) or 2 * (os.cpu_count() or 1)
         count = self.settings.ensemble_size
-        pairs = -(-count // 2)
+        pairs = -(-count // 2)  # the kernel computes two classifiers at a time
         bounds = 2 * np.linspace(0, pairs, min(pairs, shares) + 1).astype(int)
         edges = np.unique(np.minimum(bounds, count)).tolist()
         parts = [

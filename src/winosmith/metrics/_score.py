@@ -24,7 +24,7 @@ from winosmith.metrics._proportion import (
     null_interval,
     proportion,
 )
-from winosmith.prediction import Prediction, find_best_options
+from winosmith.prediction import find_best_options
 from winosmith.problem import Scalar
 from winosmith.report import Signature, fixed, percent, probability, signature_of, span
 from winosmith.results import Result, shown
@@ -427,11 +427,7 @@ def measure_calibration(graded: Graded, seed: int = 0) -> Calibration:
     from scipy.special import log_softmax
 
     require_scores(graded, "calibration")
-    scores = [prediction.scores for prediction in graded.predictions]
-    table = np.full((len(scores), max(map(len, scores))), -np.inf)  # for different option counts
-    for row, own in enumerate(scores):
-        table[row, : len(own)] = own
-    log_probabilities = np.asarray(log_softmax(table, axis=1))
+    log_probabilities = np.asarray(log_softmax(_make_score_table(graded), axis=1))
     answers = [problem.answer or 0 for problem in graded.dataset]
     rows = np.arange(len(answers))
     errors = np.exp(log_probabilities)
@@ -477,6 +473,15 @@ def _draw_calibrated(graded: Graded, stated: Floats, seed: int) -> Iterator[npt.
         yield np.where(first, fact, 1 - fact) < stated
 
 
+def _make_score_table(graded: Graded) -> Floats:
+    """Return the options' scores, shape (n, k), −inf beyond a problem's own options."""
+    scores = [prediction.scores for prediction in graded.predictions]
+    table = np.full((len(scores), max(map(len, scores))), -np.inf)
+    for row, own in enumerate(scores):
+        table[row, : len(own)] = own
+    return table
+
+
 def _compute_ece(stated: Floats, correct: npt.NDArray[Any], bins: npt.NDArray[np.int64]) -> float:
     gaps = np.bincount(bins, correct - stated, minlength=BINS)
     return float(np.abs(gaps).sum() / len(stated))
@@ -506,12 +511,16 @@ def measure_margins(graded: Graded) -> Margins:
         DataError: A prediction has no scores.
     """
     require_scores(graded, "margins")
-    margin, lead = np.array(
-        [
-            _compute_margin_and_lead(prediction, problem.answer or 0)
-            for problem, prediction in zip(graded.dataset, graded.predictions, strict=True)
-        ]
-    ).T
+    scores, rows = _make_score_table(graded), np.arange(len(graded.dataset))
+
+    def compute_lead(options: Sequence[int]) -> Floats:
+        others = scores.copy()
+        others[rows, options] = -np.inf
+        return np.asarray(scores[rows, options] - others.max(axis=1))
+
+    margin = compute_lead([problem.answer or 0 for problem in graded.dataset])
+    lead = compute_lead([one.choice or 0 for one in graded.predictions])  # scores imply a choice
+    lead[graded.tied] = 0.0
     right, wrong = graded.credit, 1 - graded.credit
     ranking = None
     if right.sum() > 0 and wrong.sum() > 0:  # the Mann-Whitney statistic, as a probability
@@ -535,13 +544,3 @@ def require_scores(graded: Graded, metric: str) -> None:
     missing = next((p.problem_id for p in graded.predictions if not p.scores), None)
     if missing is not None:
         raise DataError(f"{metric} needs scores; the prediction for {missing!r} has none")
-
-
-def _compute_margin_and_lead(prediction: Prediction, answer: int) -> tuple[float, float]:
-    scores, choice = prediction.scores, prediction.choice or 0  # with scores, there is a choice
-    best_wrong = max(score for option, score in enumerate(scores) if option != answer)
-    margin = scores[answer] - best_wrong
-    if len(prediction.chosen) > 1:
-        return margin, 0.0
-    next_best = max(score for option, score in enumerate(scores) if option != choice)
-    return margin, scores[choice] - next_best
