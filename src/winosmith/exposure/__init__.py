@@ -27,11 +27,13 @@ from winosmith.exposure._coins import (
     read_private_files,
 )
 from winosmith.exposure._exposure import Exposure, ModelExposure, measure_exposure
-from winosmith.exposure._power import LEVEL, compute_detectable_shift, compute_look_level
 from winosmith.exposure._presentations import PresentedBlock, iter_presentations, present_blocks
 from winosmith.exposure._scores import Scores, read_scores, score_presentations, write_presentations
 from winosmith.exposure._statistic import (
+    LEVEL,
     SignTest,
+    compute_detectable_shift,
+    compute_look_level,
     sign_test,
     signed_ranks,
     subtract_fit,

@@ -18,12 +18,12 @@ import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from winosmith import formats
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, InputError, ProblemError
-from winosmith.exposure._presentations import Kind, make_other_presentation
+from winosmith.exposure._presentations import iter_presentations
 from winosmith.outputs import PRIVATE
 from winosmith.problem import Problem
 from winosmith.records import (
@@ -254,19 +254,18 @@ def find_faults(
         yield COINS, "its coins belong to another release, or the data has changed"
         return
     if compute_commitment(files.key, files.digest, files.presentations) != commitment:
-        reason = f"its bytes, or the lines of {PRESENTATIONS}, don't match the commitment"
-        yield COINS, reason
+        yield COINS, f"its bytes, or the lines of {PRESENTATIONS}, don't match the commitment"
         return
     if dict(files.coins) != compute_coins(files.key, release, files.pairs):
         yield COINS, "its coins don't match its bytes"
         return
-    keyed = KeyedRelease(files.pairs, files.coins, files.digest, 0)
     published_by_id = {problem.id: problem for dataset in parts.values() for problem in dataset}
     for line, pair in enumerate(files.pairs, start=1):
-        if pair.b not in [make_other_presentation(pair.a, kind) for kind in get_args(Kind)]:
+        if pair.b not in [*iter_presentations(pair.a)][1:]:
             reason = f"the two presentations of {pair.a.id!r} are not equivalent"
             yield f"{PRESENTATIONS}:{line}", reason
-        published, expected = published_by_id.get(pair.a.id), keyed.get_published(pair)
+        expected = pair.a if files.coins[pair.block] else pair.b
+        published = published_by_id.get(pair.a.id)
         if published not in (expected, replace(expected, answer=None)):
             reason = f"{pair.a.id!r} is not published in the presentation that its coin selects"
             yield f"{PRESENTATIONS}:{line}", reason

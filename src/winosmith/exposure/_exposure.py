@@ -11,9 +11,14 @@ import numpy as np
 from winosmith.errors import DataError
 from winosmith.exposure._coins import KeyedRelease
 from winosmith.exposure._ledger import record_look
-from winosmith.exposure._power import compute_detectable_shift, compute_look_level
 from winosmith.exposure._scores import Scores, get_presentation_kind
-from winosmith.exposure._statistic import Floats, sign_test, subtract_fit
+from winosmith.exposure._statistic import (
+    Floats,
+    compute_detectable_shift,
+    compute_look_level,
+    sign_test,
+    subtract_fit,
+)
 from winosmith.metrics import correct_by_holm
 from winosmith.report import fixed, probability
 from winosmith.results import Result, shown
@@ -141,7 +146,7 @@ def measure_exposure(
     look = record_look(private, keyed.digest, names, digests)
     coins = np.array([keyed.coins[block] for block in kinds])
     tests = {name: sign_test(left, coins[rows]) for name, (rows, left) in tested.items()}
-    level = compute_look_level(look.look)
+    level = compute_look_level(look)
     adjusted = correct_by_holm([test.p_value for test in tests.values()])
     results = {
         one.model: ModelExposure(
@@ -158,7 +163,7 @@ def measure_exposure(
         for one, holm in zip(scores, adjusted, strict=True)
     }
     named = None if reference is None else reference.model
-    return Exposure(keyed.digest, look.look, level, len(coins), keyed.without, named, results)
+    return Exposure(keyed.digest, look, level, len(coins), keyed.without, named, results)
 
 
 def _average_differences(keyed: KeyedRelease, scores: Scores) -> Floats:

@@ -109,18 +109,10 @@ def reverse_options(problem: Problem) -> Problem | None:
     return None if other.options == problem.options else other
 
 
-_OTHER = {"names": swap_names, "options": reverse_options}
-
-
-def make_other_presentation(problem: Problem, kind: Kind) -> Problem | None:
-    """Return the problem's other presentation of the given kind, or None."""
-    return _OTHER[kind](problem)
-
-
 def iter_presentations(problem: Problem) -> Iterator[Problem]:
     """Yield the problem and its other presentation of each kind."""
     yield problem
-    yield from (other for of in _OTHER.values() if (other := of(problem)) is not None)
+    yield from (other for other in (swap_names(problem), reverse_options(problem)) if other)
 
 
 @dataclass(frozen=True)
