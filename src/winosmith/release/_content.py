@@ -59,9 +59,6 @@ PARTS: Mapping[str, str] = {
 
 _ALIASES = {"validation": DEV, "valid": DEV, "val": DEV}
 
-KINDS = ("twin", *KEY_FIELDS)
-"""Kinds of groups that two splits must not share; "twin": twins, families and near-duplicates."""
-
 
 def match_part(stem: str) -> str | None:
     """Match a file name without extension to a part, or return None.
@@ -132,9 +129,9 @@ def list_forms(problem: Problem, keyed: bool) -> Iterator[Problem]:
 
 
 def find_split_groups(
-    parts: Mapping[str, Dataset], kinds: Iterable[str]
+    parts: Mapping[str, Dataset], origins: Iterable[str]
 ) -> Iterator[tuple[tuple[str, int], tuple[str, int], str]]:
-    """Yield two problems from each group of these kinds that is split between sides.
+    """Yield two problems from each block, and each group with one origin, that is split.
 
     Yields:
         The part and row of each of the two problems, and the reason why they belong together.
@@ -150,7 +147,7 @@ def find_split_groups(
                 problems.append(problem)
     sides = [get_side(part) for part, _ in places]
     problems = formats.pair_files(problems, sides)
-    for kind in kinds:
+    for kind in ("twin", *origins):
         groups: Iterable[list[int]] = find_blocks(problems)
         if kind != "twin":
             rows: dict[str, list[int]] = {}
@@ -188,9 +185,9 @@ def _explain_relation(first: Problem, second: Problem, kind: str) -> str:
     return "they are near-duplicates, directly or through other problems"
 
 
-def check_origins(dataset: Dataset, kinds: Iterable[str]) -> None:
+def check_origins(dataset: Dataset, origins: Iterable[str]) -> None:
     """Raise DataError if problems lack an origin that sides must not share."""
-    for kind in (kind for kind in kinds if kind != "twin"):
+    for kind in origins:
         unknown = [p.id for p in dataset if getattr(p.origin, KEY_FIELDS[kind], None) is None]
         if unknown:
             raise DataError(
@@ -222,9 +219,9 @@ class Splitting:
             )
 
     @property
-    def kinds(self) -> tuple[str, ...]:
-        """Kinds of groups that two sides must not share, including twins."""
-        return tuple(kind for kind in KINDS if kind == "twin" or kind in self.disjoint)
+    def origins(self) -> tuple[str, ...]:
+        """Origins that two sides must not share."""
+        return tuple(kind for kind in KEY_FIELDS if kind in self.disjoint)
 
 
 def split_dataset(
@@ -247,7 +244,7 @@ def split_dataset(
         dataset,
         shuffle_blocks(dataset, splitting.seed),
         wanted,
-        keys=[KEY_FIELDS[kind] for kind in splitting.kinds if kind != "twin"],
+        keys=[KEY_FIELDS[kind] for kind in splitting.origins],
         former=former,
     )
     rows: dict[str, list[int]] = {TRAIN: [], DEV: [], TEST: []}

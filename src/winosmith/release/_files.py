@@ -63,18 +63,22 @@ def _write_text(render: Callable[[Content], str]) -> Write:
 
 
 def _render_page(path: str, content: Content, sums: Sums) -> Mapping[str, Callable[[], bytes]]:
-    values = {
-        "content": content,
-        "about": content.about,
-        "made_with": _content.MADE_WITH,
-        "sums": sums,
-    }
-    values |= {"descriptions": _content.PARTS, "sections": SECTIONS}
-    values |= {"responsible": collect_responsible_fields, "filter_steps": list_filter_steps}
-    values["files"] = lambda: [
-        file for file in FILES if file.write is None or file.write(file.path, content, {})
-    ]
-    return {path: lambda: f"{_interchange.render(f'{path}.j2', **values).rstrip()}\n".encode()}
+    def render() -> bytes:
+        text = _interchange.render(
+            f"{path}.j2",
+            content=content,
+            about=content.about,
+            made_with=_content.MADE_WITH,
+            sums=sums,
+            descriptions=_content.PARTS,
+            sections=SECTIONS,
+            responsible=collect_responsible_fields,
+            filter_steps=list_filter_steps,
+            files=lambda: [f for f in FILES if not f.write or f.write(f.path, content, {})],
+        )
+        return f"{text.rstrip()}\n".encode()
+
+    return {path: render}
 
 
 def _render_eval(path: str, content: Content, sums: Sums) -> Mapping[str, Callable[[], bytes]]:

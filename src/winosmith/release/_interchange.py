@@ -239,7 +239,6 @@ def write_inspect_task(
         DataError: there are no problems, or a problem has no answer or is under embargo.
         OutputError: the folder has other content.
     """
-    _check_exportable(dataset)
     name = name or dataset.name
     recipe = {"task": "inspect-ai", "name": make_task_name(name)}
     _write_task(dataset, folder, recipe, make_inspect_files(dataset, name, canary))
@@ -295,7 +294,6 @@ def write_lm_eval_task(
         DataError: there are no problems, or a problem has no answer or is under embargo.
         OutputError: the folder has other content.
     """
-    _check_exportable(dataset)
     name = name or dataset.name
     files = make_lm_eval_files(dataset, name, canary, prompt, score)
     recipe = {"task": "lm-eval", "name": make_task_name(name), "prompt": prompt, "score": score}
@@ -337,7 +335,9 @@ def make_task_name(name: str) -> str:
     return f"t{plain}" if plain[0].isdigit() else plain
 
 
-def _check_exportable(dataset: Dataset) -> None:
+def _write_task(
+    dataset: Dataset, folder: str | Path, recipe: Mapping[str, str], files: Mapping[str, str]
+) -> None:
     if not len(dataset):
         raise DataError("there are no problems to export")
     embargoed = sum(problem.embargo for problem in dataset)
@@ -352,11 +352,6 @@ def _check_exportable(dataset: Dataset) -> None:
             f"{len(missing)} of {len(dataset)} problems have no answer ({first_ids(missing)}); a "
             "harness needs answers to compute the accuracy"
         )
-
-
-def _write_task(
-    dataset: Dataset, folder: str | Path, recipe: Mapping[str, str], files: Mapping[str, str]
-) -> None:
     out = OutputFolder.open(folder, {**recipe, "data": dataset.digest})
     for name, text in files.items():
         with out.write(name) as file:

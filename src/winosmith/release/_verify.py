@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from winosmith import formats
+from winosmith.blocks import KEY_FIELDS
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError, first_line
 from winosmith.exposure import COINS, find_faults, read_private_files
@@ -144,8 +145,8 @@ def check_order(content: Content) -> Iterator[Fault]:
 def check_splits(content: Content) -> Iterator[Fault]:
     """Yield faults for related problems on two sides, and for training sets that are not nested."""
     parts = content.parts
-    kinds = [kind for kind in _content.KINDS if kind == "twin" or kind in content.disjoint]
-    for (part, row), (other, there), why in _content.find_split_groups(parts, kinds):
+    origins = [kind for kind in KEY_FIELDS if kind in content.disjoint]
+    for (part, row), (other, there), why in _content.find_split_groups(parts, origins):
         yield Fault(
             f"data/{part}.jsonl:{row + 1}",
             f"{parts[part][row].id!r} and {parts[other][there].id!r} (data/{other}.jsonl:"

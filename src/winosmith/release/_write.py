@@ -122,7 +122,7 @@ def prepare_content(
     hidden = {p.id for dataset in source.parts.values() for p in dataset if p.embargo}
     left_out = {"under embargo": len(hidden)} if hidden else {}
     parts = _filter_parts(source.parts, lambda part, problem: problem.id in hidden)
-    _content.check_origins(Dataset(_content.index_problems(parts).values()), splitting.kinds)
+    _content.check_origins(Dataset(_content.index_problems(parts).values()), splitting.origins)
     if splitting.disjoint and list(parts) == [_content.PROBLEMS]:
         former = previous.old_problems if previous else ()
         parts = _content.split_dataset(parts[_content.PROBLEMS], splitting, former)
@@ -181,7 +181,7 @@ def prepare_content(
         about,
         ready,
         mark,
-        splitting.kinds,
+        ("twin", *splitting.origins),
         "digest" if digest else "kept",
         source.build or ({"unvalidated": unvalidated} if unvalidated else {}),
         left_out,
