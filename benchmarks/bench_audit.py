@@ -62,7 +62,7 @@ import numpy as np
 
 from winosmith import Dataset, Problem, audit, embed, formats, metrics
 from winosmith.answers import Answers, from_choices, read as read_answers
-from winosmith.audit._repair import RepairPlan, Thinning
+from winosmith.audit._thinning import Thinning
 from winosmith.parallel import ordered_map
 
 SHARED = (
@@ -486,9 +486,8 @@ def check_bounds(
     that the random draws of the keys add no noise.
     """
     fixed = np.zeros(len(items), np.bool_)
-    thinning = Thinning(
-        items, fixed, RepairPlan.from_settings(draws=draws, probe_draws=50, seed=seed)
-    )
+    settings = audit.RepairSettings(draws=draws, probe_draws=50, seed=seed)
+    thinning = Thinning(items, fixed, audit.CUES, settings)
     shares = items.compute_unit_scores(items.count_ties(audit.CUES))
     new = ~seen[items.unit_firsts]
     chance = np.arange(shares.shape[1]) < items.unit_counts[:, None]

@@ -123,7 +123,7 @@ def compute_auroc(scores: np.ndarray, is_wrong: np.ndarray) -> float:
 
 def measure_disagreement(choices: Choices) -> np.ndarray:
     """Return the fraction of models' weight on the most attractive other option."""
-    return compute_features(choices, choices.keys).values[:, 1]
+    return compute_features(choices, choices.keys)[0][:, 1]
 
 
 def measure_condition(of: Condition, sets: int) -> None:
@@ -188,7 +188,7 @@ def print_published_sets(folder: Path) -> None:
         took = time.process_time() - started
         assert found is not None
         votes = Votes.from_answers(items, answers)
-        agree = votes.agreement(items)
+        agree = votes.compute_agreement(items)
         agree[np.arange(len(items)), items.keys] = 0.0
         for by, scores in (("planted keys", found.scores), ("agreement", agree.max(axis=1))):
             order = np.argsort(-scores, kind="stable")

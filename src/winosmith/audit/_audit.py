@@ -27,7 +27,7 @@ from winosmith.audit._battery import (
 )
 from winosmith.audit._classes import make_class_cues
 from winosmith.audit._cues import CUES, Cue
-from winosmith.audit._items import Items, Step, make_reporter
+from winosmith.audit._items import MIN_BLOCKS, Items, Step, make_reporter
 from winosmith.audit._overlap import Overlap
 from winosmith.audit._probes import ASKED, SEEN, Probe, fit_probes
 from winosmith.audit._review import Declarations, Review, find_shared_items, review
@@ -214,10 +214,6 @@ class Check:
         return "; ".join([*map(join_names, groups[:limit]), *more])
 
 
-def _make_review_finder(attribute: str) -> Callable[[SplitAudit], Sequence[Sequence[str]]]:
-    return lambda part: [(one,) for one in getattr(part.review, attribute)]
-
-
 CHECKS = (
     Check(
         "groups of identical items",
@@ -245,14 +241,17 @@ CHECKS = (
     ),
     Check(
         "items with options that differ at most in case or final punctuation",
-        _make_review_finder("equal"),
+        lambda part: [(one,) for one in part.review.equal],
         "options",
         "{0} has options that differ at most in case or final punctuation",
     ),
-    Check("items with a different number of options than most", _make_review_finder("uneven")),
+    Check(
+        "items with a different number of options than most",
+        lambda part: [(one,) for one in part.review.uneven],
+    ),
     Check(
         "items with an unfilled template field",
-        _make_review_finder("unfilled"),
+        lambda part: [(one,) for one in part.review.unfilled],
         "unfilled",
         "{0} has an unfilled template field",
     ),
@@ -316,15 +315,6 @@ _SINGLE = ("cue", "probe", "borderline", "leak")
 """Rules whose findings `Audit.failures` reports one by one."""
 
 
-def _make_shared_records(
-    shared: Mapping[tuple[str, str], tuple[tuple[str, str], ...]],
-) -> list[dict[str, Any]]:
-    return [
-        {"splits": names, "count": len({other for _, other in pairs}), "examples": pairs[:5]}
-        for names, pairs in shared.items()
-    ]
-
-
 @dataclass(frozen=True)
 class Audit(Result):
     """The audit of a data set.
@@ -345,7 +335,12 @@ class Audit(Result):
         }
     )
     shared: Mapping[tuple[str, str], tuple[tuple[str, str], ...]] = field(
-        metadata={"json": _make_shared_records}
+        metadata={
+            "json": lambda shared: [
+                {"splits": names, "count": len({one for _, one in pairs}), "examples": pairs[:5]}
+                for names, pairs in shared.items()
+            ]
+        }
     )
     seed: int
     embedder: Mapping[str, Any] = field(
@@ -597,7 +592,7 @@ def audit(
         of_vectors = f"{name}: vectors of questions and options"
         kinds = [(None, f"{name}: probes"), *([(embedder, of_vectors)] if embedder else [])]
         seen = items.sample(sample, how.seed)
-        for kind, what in kinds if how.probe_draws and has_enough_blocks(seen) else ():
+        for kind, what in kinds if how.probe_draws and seen.block_count >= MIN_BLOCKS else ():
             step(what)
             report_done = make_reporter(step, what, len(SEEN) * how.probe_draws, "draws")
             probed += fit_probes(
@@ -663,15 +658,6 @@ def _note_memory(dataset: Dataset, *, probes: bool, vectors: bool = False, sampl
     less = f"; {cues * scale:.1f} GiB with `probe_draws=0`" if probes else ""
     less += f"; less with `sample={_SAMPLE}`" * (probes and share == 1.0)
     return f" (this needs about {needed:.0f} GiB of memory{less})"
-
-
-MIN_BLOCKS = 50
-"""Minimum number of blocks for training a probe."""
-
-
-def has_enough_blocks(items: Items) -> bool:
-    """Return whether the items form enough blocks to train a probe."""
-    return items.block_count >= MIN_BLOCKS
 
 
 def _summarise(part: SplitAudit) -> str:

@@ -201,7 +201,7 @@ def score_cues(
         raise InputError(f"{draws} draws can't yield a p-value of {LEVEL}; use {MIN_DRAWS} or more")
     most = int(items.counts.max())
     # If all items have the same number of options, the last position is already a cue.
-    further = POSITIONS[: max(0, most - 4 - bool((items.counts == most).all()))]
+    further = POSITIONS[4 : most - bool((items.counts == most).all())]
     read = items.find_readable([*cues, *further])
     unchecked = tuple(cue.name for cue in cues if cue not in read)
     ties = items.count_ties(read, report_done)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -41,10 +41,6 @@ HEDGES = frozenset(
 )
 
 
-def _split_words(text: str) -> tuple[str, ...]:
-    return tuple(_WORD.findall(text.lower()))
-
-
 @dataclass(frozen=True)
 class Corpus:
     """Frequencies of words and whole options among all options of a data set.
@@ -66,9 +62,8 @@ class Corpus:
         wholes: Counter[tuple[str, ...]] = Counter()
         count = 0
         for item in options:
-            cut = [
-                tuple(map(intern, _split_words(option))) for option in item
-            ]  # share equal strings
+            # share equal strings
+            cut = [tuple(map(intern, View.split_words(option))) for option in item]
             words.update({word for option in cut for word in option})
             wholes.update(set(cut))
             count += 1
@@ -90,7 +85,7 @@ class View:
     @staticmethod
     def split_words(text: str) -> tuple[str, ...]:
         """Split a text into lower-case words."""
-        return _split_words(text)
+        return tuple(_WORD.findall(text.lower()))
 
     @cached_property
     def script(self) -> Writing:
@@ -101,7 +96,7 @@ class View:
     @cached_property
     def question_words(self) -> tuple[str, ...]:
         """The lower-case words of the question."""
-        return _split_words(self.question)
+        return self.split_words(self.question)
 
     @cached_property
     def question_content(self) -> frozenset[str]:
@@ -111,7 +106,7 @@ class View:
     @cached_property
     def words(self) -> tuple[tuple[str, ...], ...]:
         """The lower-case words of each option."""
-        return tuple(_split_words(option) for option in self.options)
+        return tuple(map(self.split_words, self.options))
 
     @cached_property
     def word_sets(self) -> tuple[frozenset[str], ...]:
@@ -286,11 +281,20 @@ class Cue:
     needs: Literal["any", "words", "latin"] = "words"
 
 
+_ORDINALS = (
+    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth "
+    "fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth twenty-first "
+    "twenty-second twenty-third twenty-fourth twenty-fifth twenty-sixth"
+).split()
+
+POSITIONS = tuple(
+    Cue(f"the {ordinal}", _make_position_scorer(place), "position", needs="any")
+    for place, ordinal in enumerate(_ORDINALS)
+)
+"""A cue for each position, up to the maximum number of options."""
+
 CUES: tuple[Cue, ...] = (
-    Cue("the first", _make_position_scorer(0), "position", needs="any"),
-    Cue("the second", _make_position_scorer(1), "position", needs="any"),
-    Cue("the third", _make_position_scorer(2), "position", needs="any"),
-    Cue("the fourth", _make_position_scorer(3), "position", needs="any"),
+    *POSITIONS[:4],
     Cue("the last", _make_position_scorer(-1), "position", needs="any"),
     Cue("the longest, in characters", lambda v: v.characters, needs="any"),
     Cue("the shortest, in characters", lambda v: _negate(v.characters), needs="any"),
@@ -376,20 +380,7 @@ def get_advice(cue: str) -> str:
     return next(advice, "Make the other options similar to the key in this respect")
 
 
-_ORDINALS = (
-    *("fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth"
-      " sixteenth seventeenth eighteenth nineteenth twentieth").split(),
-    *(f"twenty-{unit}" for unit in "first second third fourth fifth sixth".split()),
-)  # fmt: skip
-
-POSITIONS: tuple[Cue, ...] = tuple(
-    Cue(f"the {ordinal}", _make_position_scorer(place), "position", needs="any")
-    for place, ordinal in enumerate(_ORDINALS, 4)
-)
-"""Cues for the positions after the fourth, up to the maximum number of options."""
-
-
-_SCRIPTS = {
+SCRIPTS = {
     "any": {"latin", "spaced", "unspaced"},
     "words": {"latin", "spaced"},
     "latin": {"latin"},
@@ -406,7 +397,7 @@ def count_ties(cue: Cue, views: Sequence[View]) -> Ties:
     Raises:
         DataError: the number of scores is not the number of options, or a score is not finite.
     """
-    read = _SCRIPTS[cue.needs]
+    read = SCRIPTS[cue.needs]
     scores = [
         cue.score(view) if view.script in read else [0.0] * len(view.options) for view in views
     ]
@@ -423,8 +414,3 @@ def count_ties(cue: Cue, views: Sequence[View]) -> Ties:
     starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
     best = flat == np.repeat(np.maximum.reduceat(flat, starts), counts)
     return np.asarray(best * np.repeat(np.add.reduceat(best.astype(np.uint8), starts), counts))
-
-
-def can_read(cue: Cue, scripts: Collection[Writing]) -> bool:
-    """Return whether a cue can read any item in these scripts."""
-    return not _SCRIPTS[cue.needs].isdisjoint(scripts)

@@ -598,7 +598,8 @@ def _edit_keys(
         kind = kinds.get(name)
         if value.value in (None, ""):
             continue
-        if kind is None and _can_name_option(name, value, problem, located):
+        is_named = formats.is_answer_name(name) and not isinstance(value.value, bool)
+        if kind is None and is_named and _interpret_key(value, problem, located).keys() - {"text"}:
             raise ProblemError(f"its {name!r} may contain the key")
         if kind is None or new == old:
             continue
@@ -620,12 +621,6 @@ def _edit_keys(
             yield Edit(value.start, value.end, re.sub(r"\d+", str(new + int(kind)), raw, count=1))
         elif kind in ("letter", "letter2"):
             yield Edit(value.start, value.end, _replace_letter(raw, old, new, kind))
-
-
-def _can_name_option(name: str, value: Value, problem: Problem, located: _LocatedOptions) -> bool:
-    """Return whether a value that is not a known key may identify the correct option."""
-    by_sign = {*_interpret_key(value, problem, located)} - {"text"}
-    return bool(by_sign) and not isinstance(value.value, bool) and formats.is_answer_name(name)
 
 
 def _replace_letter(raw: str, old: int, new: int, kind: str = "letter") -> str:

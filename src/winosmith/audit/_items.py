@@ -13,7 +13,7 @@ from time import monotonic
 import numpy as np
 from numpy.typing import NDArray
 
-from winosmith.audit._cues import Corpus, Cue, Ties, View, can_read, count_ties
+from winosmith.audit._cues import SCRIPTS, Corpus, Cue, Ties, View, count_ties
 from winosmith.blocks import blocks, normalize_tokens
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
@@ -31,6 +31,9 @@ ReportDone = Callable[[int], None]
 
 Step = Callable[[str], None]
 """A callback that receives a description of the next step."""
+
+MIN_BLOCKS = 50
+"""Minimum number of blocks for training a model."""
 
 _EVERY = 60
 """Number of seconds between progress reports within a step."""
@@ -251,7 +254,7 @@ class Items(Result):
 
     def find_readable(self, cues: Sequence[Cue]) -> list[Cue]:
         """Return the cues that can read at least one item."""
-        return [cue for cue in cues if can_read(cue, self.scripts)]
+        return [cue for cue in cues if not self.scripts.isdisjoint(SCRIPTS[cue.needs])]
 
     @pause_garbage_collection()
     def count_ties(self, cues: Sequence[Cue], report_done: ReportDone = lambda _: None) -> Ties:

@@ -32,7 +32,8 @@ LEAST = 4
 """Minimum number of words that a question must have to be searched for."""
 
 _PIECE = 2_000
-"""Maximum number of words in a chunk of text; a question and its key must occur close together."""
+"""Number of words of a long text in a piece, in addition to `SPAN` words of the piece before; a
+question and its key must occur in the same piece."""
 
 _SHOWN = 5
 
@@ -127,9 +128,11 @@ def find_overlap(
         for problem in dataset:
             sought.add_problem(name, problem)
     sought.prepare()
-    given = [texts] if isinstance(texts, str | Path) else texts
-    for piece in (piece for path in given for piece in _iter_pieces(Path(path))):
-        sought.search_piece(piece)
+    for path in [texts] if isinstance(texts, str | Path) else texts:
+        for text in _read_texts(Path(path)):
+            words = View.split_words(text)
+            for start in range(0, len(words), _PIECE):
+                sought.search_piece(words[max(0, start - SPAN) : start + _PIECE])
     return {name: sought.build_result(name, dataset) for name, dataset in splits.items()}
 
 
@@ -216,14 +219,6 @@ class _Search:
             group_by_id(self.together),
             {(problem.sentence, problem.options): problem.id for problem in dataset},
         )
-
-
-def _iter_pieces(path: Path) -> Iterator[Sequence[str]]:
-    """Yield the words of each text in a file, in overlapping pieces if the text is long."""
-    for text in _read_texts(path):
-        words = View.split_words(text)
-        for start in range(0, len(words), _PIECE):
-            yield words[max(0, start - SPAN) : start + _PIECE]
 
 
 def _read_texts(path: Path) -> Iterator[str]:

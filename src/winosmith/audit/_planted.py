@@ -16,11 +16,8 @@ from typing import Literal
 
 import numpy as np
 
-from winosmith.audit._items import Bools, Floats, Ints, Items
+from winosmith.audit._items import MIN_BLOCKS, Bools, Floats, Ints, Items
 from winosmith.results import HIDDEN, Result, computed, shown
-
-MIN_BLOCKS = 50
-"""Minimum number of blocks for training."""
 
 MIN_MODELS = 4
 """Minimum number of models with different answers; fewer can't be divided into quarters."""

@@ -217,7 +217,11 @@ def _measure_probe(
         drawn = np.column_stack(keys)
         null += _compute_accuracy(items, fit_scores(drawn), drawn).tolist()
         report_done(len(null))
-    solved = _find_solved_rows(items, scores[:, 0], own)
+    others = scores[:, 0].copy()
+    others[own] = -np.inf
+    lead = scores[own, 0] - np.maximum.reduceat(others, items.starts)
+    order = np.argsort(-lead, kind="stable")
+    solved = tuple(int(items.rows[at]) for at in order if lead[at] > 0)
     low, high = null_interval(null)
     return Probe(
         by=by,
@@ -562,12 +566,3 @@ def _list_solved_examples(items: Items, names: list[str], matrix: csr_matrix, z:
         best = sorted(has.tolist(), key=lambda at: (-z[at], at))[:3]
         found.append((row, tuple(_describe_feature(names[at]) for at in best if z[at] > 0)))
     return tuple(found)
-
-
-def _find_solved_rows(items: Items, scores: Floats, keys: Ints) -> tuple[int, ...]:
-    """Return the rows of the items whose key has the highest score, sorted by its margin."""
-    others = scores.copy()
-    others[keys] = -np.inf
-    lead = scores[keys] - np.maximum.reduceat(others, items.starts)
-    order = np.argsort(-lead, kind="stable")
-    return tuple(int(items.rows[at]) for at in order if lead[at] > 0)

@@ -15,10 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from winosmith.audit._audit import MIN_BLOCKS
 from winosmith.audit._battery import LEVEL
 from winosmith.audit._cues import CUES, Cue
-from winosmith.audit._items import SHARES, Bools, Floats, Ints, Items, split_ties
+from winosmith.audit._items import MIN_BLOCKS, SHARES, Bools, Floats, Ints, Items, split_ties
 from winosmith.audit._probes import cross_fit_scores, extract_features
 from winosmith.errors import DataError
 from winosmith.parallel import use_one_thread

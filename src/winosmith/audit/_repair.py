@@ -1,20 +1,8 @@
 """Repair a data set: remove items until no cue predicts the answers, and measure the result.
 
 Copies and identical items with different keys are removed first, then the items whose keys models
-doubt most (`_wrong_keys`). The options are shuffled if their order has no meaning. Then each unit
-gets a probability of staying, learnt from a set of blocks (`Thinning.learn`):
-
-- a conditional logit of the flagged cues, and of a word model if it is significant, gives each
-  option a *posterior*: the probability that it is the key, without reading;
-- a unit stays with the probability σ(4 − λ·d). For each cue, d contains the selection of the key
-  minus the mean over the options; two more entries are for the logarithm of the posterior, and for
-  the option with the highest posterior. λ solves Σ σ(4 − λ·d) d = 0: the accuracy of each entry on
-  the remaining items is chance. (The mirror filter's objective "chance" holds only for the option
-  with the highest posterior: another option may be correct too often, so that the shortest option
-  takes the role of the longest.)
-
-No unit is removed with certainty, or because it is beyond a threshold: after a cut, the cue would
-be incorrect too often, which is a cue again.
+doubt most (`_wrong_keys`). The options are shuffled if their order has no meaning. The remaining
+items are thinned (`_thinning`).
 """
 
 from __future__ import annotations
@@ -23,44 +11,31 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Any
 
 import numpy as np
-from pydantic import Field
 
 from winosmith.answers import Answers
-from winosmith.audit import _items, _wrong_keys as wrong_keys
-from winosmith.audit._audit import FOREIGN, AuditSettings, has_enough_blocks
-from winosmith.audit._battery import LEVEL, score_cues
+from winosmith.audit import _wrong_keys as wrong_keys
+from winosmith.audit._audit import FOREIGN
 from winosmith.audit._cues import CUES, Cue
-from winosmith.audit._items import Bools, Floats, Ints, Items, Step
-from winosmith.audit._probes import cross_fit_scores, extract_features, fit_probe
+from winosmith.audit._items import SHARES, Bools, Floats, Items, Step, detect_classes
 from winosmith.audit._proof import WORDS, Proof, bound_accuracies, require_enough_blocks
 from winosmith.audit._review import find_shared_items
+from winosmith.audit._thinning import LearntRules, RepairSettings, Thinning
 from winosmith.blocks import copies, normalize_tokens
 from winosmith.dataset import Dataset, Dropped, Filtered
-from winosmith.debias import Logit
 from winosmith.errors import DataError
-from winosmith.options import Fraction, declaration
-from winosmith.parallel import use_one_thread
 from winosmith.problem import Problem
 from winosmith.recast import find_reference, reorder
 from winosmith.report import percent
 from winosmith.results import HIDDEN, Result, computed
 
-if TYPE_CHECKING:
-    from scipy.sparse import csr_matrix
-
-_STAYS = 4.0
-"""A unit with d = 0 is kept with probability σ(4) = 0.98."""
-
-_FLAGGED, _OTHERS = 0.01, 1.0
-"""Factors of the penalty λ² / 2: for flagged cues and the posterior, and for all other cues, whose
-deviations in a small data set are mostly random."""
-
 SET_ASIDE = "set aside"
 """Stage that removes items whose keys models doubt, and the other halves of their twins."""
+
+_LATER = "in a later split"
+"""Stage that removes items that a later split contains, and the other halves of their twins."""
 
 _REPAIRED = ""
 """Name of the repaired split in a mapping with later splits."""
@@ -78,18 +53,6 @@ class CueChange:
     rule: str
     before: float
     after: float
-
-
-@declaration
-class RepairSettings(AuditSettings):
-    """Settings of a repair."""
-
-    set_aside: Annotated[int, Field(ge=0, le=10_000)] | None = None
-    """Number of items to set aside in each file because models doubt their keys; 0 for none;
-    by default all for which models agree strongly on another option, but at most 2 %."""
-    least_kept: Fraction = 0.2
-    """Minimum fraction of items that a repair must keep; otherwise it is refused. The rate of wrong
-    keys can rise by a factor of up to 1 / (the fraction kept)."""
 
 
 @dataclass(frozen=True)
@@ -200,28 +163,6 @@ class Repair(Result):
         return len(self.orders.keys() & {*self.dataset.ids})
 
 
-@dataclass(frozen=True)
-class LearntRules:
-    """Rules learnt from some blocks, and the resulting probabilities of all units.
-
-    Attributes:
-        cues: names of the flagged cues.
-        places: whether a position cue is flagged.
-        words: whether the word model is significant.
-        posterior: (units,) posterior of each key, 0–1.
-        stays: (units,) probability that the unit stays, 0–1.
-        stays_at: (units, most options) probability that the unit would stay if its key were at the
-            position; 0 beyond the options. None if the rules were read from a file.
-    """
-
-    cues: tuple[str, ...]
-    places: bool
-    words: bool
-    posterior: Floats
-    stays: Floats
-    stays_at: Floats | None = None
-
-
 Memo = Callable[[str, Callable[[], LearntRules]], LearntRules]
 """A function that returns the rules stored under a name, or learns and stores them."""
 
@@ -275,22 +216,20 @@ class PreparedSet:
         gone: the stage and reason of each removed item, by row.
         aside: the items set aside, with shuffled options, by row.
         dealt: the remaining items, with shuffled options, by row.
-        fixed: rows of items whose options keep their order, because it has a meaning.
-        items: the items of `dealt`.
+        plan: the inputs of the repair.
+        thinning: the thinning of the remaining items.
         answers: answers of the models that answered any item.
         doubts: the items set aside; None if there are no answers.
-        plan: the inputs of the repair.
     """
 
     data: Dataset
     gone: Mapping[int, tuple[str, str]]
     aside: Mapping[int, Problem]
     dealt: Mapping[int, Problem]
-    fixed: frozenset[int]
-    items: Items
+    plan: RepairPlan
+    thinning: Thinning
     answers: Mapping[str, Answers]
     doubts: wrong_keys.DoubtedKeys | None
-    plan: RepairPlan
 
     @classmethod
     def from_dataset(
@@ -311,7 +250,7 @@ class PreparedSet:
         rows = [row for row in range(len(data)) if row not in gone]
         free = {
             row: not (is_class or find_reference(data[row].sentence, data[row].options))
-            for row, is_class in zip(rows, _items.detect_classes(data.select(rows)), strict=True)
+            for row, is_class in zip(rows, detect_classes(data.select(rows)), strict=True)
         }
         dealt = {
             row: reorder(data[row], draw_order(data[row], seed)) if free[row] else data[row]
@@ -331,8 +270,9 @@ class PreparedSet:
         out = ", ".join(f"{stage}: {count:,}" for stage, count in stages.items())
         left = f" ({len(rows):,} remain; {out})" if gone else ""
         require_enough_blocks(items.block_count, f"the {len(data):,} items of {data.name}{left}")
-        fixed = frozenset(row for row in rows if not free[row])
-        return cls(data, gone, aside, dealt, fixed, items, own, found, plan)
+        fixed = np.array([not free[row] for row in rows])[items.rows]
+        thinning = Thinning(items, fixed, plan.cues, plan.settings)
+        return cls(data, gone, aside, dealt, plan, thinning, own, found)
 
 
 def thin(prepared: PreparedSet, step: Step, memo: Memo) -> Repair:
@@ -341,11 +281,9 @@ def thin(prepared: PreparedSet, step: Step, memo: Memo) -> Repair:
     Raises:
         DataError: less than the fraction `least_kept` of the items would be kept.
     """
-    data, dealt, items = prepared.data, prepared.dealt, prepared.items
-    seed = prepared.plan.settings.seed
+    data, dealt, thinning = prepared.data, prepared.dealt, prepared.thinning
+    items, cues, seed = thinning.items, thinning.cues, thinning.settings.seed
     gone, rows = dict(prepared.gone), [*dealt]
-    fixed = np.array([row in prepared.fixed for row in rows])[items.rows]
-    thinning = Thinning(items, fixed, prepared.plan)
 
     def learn(source: str, rows: Bools) -> LearntRules:
         def learn_now() -> LearntRules:
@@ -376,14 +314,14 @@ def thin(prepared: PreparedSet, step: Step, memo: Memo) -> Repair:
         return learn("one half" if half[0] else "the other half", half).stays
 
     result = Dataset((dealt[row] for row in kept), data.name)
-    cues, doubts = prepared.plan.cues, prepared.doubts
-    if doubts:
+    if doubts := prepared.doubts:
         aside = [problem.id for problem in prepared.aside.values()]
         doubts = replace(
             doubts,
             accuracy=wrong_keys.compare_accuracies(data, prepared.answers, aside, result.ids),
         )
     ordered = {**dealt, **prepared.aside}
+    before, after = Items.from_dataset(data), Items.from_dataset(result)
     return Repair(
         dataset=result,
         filtered=Filtered(
@@ -396,11 +334,11 @@ def thin(prepared: PreparedSet, step: Step, memo: Memo) -> Repair:
             for row in sorted([*kept, *prepared.aside])
             if ordered[row].options != data[row].options
         },
-        fixed=len(prepared.fixed - gone.keys()),
+        fixed=sum(rows[row] not in gone for row in items.rows[thinning.fixed]),
         cues=learnt.cues,
         words=learnt.words,
-        changed=_compare_cues(data, result, cues),
-        chance=(Items.from_dataset(data).chance, Items.from_dataset(result).chance),
+        changed=_compare_cues(before, after, cues),
+        chance=(before.chance, after.chance),
         proof=bound_accuracies(items, compute_stays, cues, shuffled=~thinning.fixed, seed=seed),
         doubts=doubts,
         concentration=thinning.measure_concentration(learnt, step),
@@ -419,12 +357,7 @@ def _explain_doubts(
             f"(agreement {percent(one.agreement, 0)})"
         )
         reasons[row] = (SET_ASIDE, reason)
-    twins = {twin: data[row].id for row in reasons if (twin := data[row].twin_id)}
-    for row in rows:
-        twin = data[row].twin_id
-        if twin in twins and row not in reasons:
-            reasons[row] = (SET_ASIDE, f"the other half of {twins[twin]}, whose key models doubt")
-    return reasons
+    return reasons | _find_other_halves(data, rows, reasons, SET_ASIDE, "whose key models doubt")
 
 
 def _find_in_later_splits(
@@ -434,14 +367,23 @@ def _find_in_later_splits(
     shared = find_shared_items({_REPAIRED: data, **later}) if later else {}
     for (own, name), pairs in shared.items():
         for one, other in pairs if own == _REPAIRED else ():
-            reason = ("in a later split", f"identical or nearly identical to {other} in {name}")
+            reason = (_LATER, f"identical or nearly identical to {other} in {name}")
             gone.setdefault(data.row(one), reason)
+    return gone | _find_other_halves(
+        data, range(len(data)), gone, _LATER, "which a later split contains"
+    )
+
+
+def _find_other_halves(
+    data: Dataset, rows: Iterable[int], gone: Iterable[int], stage: str, why: str
+) -> dict[int, tuple[str, str]]:
+    """Map the rows of the other halves of removed items to a stage and reason."""
     twins = {twin: data[row].id for row in gone if (twin := data[row].twin_id)}
-    for row, problem in enumerate(data):
-        if problem.twin_id in twins and row not in gone:
-            half = f"the other half of {twins[problem.twin_id]}, which a later split contains"
-            gone[row] = ("in a later split", half)
-    return gone
+    return {
+        row: (stage, f"the other half of {twins[twin]}, {why}")
+        for row in rows
+        if row not in gone and (twin := data[row].twin_id) in twins
+    }
 
 
 def _find_unusable_rows(
@@ -497,218 +439,18 @@ def _draw_numbers(items: Items, seed: int) -> Floats:
     return np.array([(_hash_parts("lot", seed, identity) >> 11) / 2**53 for identity in leads])
 
 
-@dataclass(frozen=True)
-class Thinning:
-    """The thinning of prepared items.
-
-    Attributes:
-        items: the prepared items.
-        fixed: (n,) whether the order of an item's options has a meaning.
-        plan: the inputs of the repair.
-    """
-
-    items: Items
-    fixed: Bools
-    plan: RepairPlan
-
-    @cached_property
-    def cue_scores(self) -> dict[str, Floats]:
-        """Scores of each content cue by name, (options,), 0–1."""
-        read = self.items.find_readable([cue for cue in self.plan.cues if cue.about == "content"])
-        shares = _items.SHARES[self.items.count_ties(read)]
-        return {cue.name: shares[:, at] for at, cue in enumerate(read)}
-
-    @cached_property
-    def position_scores(self) -> list[Floats]:
-        """For each position, whether each option is there in a fixed item, (options,)."""
-        if not self.fixed.any():
-            return []
-        at = np.concatenate([np.arange(count) for count in self.items.counts])
-        fixed = np.repeat(self.fixed, self.items.counts)
-        return [
-            ((at == place) & fixed).astype(float) for place in range(int(self.items.counts.max()))
-        ]
-
-    @cached_property
-    def word_features(self) -> csr_matrix:
-        """Word features of each option, (options, features)."""
-        return extract_features(self.items, "options")[1]
-
-    def learn(self, training: Bools) -> LearntRules:
-        """Learn the rules from some of the items, in whole blocks."""
-        part = self.items if training.all() else self.items.subset(training)
-        how = self.plan.settings
-        flagged = score_cues(part, self.plan.cues, draws=how.draws, seed=how.seed).flagged
-        cues = tuple(found.cue for found in flagged if found.cue in self.cue_scores)
-        places = any(found.about == "position" for found in flagged)
-        words = False
-        if how.probe_draws and has_enough_blocks(part):
-            probe = fit_probe(part, "options", draws=how.probe_draws, seed=how.seed)
-            words = probe.p <= LEVEL
-        return self.fit(training, cues, places, words)
-
-    def fit(self, rows: Bools, cues: tuple[str, ...], positions: bool, words: bool) -> LearntRules:
-        """Fit the posterior of the given rules to some of the items, in whole blocks."""
-        items = self.items
-        columns = [self.cue_scores[cue] for cue in cues]
-        if positions:
-            columns += self.position_scores
-        chance = 1 / items.unit_counts
-        if not (columns or words):
-            there = np.arange(int(items.unit_counts.max())) < items.unit_counts[:, None]
-            return LearntRules(
-                (), positions, False, chance, np.ones(len(chance)), there.astype(float)
-            )
-        with use_one_thread():
-            if words:
-                columns.append(
-                    cross_fit_scores(
-                        items, self.word_features, rows.astype(float), self.plan.settings.seed
-                    )
-                )
-            units = rows[items.unit_firsts]
-            options = _Units(items)
-            log_posterior = options.compute_log_posterior(
-                options.compute_mean_scores(columns), units
-            )
-            balanced = [*self.cue_scores.values(), *self.position_scores]
-            top = _items.split_ties(log_posterior, options.starts, items.unit_counts, 1e-9)
-            entries = np.column_stack([options.compute_mean_scores(balanced), top, log_posterior])
-            is_flagged = [name in cues for name in self.cue_scores]
-            is_flagged += [True] * (len(self.position_scores) + 2)
-            penalty = np.where(is_flagged, _FLAGGED, _OTHERS)
-            stays = _fit_probabilities(
-                options.subtract_means(entries), options.keys[units], penalty
-            )
-        at = np.zeros(options.exists.shape)
-        at[options.exists] = stays
-        posterior = np.exp(log_posterior[options.keys])
-        return LearntRules(cues, positions, words, posterior, stays[options.keys], at)
-
-    def measure_concentration(
-        self, rules: LearntRules, step: Step
-    ) -> wrong_keys.Concentration | None:
-        """Measure the effect of thinning on wrong keys; return None if nothing is thinned."""
-        if not (rules.cues or rules.words or (rules.places and self.position_scores)):
-            return None
-        seed = self.plan.settings.seed
-        some = wrong_keys.draw_items(self.items, seed)
-        part = self
-        if not some.all():
-            part = replace(self, items=self.items.subset(some), fixed=self.fixed[some])
-        sets, count = wrong_keys.SETS, len(part.items)
-        what = f"repair: measuring the effect on wrong keys in {sets} sets of {count:,} items"
-        step(what)
-        everything = np.ones(count, np.bool_)
-        known = {"cue_scores": part.cue_scores, "position_scores": part.position_scores}
-        if rules.words:
-            known["word_features"] = part.word_features
-
-        def refit(items: Items) -> Floats:
-            planted = replace(part, items=items)
-            vars(planted).update(known)  # they don't depend on keys
-            return planted.fit(everything, rules.cues, rules.places, rules.words).stays
-
-        report_done = _items.make_reporter(step, what, sets, "sets")
-        return wrong_keys.measure_concentration(
-            part.items, refit, len(self.items), seed, report_done
-        )
-
-    def require_enough_kept(self, rules: LearntRules, kept: int, total: int) -> None:
-        """Raise `DataError` with a suggestion if too few items would be kept."""
-        least = self.plan.settings.least_kept
-        if kept and kept > least * total - 1e-6:
-            return
-        own = self.items.find_correct_options(self.items.unit_key)
-        right = {cue: float(self.cue_scores[cue][own].mean()) for cue in rules.cues}
-        cue = max(right, key=lambda name: right[name], default=None)
-        if cue is None:
-            by = "the words of the options reveal nearly every key"
-            rewrite = "rewrite incorrect options so that they have the same words as keys"
-        else:
-            many = round((right[cue] - self.items.chance) * total)
-            by = f"“{cue}” is correct for {percent(right[cue])} of the items"
-            rewrite = f"rewrite options so that “{cue}” is incorrect for about {many:,} more items"
-        lower = int(100 * kept / total) / 100
-        accept = f", or accept the loss with `least_kept={lower}`" if lower else ""
-        few = f"only {kept:,} of {total:,} items ({percent(kept / total)})" if kept else "no item"
-        raise DataError(
-            f"{few} would be kept, but at least {percent(least, 0)} must be: {by}. Instead of "
-            f"removing items, {rewrite}{accept}"
-        )
-
-
-class _Units:
-    """Units with a row for each possible position of their key.
-
-    Attributes:
-        exists: (units, most options) whether a position exists.
-        starts: (units,) the first row of each unit.
-        keys: (units,) the row of each unit's key.
-    """
-
-    def __init__(self, items: Items):
-        self._items, counts = items, items.unit_counts
-        self.exists = np.arange(int(counts.max())) < counts[:, None]
-        self.starts = np.cumsum(counts) - counts
-        self.keys = self.starts + items.unit_key
-
-    def compute_mean_scores(self, columns: Sequence[Floats]) -> Floats:
-        """Return the mean score of a unit's items for each position of the key, (rows, columns)."""
-        sizes = np.bincount(self._items.unit)[:, None, None]
-        scores = self._items.compute_unit_scores(np.column_stack(columns))
-        return np.asarray((scores / sizes)[self.exists])
-
-    def compute_log_posterior(self, rows: Floats, training: Bools) -> Floats:
-        """Return each row's log probability under a conditional logit of the training units."""
-        counts = self._items.unit_counts
-        turns = np.zeros((len(rows), 1), np.float32)
-        turns[self.keys] = 1
-        logit = Logit(rows.astype(np.float32), C=1.0, starts=self.starts)
-        z = rows @ logit.fit(training[:, None].astype(np.float32), turns)[:, 0]
-        z -= np.repeat(np.maximum.reduceat(z, self.starts), counts)
-        total = np.log(np.add.reduceat(np.exp(z), self.starts))
-        return np.asarray(z - np.repeat(total, counts))
-
-    def subtract_means(self, rows: Floats) -> Floats:
-        """Subtract the mean of a unit's rows from each of its rows, (rows, columns)."""
-        counts = self._items.unit_counts
-        means = np.add.reduceat(rows, self.starts, axis=0) / counts[:, None]
-        return np.asarray(rows - np.repeat(means, counts, axis=0))
-
-
-def _fit_probabilities(deviations: Floats, training: Ints, penalty: Floats) -> Floats:
-    """Fit probabilities of staying, (rows,), so that the weighted training rows sum to 0.
-
-    The probabilities are σ(4 − λ·d), with the λ that minimises the sum of log(1 + e^(4 − λ·d)),
-    apart from the penalty: the derivative is −Σ σ d, so the columns of the remaining rows sum to 0.
-    """
-    from scipy.optimize import minimize
-    from scipy.special import expit
-
-    seen = deviations[training]
-
-    def loss(weights: Floats) -> tuple[float, Floats]:
-        z = _STAYS - seen @ weights
-        value = np.logaddexp(0, z).sum() + penalty @ weights**2 / 2
-        return float(value) / len(seen), (penalty * weights - expit(z) @ seen) / len(seen)
-
-    found = minimize(loss, np.zeros(seen.shape[1]), jac=True, method="L-BFGS-B",
-                     options={"maxiter": 1000, "gtol": 1e-7, "ftol": 1e-12})  # fmt: skip
-    return np.asarray(expit(_STAYS - deviations @ found.x).round(9))
-
-
-def _compare_cues(data: Dataset, result: Dataset, cues: Sequence[Cue]) -> tuple[CueChange, ...]:
-    right = []
-    for items in (Items.from_dataset(data), Items.from_dataset(result)):
+def _compare_cues(before: Items, after: Items, cues: Sequence[Cue]) -> tuple[CueChange, ...]:
+    def measure_accuracies(items: Items) -> dict[str, float]:
         own = items.find_correct_options(items.unit_key)
         read = items.find_readable(cues)
         picked = items.count_ties(read)
         selects = (picked == 0).any(axis=0)  # other cues make no difference between any options
-        right.append({cue.name: float(_items.SHARES[ties].mean())
-                      for cue, ties, any_one in zip(read, picked[own].T, selects, strict=True)
-                      if any_one})  # fmt: skip
-    before, after = right
-    chance = Items.from_dataset(data).chance
-    found = [CueChange(name, before[name], after[name]) for name in before if name in after]
-    return tuple(sorted(found, key=lambda one: -abs(one.before - chance)))
+        return {
+            cue.name: float(SHARES[picked[own, at]].mean())
+            for at, cue in enumerate(read)
+            if selects[at]
+        }
+
+    old, new = measure_accuracies(before), measure_accuracies(after)
+    found = [CueChange(name, old[name], new[name]) for name in old if name in new]
+    return tuple(sorted(found, key=lambda one: -abs(one.before - before.chance)))

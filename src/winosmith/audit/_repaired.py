@@ -18,7 +18,8 @@ from winosmith import formats, report
 from winosmith.audit._battery import DRAWN
 from winosmith.audit._items import Step
 from winosmith.audit._proof import LIMIT, WORDS, Bound
-from winosmith.audit._repair import LearntRules, Memo, PreparedSet, Repair, RepairPlan, repair, thin
+from winosmith.audit._repair import Memo, PreparedSet, Repair, RepairPlan, repair, thin
+from winosmith.audit._thinning import LearntRules
 from winosmith.audit._wrong_keys import MOST_SET_ASIDE, select_answers
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError

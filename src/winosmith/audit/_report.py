@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from winosmith import report
-from winosmith.audit._audit import CHECKS, MIN_BLOCKS, Audit, SplitAudit, has_enough_blocks
+from winosmith.audit._audit import CHECKS, Audit, SplitAudit
 from winosmith.audit._battery import LEVEL, CueScore, format_p_value, format_percent
 from winosmith.audit._cues import get_advice
-from winosmith.audit._items import get_key_text
+from winosmith.audit._items import MIN_BLOCKS, get_key_text
 from winosmith.audit._overlap import Overlap
 from winosmith.audit._planted import KINDS, VISIBILITIES, PlantedKeys
 from winosmith.audit._probes import SEEN, Probe
@@ -250,7 +250,7 @@ def _make_probe_blocks(audit: Audit) -> Iterator[report.Block]:
     few = [
         f"{part.name} ({part.items.block_count:,} blocks of {len(part.items):,} items)"
         for part in audit.parts
-        if not has_enough_blocks(part.items)
+        if part.items.block_count < MIN_BLOCKS
     ]
     if few:
         why = f"a model needs {MIN_BLOCKS} blocks to learn from. A block is a group of copies, "

@@ -1,0 +1,295 @@
+"""Thin items, so that no cue selects their keys more often than by chance.
+
+Each unit gets a probability of staying, learnt from a set of blocks (`Thinning.learn`):
+
+- a conditional logit of the flagged cues, and of a word model if it is significant, gives each
+  option a *posterior*: the probability that it is the key, without reading;
+- a unit stays with the probability σ(4 − λ·d). For each cue, d contains the selection of the key
+  minus the mean over the options; two more entries are for the logarithm of the posterior, and for
+  the option with the highest posterior. λ solves Σ σ(4 − λ·d) d = 0: the accuracy of each entry on
+  the remaining items is chance. (The mirror filter's objective "chance" holds only for the option
+  with the highest posterior: another option may be correct too often, so that the shortest option
+  takes the role of the longest.)
+
+No unit is removed with certainty, or because it is beyond a threshold: after a cut, the cue would
+be incorrect too often, which is a cue again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated
+
+import numpy as np
+from pydantic import Field
+
+from winosmith.audit import _wrong_keys as wrong_keys
+from winosmith.audit._audit import AuditSettings
+from winosmith.audit._battery import LEVEL, score_cues
+from winosmith.audit._cues import Cue
+from winosmith.audit._items import (
+    MIN_BLOCKS,
+    SHARES,
+    Bools,
+    Floats,
+    Ints,
+    Items,
+    Step,
+    make_reporter,
+    split_ties,
+)
+from winosmith.audit._probes import cross_fit_scores, extract_features, fit_probe
+from winosmith.debias import Logit
+from winosmith.errors import DataError
+from winosmith.options import Fraction, declaration
+from winosmith.parallel import use_one_thread
+from winosmith.report import percent
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+_STAYS = 4.0
+"""A unit with d = 0 is kept with probability σ(4) = 0.98."""
+
+_FLAGGED, _OTHERS = 0.01, 1.0
+"""Factors of the penalty λ² / 2: for flagged cues and the posterior, and for all other cues, whose
+deviations in a small data set are mostly random."""
+
+
+@declaration
+class RepairSettings(AuditSettings):
+    """Settings of a repair."""
+
+    set_aside: Annotated[int, Field(ge=0, le=10_000)] | None = None
+    """Number of items to set aside in each file because models doubt their keys; 0 for none;
+    by default all for which models agree strongly on another option, but at most 2 %."""
+    least_kept: Fraction = 0.2
+    """Minimum fraction of items that a repair must keep; otherwise it is refused. The rate of wrong
+    keys can rise by a factor of up to 1 / (the fraction kept)."""
+
+
+@dataclass(frozen=True)
+class LearntRules:
+    """Rules learnt from some blocks, and the resulting probabilities of all units.
+
+    Attributes:
+        cues: names of the flagged cues.
+        places: whether a position cue is flagged.
+        words: whether the word model is significant.
+        posterior: (units,) posterior of each key, 0–1.
+        stays: (units,) probability that the unit stays, 0–1.
+        stays_at: (units, most options) probability that the unit would stay if its key were at the
+            position; 0 beyond the options. None if the rules were read from a file.
+    """
+
+    cues: tuple[str, ...]
+    places: bool
+    words: bool
+    posterior: Floats
+    stays: Floats
+    stays_at: Floats | None = None
+
+
+@dataclass(frozen=True)
+class Thinning:
+    """The thinning of prepared items.
+
+    Attributes:
+        items: the prepared items.
+        fixed: (n,) whether the order of an item's options has a meaning.
+        cues: see `audit`.
+        settings: settings of the repair.
+    """
+
+    items: Items
+    fixed: Bools
+    cues: Sequence[Cue]
+    settings: RepairSettings
+
+    @cached_property
+    def cue_scores(self) -> dict[str, Floats]:
+        """Scores of each content cue by name, (options,), 0–1."""
+        read = self.items.find_readable([cue for cue in self.cues if cue.about == "content"])
+        shares = SHARES[self.items.count_ties(read)]
+        return {cue.name: shares[:, at] for at, cue in enumerate(read)}
+
+    @cached_property
+    def position_scores(self) -> list[Floats]:
+        """For each position, whether each option is there in a fixed item, (options,)."""
+        if not self.fixed.any():
+            return []
+        at = np.concatenate([np.arange(count) for count in self.items.counts])
+        fixed = np.repeat(self.fixed, self.items.counts)
+        return [
+            ((at == place) & fixed).astype(float) for place in range(int(self.items.counts.max()))
+        ]
+
+    @cached_property
+    def word_features(self) -> csr_matrix:
+        """Word features of each option, (options, features)."""
+        return extract_features(self.items, "options")[1]
+
+    def learn(self, training: Bools) -> LearntRules:
+        """Learn the rules from some of the items, in whole blocks."""
+        part = self.items if training.all() else self.items.subset(training)
+        how = self.settings
+        flagged = score_cues(part, self.cues, draws=how.draws, seed=how.seed).flagged
+        cues = tuple(found.cue for found in flagged if found.cue in self.cue_scores)
+        places = any(found.about == "position" for found in flagged)
+        words = False
+        if how.probe_draws and part.block_count >= MIN_BLOCKS:
+            probe = fit_probe(part, "options", draws=how.probe_draws, seed=how.seed)
+            words = probe.p <= LEVEL
+        return self.fit(training, cues, places, words)
+
+    def fit(self, rows: Bools, cues: tuple[str, ...], positions: bool, words: bool) -> LearntRules:
+        """Fit the posterior of the given rules to some of the items, in whole blocks."""
+        items = self.items
+        columns = [self.cue_scores[cue] for cue in cues]
+        if positions:
+            columns += self.position_scores
+        chance = 1 / items.unit_counts
+        if not (columns or words):
+            there = np.arange(int(items.unit_counts.max())) < items.unit_counts[:, None]
+            return LearntRules(
+                (), positions, False, chance, np.ones(len(chance)), there.astype(float)
+            )
+        with use_one_thread():
+            if words:
+                columns.append(
+                    cross_fit_scores(
+                        items, self.word_features, rows.astype(float), self.settings.seed
+                    )
+                )
+            units = rows[items.unit_firsts]
+            options = _Units(items)
+            log_posterior = options.compute_log_posterior(
+                options.compute_mean_scores(columns), units
+            )
+            balanced = [*self.cue_scores.values(), *self.position_scores]
+            top = split_ties(log_posterior, options.starts, items.unit_counts, 1e-9)
+            entries = np.column_stack([options.compute_mean_scores(balanced), top, log_posterior])
+            is_flagged = [name in cues for name in self.cue_scores]
+            is_flagged += [True] * (len(self.position_scores) + 2)
+            penalty = np.where(is_flagged, _FLAGGED, _OTHERS)
+            stays = _fit_probabilities(
+                options.subtract_means(entries), options.keys[units], penalty
+            )
+        at = np.zeros(options.exists.shape)
+        at[options.exists] = stays
+        posterior = np.exp(log_posterior[options.keys])
+        return LearntRules(cues, positions, words, posterior, stays[options.keys], at)
+
+    def measure_concentration(
+        self, rules: LearntRules, step: Step
+    ) -> wrong_keys.Concentration | None:
+        """Measure the effect of thinning on wrong keys; return None if nothing is thinned."""
+        if not (rules.cues or rules.words or (rules.places and self.position_scores)):
+            return None
+        seed = self.settings.seed
+        some = wrong_keys.draw_items(self.items, seed)
+        part = self
+        if not some.all():
+            part = replace(self, items=self.items.subset(some), fixed=self.fixed[some])
+        sets, count = wrong_keys.SETS, len(part.items)
+        what = f"repair: measuring the effect on wrong keys in {sets} sets of {count:,} items"
+        step(what)
+        everything = np.ones(count, np.bool_)
+        known = {"cue_scores": part.cue_scores, "position_scores": part.position_scores}
+        if rules.words:
+            known["word_features"] = part.word_features
+
+        def refit(items: Items) -> Floats:
+            planted = replace(part, items=items)
+            vars(planted).update(known)  # they don't depend on keys
+            return planted.fit(everything, rules.cues, rules.places, rules.words).stays
+
+        report_done = make_reporter(step, what, sets, "sets")
+        return wrong_keys.measure_concentration(
+            part.items, refit, len(self.items), seed, report_done
+        )
+
+    def require_enough_kept(self, rules: LearntRules, kept: int, total: int) -> None:
+        """Raise `DataError` with a suggestion if too few items would be kept."""
+        least = self.settings.least_kept
+        if kept and kept > least * total - 1e-6:
+            return
+        own = self.items.find_correct_options(self.items.unit_key)
+        right = {cue: float(self.cue_scores[cue][own].mean()) for cue in rules.cues}
+        cue = max(right, key=lambda name: right[name], default=None)
+        if cue is None:
+            by = "the words of the options reveal nearly every key"
+            rewrite = "rewrite incorrect options so that they have the same words as keys"
+        else:
+            many = round((right[cue] - self.items.chance) * total)
+            by = f"“{cue}” is correct for {percent(right[cue])} of the items"
+            rewrite = f"rewrite options so that “{cue}” is incorrect for about {many:,} more items"
+        lower = int(100 * kept / total) / 100
+        accept = f", or accept the loss with `least_kept={lower}`" if lower else ""
+        few = f"only {kept:,} of {total:,} items ({percent(kept / total)})" if kept else "no item"
+        raise DataError(
+            f"{few} would be kept, but at least {percent(least, 0)} must be: {by}. Instead of "
+            f"removing items, {rewrite}{accept}"
+        )
+
+
+class _Units:
+    """Units with a row for each possible position of their key.
+
+    Attributes:
+        exists: (units, most options) whether a position exists.
+        starts: (units,) the first row of each unit.
+        keys: (units,) the row of each unit's key.
+    """
+
+    def __init__(self, items: Items):
+        self._items, counts = items, items.unit_counts
+        self.exists = np.arange(int(counts.max())) < counts[:, None]
+        self.starts = np.cumsum(counts) - counts
+        self.keys = self.starts + items.unit_key
+
+    def compute_mean_scores(self, columns: Sequence[Floats]) -> Floats:
+        """Return the mean score of a unit's items for each position of the key, (rows, columns)."""
+        sizes = np.bincount(self._items.unit)[:, None, None]
+        scores = self._items.compute_unit_scores(np.column_stack(columns))
+        return np.asarray((scores / sizes)[self.exists])
+
+    def compute_log_posterior(self, rows: Floats, training: Bools) -> Floats:
+        """Return each row's log probability under a conditional logit of the training units."""
+        counts = self._items.unit_counts
+        turns = np.zeros((len(rows), 1), np.float32)
+        turns[self.keys] = 1
+        logit = Logit(rows.astype(np.float32), C=1.0, starts=self.starts)
+        z = rows @ logit.fit(training[:, None].astype(np.float32), turns)[:, 0]
+        z -= np.repeat(np.maximum.reduceat(z, self.starts), counts)
+        total = np.log(np.add.reduceat(np.exp(z), self.starts))
+        return np.asarray(z - np.repeat(total, counts))
+
+    def subtract_means(self, rows: Floats) -> Floats:
+        """Subtract the mean of a unit's rows from each of its rows, (rows, columns)."""
+        counts = self._items.unit_counts
+        means = np.add.reduceat(rows, self.starts, axis=0) / counts[:, None]
+        return np.asarray(rows - np.repeat(means, counts, axis=0))
+
+
+def _fit_probabilities(deviations: Floats, training: Ints, penalty: Floats) -> Floats:
+    """Fit probabilities of staying, (rows,), so that the weighted training rows sum to 0.
+
+    The probabilities are σ(4 − λ·d), with the λ that minimises the sum of log(1 + e^(4 − λ·d)),
+    apart from the penalty: the derivative is −Σ σ d, so the columns of the remaining rows sum to 0.
+    """
+    from scipy.optimize import minimize
+    from scipy.special import expit
+
+    seen = deviations[training]
+
+    def loss(weights: Floats) -> tuple[float, Floats]:
+        z = _STAYS - seen @ weights
+        value = np.logaddexp(0, z).sum() + penalty @ weights**2 / 2
+        return float(value) / len(seen), (penalty * weights - expit(z) @ seen) / len(seen)
+
+    found = minimize(loss, np.zeros(seen.shape[1]), jac=True, method="L-BFGS-B",
+                     options={"maxiter": 1000, "gtol": 1e-7, "ftol": 1e-12})  # fmt: skip
+    return np.asarray(expit(_STAYS - deviations @ found.x).round(9))
