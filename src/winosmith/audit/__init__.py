@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from winosmith.audit._audit import Audit, AuditSettings, Finding, SplitAudit, audit, parse_rules
 from winosmith.audit._battery import MAX_DRAWS, Battery, CueScore, score_cues
-from winosmith.audit._classes import make_class_cues
-from winosmith.audit._cues import CUES, Corpus, Cue, View
+from winosmith.audit._cues import CUES, Corpus, Cue, View, make_class_cues
 from winosmith.audit._findings import (
     format_annotations,
     format_job_summary,

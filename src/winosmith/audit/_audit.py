@@ -25,8 +25,7 @@ from winosmith.audit._battery import (
     format_percent,
     score_cues,
 )
-from winosmith.audit._classes import make_class_cues
-from winosmith.audit._cues import CUES, Cue
+from winosmith.audit._cues import CUES, Cue, make_class_cues
 from winosmith.audit._items import MIN_BLOCKS, Items, Step, make_reporter
 from winosmith.audit._overlap import Overlap
 from winosmith.audit._probes import ASKED, SEEN, Probe, fit_probes
@@ -315,6 +314,15 @@ _SINGLE = ("cue", "probe", "borderline", "leak")
 """Rules whose findings `Audit.failures` reports one by one."""
 
 
+def _make_shared_records(
+    shared: Mapping[tuple[str, str], tuple[tuple[str, str], ...]],
+) -> list[dict[str, Any]]:
+    return [
+        {"splits": names, "count": len({other for _, other in pairs}), "examples": pairs[:5]}
+        for names, pairs in shared.items()
+    ]
+
+
 @dataclass(frozen=True)
 class Audit(Result):
     """The audit of a data set.
@@ -335,12 +343,7 @@ class Audit(Result):
         }
     )
     shared: Mapping[tuple[str, str], tuple[tuple[str, str], ...]] = field(
-        metadata={
-            "json": lambda shared: [
-                {"splits": names, "count": len({one for _, one in pairs}), "examples": pairs[:5]}
-                for names, pairs in shared.items()
-            ]
-        }
+        metadata={"json": _make_shared_records}
     )
     seed: int
     embedder: Mapping[str, Any] = field(

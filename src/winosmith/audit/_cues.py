@@ -11,20 +11,25 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from math import log
+from statistics import median
 from sys import intern
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from winosmith.blocks import normalize_tokens
+from winosmith.dataset import Dataset
 from winosmith.errors import DataError
+from winosmith.problem import Problem
 from winosmith.recast import ALL, NONE, SEVERAL
 from winosmith.text import FUNCTION_WORDS, Writing, detect_script
 
 Ties = NDArray[np.uint8]
+Words = tuple[str, ...]
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?(?!\w)")
@@ -414,3 +419,107 @@ def count_ties(cue: Cue, views: Sequence[View]) -> Ties:
     starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
     best = flat == np.repeat(np.maximum.reduceat(flat, starts), counts)
     return np.asarray(best * np.repeat(np.add.reduceat(best.astype(np.uint8), starts), counts))
+
+
+_CLASSES, _SHARE = 20, 0.05
+"""Options are treated as classes (such as yes and no) if they occur in more than this number and
+more than this fraction of all items. Copies are counted once."""
+
+
+def detect_classes(dataset: Dataset) -> list[bool]:
+    """Return, for each item, whether its options are classes."""
+    often = Counter(hash(_lowercase_options(problem)) for problem in dataset)
+    if max(often.values(), default=0) <= _CLASSES:  # includes copies
+        return [False] * len(dataset)
+    sets = [*map(_lowercase_options, dataset)]
+    different = {
+        (options, normalize_tokens(p.sentence)) for options, p in zip(sets, dataset, strict=True)
+    }
+    many = max(_CLASSES, _SHARE * len(different))
+    counts = Counter(options for options, _ in different)
+    return [counts[options] > many for options in sets]
+
+
+def _lowercase_options(problem: Problem) -> frozenset[str]:
+    return frozenset(map(str.lower, problem.options))
+
+
+_PAIR = (("questions.premise", "questions.hypothesis"),
+         ("questions.sentence1", "questions.sentence2"))  # fmt: skip
+"""Names of the fields with the two texts that form a question."""
+
+_Feature = tuple[str, Literal["words", "latin"], Callable[[Words, Words], bool]]
+"""A feature: its name, its supported scripts, and a predicate on the words of premise and text."""
+
+
+def make_class_cues(dataset: Dataset) -> tuple[Cue, ...]:
+    """Make a cue for each label and each feature of the labelled texts.
+
+    Options that all items share reveal nothing, but the labelled text may reveal the key. A cue
+    selects a label if the text has a feature: "contradiction" if the hypothesis has a negation.
+    Such cues predict the labels of SNLI and MNLI (Gururangan et al. 2018), and so do the words that
+    a hypothesis shares with its premise (McCoy et al. 2019).
+
+    The labelled text is the hypothesis of a pair, or the whole question if there is no pair. No
+    cues are returned if fewer than half of the items have the same classes in the same order.
+
+    Args:
+        dataset: the items; their keys are not used.
+
+    >>> asked = [Problem(str(n), f"Is {n} a prime?", ("no", "yes"), blank=None) for n in range(60)]
+    >>> cues = make_class_cues(Dataset(asked))
+    >>> len(cues), cues[0].name
+    (10, 'no, if the text has a negation')
+    """
+    classes = [p for p, one in zip(dataset, detect_classes(dataset), strict=True) if one]
+    labels, count = Counter(p.options for p in classes).most_common(1)[0] if classes else ((), 0)
+    if 2 * count < len(dataset):
+        return ()
+    labelled = [problem for problem in classes if problem.options == labels]
+    texts = {problem.sentence: _split_premise_and_text(problem) for problem in labelled}
+    what = "hypothesis" if any(premise for premise, _ in texts.values()) else "text"
+    cues = []
+    for name, needs, has_feature in _make_features([*texts.values()]):
+        having = {sentence for sentence, both in texts.items() if has_feature(*both)}
+        for at, label in enumerate(labels):
+            score = partial(_score_label, labels, having, at)
+            cues.append(Cue(f"{label}, if the {what} {name}", score, "class", needs))
+    return tuple(cues)
+
+
+def _split_premise_and_text(problem: Problem) -> tuple[Words, Words]:
+    for first, second in _PAIR:
+        pair = [problem.extra.get(name) for name in (first, second)]
+        if all(isinstance(text, str) for text in pair):
+            return View.split_words(str(pair[0])), View.split_words(str(pair[1]))
+    return (), View.split_words(problem.sentence)
+
+
+def _make_features(texts: Sequence[tuple[Words, Words]]) -> list[_Feature]:
+    middle = median(len(words) for _, words in texts)
+    found: list[_Feature] = [
+        ("has a negation", "latin", lambda _, words: any(map(is_negation, words))),
+        ("has an absolute", "latin", lambda _, words: not ABSOLUTES.isdisjoint(words)),
+        ("has a hedge", "latin", lambda _, words: not HEDGES.isdisjoint(words)),
+        ("has more words than most", "words", lambda _, words: len(words) > middle),
+        ("has fewer words than most", "words", lambda _, words: len(words) < middle),
+    ]
+    if any(premise for premise, _ in texts):
+        shared = median(_compute_overlap(*both) for both in texts)
+        found += [
+            ("has all its words in the premise", "words",
+             lambda *both: _compute_overlap(*both) == 1.0),
+            ("shares less with the premise than most", "words",
+             lambda *both: _compute_overlap(*both) < shared),
+        ]  # fmt: skip
+    return found
+
+
+def _compute_overlap(premise: Words, text: Words) -> float:
+    content = set(text) - FUNCTION_WORDS
+    return len(content & set(premise)) / len(content) if content else 1.0
+
+
+def _score_label(labels: Words, having: set[str], index: int, view: View) -> list[float]:
+    applies = view.options == labels and view.question in having
+    return [float(applies and option == index) for option in range(len(view.options))]

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from winosmith import data, formats
-from winosmith.audit._items import detect_classes
+from winosmith.audit._cues import detect_classes
 from winosmith.audit._repair import draw_order
 from winosmith.data import Place, Value
 from winosmith.dataset import Dataset

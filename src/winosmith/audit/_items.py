@@ -13,7 +13,7 @@ from time import monotonic
 import numpy as np
 from numpy.typing import NDArray
 
-from winosmith.audit._cues import SCRIPTS, Corpus, Cue, Ties, View, count_ties
+from winosmith.audit._cues import SCRIPTS, Corpus, Cue, Ties, View, count_ties, detect_classes
 from winosmith.blocks import blocks, normalize_tokens
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
@@ -309,29 +309,6 @@ class Items(Result):
     def iter_views(self, first: int = 0, end: int | None = None) -> Iterator[View]:
         """Yield the views of the items from `first` to `end`, excluding `end`."""
         return (View(p.sentence, p.options, self.corpus) for p in self.problems[first:end])
-
-
-_CLASSES, _SHARE = 20, 0.05
-"""Options are treated as classes (such as yes and no) if they occur in more than this number and
-more than this fraction of all items. Copies are counted once."""
-
-
-def detect_classes(dataset: Dataset) -> list[bool]:
-    """Return, for each item, whether its options are classes."""
-    often = Counter(hash(_lowercase_options(problem)) for problem in dataset)
-    if max(often.values(), default=0) <= _CLASSES:  # includes copies
-        return [False] * len(dataset)
-    sets = [*map(_lowercase_options, dataset)]
-    different = {
-        (options, normalize_tokens(p.sentence)) for options, p in zip(sets, dataset, strict=True)
-    }
-    many = max(_CLASSES, _SHARE * len(different))
-    counts = Counter(options for options, _ in different)
-    return [counts[options] > many for options in sets]
-
-
-def _lowercase_options(problem: Problem) -> frozenset[str]:
-    return frozenset(map(str.lower, problem.options))
 
 
 def _find_blocks(dataset: Dataset) -> list[list[int]]:

@@ -255,49 +255,25 @@ class JudgedKey(Result):
     """The judges' verdict on a key.
 
     Attributes:
-        item: the item.
+        id: the id of the item in the data.
+        key: the text of the key in the data.
+        choice: the text of the option that most judges chose; None if no judge chose an option.
+        proposed: the text of the option that models propose, if any.
+        agreement: agreement of the judges as text, such as "2 of 3".
         verdict: "wrong" if the judges agree on another option, "sound" if they agree on the key,
             otherwise "undecided".
-        chosen: index of the option that most judges chose; None if no judge chose an option.
-        agree: number of judges who chose this option.
-        judges: number of judges who answered.
+        chosen: index of the option that most judges chose.
+        item: the item.
     """
 
-    item: DrawnItem = field(metadata=HIDDEN)
+    id: str = field(metadata=shown("item"))
+    key: str = field(metadata=shown("key"))
+    choice: str | None = field(metadata=shown("judges chose"))
+    proposed: str | None = field(metadata=shown("models chose"))
+    agreement: str = field(metadata={"key": "votes"} | shown("judges"))
     verdict: Verdict = field(metadata={"columns": ()})
     chosen: int | None = field(metadata=HIDDEN)
-    agree: int = field(metadata=HIDDEN)
-    judges: int = field(metadata=HIDDEN)
-
-    @property
-    @computed(**shown("item"))
-    def id(self) -> str:
-        """The id of the item in the data."""
-        return self.item.id
-
-    @property
-    @computed(**shown("key"))
-    def key(self) -> str:
-        """The text of the key in the data."""
-        return self.item.options[self.item.key]
-
-    @property
-    @computed(**shown("judges chose"))
-    def choice(self) -> str | None:
-        """The text of the option that most judges chose."""
-        return None if self.chosen is None else self.item.options[self.chosen]
-
-    @property
-    @computed(**shown("models chose"))
-    def proposed(self) -> str | None:
-        """The text of the option that models propose."""
-        return None if self.item.other is None else self.item.options[self.item.other]
-
-    @property
-    @computed(key="votes", **shown("judges"))
-    def agreement(self) -> str:
-        """Agreement of the judges as text, such as "2 of 3"."""
-        return f"{self.agree} of {self.judges}"
+    item: DrawnItem = field(metadata=HIDDEN)
 
 
 def judge_keys(check: KeyCheck, responses: Iterable[Response]) -> tuple[JudgedKey, ...]:
@@ -344,7 +320,10 @@ def _judge_item(item: DrawnItem, answers: Sequence[int | None]) -> JudgedKey:
     verdict: Verdict = "undecided"
     if agree >= _AGREE and 2 * agree > len(answers):
         verdict = "sound" if chosen == item.key else "wrong"
-    return JudgedKey(item, verdict, chosen, agree, len(answers))
+    key = item.options[item.key]
+    choice, proposed = (None if at is None else item.options[at] for at in (chosen, item.other))
+    agreement = f"{agree} of {len(answers)}"
+    return JudgedKey(item.id, key, choice, proposed, agreement, verdict, chosen, item)
 
 
 @dataclass(frozen=True, slots=True)

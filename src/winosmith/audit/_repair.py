@@ -18,8 +18,8 @@ import numpy as np
 from winosmith.answers import Answers
 from winosmith.audit import _wrong_keys as wrong_keys
 from winosmith.audit._audit import FOREIGN
-from winosmith.audit._cues import CUES, Cue
-from winosmith.audit._items import SHARES, Bools, Floats, Items, Step, detect_classes
+from winosmith.audit._cues import CUES, Cue, detect_classes
+from winosmith.audit._items import SHARES, Bools, Floats, Items, Step
 from winosmith.audit._proof import WORDS, Proof, bound_accuracies, require_enough_blocks
 from winosmith.audit._review import find_shared_items
 from winosmith.audit._thinning import LearntRules, RepairSettings, Thinning

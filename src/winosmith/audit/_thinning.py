@@ -25,21 +25,11 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 from pydantic import Field
 
-from winosmith.audit import _wrong_keys as wrong_keys
+from winosmith.audit import _items, _wrong_keys as wrong_keys
 from winosmith.audit._audit import AuditSettings
 from winosmith.audit._battery import LEVEL, score_cues
 from winosmith.audit._cues import Cue
-from winosmith.audit._items import (
-    MIN_BLOCKS,
-    SHARES,
-    Bools,
-    Floats,
-    Ints,
-    Items,
-    Step,
-    make_reporter,
-    split_ties,
-)
+from winosmith.audit._items import Bools, Floats, Ints, Items, Step
 from winosmith.audit._probes import cross_fit_scores, extract_features, fit_probe
 from winosmith.debias import Logit
 from winosmith.errors import DataError
@@ -112,7 +102,7 @@ class Thinning:
     def cue_scores(self) -> dict[str, Floats]:
         """Scores of each content cue by name, (options,), 0–1."""
         read = self.items.find_readable([cue for cue in self.cues if cue.about == "content"])
-        shares = SHARES[self.items.count_ties(read)]
+        shares = _items.SHARES[self.items.count_ties(read)]
         return {cue.name: shares[:, at] for at, cue in enumerate(read)}
 
     @cached_property
@@ -139,7 +129,7 @@ class Thinning:
         cues = tuple(found.cue for found in flagged if found.cue in self.cue_scores)
         places = any(found.about == "position" for found in flagged)
         words = False
-        if how.probe_draws and part.block_count >= MIN_BLOCKS:
+        if how.probe_draws and part.block_count >= _items.MIN_BLOCKS:
             probe = fit_probe(part, "options", draws=how.probe_draws, seed=how.seed)
             words = probe.p <= LEVEL
         return self.fit(training, cues, places, words)
@@ -169,7 +159,7 @@ class Thinning:
                 options.compute_mean_scores(columns), units
             )
             balanced = [*self.cue_scores.values(), *self.position_scores]
-            top = split_ties(log_posterior, options.starts, items.unit_counts, 1e-9)
+            top = _items.split_ties(log_posterior, options.starts, items.unit_counts, 1e-9)
             entries = np.column_stack([options.compute_mean_scores(balanced), top, log_posterior])
             is_flagged = [name in cues for name in self.cue_scores]
             is_flagged += [True] * (len(self.position_scores) + 2)
@@ -206,7 +196,7 @@ class Thinning:
             vars(planted).update(known)  # they don't depend on keys
             return planted.fit(everything, rules.cues, rules.places, rules.words).stays
 
-        report_done = make_reporter(step, what, sets, "sets")
+        report_done = _items.make_reporter(step, what, sets, "sets")
         return wrong_keys.measure_concentration(
             part.items, refit, len(self.items), seed, report_done
         )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import IO
 
-from winosmith.audit._items import detect_classes
+from winosmith.audit._cues import detect_classes
 from winosmith.dataset import Dataset
 from winosmith.escape import escape_csv, escape_markdown
 from winosmith.problem import Problem
