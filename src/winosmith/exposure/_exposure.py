@@ -1,16 +1,23 @@
-"""Test for exposure: whether models' scores depend on a release's coins."""
+"""Test for exposure: whether models' scores depend on a release's coins.
+
+A look is a test of one or several models together. Each new look has a lower significance level,
+so looks are recorded in an append-only ledger in the private folder, with a line for each look.
+Testing the same scores again is not a new look, because their result can't change.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from winosmith.errors import DataError
+from winosmith.errors import DataError, FormatError
 from winosmith.exposure._coins import KeyedRelease
-from winosmith.exposure._ledger import record_look
 from winosmith.exposure._scores import Scores, get_presentation_kind
 from winosmith.exposure._statistic import (
     Floats,
@@ -19,12 +26,22 @@ from winosmith.exposure._statistic import (
     sign_test,
     subtract_fit,
 )
+from winosmith.locks import try_lock
 from winosmith.metrics import correct_by_holm
+from winosmith.outputs import make_write_error
+from winosmith.records import dump_json, parse_json_lines
 from winosmith.report import fixed, probability
 from winosmith.results import Result, shown
 
 MIN_BLOCKS = 50
 """Minimum number of blocks with different scores that a significance test requires."""
+
+
+LEDGER = "looks.jsonl"
+
+_KEYS = ("look", "release", "models", "scores", "date")
+"""Keys of a line: the number of the look (from 1), the digest of the release's data, the names of
+the models, the sorted digests of their scores, and the time in UTC."""
 
 
 def _format_interval(interval: tuple[float, float]) -> str:
@@ -143,7 +160,7 @@ def measure_exposure(
     digests = [one.digest for one in scores]
     if reference is not None:
         digests.append(f"reference:{reference.digest}")
-    look = record_look(private, keyed.digest, names, digests)
+    look = _record_look(private, keyed.digest, names, digests)
     coins = np.array([keyed.coins[block] for block in kinds])
     tests = {name: sign_test(left, coins[rows]) for name, (rows, left) in tested.items()}
     level = compute_look_level(look)
@@ -171,3 +188,51 @@ def _average_differences(keyed: KeyedRelease, scores: Scores) -> Floats:
     for pair, difference in zip(keyed.pairs, scores.differences.tolist(), strict=True):
         values.setdefault(pair.block, []).append(difference)
     return np.array([sum(differences) / len(differences) for differences in values.values()])
+
+
+def _record_look(
+    folder: str | Path, release: str, models: Sequence[str], scores: Iterable[str]
+) -> int:
+    """Return the number of the look at these scores, after adding it to the ledger if it is new.
+
+    A look is recorded before the coins are used, so even an interrupted command is a look.
+    """
+    path, digests = Path(folder) / LEDGER, sorted(scores)
+    try:
+        with os.fdopen(
+            os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+", encoding="utf-8"
+        ) as file:
+            if not try_lock(file.fileno()):
+                raise DataError(f"{path}: another command is using the ledger; try again later")
+            looks = _parse_ledger(file.read(), path)
+            earlier = [look["scores"] for look in looks if look["release"] == release]
+            if digests in earlier:
+                return earlier.index(digests) + 1
+            date = datetime.now(UTC).isoformat(timespec="seconds")
+            values = (len(earlier) + 1, release, [*models], digests, date)
+            file.write(dump_json(dict(zip(_KEYS, values, strict=True))) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+            return len(earlier) + 1
+    except OSError as error:
+        raise make_write_error(error, path) from error
+
+
+def _parse_ledger(text: str, path: Path) -> list[dict[str, Any]]:
+    looks: list[dict[str, Any]] = []
+    for number, record in parse_json_lines(text, path):
+        before = sum(look["release"] == record.get("release") for look in looks)
+        if record.keys() != {*_KEYS} or record["look"] != before + 1:
+            raise FormatError(
+                "the ledger is damaged; restore it from a backup, because its levels "
+                "depend on all looks",
+                path,
+                number,
+            )
+        looks.append(record)
+    if text and not text.endswith("\n"):
+        raise FormatError(
+            "the ledger's last line is incomplete; restore it from a backup",
+            path,
+        )
+    return looks

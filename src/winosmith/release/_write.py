@@ -16,20 +16,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from winosmith import formats, validate
+from winosmith import exposure, formats, validate
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, InputError, OutputError
-from winosmith.exposure import (
-    COINS,
-    PRESENTATIONS,
-    KeyedRelease,
-    Pair,
-    compute_coins,
-    compute_commitment,
-    compute_data_digest,
-    format_coins,
-    format_presentations,
-)
 from winosmith.finished import IDS_NAME
 from winosmith.humans import make_canary
 from winosmith.locks import try_lock
@@ -38,22 +27,12 @@ from winosmith.outputs import PRIVATE, atomic_write, remove_stale_files, sha256
 from winosmith.parallel import Advance, Step, no_progress
 from winosmith.problem import Problem
 from winosmith.records import dump_json
-from winosmith.release import _content, _source
+from winosmith.release import _content, _keyed, _source
 from winosmith.release._about import About
 from winosmith.release._changes import assign_ids, find_changes, make_id, make_tombstones
 from winosmith.release._content import Splitting
 from winosmith.release._files import format_labels, list_files
 from winosmith.release._interchange import JUDGED_BY, REMOVED_BY
-from winosmith.release._keyed import (
-    apply_form,
-    find_presentations,
-    find_releases,
-    get_key,
-    get_pending_path,
-    make_form_restorer,
-    make_version_error,
-    map_problems,
-)
 from winosmith.release._source import Fields, Previous, Source
 from winosmith.release._verify import Secrets, find_content_faults, read_secrets
 
@@ -81,7 +60,7 @@ class PreparedRelease:
     solved: Mapping[str, int | None]
     source_ids: Mapping[str, str]
     secrets: Secrets | None = None
-    pairs: tuple[Pair, ...] = ()
+    pairs: tuple[exposure.Pair, ...] = ()
     coins: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -131,9 +110,9 @@ def prepare_content(
         known = {problem.id: problem.answer for problem in withheld.solved}
         test = (replace(p, answer=known.get(p.id, p.answer)) for p in parts[_content.TEST])
         parts[_content.TEST] = Dataset(test, _content.TEST)
-    forms = find_presentations(parts) if keyed else None
+    forms = _keyed.find_presentations(parts) if keyed else None
     if forms is not None:
-        parts = map_problems(parts, lambda p: forms.first[p.id])
+        parts = _keyed.map_problems(parts, lambda p: forms.first[p.id])
     second = forms.second if forms else {}
     named = assign_ids(parts, about.name, previous, source, second) if digest else dict(parts)
     old_of = {
@@ -186,7 +165,7 @@ def prepare_content(
         source.build or ({"unvalidated": unvalidated} if unvalidated else {}),
         left_out,
     )
-    pairs: tuple[Pair, ...] = ()
+    pairs: tuple[exposure.Pair, ...] = ()
     if forms is not None:
         made = {old_of[problem.id].id: problem for problem in content.problems}
         pairs = forms.make_pairs(made)
@@ -204,7 +183,7 @@ def prepare_content(
             for old, problem in source.absent.items()
             for form in _content.list_forms(problem, keyed)
         }
-        earlier = map_problems(ready, make_form_restorer(pairs, previous))
+        earlier = _keyed.map_problems(ready, _keyed.make_form_restorer(pairs, previous))
         found = find_changes(earlier, previous, about.withdrawn, source_ids, absent)
         content = replace(
             content,
@@ -229,17 +208,20 @@ def apply_coins(
         DataError: problems must not be released unchanged.
     """
     pairs, name = prepared.pairs, prepared.content.about.full_name
-    keyed = KeyedRelease(pairs, compute_coins(key, name, pairs), "", statement.without)
-    shown = {pair.a.id: keyed.get_published(pair) for pair in pairs}
-    parts = map_problems(prepared.content.parts, lambda p: apply_form(p, shown.get(p.id)))
-    keyed = replace(keyed, digest=compute_data_digest(name, parts))
-    lines = format_presentations(pairs)
-    statement = replace(statement, commitment=compute_commitment(key, keyed.digest, lines))
+    coins = exposure.compute_coins(key, name, pairs)
+    shown = {pair.a.id: pair.a if coins[pair.block] else pair.b for pair in pairs}
+    parts = _keyed.map_problems(
+        prepared.content.parts, lambda p: _keyed.apply_form(p, shown.get(p.id))
+    )
+    digest = exposure.compute_data_digest(name, parts)
+    keyed = exposure.KeyedRelease(pairs, coins, digest, statement.without)
+    lines = exposure.format_presentations(pairs)
+    statement = replace(statement, commitment=exposure.compute_commitment(key, digest, lines))
     content = replace(prepared.content, parts=parts, keyed=statement)
     _refuse_faults(content, prepared.secrets)
     solved = {**prepared.solved}
     solved |= {id_: form.answer for id_, form in shown.items() if id_ in solved}
-    files = {COINS: format_coins(key, keyed), PRESENTATIONS: lines}
+    files = {exposure.COINS: exposure.format_coins(key, keyed), exposure.PRESENTATIONS: lines}
     return replace(prepared, content=content, solved=solved, coins=files)
 
 
@@ -394,14 +376,14 @@ def release(
             found, about, before, splitting or Splitting(), judges, new_ids, leave_out, keyed
         )
         if done.content.keyed:
-            done = apply_coins(done, done.content.keyed, get_key(out, about))
+            done = apply_coins(done, done.content.keyed, _keyed.get_key(out, about))
     total = len(list_files(done.content, {}))
     with show("writing", total) as advance, hidden_folder(out, about) as hidden:
         folder = out / _content.make_folder_name(write_files(done.content, hidden, advance))
         is_new = move_into_place(hidden, folder, about)
         key = write_private(done, folder)
         if keyed:
-            get_pending_path(out, about).unlink(missing_ok=True)
+            _keyed.get_pending_path(out, about).unlink(missing_ok=True)
     return Released(folder, done.content, key, is_new, done.copies)
 
 
@@ -468,9 +450,9 @@ def move_into_place(hidden: Path, folder: Path, about: About) -> bool:
     Raises:
         OutputError: there is another release of this version, or the existing one was changed.
     """
-    for other in find_releases(folder.parent, about):
+    for other in _keyed.find_releases(folder.parent, about):
         if other != folder:
-            raise make_version_error(other)
+            raise _keyed.make_version_error(other)
     if folder.exists():
         if _source.compute_checksums(hidden) != _source.compute_checksums(folder):
             raise OutputError(f"{folder} was changed after it was released; remove it")
