@@ -283,10 +283,6 @@ def judge_keys(check: KeyCheck, responses: Iterable[Response]) -> tuple[JudgedKe
     finds an item ambiguous chooses no option. Answers to other items, and answers based only on the
     local context, are ignored.
 
-    Args:
-        check: the drawn items.
-        responses: answers of the judges, from test sheets or a site.
-
     Raises:
         DataError: no answer belongs to a drawn item, an answer is not an option of its item, or
             a judge answered an item twice.

@@ -254,11 +254,8 @@ def _extract_text(line: str, path: Path, number: int) -> str:
 def _iter_strings(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
-    elif isinstance(value, Mapping):
-        for inside in value.values():
-            yield from _iter_strings(inside)
-    elif isinstance(value, list):
-        for inside in value:
+    elif isinstance(value, Mapping | list):
+        for inside in value.values() if isinstance(value, Mapping) else value:
             yield from _iter_strings(inside)
     elif value is not None and not isinstance(value, bool):
         yield json.dumps(value)

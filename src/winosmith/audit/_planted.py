@@ -146,13 +146,7 @@ class Choices:
 
     @classmethod
     def from_items(cls, items: Items, chosen: Ints, asked: Bools) -> Choices:
-        """Sort the options of each item by their texts, and the models by their choices.
-
-        Args:
-            items: the items with their keys.
-            chosen: (models, n) the chosen options, from 0; -1 if a model chose none.
-            asked: (models, n) whether the model was asked.
-        """
+        """Sort the options of each item by their texts, and the models by their choices."""
         places = np.zeros((len(items), int(items.counts.max())), int)
         for item, texts in enumerate(items.texts):
             places[item, sorted(range(len(texts)), key=texts.__getitem__)] = range(len(texts))

@@ -443,12 +443,7 @@ def cross_fit_scores(
 ) -> Floats:
     """Return the score of each option from models not fitted to its block, (options,).
 
-    Args:
-        items: the items.
-        matrix: (options, features) features of the options.
-        training_weights: (n,) the weight of each item in training; items with weight 0 are
-            predicted by the model fitted to all others.
-        seed: random seed of the folds.
+    Items whose training weight, (n,), is 0 are predicted by the model fitted to all others.
     """
     folds = np.where(training_weights > 0, _assign_folds(items, seed), _FOLDS)
     return _cross_fit(
@@ -461,12 +456,8 @@ def _cross_fit(
 ) -> Floats:
     """Return the scores of options from models not fitted to their block, (options, columns).
 
-    Args:
-        items: the items.
-        matrix: (options, features) features of the options.
-        folds: (n,) folds of the items; `_FOLDS` for items that are only predicted.
-        keys: (n, columns) indices of the correct options.
-        factor: (n,) factor of each item's weight.
+    The indices of the correct options are `keys`, (n, columns). The fold, (n,), of items that are
+    only predicted is `_FOLDS`.
     """
     item_weights = items.weights * factor
     weights = np.repeat(item_weights, items.counts)

@@ -80,12 +80,7 @@ def format_estimate(number: float) -> str:
 
 
 def make_repair_sections(repaired: Repair, name_split: bool = False) -> list[report.Section]:
-    """Make the report section with the steps of a repair and its evidence.
-
-    Args:
-        repaired: the repair.
-        name_split: whether the section's title contains the name of the split.
-    """
+    """Make the report section with the steps of a repair and its evidence."""
     bounds = {bound.rule: bound for bound in repaired.proof.bounds}
     chance = repaired.chance[1]
     rows: list[list[report.Value]] = [

@@ -219,12 +219,8 @@ def find_near_duplicates(
     """Find the pairs of items whose words have a Jaccard similarity of at least `ALIKE`.
 
     A pair is omitted only if both items are reported with `MOST` other items. Without this limit,
-    ten thousand items from one template would make fifty million pairs.
-
-    Args:
-        problems: the items.
-        owners: owner of each item; only items of different owners are paired. None pairs all items.
-        step: called with progress reports if the search takes minutes.
+    ten thousand items from one template would make fifty million pairs. If items have `owners`,
+    only items of different owners are paired.
     """
     if not problems:
         return []

@@ -163,13 +163,7 @@ def compare_accuracies(
 ) -> dict[str, Accuracy]:
     """Compare models' accuracies before and after a repair, in descending order of the former.
 
-    Invalid answers are incorrect.
-
-    Args:
-        data: the original data set.
-        answers: answers of the models.
-        set_aside: ids of the items set aside.
-        kept: ids of the items kept.
+    Invalid answers are incorrect. Items set aside, and items kept, are given by their ids.
     """
     keys = {problem.id: problem.answer for problem in data if problem.answer is not None}
     without = keys.keys() - set(set_aside)
