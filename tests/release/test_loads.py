@@ -14,7 +14,12 @@ from tests.conftest import examples, installed, run_alone
 from tests.release.conftest import about
 from winosmith import Edit, Extra, Lineage, Origin, Problem, answers, formats
 from winosmith.release import Released, find_missing_fields, release
-from winosmith.release._interchange import format_parquet, make_table, read_table
+from winosmith.release._interchange import (
+    find_used_columns,
+    format_parquet,
+    make_table,
+    read_table,
+)
 from winosmith.release._responsible import FIELDS
 
 LOAD = """
@@ -197,7 +202,9 @@ def test_a_table_of_questions_is_read_as_it_was(tmp_path: Path) -> None:
         Problem("s", "Say _x_ if _ can.", ("you", "one"), 1, blank=11),
         Problem("t", "The _ fell.", ("cup", "jug"), 1),
     ]
-    (tmp_path / "set.parquet").write_bytes(format_parquet(make_table(held), {}))
+    (tmp_path / "set.parquet").write_bytes(
+        format_parquet(make_table(held, find_used_columns(held)), {})
+    )
     assert list(formats.read(tmp_path / "set.parquet")) == held
 
 
@@ -232,11 +239,11 @@ def test_a_table_is_written_and_read_without_loss(
 ) -> None:
     """What goes into Parquet comes out equal, and twice the same bytes."""
     folder = tmp_path_factory.mktemp("tables")
-    raw = format_parquet(make_table(held), {"canary": "x"})
-    assert format_parquet(make_table(held), {"canary": "x"}) == raw
+    raw = format_parquet(make_table(held, find_used_columns(held)), {"canary": "x"})
+    assert format_parquet(make_table(held, find_used_columns(held)), {"canary": "x"}) == raw
     (folder / "one").write_bytes(raw)
     table = read_table(folder / "one")
-    assert table.equals(make_table(held))
+    assert table.equals(make_table(held, find_used_columns(held)))
     assert table["options"].to_pylist() == [list(p.options) for p in held]
     assert [json.loads(extra) for extra in table["extra"].to_pylist()] == [
         dict(p.extra) for p in held

@@ -141,7 +141,7 @@ def measure_exposure(
     kinds = {pair.block: get_presentation_kind(pair) for pair in keyed.pairs}
     strata = np.array([int(kind == "options") for kind in kinds.values()], np.int64)
     other = None if reference is None else _average_differences(keyed, reference)
-    tested = {}
+    tested = []
     for one in scores:
         differences = _average_differences(keyed, one)
         rows = np.flatnonzero(differences)
@@ -156,28 +156,28 @@ def measure_exposure(
                 f"{one.model}: the difference between the presentations is the same in all blocks "
                 "of each kind, so it can't depend on the coins"
             )
-        tested[one.model] = rows, left
+        tested.append((one, rows, left))
     digests = [one.digest for one in scores]
     if reference is not None:
         digests.append(f"reference:{reference.digest}")
     look = _record_look(private, keyed.digest, names, digests)
     coins = np.array([keyed.coins[block] for block in kinds])
-    tests = {name: sign_test(left, coins[rows]) for name, (rows, left) in tested.items()}
+    tests = [sign_test(left, coins[rows]) for _, rows, left in tested]
     level = compute_look_level(look)
-    adjusted = correct_by_holm([test.p_value for test in tests.values()])
+    adjusted = correct_by_holm([test.p_value for test in tests])
     results = {
         one.model: ModelExposure(
-            depends=holm <= level,
+            blocks=len(rows),
+            equal=len(coins) - len(rows),
             scores=one.kind,
-            blocks=len(tested[one.model][0]),
-            equal=len(coins) - len(tested[one.model][0]),
-            shift=tests[one.model].shift,
-            interval=tests[one.model].interval,
-            p_value=tests[one.model].p_value,
+            shift=test.shift,
+            interval=test.interval,
+            p_value=test.p_value,
             adjusted=holm,
-            detectable=compute_detectable_shift(len(tested[one.model][0]), level / len(scores)),
+            depends=holm <= level,
+            detectable=compute_detectable_shift(len(rows), level / len(scores)),
         )
-        for one, holm in zip(scores, adjusted, strict=True)
+        for (one, rows, _), test, holm in zip(tested, tests, adjusted, strict=True)
     }
     named = None if reference is None else reference.model
     return Exposure(keyed.digest, look, level, len(coins), keyed.without, named, results)

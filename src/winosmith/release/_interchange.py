@@ -142,12 +142,8 @@ def find_used_columns(problems: Iterable[Problem]) -> dict[str, tuple[str, str]]
     return {name: of for name, of in COLUMNS.items() if name in used}
 
 
-def make_table(problems: Iterable[Problem], columns: Iterable[str] | None = None) -> Any:
-    """Return a pyarrow table with a row for each problem, in order.
-
-    Args:
-        problems: the problems.
-        columns: names of columns from `COLUMNS`; None for the columns that have values.
+def make_table(problems: Iterable[Problem], columns: Iterable[str]) -> Any:
+    """Return a pyarrow table with a row for each problem, in order, and columns of `COLUMNS`.
 
     Raises:
         MissingExtraError: pyarrow is not installed.
@@ -156,10 +152,8 @@ def make_table(problems: Iterable[Problem], columns: Iterable[str] | None = None
     text, number = arrow.string(), arrow.int32()
     edit = arrow.struct([("op", text), ("at", number), ("old", text), ("new", text)])
     kinds = {"text": text, "number": number, "texts": arrow.list_(text), "edits": arrow.list_(edit)}
-    rows = list(problems)
-    names = find_used_columns(rows) if columns is None else columns
-    schema = arrow.schema([(name, kinds[COLUMNS[name][0]]) for name in names])
-    return arrow.Table.from_pylist([_make_row(problem) for problem in rows], schema=schema)
+    schema = arrow.schema([(name, kinds[COLUMNS[name][0]]) for name in columns])
+    return arrow.Table.from_pylist([_make_row(problem) for problem in problems], schema=schema)
 
 
 def _make_row(problem: Problem) -> dict[str, Any]:
@@ -354,8 +348,7 @@ def _write_task(
         )
     out = OutputFolder.open(folder, {**recipe, "data": dataset.digest})
     for name, text in files.items():
-        with out.write(name) as file:
-            file.write(text)
+        out.write_lines(name, [text])
 
 
 def _format_json_lines(records: Iterable[Mapping[str, Any]]) -> str:
