@@ -57,22 +57,16 @@ class Corpus:
     """
 
     words: Counter[str]
-    wholes: Counter[tuple[str, ...]]
+    wholes: Counter[Words]
     items: int
 
     @classmethod
     def from_options(cls, options: Iterable[Sequence[str]]) -> Corpus:
         """Count the words and the whole options of items."""
-        words: Counter[str] = Counter()
-        wholes: Counter[tuple[str, ...]] = Counter()
-        count = 0
-        for item in options:
-            # share equal strings
-            cut = [tuple(map(intern, View.split_words(option))) for option in item]
-            words.update({word for option in cut for word in option})
-            wholes.update(set(cut))
-            count += 1
-        return cls(words, wholes, count)
+        # share equal strings
+        items = [{tuple(map(intern, View.split_words(text))) for text in item} for item in options]
+        words = Counter(word for item in items for word in set(chain.from_iterable(item)))
+        return cls(words, Counter(chain.from_iterable(items)), len(items))
 
 
 class View:

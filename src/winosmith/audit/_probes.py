@@ -198,9 +198,25 @@ def fit_probe(
     batch_size = _CELLS // max(matrix.shape)
     found = _measure_probe(items, "words", sees, fit_scores, batch_size, draws, seed, report_done)
     own = items.find_correct_options(items.unit_key)
-    tables = _compute_feature_statistics(items, matrix, own)
-    examples = _list_solved_examples(items, names, matrix, tables[3], own, found.solved)
-    return replace(found, words=_list_predictive_words(names, *tables), examples=examples)
+    totals, expected, correct, z = _compute_feature_statistics(items, matrix, own)
+    words = tuple(
+        Word(
+            _describe_feature(names[at]),
+            round(float(totals[at])),
+            float(correct[at] / totals[at]),
+            float(expected[at] / totals[at]),
+            float(z[at]),
+        )
+        for at in np.argsort(-abs(z), kind="stable")[:_MOST_WORDS]
+        if at < len(names) and z[at]
+    )
+    key_of = dict(zip(items.rows.tolist(), own.tolist(), strict=True))
+    examples = []
+    for row in found.solved[:_EXAMPLES]:
+        has = matrix[key_of[row]].indices.tolist()
+        best = sorted(has, key=lambda at: (-z[at], at))[:3]
+        examples.append((row, tuple(_describe_feature(names[at]) for at in best if z[at] > 0)))
+    return replace(found, words=words, examples=tuple(examples))
 
 
 def _measure_probe(
@@ -531,29 +547,3 @@ def _describe_feature(feature: str) -> str:
     if feature.startswith("^ "):
         return f"{feature[2:]}, at the start"
     return f"{feature[:-2]}, at the end" if feature.endswith(" $") else feature
-
-
-def _list_predictive_words(
-    names: list[str], totals: Floats, expected: Floats, correct: Floats, z: Floats
-) -> Words:
-    rows = [
-        at for at in np.argsort(-abs(z), kind="stable")[:_MOST_WORDS] if at < len(names) and z[at]
-    ]
-    return tuple(
-        Word(
-            _describe_feature(names[at]), round(float(totals[at])), float(correct[at] / totals[at]),
-            float(expected[at] / totals[at]), float(z[at]),
-        )
-        for at in rows
-    )  # fmt: skip
-
-
-def _list_solved_examples(items: Items, names: list[str], matrix: csr_matrix, z: Floats, keys: Ints,
-              solved: Sequence[int]) -> Examples:  # fmt: skip
-    at_row = {int(row): at for at, row in enumerate(items.rows)}
-    found = []
-    for row in solved[:_EXAMPLES]:
-        has = matrix[keys[at_row[row]]].indices
-        best = sorted(has.tolist(), key=lambda at: (-z[at], at))[:3]
-        found.append((row, tuple(_describe_feature(names[at]) for at in best if z[at] > 0)))
-    return tuple(found)

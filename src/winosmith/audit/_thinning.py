@@ -134,43 +134,42 @@ class Thinning:
             words = probe.p <= LEVEL
         return self.fit(training, cues, places, words)
 
-    def fit(self, rows: Bools, cues: tuple[str, ...], positions: bool, words: bool) -> LearntRules:
+    def fit(
+        self, training: Bools, cues: tuple[str, ...], positions: bool, words: bool
+    ) -> LearntRules:
         """Fit the posterior of the given rules to some of the items, in whole blocks."""
         items = self.items
         columns = [self.cue_scores[cue] for cue in cues]
         if positions:
             columns += self.position_scores
-        chance = 1 / items.unit_counts
+        units = _Units(items)
         if not (columns or words):
-            there = np.arange(int(items.unit_counts.max())) < items.unit_counts[:, None]
-            return LearntRules(
-                (), positions, False, chance, np.ones(len(chance)), there.astype(float)
-            )
+            chance, exists = 1 / items.unit_counts, units.exists.astype(float)
+            return LearntRules((), positions, False, chance, np.ones(len(chance)), exists)
         with use_one_thread():
             if words:
                 columns.append(
                     cross_fit_scores(
-                        items, self.word_features, rows.astype(float), self.settings.seed
+                        items, self.word_features, training.astype(float), self.settings.seed
                     )
                 )
-            units = rows[items.unit_firsts]
-            options = _Units(items)
-            log_posterior = options.compute_log_posterior(
-                options.compute_mean_scores(columns), units
+            in_training = training[items.unit_firsts]
+            log_posterior = units.compute_log_posterior(
+                units.compute_mean_scores(columns), in_training
             )
             balanced = [*self.cue_scores.values(), *self.position_scores]
-            top = _items.split_ties(log_posterior, options.starts, items.unit_counts, 1e-9)
-            entries = np.column_stack([options.compute_mean_scores(balanced), top, log_posterior])
+            top = _items.split_ties(log_posterior, units.starts, items.unit_counts, 1e-9)
+            entries = np.column_stack([units.compute_mean_scores(balanced), top, log_posterior])
             is_flagged = [name in cues for name in self.cue_scores]
             is_flagged += [True] * (len(self.position_scores) + 2)
             penalty = np.where(is_flagged, _FLAGGED, _OTHERS)
             stays = _fit_probabilities(
-                options.subtract_means(entries), options.keys[units], penalty
+                units.subtract_means(entries), units.keys[in_training], penalty
             )
-        at = np.zeros(options.exists.shape)
-        at[options.exists] = stays
-        posterior = np.exp(log_posterior[options.keys])
-        return LearntRules(cues, positions, words, posterior, stays[options.keys], at)
+        at = np.zeros(units.exists.shape)
+        at[units.exists] = stays
+        posterior = np.exp(log_posterior[units.keys])
+        return LearntRules(cues, positions, words, posterior, stays[units.keys], at)
 
     def measure_concentration(
         self, rules: LearntRules, step: Step

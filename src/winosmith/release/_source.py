@@ -255,14 +255,11 @@ def read_record(folder: Path) -> dict[str, Any] | Fault:
         return Fault(_content.RECORD, f"counts has {odd[0]!r}, which is not a part")
     if not named:
         return Fault(_content.RECORD, "counts has no part")
-    try:
-        parse_about(record["about"])
-    except RecipeError as error:
-        return Fault(_content.RECORD, f"about: {error}")
-    try:
-        _parse_coins(record.get("keyed"))
-    except RecipeError as error:
-        return Fault(_content.RECORD, f"keyed: {error}")
+    for key, parse in (("about", parse_about), ("keyed", _parse_coins)):
+        try:
+            parse(record.get(key))
+        except RecipeError as error:
+            return Fault(_content.RECORD, f"{key}: {error}")
     return record
 
 
