@@ -1,9 +1,8 @@
 """Shuffle the options of quizzes in their own files.
 
 The random order depends on the item's text and the seed (see `winosmith.audit.repair`), so a second
-run changes nothing. Orders are never balanced, because a solver could exploit the balance. A file
-keeps its layout: only options, keys and letters that refer to options change. Items that can't be
-changed safely are left unchanged and reported with the reason.
+run changes nothing. Orders are never balanced, because a solver could exploit the balance. Items
+that can't be changed safely (`_edits`) are left unchanged and reported with the reason.
 """
 
 from __future__ import annotations
@@ -12,77 +11,22 @@ import os
 import re
 import stat
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from winosmith import data, formats
-from winosmith.audit._cues import detect_classes
-from winosmith.audit._repair import draw_order
-from winosmith.data import Place, Value
-from winosmith.dataset import Dataset
-from winosmith.errors import DataError, FormatError, InputError, ProblemError
+from winosmith.audit._edits import Span, apply_edits, plan_edits
+from winosmith.data import Place
+from winosmith.errors import DataError, FormatError
 from winosmith.formats import Contents
 from winosmith.outputs import atomic_write
 from winosmith.problem import Problem
-from winosmith.recast import find_reference
 from winosmith.results import HIDDEN, Result
-
-_LIST = r"\(?[A-Z]\)?(?:(?:\s*,)?\s*(?:and|or|&|,)\s*\(?[A-Z]\)?)*(?![A-Za-z0-9])"
-_REFERENCE = re.compile(
-    rf"(?i:\b(?:options?|answers?|choices?)\s+){_LIST}|(?m:^[^\S\n]*[A-Z][.):](?=\s))"
-    r"|(?:^|(?<=[,;:.] )|(?<=\bis )|(?<=\bare )|(?<=\bnot )|(?<=\band )|(?<=\bor ))\([A-Z]\)"
-)
-"""Letters that certainly refer to options: "option B", "answers A and C", "(B)", "B. …"."""
-
-_RANGE = re.compile(r"[A-Z]\)?\s*(?:-|–|\bto\b)\s*\(?[A-Z](?![A-Za-z0-9])")
-
-_EXPLAINS = re.compile("(?i)expl|rational|why|feedback|solution|reason|comment|hint|justif")
-"""Names of fields whose letters may refer to options; letters in other fields don't change."""
-
-_ANY_LONE = re.compile(
-    r"(?<![A-Za-z0-9])(?<![A-Za-z]['’])[A-Z](?![A-Za-z0-9])|(?<!\w)(?<!\w['’])[^\W\d_](?!\w)"
-)
-_LONE = re.compile(r"(?<![A-Za-z0-9'’])[A-Z](?![A-Za-z0-9'’])")
-_ARTICLE = re.compile(
-    r"A(?= (?!(?:and|or|but|not|in|on|at|to|of|for|by|if|than|that|with|because|since|when|would"
-    r"|will|can|cannot|could|should|may|might|must|had|have|were|are|did|do)\b|\w*s\b)[a-z])|I(?= )"
-)
-"""The article "A" (no verb, preposition or plural follows), or the pronoun "I"."""
-
-_SMALL = re.compile(
-    r"(?i:\b(?:option|choice)s?) \(?[a-k]\)?(?!\w)|(?i:\banswers?)(?: is|:)? \(?[b-k]\)?(?!\w)"
-    r"|\([a-k]\)|(?:^|(?<=\s))[a-k][.)](?=\s)"
-    r"|(?:^|(?<=[\s;,]))[b-hj-k](?= (?:is|are|was|would)\b)|^\s*[a-k]\s*$"
-)
-_MARKED = re.compile(r"\([A-K]\)|(?:^|\s)[A-K][.)]\s")
-"""Lettered options within the text of a question."""
-
-_BY_PLACE = re.compile(
-    r"(?i)\b(?:first|second|third|fourth|fifth|last|previous|preceding|following|other) "
-    r"(?:\w+ )?(?:options?|answers?|choices?)\b|\b(?:option|answer|choice)s? (?:no\. |#)?\d"
-    r"|\b\d(?:st|nd|rd|th) (?:option|answer|choice)"
-    r"|\bthe (?:first|second|third|fourth|last|former|latter)(?: one)? (?:is|are|was|isn't)\b"
-    r"|(?:^|[\s(])#?\d[).](?=\s)|\(\d\)|#\d\b|\bindex \d|\b(?:antwort|option|lösung) (?:nr\. )?\d",
-    re.MULTILINE,
-)
-
-_SIGNED = re.compile(r"(?:(?<=[ _.-])|(?<=[a-z])|^)[A-K1-9](?=$|[ _.-])")
-"""The letter or number of an option in a column name: "feedback_A", "image1"."""
-
-Span = tuple[int, int]
-
-
-class Edit(NamedTuple):
-    """A range of a text and its replacement."""
-
-    start: int
-    end: int
-    text: str
 
 
 @dataclass(frozen=True)
@@ -211,10 +155,10 @@ def shuffle_files(
             raise DataError("after removing copies, the files would be read as different items")
     left = {one.place: str(one.reason) for one in before.bad}
     while True:
-        edits, kinds = _plan_edits(
+        edits, kinds = plan_edits(
             before, {str(one.path): one for one in sources}, columns, seed, left
         )
-        texts = [_apply_edits(one.text, edits[str(one.path)]) for one in sources]
+        texts = [apply_edits(one.text, edits[str(one.path)]) for one in sources]
         again = [*map(_replace_text, sources, texts)]
         try:
             after = formats.scan(_read_rows(again), format_name, **how)
@@ -369,331 +313,3 @@ def _compute_chance_limit(counts: tuple[int, ...]) -> int:
     places = drawn.astype(int)
     most = np.max([(places == at).sum(axis=1) for at in range(max(counts))], axis=0)
     return int(np.quantile(most, 0.95, method="inverted_cdf"))
-
-
-def _apply_edits(text: str, edits: Iterable[Edit]) -> str:
-    parts, at = [], 0
-    for start, end, new in sorted(edits):
-        if start < at:
-            raise DataError("two records overlap in the file")
-        parts += [text[at:start], new]
-        at = end
-    return "".join([*parts, text[at:]])
-
-
-class _LocatedOptions(NamedTuple):
-    """The locations of an item's options in its record.
-
-    Attributes:
-        slots: for each option, the ranges of the text that move with it.
-        signs: prefix of each option, such as "A. "; "" if the option has none.
-        labels: labels of the options, such as column names; empty if there are none.
-        flagged: whether the options themselves state which of them is correct.
-        whole: range of the list or object that contains only the options; None if they are columns.
-    """
-
-    slots: list[list[Span]]
-    signs: list[str]
-    labels: tuple[str, ...] = ()
-    flagged: bool = False
-    whole: Span | None = None
-
-
-class _LocatedItem(NamedTuple):
-    """An item with its record, its options in the record, and the text of its file."""
-
-    problem: Problem
-    record: Value
-    located: _LocatedOptions
-    text: str
-
-
-def _plan_edits(
-    contents: Contents,
-    sources: Mapping[str, data.Source],
-    columns: formats.Columns | None,
-    seed: int,
-    unchanged: dict[Place, str],
-) -> tuple[defaultdict[str, list[Edit]], dict[str, str]]:
-    """Return the edits of each file and the kinds of keys; extend `unchanged`."""
-    readers: dict[str, Callable[[Place], Value]] = {}
-    problems = Dataset(contents.problems)
-    classes = detect_classes(problems)
-    times = Counter(contents.places)
-    found: dict[Place, _LocatedItem] = {}
-    for place, problem, is_class in zip(contents.places, problems, classes, strict=True):
-        if place in unchanged:
-            continue
-        try:
-            named = _REFERENCE.search(problem.sentence) or _MARKED.search(problem.sentence)
-            reference = find_reference(problem.sentence, problem.options)
-            if is_class or named or reference:
-                shown = f": {reference!r} refers to others" if reference in problem.options else ""
-                raise ProblemError(f"the order of its options has a meaning{shown}")
-            if times[place] > 1:
-                raise ProblemError("its record contains several items")
-            if place.start is None:
-                raise ProblemError("its location in the file is not known")
-            if place.path not in readers:
-                readers[place.path] = _make_record_reader(sources[place.path])
-            record, text = readers[place.path](place), sources[place.path].text
-            found[place] = _LocatedItem(problem, record, _find_options(record, problem, text), text)
-        except InputError as error:
-            unchanged[place] = str(error)
-    kinds = _find_keys(found.values(), columns)
-    edits: defaultdict[str, list[Edit]] = defaultdict(list)
-    for place, item in found.items():
-        try:
-            if item.problem.answer is not None and not kinds and not item.located.flagged:
-                raise ProblemError("its answer column was not found")
-            order = draw_order(item.problem, seed)
-            if moves := [*_move_options(item.located, order, item.text)]:
-                others = [*_edit_keys(item, order, kinds), *_edit_letters(item, order, kinds)]
-                edits[place.path] += [*moves, *others]
-        except InputError as error:
-            unchanged[place] = str(error)
-    return edits, kinds
-
-
-def _make_record_reader(source: data.Source) -> Callable[[Place], Value]:
-    """Return a function that reads the record at a location, with the location of each value."""
-    if data.is_yaml(source):
-        records = {one.start: one for one in data.parse_yaml_records(source)}
-        return lambda place: records[place.start or 0]
-    if data.read(source).kind == "delimited":
-        table = data.Delimited(source)
-        return lambda place: data.parse_row(source.text, place.start or 0, place.end or 0, table)
-    return lambda place: data.parse_json_value(source.text, source.text.index("{", place.start))
-
-
-def _find_options(record: Value, problem: Problem, text: str) -> _LocatedOptions:
-    found = [one for value in record.walk() for one in _match_value(value, problem, text)]
-    if len(found) != 1:
-        how = "found more than once" if found else "not found as a list or as columns"
-        raise ProblemError(f"its options are {how}")
-    return found[0]
-
-
-def _match_value(value: Value, problem: Problem, text: str) -> Iterator[_LocatedOptions]:
-    options = problem.options
-    if isinstance(value.value, list):
-        elements = [*value.inside.values()]
-        if len(elements) == len(options):
-            yield from _match_list(elements, options, text, (value.start, value.end))
-    elif isinstance(value.value, dict):
-        texts = {*map(formats.tidy, options)}
-        held = {
-            str(name): one
-            for name, one in value.inside.items()
-            if not formats.is_answer_name(str(name)) and formats.tidy(str(one.value)) in texts
-        }
-        if spans := _find_option_spans([*held.values()], options, text):
-            whole = (value.start, value.end) if len(held) == len(value.inside) else None
-            yield _LocatedOptions([[span] for span in spans[0]], spans[1], tuple(held), whole=whole)
-
-
-def _match_list(
-    elements: Sequence[Value], options: Sequence[str], text: str, list_span: Span
-) -> Iterator[_LocatedOptions]:
-    if spans := _find_option_spans(elements, options, text):
-        yield _LocatedOptions([[span] for span in spans[0]], spans[1], whole=list_span)
-    if not elements[0].inside or any([*one.inside] != [*elements[0].inside] for one in elements):
-        return
-    columns = {name: [one.inside[name] for one in elements] for name in elements[0].inside}
-    if not any(_find_option_spans(values, options, text) for values in columns.values()):
-        return
-    labels = next((each for each in columns.values() if _is_label_series(each)), [])
-    moving = [each for each in columns.values() if not _is_label_series(each)]
-    flags = ([one.value for one in each] for each in moving)
-    yield _LocatedOptions(
-        [[(one.start, one.end) for one in own] for own in zip(*moving, strict=True)],
-        [""] * len(options),
-        tuple(str(one.value) for one in labels),
-        flagged=any(all(isinstance(f, bool) for f in own) and sum(own) == 1 for own in flags),
-        whole=list_span,
-    )
-
-
-def _find_option_spans(
-    values: Sequence[Value], options: Sequence[str], text: str
-) -> tuple[list[Span], list[str]] | None:
-    """Return the range and prefix ("A. ") of each option; None if the values are not options."""
-    if len(values) != len(options) or any(
-        one.inside or isinstance(one.value, bool | None) for one in values
-    ):
-        return None
-    tidy = [*map(formats.tidy, options)]
-    if [formats.tidy(str(one.value)) for one in values] == tidy:
-        return [(one.start, one.end) for one in values], [""] * len(options)
-    spans, signs = [], []
-    for one, option in zip(values, tidy, strict=True):
-        quote = text.startswith('"', one.start)
-        sign = formats.PREFIX.match(str(one.value))
-        if not sign or not text.startswith(sign[0], one.start + quote):
-            return None
-        if formats.tidy(str(one.value)[sign.end() :]) != option:
-            return None
-        spans.append((one.start + quote + sign.end(), one.end - quote))
-        signs.append(sign[0])
-    return spans, signs
-
-
-def _is_label_series(values: Sequence[Value]) -> bool:
-    """Return whether values label the options in sequence: A, B, C or 0, 1, 2 or 1, 2, 3."""
-    count = range(len(values))
-    if formats.locate_letters(one.value for one in values) == [*count]:
-        return True
-    return [str(one.value) for one in values] in ([*map(str, count)], [str(n + 1) for n in count])
-
-
-def _move_options(located: _LocatedOptions, order: Sequence[int], text: str) -> Iterator[Edit]:
-    if any("\n" in text[start:end] for slot in located.slots for start, end in slot):
-        raise ProblemError("its options span several lines")
-    for slot, old in zip(located.slots, order, strict=True):
-        for (start, end), (first, last) in zip(slot, located.slots[old], strict=True):
-            if start != first:
-                yield Edit(start, end, text[first:last])
-
-
-def _find_keys(items: Iterable[_LocatedItem], columns: formats.Columns | None) -> dict[str, str]:
-    """Find the fields that contain the key of every item; map them to the kind of key."""
-    fits: dict[str, set[str]] = {}
-    for problem, record, located, _ in items:
-        for name, value in _iter_other_values(record, located):
-            is_named = formats.is_answer_name(name) or (columns and name == columns.answer)
-            if problem.answer is None or not is_named:
-                continue
-            read = _interpret_key(value, problem, located)
-            if read or value.value not in (None, ""):
-                kinds = {kind for kind, at in read.items() if at == problem.answer}
-                fits[name] = fits.get(name, kinds) & kinds
-    return {name: min(kinds, key=_ORDER.index) for name, kinds in fits.items() if kinds}
-
-
-_ORDER = ("label", "text", "letter", "letter2", "0", "1")
-"""Kinds of keys; if several kinds fit all items, the first is used."""
-
-
-def _iter_other_values(record: Value, located: _LocatedOptions) -> Iterator[tuple[str, Value]]:
-    taken = [located.whole] if located.whole else [span for slot in located.slots for span in slot]
-    for name, value in record.leaves():
-        if not any(start < value.end and value.start < end for start, end in taken):
-            yield str(name), value
-
-
-def _interpret_key(value: Value, problem: Problem, located: _LocatedOptions) -> dict[str, int]:
-    signed = [s + option for s, option in zip(located.signs, problem.options, strict=True) if s]
-    return formats.interpret_answer(value.value, problem.options, located.labels, signed)
-
-
-def _edit_keys(
-    item: _LocatedItem, order: Sequence[int], kinds: Mapping[str, str]
-) -> Iterator[Edit]:
-    """Yield the edits that make the keys refer to the new position of the correct option."""
-    problem, record, located, text = item
-    if problem.answer is None:
-        return
-    old, new = problem.answer, order.index(problem.answer)
-    for name, value in _iter_other_values(record, located):
-        kind = kinds.get(name)
-        if value.value in (None, ""):
-            continue
-        is_named = formats.is_answer_name(name) and not isinstance(value.value, bool)
-        if kind is None and is_named and _interpret_key(value, problem, located).keys() - {"text"}:
-            raise ProblemError(f"its {name!r} may contain the key")
-        if kind is None or new == old:
-            continue
-        raw = text[value.start : value.end]
-        if kind == "text":
-            sign = formats.PREFIX.match(str(value.value))
-            if sign and formats.tidy(str(value.value)) != formats.tidy(problem.options[old]):
-                at = value.start + text.startswith(('"', "'"), value.start)
-                if not text.startswith(sign[0], at):
-                    raise ProblemError(f"its {name!r} can't be changed")
-                yield Edit(at, at + len(sign[0]), _replace_letter(sign[0], old, new))
-        elif kind == "label":
-            if raw.count(located.labels[old]) != 1:
-                raise ProblemError(f"its {name!r} can't be changed")
-            yield Edit(
-                value.start, value.end, raw.replace(located.labels[old], located.labels[new])
-            )
-        elif kind in ("0", "1"):
-            yield Edit(value.start, value.end, re.sub(r"\d+", str(new + int(kind)), raw, count=1))
-        elif kind in ("letter", "letter2"):
-            yield Edit(value.start, value.end, _replace_letter(raw, old, new, kind))
-
-
-def _replace_letter(raw: str, old: int, new: int, kind: str = "letter") -> str:
-    for series in formats.OTHER_SERIES if kind == "letter2" else formats.SERIES:
-        if len(series) <= max(old, new):
-            continue
-        for sign, other in ((series[old], series[new]), (ascii(series[old]), ascii(series[new]))):
-            if raw.count(sign.strip("'")) == 1:  # "أ", or escaped as in JSON: "\\u0623"
-                return raw.replace(sign.strip("'"), other.strip("'"))
-    raise ProblemError(f"the letter of its key {raw} can't be replaced")
-
-
-def _has_value_per_option(value: Value, problem: Problem, located: _LocatedOptions) -> bool:
-    spans = [span for slot in located.slots for span in slot]
-    if any(value.start <= start and end <= value.end for start, end in spans):
-        return False
-    if any(start <= value.start and value.end <= end for start, end in spans):
-        return False
-    names = [str(name) for name in value.inside]
-    if isinstance(value.value, dict):
-        signs = [formats.parse_letter(name) is not None or name.isdecimal() for name in names]
-        return bool(names) and (
-            all(signs) or {*names} <= {*located.labels} or {*names} <= {*problem.options}
-        )
-    count = len(problem.options)
-    return isinstance(value.value, list) and len(names) in (count, count - 1) and len(names) > 1
-
-
-def _edit_letters(
-    item: _LocatedItem, order: Sequence[int], kinds: Mapping[str, str]
-) -> Iterator[Edit]:
-    """Yield the edits of letters that refer to options in other texts, such as explanations."""
-    problem, record, located, text = item
-    if any(_has_value_per_option(value, problem, located) for value in record.walk()):
-        raise ProblemError("another list has one value per option")
-    for value in record.walk():
-        names = [str(name) for name in value.inside if str(name) not in located.labels]
-        signs = {found[0] for name in names if (found := _SIGNED.search(name))}
-        if isinstance(value.value, dict) and len(signs) > 1:
-            raise ProblemError("several columns have one value per option")
-    options = {*map(formats.tidy, problem.options)}
-    spans = {span for slot in located.slots for span in slot}
-    for name, value in record.leaves():
-        if (value.start, value.end) not in spans or not isinstance(value.value, str):
-            continue
-        named = _REFERENCE.search(value.value) or _BY_PLACE.search(value.value)
-        if named and formats.tidy(value.value) not in options:
-            raise ProblemError(f"{name!r} of an option may refer to another option")
-    for name, value in _iter_other_values(record, located):
-        is_question = isinstance(value.value, str) and (
-            len(value.value.split()) > 1 and value.value.strip() in problem.sentence
-        )
-        if name in kinds or not isinstance(value.value, str) or is_question:
-            continue
-        explains = _EXPLAINS.search(name) and not _RANGE.search(value.value)
-        changed = {
-            at
-            for found in _REFERENCE.finditer(value.value)
-            for at in range(*found.span())
-            if explains and _LONE.match(value.value, at)
-        }
-        for lone in _ANY_LONE.finditer(value.value):
-            at, letter = lone.start(), formats.parse_letter(lone[0])
-            positions = letter.positions.values() if letter else ()
-            is_option = any(one < len(order) for one in positions) and not lone[0].islower()
-            if is_option and at not in changed and not _ARTICLE.match(value.value, at):
-                raise ProblemError(f"its {name!r} may refer to an option by {lone[0]!r}")
-        if small := _SMALL.search(value.value):
-            raise ProblemError(f"its {name!r} may refer to an option by {small[0]!r}")
-        if _BY_PLACE.search(value.value):
-            raise ProblemError(f"its {name!r} may refer to an option by its position")
-        places = value.characters(text) if changed else []
-        for at in sorted(changed):
-            old = ord(value.value[at]) - ord("A")
-            if old < len(order):
-                yield Edit(*places[at], chr(ord("A") + order.index(old)))
