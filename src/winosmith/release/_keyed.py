@@ -10,14 +10,7 @@ from pathlib import Path
 
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError, OutputError
-from winosmith.exposure import (
-    COINS,
-    Pair,
-    PresentedBlock,
-    draw_key,
-    present_blocks,
-    read_key,
-)
+from winosmith.exposure import COINS, Pair, draw_key, present_blocks, read_key
 from winosmith.lineage import UNVALIDATED
 from winosmith.outputs import PRIVATE, atomic_write
 from winosmith.problem import Extra, Problem
@@ -31,14 +24,12 @@ class Presentations:
     """The presentations of a source's problems, by their ids in the source.
 
     Attributes:
-        blocks: the blocks.
-        place: id of a problem → index of its block.
+        block: id of a problem → index and kind of its block.
         first: id of a problem → its first presentation.
         second: id of a problem → its second presentation, if any.
     """
 
-    blocks: tuple[PresentedBlock, ...]
-    place: Mapping[str, int]
+    block: Mapping[str, tuple[int, str | None]]
     first: Mapping[str, Problem]
     second: Mapping[str, Problem]
 
@@ -48,21 +39,21 @@ class Presentations:
         Args:
             problems: id in the source → the released problem in its first presentation.
         """
-        names: dict[int, str] = {}
+        names: dict[tuple[int, str | None], str] = {}
         for old, problem in problems.items():
-            at = self.place[old]
-            names[at] = min(names.get(at, problem.id), problem.id)
+            block = self.block[old]
+            names[block] = min(names.get(block, problem.id), problem.id)
         found = []
         for old, problem in problems.items():
             if other := self.second.get(old):
                 a = replace(problem, answer=self.first[old].answer)
                 b = replace(a, sentence=other.sentence, options=other.options, answer=other.answer)
-                found.append(Pair(names[self.place[old]], a, b))
+                found.append(Pair(names[self.block[old]], a, b))
         return tuple(sorted(found, key=lambda pair: (pair.block, pair.a.id)))
 
     def count_blocks(self, problems: Mapping[str, Problem]) -> _content.CoinStatement:
         """Count the released blocks by kind, with a placeholder for the commitment."""
-        kinds = Counter(self.blocks[at].kind for at in {self.place[old] for old in problems})
+        kinds = Counter(kind for _, kind in {self.block[old] for old in problems})
         return _content.CoinStatement("0" * 64, kinds["names"], kinds["options"], kinds[None])
 
 
@@ -78,8 +69,7 @@ def find_presentations(parts: Mapping[str, Dataset]) -> Presentations:
     ]
     blocks = present_blocks(problems, [sides[problem.id] for problem in problems])
     return Presentations(
-        tuple(blocks),
-        {problems[row].id: at for at, block in enumerate(blocks) for row in block.rows},
+        {p.id: (at, block.kind) for at, block in enumerate(blocks) for p in block.a},
         {problem.id: problem for block in blocks for problem in block.a},
         {problem.id: problem for block in blocks for problem in block.b},
     )
