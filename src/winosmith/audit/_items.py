@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -332,43 +330,6 @@ def _find_blocks(dataset: Dataset) -> list[list[int]]:
             parted.setdefault(apart[row], []).append(row)
         found += parted.values()
     return found
-
-
-def find_uneven_items(dataset: Dataset) -> tuple[str, ...]:
-    """Return the ids of the items whose number of options differs from that of most items.
-
-    >>> made = [Problem(str(n), "Why?", tuple("abcd")[: 3 + (n > 0)], blank=None) for n in range(9)]
-    >>> find_uneven_items(Dataset(made))
-    ('0',)
-    """
-    counts = Counter(len(problem.options) for problem in dataset)
-    usual, often = max(counts.items(), key=lambda one: one[1], default=(0, 0))
-    if 2 * often <= len(dataset):
-        return ()
-    return tuple(problem.id for problem in dataset if len(problem.options) != usual)
-
-
-_WHOLE_FIELD = re.compile(r"\s*\{\s*[A-Za-z_]\w{2,}\s*\}\s*")
-_FIELD = re.compile(
-    r"\{\{\s*[A-Za-z_]\w{2,}\s*\}\}|(?<![\w\\])[{<](?:correct_?)?(?:answer|option|choice"
-    r"|question|context|passage|sentence|premise|hypothesis|label|target|placeholder|name)"
-    r"(?:_?(?:\d+|[A-Za-z]))?[}>]",
-    re.IGNORECASE,
-)
-"""Unfilled template fields: any field as a whole option; within a text, only fields with usual
-template names, because code and formulas also contain braces."""
-
-
-def has_unfilled_field(problem: Problem) -> bool:
-    r"""Return whether an item's text or options contain an unfilled template field.
-
-    >>> [has_unfilled_field(Problem("q", text, (option, "b"), blank=None)) for text, option in
-    ...  [("Why?", "<answer>"), ("Is {{answerA}} so?", "a"), (r"\text{answer} in {x}", "a")]]
-    [True, True, False]
-    """
-    return any(map(_WHOLE_FIELD.fullmatch, problem.options)) or any(
-        map(_FIELD.search, (problem.sentence, *problem.options))
-    )
 
 
 def get_key_text(problem: Problem) -> str:

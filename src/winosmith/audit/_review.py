@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -12,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from winosmith.audit._items import Step, find_uneven_items, has_unfilled_field, make_reporter
+from winosmith.audit._items import Step, make_reporter
 from winosmith.blocks import copies as rows_of_copies, normalize_tokens
 from winosmith.data import strip_sheet
 from winosmith.dataset import Dataset
@@ -163,8 +164,8 @@ def review(dataset: Dataset, seed: int = 0, step: Step = lambda _: None) -> Revi
     alike = _find_unrelated_near_duplicates(dataset, step)
     return Review(
         tuple(p.id for p in dataset if len({*map(_normalise_option, p.options)}) < len(p.options)),
-        find_uneven_items(dataset),
-        tuple(p.id for p in dataset if has_unfilled_field(p)),
+        _find_uneven_items(dataset),
+        tuple(p.id for p in dataset if _has_unfilled_field(p)),
         find_copies(dataset),
         tuple((one.id, other.id) for one, other in alike),
         tuple((one.id, other.id) for one, other in _select_pairs_with_different_answers(alike)),
@@ -176,6 +177,43 @@ def review(dataset: Dataset, seed: int = 0, step: Step = lambda _: None) -> Revi
 
 def _normalise_option(option: str) -> str:
     return normalize_tokens(option).rstrip(_ENDS)
+
+
+def _find_uneven_items(dataset: Dataset) -> tuple[str, ...]:
+    """Return the ids of the items whose number of options differs from that of most items.
+
+    >>> made = [Problem(str(n), "Why?", tuple("abcd")[: 3 + (n > 0)], blank=None) for n in range(9)]
+    >>> _find_uneven_items(Dataset(made))
+    ('0',)
+    """
+    counts = Counter(len(problem.options) for problem in dataset)
+    usual, often = max(counts.items(), key=lambda one: one[1], default=(0, 0))
+    if 2 * often <= len(dataset):
+        return ()
+    return tuple(problem.id for problem in dataset if len(problem.options) != usual)
+
+
+_WHOLE_FIELD = re.compile(r"\s*\{\s*[A-Za-z_]\w{2,}\s*\}\s*")
+_FIELD = re.compile(
+    r"\{\{\s*[A-Za-z_]\w{2,}\s*\}\}|(?<![\w\\])[{<](?:correct_?)?(?:answer|option|choice"
+    r"|question|context|passage|sentence|premise|hypothesis|label|target|placeholder|name)"
+    r"(?:_?(?:\d+|[A-Za-z]))?[}>]",
+    re.IGNORECASE,
+)
+"""Unfilled template fields: any field as a whole option; within a text, only fields with usual
+template names, because code and formulas also contain braces."""
+
+
+def _has_unfilled_field(problem: Problem) -> bool:
+    r"""Return whether an item's text or options contain an unfilled template field.
+
+    >>> [_has_unfilled_field(Problem("q", text, (option, "b"), blank=None)) for text, option in
+    ...  [("Why?", "<answer>"), ("Is {{answerA}} so?", "a"), (r"\text{answer} in {x}", "a")]]
+    [True, True, False]
+    """
+    return any(map(_WHOLE_FIELD.fullmatch, problem.options)) or any(
+        map(_FIELD.search, (problem.sentence, *problem.options))
+    )
 
 
 def _find_field_leaks(dataset: Dataset, seed: int, step: Step) -> tuple[Leak, ...] | None:
