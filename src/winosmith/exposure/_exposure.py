@@ -36,12 +36,12 @@ from winosmith.results import Result, shown
 MIN_BLOCKS = 50
 """Minimum number of blocks with different scores that a significance test requires."""
 
+_LEDGER = "looks.jsonl"
 
-LEDGER = "looks.jsonl"
-
-_KEYS = ("look", "release", "models", "scores", "date")
-"""Keys of a line: the number of the look (from 1), the digest of the release's data, the names of
-the models, the sorted digests of their scores, and the time in UTC."""
+_LOOK_KEYS = {"look", "release", "models", "scores", "date"}
+"""Keys of a line of the ledger: the number of the look (from 1), the digest of the release's data,
+the names of the models, the sorted digests of their scores (that of the reference's scores with the
+prefix "reference:"), and the time in UTC."""
 
 
 def _format_interval(interval: tuple[float, float]) -> str:
@@ -197,7 +197,7 @@ def _record_look(
 
     A look is recorded before the coins are used, so even an interrupted command is a look.
     """
-    path, digests = Path(folder) / LEDGER, sorted(scores)
+    path, digests = Path(folder) / _LEDGER, sorted(scores)
     try:
         with os.fdopen(
             os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+", encoding="utf-8"
@@ -208,9 +208,14 @@ def _record_look(
             earlier = [look["scores"] for look in looks if look["release"] == release]
             if digests in earlier:
                 return earlier.index(digests) + 1
-            date = datetime.now(UTC).isoformat(timespec="seconds")
-            values = (len(earlier) + 1, release, [*models], digests, date)
-            file.write(dump_json(dict(zip(_KEYS, values, strict=True))) + "\n")
+            look = {
+                "look": len(earlier) + 1,
+                "release": release,
+                "models": [*models],
+                "scores": digests,
+                "date": datetime.now(UTC).isoformat(timespec="seconds"),
+            }
+            file.write(dump_json(look) + "\n")
             file.flush()
             os.fsync(file.fileno())
             return len(earlier) + 1
@@ -222,7 +227,7 @@ def _parse_ledger(text: str, path: Path) -> list[dict[str, Any]]:
     looks: list[dict[str, Any]] = []
     for number, record in parse_json_lines(text, path):
         before = sum(look["release"] == record.get("release") for look in looks)
-        if record.keys() != {*_KEYS} or record["look"] != before + 1:
+        if record.keys() != _LOOK_KEYS or record["look"] != before + 1:
             raise FormatError(
                 "the ledger is damaged; restore it from a backup, because its levels "
                 "depend on all looks",
