@@ -255,7 +255,8 @@ def read_record(folder: Path) -> dict[str, Any] | Fault:
         return Fault(_content.RECORD, f"counts has {odd[0]!r}, which is not a part")
     if not named:
         return Fault(_content.RECORD, "counts has no part")
-    for key, parse in (("about", parse_about), ("keyed", _parse_coins)):
+    parsers: dict[str, Callable[[Any], object]] = {"about": parse_about, "keyed": _parse_coins}
+    for key, parse in parsers.items():
         try:
             parse(record.get(key))
         except RecipeError as error:
