@@ -179,7 +179,8 @@ def draw_check(
         items.append(
             DrawnItem(number, name, stratum, problem.options, key, proposed.get(problem.id))
         )
-    as_high = float(np.mean(np.asarray(planted) <= len(first) / len(rows))) if planted else None
+    are_above = np.asarray(planted) <= len(first) / len(rows)
+    as_high = float(are_above.mean()) if are_above.size else None
     return KeyCheck(
         data=data.digest,
         seed=seed,

@@ -326,7 +326,7 @@ class CoinStatement:
     def record(self) -> dict[str, Any]:
         """Return the statement with the detectable shifts, for JSON."""
         shifts = {f"{models} models": shift for models, shift in self.detectable.items()}
-        return {**asdict(self), "blocks": self.blocks, "compute_detectable_shift": shifts}
+        return {**asdict(self), "blocks": self.blocks, "detectable_shift": shifts}
 
 
 @dataclass(frozen=True, eq=False)
