@@ -14,6 +14,7 @@ from winosmith.cli._printing import progress
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError
 from winosmith.options import describe_values, from_table, schema
+from winosmith.report import join_names
 from winosmith.seen import Sees, is_about_pronouns
 from winosmith.solver_rule import KINDS, LEARNERS, SolverParts
 
@@ -56,11 +57,7 @@ ALL_OPTIONS = {option for needed, other in SOLVER_OPTIONS.values() for option in
 
 
 def check_options(solver: str) -> None:
-    """Check that the options on the command line are the solver's, and that none is missing.
-
-    Raises:
-        InputError: an option is not for this solver, or a required option is missing.
-    """
+    """Raise InputError if an option is not for this solver, or a required option is missing."""
     needed, other = SOLVER_OPTIONS[solver]
     given = find_given_options(click.get_current_context()) & ALL_OPTIONS
     unused = sorted(given - needed - other)
@@ -107,13 +104,8 @@ def make_solver(
 ) -> Solver:
     """Return the solver that a command's options describe.
 
-    Args:
-        options: options of the command.
-        train: problems that the solver learns from, or that its prompt shows.
-        on_progress: called with the number of texts that a model has read, and the total number.
-
-    Raises:
-        InputError: an option is missing or out of range.
+    It learns from `train`, or its prompt shows these problems. `on_progress` is called with the
+    number of texts that a model has read, and the total number.
     """
     from winosmith import embed, solve
 
@@ -127,7 +119,10 @@ def make_solver(
     if options["sees"] is not None:
         rule["sees"] = options["sees"]
     if "shots" in _DECLARED[kind]:
-        rule["shots"] = _choose_shot_count(options["shots"], train)
+        if options["shots"] and train is None:
+            raise InputError("--shots are drawn from solved problems; name them with `train=`")
+        default = DEFAULT_SHOTS if train is not None else 0
+        rule["shots"] = default if options["shots"] is None else options["shots"]
     if kind == "chat":
         if len(options["model"]) > 1:
             raise InputError("the solver 'chat' asks one model; name one with `model=`")
@@ -211,8 +206,11 @@ def declared_option(name: str) -> Callable[[Any], Any]:
         if name in known:
             kinds.setdefault(str(known[name]), ([], known[name]))[0].append(kind)
     keys = [key for _, key in kinds.values()]
-    helps = [_make_help_prefix(names) + key["description"][0].lower() + key["description"][1:]
-             for names, key in kinds.values()]  # fmt: skip
+    helps = [
+        f"For {join_names(names, len(names))}: {key['description'][0].lower()}"
+        f"{key['description'][1:]}"
+        for names, key in kinds.values()
+    ]
     if len(keys) == 1:
         return make_option(
             name, f"--{name.replace('_', '-')}", {**keys[0], "description": helps[0]}
@@ -224,21 +222,10 @@ def declared_option(name: str) -> Callable[[Any], Any]:
     return click.option(f"--{name}", metavar="KIND", help=help_)
 
 
-def _make_help_prefix(kinds: Sequence[str]) -> str:
-    """Return the prefix of a help text, such as "For causal, masked and encoder: "."""
-    return f"For {' and '.join(filter(None, (', '.join(kinds[:-1]), kinds[-1])))}: "
-
-
 def make_chat_client(
     options: Mapping[str, Any], model: str | None, *, is_cached: bool = True, **settings: Any
 ) -> Any:
-    """Return a chat client from a command's options.
-
-    Args:
-        options: `base_url`, `temperature`, `key_variable` and `max_spent`.
-        model: name of the model; None for the one that the environment names.
-        is_cached: whether replies are in the user's cache.
-        settings: see `chat.Client`.
+    """Return a chat client; without `model`, the environment names the model.
 
     Raises:
         InputError: no server or model is named, or an option is out of range.
@@ -254,14 +241,6 @@ def make_chat_client(
         cache=embed.get_cache_folder() / "chat" if is_cached else None,
         **settings,
     )
-
-
-def _choose_shot_count(requested: int | None, train: Dataset | None) -> int:
-    if requested is None:
-        return DEFAULT_SHOTS if train is not None else 0
-    if requested and train is None:
-        raise InputError("--shots are drawn from solved problems; name them with `train=`")
-    return requested
 
 
 def summarise_replies(solver: Solver, dataset: Dataset) -> dict[str, Any]:

@@ -81,14 +81,8 @@ def measure_stabilities(
 ) -> Stabilities:
     """Measure the stability of each solver.
 
-    Args:
-        dataset: the problems.
-        solvers: graded answers of each solver, by its name.
-        depth: kind of depth; None to use the one that suits the first solver (`measure_stability`).
-        fields: fields for whose values problems are compared with their roots.
-        overlap: overlap of each solver with its training data.
-        people: annotators' responses.
-        seed: random seed for bootstraps and null distributions.
+    `depth` is the kind of depth; by default, it suits the first solver (`measure_stability`). For
+    the values of `fields`, problems are compared with their roots.
 
     Raises:
         DataError: no problem is perturbed, or the kind of depth is unknown for all problems.
@@ -155,9 +149,8 @@ def make_stability_sections(results: Stabilities) -> list[report.Section]:
         ),
         *(_make_annotator_tables(results.people, results.depth) if results.people else ()),
     ]
-    pictured = report.PageOnly(lambda: [_make_key_figures(results), *_draw_stability(results)])
     sections = [
-        report.Section("Stability", [pictured, *tables]),
+        report.Section("Stability", [report.PageOnly(lambda: _make_pictures(results)), *tables])
     ]
     if kinds := list(_make_kind_blocks(results)):
         sections.append(report.Section("Errors by kind of edit", kinds))
@@ -271,6 +264,19 @@ def _make_survival_table(solvers: Mapping[str, metrics.Stability]) -> report.Tab
 def _make_root_table(
     field: str, solver: str, rows: Sequence[metrics.RootComparison]
 ) -> report.Table:
+    cautions = []
+    counts = [
+        f"{one.unchanged:,} of {one.accuracy.n:,} of {report.format_value(one.value)}"
+        for one in rows
+        if one.unchanged
+    ]
+    if counts:
+        cautions.append(f" With the same input as the root: {', '.join(counts)}.")
+    if all(one.roots.value == 1 for one in rows):
+        cautions.append(
+            " The solver is correct on every root: if roots were chosen for that, it can only lose "
+            "points, even on versions that are no harder."
+        )
     return table(
         f"{solver} compared with its answers to the roots, by {field}",
         {one.value: one for one in rows},
@@ -278,29 +284,8 @@ def _make_root_table(
         head=field.rpartition(".")[2],
         note="Accuracy, and the difference from the accuracy on the same roots, in points. "
         "McNemar: a test that treats pairs as independent. Holm: p by families, corrected for all "
-        "tests. Same: both answers are correct, or both "
-        "incorrect." + _describe_unchanged_inputs(rows) + _warn_of_perfect_roots(rows),
+        "tests. Same: both answers are correct, or both incorrect." + "".join(cautions),
     )
-
-
-def _warn_of_perfect_roots(rows: Sequence[metrics.RootComparison]) -> str:
-    """Return a caution if a solver is correct on all roots, which may have been chosen for that."""
-    if any(one.roots.value < 1 for one in rows):
-        return ""
-    return (
-        " The solver is correct on every root: if roots were chosen for that, it can only lose "
-        "points, even on versions that are no "
-        "harder."
-    )
-
-
-def _describe_unchanged_inputs(rows: Sequence[metrics.RootComparison]) -> str:
-    counts = [
-        f"{one.unchanged:,} of {one.accuracy.n:,} of {report.format_value(one.value)}"
-        for one in rows
-        if one.unchanged
-    ]
-    return f" With the same input as the root: {', '.join(counts)}." if counts else ""
 
 
 def _make_kind_blocks(results: Stabilities) -> Iterator[report.Block]:
@@ -308,20 +293,19 @@ def _make_kind_blocks(results: Stabilities) -> Iterator[report.Block]:
         yield report.Text([f"Kinds of edits are not counted: {results.missing}."])
     several = {name: of for name, of in results.kinds.items() if of.kinds}
     if several:
+        rows: Rows = []
+        for name, of in several.items():
+            kinds = [
+                f"{_format_edit_kind(kind)} ({kind.wrong_edits:,})" for kind in of.most_frequent
+            ]
+            rows.append([name, *kinds, *[None] * (3 - len(kinds))])
         yield report.Table(
             "Most frequent kinds of edits in errors, with their number of tokens",
             ["solver", "first", "second", "third"],
-            [[name, *_format_most_frequent(of)] for name, of in several.items()],
+            rows,
         )
     for name, of in several.items():
         yield _make_kind_table(name, of, has_accuracy=results.solvers[name].accuracy is not None)
-
-
-def _format_most_frequent(kinds: metrics.EditKinds) -> list[report.Value]:
-    cells: list[report.Value] = [
-        f"{_format_edit_kind(kind)} ({kind.wrong_edits:,})" for kind in kinds.most_frequent
-    ]
-    return [*cells, None, None, None][:3]
 
 
 def _format_edit_kind(kind: metrics.EditKind) -> str:
@@ -329,11 +313,14 @@ def _format_edit_kind(kind: metrics.EditKind) -> str:
 
 
 def _make_kind_table(solver: str, kinds: metrics.EditKinds, *, has_accuracy: bool) -> report.Table:
-    rows: Rows = [
-        [_format_edit_kind(kind), kind.edits, kind.wrong_edits, kind.errors.n, kind.errors.right,
-         *(_make_rate_cells(kind) if has_accuracy else ["—"] * 3)]
-        for kind in kinds.kinds
-    ]  # fmt: skip
+    rows: Rows = []
+    for kind in kinds.kinds:
+        rates: list[report.Value] = ["—"] * 3
+        if has_accuracy:
+            interval = "—" if kind.interval is None else points_span(kind.interval)
+            rates = [format_rate(kind.errors), points(kind.excess), interval]
+        name, errors = _format_edit_kind(kind), kind.errors
+        rows.append([name, kind.edits, kind.wrong_edits, errors.n, errors.right, *rates])
     base = f" ({percent(kinds.errors.value)})" if kinds.errors and has_accuracy else ""
     left = f" Omitted: {kinds.left_out:,} problems without a root." * bool(kinds.left_out)
     return report.Table(
@@ -342,11 +329,6 @@ def _make_kind_table(solver: str, kinds: metrics.EditKinds, *, has_accuracy: boo
         rows,
         EDITS_NOTE.format(share=base) + left,
     )
-
-
-def _make_rate_cells(kind: metrics.EditKind) -> list[report.Value]:
-    interval = "—" if kind.interval is None else points_span(kind.interval)
-    return [format_rate(kind.errors), points(kind.excess), interval]
 
 
 def _make_annotator_tables(annotators: metrics.Annotators, depth: str) -> Iterator[report.Table]:
@@ -370,28 +352,22 @@ def _format_interval(interval: tuple[float, float] | None) -> str | None:
     return None if interval is None else "–".join(fixed(end, ".2f") for end in interval)
 
 
-def _make_key_figures(results: Stabilities) -> report.Cards:
-    return report.Cards(
-        [
-            report.KeyFigure(
-                f"{name}: mean depth of errors",
-                of.mean.value,
-                f"guessing: {fixed(of.mean.null.coin, '.2f')}"
-                + f"; {of.mean.errors:,} errors in {of.n:,} perturbed problems" * bool(of.accuracy),
-                ".2f",
-            )
-            for name, of in results.solvers.items()
-        ]
-    )
-
-
-def _draw_stability(results: Stabilities) -> Iterator[report.Drawing]:
-    depth = results.depth
-    for panels in metrics.draw_stability(results.solvers):
-        yield report.Drawing(
-            f"Left: families without an error, by {depth} depth; a tick marks the maximum depth of "
-            "a family without an error. Right: accuracy at each depth with at least "
-            f"{metrics.MIN_PLOTTED} problems, roots at 0; the dashed line is guessing. Bands are "
-            "95 % intervals.",
-            panels,
+def _make_pictures(results: Stabilities) -> list[report.Block]:
+    figures = [
+        report.KeyFigure(
+            f"{name}: mean depth of errors",
+            of.mean.value,
+            f"guessing: {fixed(of.mean.null.coin, '.2f')}"
+            + f"; {of.mean.errors:,} errors in {of.n:,} perturbed problems" * bool(of.accuracy),
+            ".2f",
         )
+        for name, of in results.solvers.items()
+    ]
+    caption = (
+        f"Left: families without an error, by {results.depth} depth; a tick marks the maximum "
+        "depth of a family without an error. Right: accuracy at each depth with at least "
+        f"{metrics.MIN_PLOTTED} problems, roots at 0; the dashed line is guessing. Bands are "
+        "95 % intervals."
+    )
+    charts = metrics.draw_stability(results.solvers)
+    return [report.Cards(figures), *(report.Drawing(caption, panels) for panels in charts)]

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 import click
 
 from winosmith.cli._printing import echo
 from winosmith.cli.admin import database_option, site_argument
-
-if TYPE_CHECKING:
-    from winosmith.web import Site
 
 _MINUTES = 30
 """Validity of the first admin's link, in minutes."""
@@ -60,14 +56,8 @@ def command(
     door = hosting.listen(host, port)
     hosting.prepare(site)
     workers = hosting.count_workers(workers)
-    hosting.store_address(lock, site.public_url or hosting.get_browser_address(door))
-    _print_startup_message(site, hosting.get_browser_address(door))
-    hosting.run(site, door, workers=workers, run_jobs=work)
-
-
-def _print_startup_message(site: Site, url: str) -> None:
-    from winosmith.web.hosting import get_first_admin_path
-
+    url = hosting.get_browser_address(door)
+    hosting.store_address(lock, site.public_url or url)
     address = site.public_url or url
     lines = [
         f"Database    {site.database.location}",
@@ -76,9 +66,10 @@ def _print_startup_message(site: Site, url: str) -> None:
     ]
     if site.public_url:
         lines.append(f"Listens at  {url}")
-    if path := get_first_admin_path(_MINUTES):
+    if path := hosting.get_first_admin_path(_MINUTES):
         lines += [f"First admin {address}{path}", f"            (once, within {_MINUTES} minutes)"]
     echo("\n".join([*lines, "Stop with Ctrl-C."]))
+    hosting.run(site, door, workers=workers, run_jobs=work)
 
 
 @click.command()
