@@ -384,7 +384,7 @@ def test_columns_are_out_of_dev_and_test_but_not_lost(make_build, capsys, format
     by_text = {p.sentence: p.extra for p in made}
     built = make_build(Dataset(made), filter={"method": "none"}, files={"format": format_name})
     folder = built.folder
-    print_build(folder, as_json=False)
+    print_build(folder)
     told = capsys.readouterr().err
     assert re.search(
         "The columns site.key, site.row are not in (train_xl, train_debiased, )?dev", told
@@ -405,7 +405,7 @@ def test_columns_are_out_of_dev_and_test_but_not_lost(make_build, capsys, format
 
 def test_without_such_columns_nothing_is_said_of_them(small_build, capsys):
     """A pool without extra columns gives no private dev, and no word of it."""
-    print_build(small_build.folder, as_json=False)
+    print_build(small_build.folder)
     assert "column" not in capsys.readouterr().err
     assert not (small_build.folder / "private/dev.jsonl").exists()
     assert "columns" not in json.loads((small_build.folder / "report.json").read_text("utf-8"))

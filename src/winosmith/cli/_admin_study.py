@@ -13,7 +13,7 @@ import click
 from winosmith.cli._main import Group
 from winosmith.cli._options import FILE, json_option
 from winosmith.cli._output import format_cell, print_records, print_table
-from winosmith.cli._printing import echo, print_json, say
+from winosmith.cli._printing import echo, print_json_if_asked, say
 from winosmith.cli.admin import address_option, pass_site, print_list, site_argument
 from winosmith.outputs import guard_cell
 
@@ -135,7 +135,7 @@ def create(site: Site, /, name: str, **options: Any) -> None:
 @command.command("list", short_help="list the studies and their progress")
 @pass_site
 @json_option
-def list_(site: Site, as_json: bool) -> None:
+def list_(site: Site) -> None:
     """List the studies with the numbers of people who started, finished and were confirmed."""
     from winosmith.web.market.models import Study
     from winosmith.web.market.studies import measure_progress
@@ -143,7 +143,7 @@ def list_(site: Site, as_json: bool) -> None:
     rows = [measure_progress(study).record() for study in Study.objects.order_by("pk")]
     names = ("study", "closed", "places", "began", "states", "verdicts", "votes_that_wait")
     hint = f"There is no study yet; see: winosmith admin study {site.folder} create --help"
-    print_list("Studies", rows, names, as_json=as_json, hint=hint)
+    print_list("Studies", rows, names, hint)
 
 
 @command.command("show", short_help="show a study, renew its link, or change its capacity")
@@ -154,9 +154,7 @@ def list_(site: Site, as_json: bool) -> None:
 @address_option
 @pass_site
 @json_option
-def show(
-    site: Site, name: str, new_link: bool, places: int | None, address: str, as_json: bool
-) -> None:
+def show(site: Site, name: str, new_link: bool, places: int | None, address: str) -> None:
     """Show the work, the pay and the progress of the study NAME."""
     from winosmith.web.market import studies
     from winosmith.web.market.studies import measure_progress
@@ -168,8 +166,7 @@ def show(
         print_link(study, studies.replace_link(study), address)
         return
     record = measure_progress(study).record()
-    if as_json:
-        print_json(record)
+    if print_json_if_asked(record):
         return
     rows = [(key.replace("_", " "), format_cell(value)) for key, value in record.items()]
     print_table(f"Study {name}", ("", ""), rows)
@@ -183,9 +180,7 @@ def show(
 @click.option("--dry-run", is_flag=True, help="Show the changes without making them.")
 @pass_site
 @json_option
-def reconcile(
-    site: Site, name: str, export: str, final: bool, dry_run: bool, as_json: bool
-) -> None:
+def reconcile(site: Site, name: str, export: str, final: bool, dry_run: bool) -> None:
     """Read the market's table of submissions to the study NAME from the file EXPORT (CSV).
 
     From then on, votes of approved submissions are counted, and problems waiting for them are
@@ -199,8 +194,7 @@ def reconcile(
     rows = read_export(Path(export), study.provider, study.currency)
     found = plan_changes(study, rows, final=final)
     votes = 0 if dry_run else apply_plan(study, found)
-    if as_json:
-        print_json({"dry_run": dry_run, **found.record(), "votes": votes})
+    if print_json_if_asked({"dry_run": dry_run, **found.record(), "votes": votes}):
         return
     print_records("Changes", found.record()["changes"])
     echo(f"{found.unchanged} unchanged")
@@ -229,9 +223,7 @@ def reconcile(
               "only once.")  # fmt: skip
 @pass_site
 @json_option
-def pay(
-    site: Site, name: str, table: str | None, bonuses: str | None, paid: str | None, as_json: bool
-) -> None:
+def pay(site: Site, name: str, table: str | None, bonuses: str | None, paid: str | None) -> None:
     """Show the work, time, pay and hourly pay of each worker in the study NAME."""
     from winosmith.web.market.ledger import COLUMNS, compute_ledger, iter_payments, record_bonuses
     from winosmith.web.market.studies import get_study
@@ -248,28 +240,26 @@ def pay(
         lines = list(iter_payments(book))
         _write_private_csv(bonuses, lines)
         say(f"{len(lines)} lines with the market's ids; delete {bonuses} after the payment.")
-    if as_json:
-        print_json(
+    report = {
+        "study": name,
+        "currency": study.currency,
+        "paid": str(book.total),
+        "due": str(book.due),
+        "median_wage": None if book.median_wage is None else str(book.median_wage),
+        "warnings": list(book.warnings),
+        "payments": [
             {
-                "study": name,
-                "currency": study.currency,
-                "paid": str(book.total),
-                "due": str(book.due),
-                "median_wage": None if book.median_wage is None else str(book.median_wage),
-                "warnings": list(book.warnings),
-                "payments": [
-                    {
-                        "id": one.key,
-                        "worker": entry.name,
-                        "amount": str(one.amount),
-                        "at": one.at.isoformat(),
-                    }
-                    for entry in book.entries
-                    for one in entry.part.payments.all()
-                ],
-                "workers": workers,
+                "id": one.key,
+                "worker": entry.name,
+                "amount": str(one.amount),
+                "at": one.at.isoformat(),
             }
-        )
+            for entry in book.entries
+            for one in entry.part.payments.all()
+        ],
+        "workers": workers,
+    }
+    if print_json_if_asked(report):
         return
     names = ("worker", "state", "verdict", "done", "asked", "paid", "wage_per_hour")
     print_records(f"Ledger of {name}", workers, names)

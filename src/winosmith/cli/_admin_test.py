@@ -13,7 +13,7 @@ from winosmith.cli._declared import declared_options
 from winosmith.cli._humans_sheets import print_omitted_problems
 from winosmith.cli._main import Group
 from winosmith.cli._output import print_records
-from winosmith.cli._printing import echo, print_json, say
+from winosmith.cli._printing import echo, print_json_if_asked, say
 from winosmith.cli.admin import pass_site, print_counts, print_list, site_argument
 from winosmith.humans import QUESTIONS, make_sheets
 from winosmith.report import percent
@@ -67,7 +67,7 @@ def open_(site: Site, /, **options: Any) -> None:
     from winosmith.web import hosting
     from winosmith.web.take.rounds import open_round
 
-    dataset = _options.read_data(options["file"], options["format_name"])
+    dataset = _options.read_data(options["file"])
     if options["new_ids"]:
         dataset = hosting.with_new_ids(dataset, site.secret)
     consent = options["consent"] and Path(options["consent"]).read_text("utf-8")
@@ -86,14 +86,12 @@ def open_(site: Site, /, **options: Any) -> None:
         {"code": sheet.code, "questions": len(sheet.record["items"])}
         for sheet in opened.sheets.order_by("pk")
     ]
-    if options["as_json"]:
-        print_json(
-            {
-                "round": opened.name,
-                "sheets": sheets,
-                "left_out": [{"id": d.problem.id, "reason": d.reason} for d in left_out],
-            }
-        )
+    report = {
+        "round": opened.name,
+        "sheets": sheets,
+        "left_out": [{"id": d.problem.id, "reason": d.reason} for d in left_out],
+    }
+    if print_json_if_asked(report):
         return
     print_records(f"Round {opened.name}", sheets)
     print_omitted_problems(left_out)
@@ -103,7 +101,7 @@ def open_(site: Site, /, **options: Any) -> None:
 @command.command("list", short_help="list the rounds and their progress")
 @pass_site
 @_options.json_option
-def list_(site: Site, as_json: bool) -> None:
+def list_(site: Site) -> None:
     """List the rounds with the numbers of sheets handed out, handed in and abandoned."""
     from winosmith.web.take.models import Round
     from winosmith.web.take.rounds import round_progress
@@ -119,7 +117,7 @@ def list_(site: Site, as_json: bool) -> None:
     ]
     names = ("round", "state", "published", "problems", "sheets", "given", "done", "dropped")
     hint = f"There is no round yet; see: winosmith admin test {site.folder} open --help"
-    print_list("Rounds", rows, names, as_json=as_json, hint=hint)
+    print_list("Rounds", rows, names, hint)
 
 
 @command.command("close", short_help="close a round, and compute its results")
@@ -148,7 +146,7 @@ def close(site: Site, name: str, drop: bool) -> None:
 @click.option("--force", is_flag=True, help="Overwrite earlier results of the round in OUT.")
 @pass_site
 @_options.json_option
-def results(site: Site, name: str, out: str, force: bool, as_json: bool) -> None:
+def results(site: Site, name: str, out: str, force: bool) -> None:
     """Write the answers that the round NAME has so far to the folder OUT.
 
     OUT contains the sheets; a file of answers for each, like those that browser forms save; the
@@ -159,8 +157,7 @@ def results(site: Site, name: str, out: str, force: bool, as_json: bool) -> None
     from winosmith.web.take.rounds import get_round
 
     counts = write_results(get_round(name), out, force=force)
-    if as_json:
-        print_json(counts)
+    if print_json_if_asked(counts):
         return
     print_counts(counts)
     if not counts["answers"]:
@@ -176,7 +173,7 @@ def results(site: Site, name: str, out: str, force: bool, as_json: bool) -> None
 @click.argument("name")
 @pass_site
 @_options.json_option
-def publish(site: Site, name: str, as_json: bool) -> None:
+def publish(site: Site, name: str) -> None:
     """Publish the problems that the closed round NAME used, with their other halves.
 
     Its other problems stay under embargo for a later round. All problems get a canary string. This
@@ -185,8 +182,7 @@ def publish(site: Site, name: str, as_json: bool) -> None:
     from winosmith.web.take.rounds import publish_round
 
     released = publish_round(name)
-    if as_json:
-        print_json(asdict(released))
+    if print_json_if_asked(asdict(released)):
         return
     echo(
         f"{released.used + released.alternates} problems are released ({released.used} used, "

@@ -13,7 +13,7 @@ from winosmith import formats, humans, report
 from winosmith.cli import _options
 from winosmith.cli._declared import declared_options
 from winosmith.cli._output import Output, print_table
-from winosmith.cli._printing import echo, print_json, progress, say
+from winosmith.cli._printing import echo, print_json_if_asked, progress, say
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, FormatError
 from winosmith.humans import CrossFit, Groups, ItemRow, Results, Rules, Selection, Slope, TestResult
@@ -62,7 +62,7 @@ def print_results(**options: Any) -> None:
         winosmith humans results schemas.jsonl answers/responses.jsonl \\
             --subjects answers/subjects.jsonl --out results.html
     """  # noqa: D301
-    dataset = _options.read_data(options["data"], options["format_name"])
+    dataset = _options.read_data(options["data"])
     responses = _read_responses(options["responses"])
     subjects = humans.read_subjects(options["subjects"]) if options["subjects"] else ()
     found = humans.compute_results(
@@ -87,7 +87,7 @@ def print_results(**options: Any) -> None:
         f"{count_noun(len(found.tests), 'test')}",
         signature=signature,
         spaced=True,
-    ).show(as_json=options["as_json"], out=options["out"])
+    ).show()
 
 
 def _read_responses(paths: Sequence[str]) -> tuple[Response, ...]:
@@ -442,7 +442,7 @@ def select_problems(**options: Any) -> None:
     Example:
         winosmith humans select schemas.jsonl answers.jsonl --size 60 --out reliable
     """  # noqa: D301
-    dataset = _options.read_data(options["data"], options["format_name"])
+    dataset = _options.read_data(options["data"])
     responses = [response for path in options["responses"] for response in read_votes(path)]
     rules = Rules(**{of.name: options[of.name] for of in fields(Rules)})
     found = humans.select(dataset, humans.tally(dataset, responses), rules, options["seed"])
@@ -465,9 +465,7 @@ def select_problems(**options: Any) -> None:
     }
     if options["out"]:
         _write_selection(found, report, options["out"], options["force"])
-    if options["as_json"]:
-        print_json(report)
-    else:
+    if not print_json_if_asked(report):
         _print_selection(dataset, found, fit, why_not, signature)
 
 
@@ -573,9 +571,7 @@ canary string, so that training data can be searched for it; please keep this li
               help="Write released.jsonl and private/withheld.jsonl to this folder.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Overwrite files from a different round in DIR.")
 @_options.json_option
-def publish_problems(
-    data: str, used: str, format_name: str | None, out: str, force: bool, as_json: bool
-) -> None:
+def publish_problems(data: str, used: str, out: str, force: bool) -> None:
     """Release the problems in DATA that a round USED, and put the rest under embargo.
 
     USED is a file of problems, such as chosen.jsonl from `winosmith humans select`. They are
@@ -586,7 +582,7 @@ def publish_problems(
     Example:
         winosmith humans publish schemas.jsonl reliable/chosen.jsonl --out after-the-round
     """  # noqa: D301
-    dataset = _options.read_data(data, format_name)
+    dataset = _options.read_data(data)
     asked = formats.read(used)
     after = humans.publish(dataset, asked.ids)
     recipe = {"command": "humans publish", "data": dataset.digest, "used": asked.digest}
@@ -602,8 +598,7 @@ def publish_problems(
         "withheld": len(after.withheld),
         "canary": after.canary,
     }
-    if as_json:
-        print_json(counts)
+    if print_json_if_asked(counts):
         return
     echo(
         f"{len(after.released)} problems are released ({len(asked)} used, {after.alternates} "

@@ -19,7 +19,14 @@ from winosmith import humans
 from winosmith.cli import _options
 from winosmith.cli._declared import declared_options
 from winosmith.cli._output import print_records, print_table
-from winosmith.cli._printing import echo, print_json, progress, ring_bell, say
+from winosmith.cli._printing import (
+    echo,
+    is_json_asked,
+    print_json_if_asked,
+    progress,
+    ring_bell,
+    say,
+)
 from winosmith.dataset import Dropped
 from winosmith.errors import DataError, FormatError, InputError, Interrupted
 from winosmith.humans import Entry, Ledger, Sheet, Sitting, Subject, SurveyQuestion
@@ -71,7 +78,7 @@ def print_sheets(**options: Any) -> None:
     Example:
         winosmith humans sheets schemas.jsonl --out sheets --orders 4 --form
     """  # noqa: D301
-    dataset = _options.read_data(options["data"], options["format_name"])
+    dataset = _options.read_data(options["data"])
     made = humans.make_sheets(
         dataset,
         versions=[name.strip() for name in options["versions"].split(",")],
@@ -129,8 +136,7 @@ def print_sheets(**options: Any) -> None:
         "left_out": [{"id": d.problem.id, "reason": d.reason} for d in made.left_out],
         "signature": str(signature),
     }
-    if options["as_json"]:
-        print_json(report)
+    if print_json_if_asked(report):
         return
     names = ("name", "code", "questions", "same_text", "different")
     print_records(f"Sheets in {folder.path}", report["sheets"], names)
@@ -237,7 +243,6 @@ def assign_sheets(
     subjects: tuple[str, ...],
     dropped: bool,
     ledger_file: str | None,
-    as_json: bool,
     **criteria: Any,
 ) -> None:
     """Give each SUBJECT a sheet from DIR, a folder that `winosmith humans sheets` made.
@@ -272,9 +277,7 @@ def assign_sheets(
         "takers": {sheet.code: ledger.count_takers(sheet.code) for sheet in sheets},
         "ledger": [asdict(each) for each in ledger.given],
     }
-    if as_json:
-        print_json(report)
-    else:
+    if not print_json_if_asked(report):
         _print_ledger(report, folder)
     if subjects:
         say(f"Wrote {path}.")
@@ -406,8 +409,7 @@ def enter_answers(**options: Any) -> None:
             for sitting in sittings
         ],
     }
-    if options["as_json"]:
-        print_json(report)
+    if print_json_if_asked(report):
         return
     print_records("Filled-in sheets", report["sheets"])
     people = count_noun(len(subjects), "person", "people")
@@ -517,7 +519,7 @@ def _enter_sheet(sheets: Mapping[str, Sheet], out: Path, options: Mapping[str, A
         before = humans.read_answer_form(first, {sheet.code: sheet})
         differences = humans.compare_entries(before, typed)
         report["differences"] = [asdict(difference) for difference in differences]
-        if not options["as_json"]:
+        if not is_json_asked():
             for difference in differences:
                 echo(str(difference)[0].upper() + str(difference)[1:])
             echo(
@@ -525,8 +527,7 @@ def _enter_sheet(sheets: Mapping[str, Sheet], out: Path, options: Mapping[str, A
                 "one of the files again" if differences else "Both entries are the same",
                 bold=True,
             )  # fmt: skip
-    if options["as_json"]:
-        print_json(report)
+    print_json_if_asked(report)
 
 
 _SNIPPET_LENGTH = 58

@@ -136,9 +136,7 @@ def _assign_site_ids(check: KeyCheck, data: Dataset, secret: str) -> tuple[KeyCh
               "convert --errata` and `winosmith audit --errata`.")  # fmt: skip
 @_options.page_option
 @_options.json_option
-def estimate_wrong_keys(
-    check: str, answers: tuple[str, ...], errata: str | None, out: str | None, as_json: bool
-) -> None:
+def estimate_wrong_keys(check: str, answers: tuple[str, ...], errata: str | None) -> None:
     """Estimate the number of wrong keys in a data set, from people's ANSWERS to a CHECK.
 
     CHECK is the folder that `winosmith audit --check` wrote. ANSWERS are the files that its forms
@@ -173,7 +171,7 @@ def estimate_wrong_keys(
         verdict=found.verdict,
         signature=signature,
         spaced=True,
-    ).show(as_json=as_json, out=out)
+    ).show()
     if errata:
         wrong = sum(one.old != one.new for one in found.errata)
         say(

@@ -14,6 +14,7 @@ import click
 from click.core import ParameterSource
 
 from winosmith.cli._printing import say
+from winosmith.errors import FormatError
 from winosmith.text import count_noun
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from winosmith.dataset import Dataset
     from winosmith.formats import Contents, Entry
     from winosmith.humans import SurveyQuestion
+    from winosmith.problem import Claim
 
 COMMANDLINE = ParameterSource.COMMANDLINE
 FILE = click.Path(exists=True, dir_okay=False)
@@ -58,8 +60,19 @@ class OutputFile(click.Path):
 PAGE = OutputFile("<!doctype html", "an HTML page", (".html", ".htm"))
 
 
+def _store(ctx: click.Context, param: click.Parameter, value: Any) -> None:
+    """Store an option's value in click's context; the command does not receive it."""
+    ctx.meta[str(param.name)] = value
+
+
 page_option = click.option(
-    "--out", type=PAGE, metavar="FILE.html", help="Write the report with its charts to this file."
+    "--out",
+    "page",
+    type=PAGE,
+    metavar="FILE.html",
+    expose_value=False,
+    callback=_store,
+    help="Write the report with its charts to this file.",
 )
 
 device_option = click.option(
@@ -78,18 +91,14 @@ def find_given_options(ctx: click.Context) -> set[str]:
     return {name for name in ctx.params if ctx.get_parameter_source(name) is COMMANDLINE}
 
 
-_PAIR_BY = (
-    "COLUMN",
-    "Column with the same value in both halves of a twin; by default, twins are detected by their "
-    "ids, otherwise by their texts.",
-)
-_ENCODING = (
-    "NAME",
-    "Encoding of data and answers that are not UTF-8, such as cp1252; UTF-16 and UTF-32 are "
-    "detected by their byte-order mark.",
-)
+_COLUMNS = ("question", "choices", "answer", "answer_is")
 
-_COLUMNS = {
+_READING = {
+    "pair_by": (
+        "COLUMN",
+        "Column with the same value in both halves of a twin; by default, twins are detected by "
+        "their ids, otherwise by their texts.",
+    ),
     "question": (
         "COLUMN",
         "Column of the question, if its name is not recognised; several columns, separated by "
@@ -107,11 +116,16 @@ _COLUMNS = {
         "second order, such as イ ロ ハ), 0 or 1 (the number of the first choice), text (of the "
         "choice) or label (name of the choice's column); by default detected from the whole file.",
     ),
+    "encoding": (
+        "NAME",
+        "Encoding of data and answers that are not UTF-8, such as cp1252; UTF-16 and UTF-32 are "
+        "detected by their byte-order mark.",
+    ),
+    "skip_bad": (
+        "FILE",
+        "Omit records that can't be used, and write them to FILE with the reasons.",
+    ),
 }
-
-_SKIP_BAD = ("FILE", "Omit records that can't be used, and write them to FILE with the reasons.")
-
-_READING = {"pair_by": _PAIR_BY, **_COLUMNS, "encoding": _ENCODING, "skip_bad": _SKIP_BAD}
 """The options of `read_contents`, with their metavar and help."""
 
 
@@ -143,16 +157,15 @@ def data_argument(name: str = "data") -> Callable[[Any], Any]:
 
 
 def format_option(function: Any) -> Any:
-    """Add the option `--from` and the options of `_READING` to a command.
-
-    The command receives `format_name`; the other values are in click's context.
-    """
+    """Add the options of `read_contents`; their values are in click's context."""
     for name in reversed(_READING):
         function = reading_option(name)(function)
     return click.option(
         "--from",
-        "format_name",
+        "of_format_name",
         metavar="FORMAT",
+        expose_value=False,
+        callback=_store,
         help="Format of the data; by default detected from its content.",
     )(function)
 
@@ -166,7 +179,7 @@ def reading_option(name: str) -> Callable[[Any], Any]:
         metavar=value,
         type=OutputFile('{"file": ', "a list of omitted records") if value == "FILE" else str,
         expose_value=False,
-        callback=lambda ctx, _, value: ctx.meta.update({name: value}),
+        callback=_store,
         help=text,
     )
 
@@ -179,7 +192,7 @@ def _split_names(text: str) -> tuple[str, ...]:
     return tuple(filter(None, map(str.strip, names)))
 
 
-def read_data(path: str, format_name: str | None) -> Dataset:
+def read_data(path: str) -> Dataset:
     """Return the problems in a file, read according to the command's options.
 
     Raises:
@@ -187,18 +200,34 @@ def read_data(path: str, format_name: str | None) -> Dataset:
     """
     from winosmith import formats
 
-    return formats.to_dataset(read_contents(path, format_name))
+    return formats.to_dataset(read_contents(path))
+
+
+def read_items(path: str) -> Dataset | tuple[Claim, ...]:
+    """Return the problems or the claims in a file, read according to the command's options.
+
+    Raises:
+        FormatError: the file contains both, or see `winosmith.formats.read`.
+    """
+    from winosmith.dataset import Dataset
+    from winosmith.problem import Claim
+
+    contents = read_contents(path)
+    claims = tuple(item for item in contents.items if isinstance(item, Claim))
+    if claims and contents.problems:
+        raise FormatError("the file contains both problems and true-or-false claims", path)
+    return claims or Dataset(contents.problems, Path(path).stem)
 
 
 def read_train(options: Mapping[str, Any]) -> Dataset | None:
     """Read the problems of `--train` in the data's format; return None without the option."""
-    return read_data(options["train"], options["format_name"]) if options["train"] else None
+    return read_data(options["train"]) if options["train"] else None
 
 
 def read_contents(
     path: str | Sequence[str],
-    format_name: str | None,
     *,
+    detect_format: bool = False,
     omit_bad: bool = False,
     ids_are_places: bool = False,
     on_progress: Callable[[float], object] | None = None,
@@ -208,7 +237,7 @@ def read_contents(
     Args:
         path: the file, or several files that form one data set; `--skip-bad` collects the bad
             records of all of them.
-        format_name: its format; detected from its content if None.
+        detect_format: detect the format even if the command has one for its data.
         omit_bad: accept bad records even without `--skip-bad`.
         ids_are_places: see `formats.scan`.
         on_progress: called with the fraction of the file that has been read.
@@ -219,7 +248,9 @@ def read_contents(
     from winosmith import formats
 
     how = get_reading_arguments() | {"ids_are_places": ids_are_places}
-    contents = formats.scan(path, format_name, **how, on_progress=on_progress)
+    if detect_format:
+        how["format_name"] = None
+    contents = formats.scan(path, **how, on_progress=on_progress)
     skip_bad = get_bad_records_file()
     if contents.bad and skip_bad:
         bad: list[Entry] = click.get_current_context().meta.setdefault("bad", [])
@@ -237,8 +268,9 @@ def read_contents(
 
 
 def get_reading_arguments() -> dict[str, Any]:
-    """Return the arguments for `formats.scan` from the command's options, except the format."""
-    return {"pair_by": _get_reading_option("pair_by"), **get_answer_arguments()}
+    """Return the arguments for `formats.scan` from the command's options."""
+    given = {name: _get_reading_option(name) for name in ("format_name", "pair_by")}
+    return given | get_answer_arguments()
 
 
 def get_answer_arguments() -> dict[str, Any]:
@@ -255,7 +287,7 @@ def get_answer_arguments() -> dict[str, Any]:
 
 
 def _get_reading_option(name: str) -> Any:
-    return click.get_current_context().meta.get(name)
+    return click.get_current_context().meta.get(f"of_{name}")
 
 
 def get_bad_records_file() -> str | None:
@@ -281,7 +313,14 @@ def describe_unmarked_twins(dataset: Dataset) -> tuple[int, str]:
     )
 
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+json_option = click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    expose_value=False,
+    callback=_store,
+    help="Print the report as JSON.",
+)
 
 
 def parse_question(text: str) -> SurveyQuestion:

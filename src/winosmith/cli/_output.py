@@ -8,13 +8,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+import click
 from rich import box
 from rich.table import Table
 from rich.text import Text
 
 from winosmith import report
 from winosmith._version import __version__
-from winosmith.cli._printing import echo, print_json, print_rich, translate_advice
+from winosmith.cli._printing import echo, print_json_if_asked, print_rich, translate_advice
 from winosmith.escape import escape_terminal
 from winosmith.metrics import Proportion, format_rate
 from winosmith.outputs import atomic_write
@@ -157,13 +158,13 @@ class Output:
     shorten_names: bool = False
     spaced: bool = False
 
-    def show(self, *, as_json: bool, out: str | None) -> None:
-        """Print the JSON or the tables, and write the page to `out` if it is given."""
+    def show(self) -> None:
+        """Print the tables or, with --json, the JSON; with --out, write the page."""
+        out = click.get_current_context().meta.get("page")
         if out:
             with atomic_write(out) as file:
                 file.write(self.render_page())
-        if as_json:
-            print_json(self.record)
+        if print_json_if_asked(self.record):
             return
         if self.verdict:
             echo(f"{self.verdict}\n", bold=True)

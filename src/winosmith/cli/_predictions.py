@@ -47,19 +47,19 @@ labels_option = click.option(
 
 
 def read_problems(
-    path: str, format_name: str | None, labels: str | None = None
+    path: str, labels: str | None = None, *, detect_format: bool = False
 ) -> tuple[Dataset, list[int]]:
     """Read the problems in a file; return them with the positions of omitted records.
 
     Args:
         path: the file.
-        format_name: its format; None to detect the format.
         labels: the file with the answers; None if the problems contain them.
+        detect_format: see `read_contents`.
 
     Raises:
         FormatError: the numbers of labels and problems differ, or a label is not an option.
     """
-    contents = read_contents(path, format_name)
+    contents = read_contents(path, detect_format=detect_format)
     dataset, omitted = formats.to_dataset(contents), contents.omitted
     if labels is None:
         return dataset, omitted

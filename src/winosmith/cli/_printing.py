@@ -17,7 +17,7 @@ import re
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, NoReturn
 
 import click
@@ -46,13 +46,8 @@ def _write(text: str, *, err: bool = False, nl: bool = True) -> None:
 def echo(message: object = "", *, err: bool = False, nl: bool = True, **style: Any) -> None:
     r"""Print a message, with its advice translated to options of the running command.
 
-    Control characters are escaped as in Python (`\x1b`).
-
-    Args:
-        message: what to print; tabs and newlines are kept.
-        err: print to standard error.
-        nl: end the line with a newline.
-        style: colour and weight, as `click.style` takes them.
+    Control characters except tabs and newlines are escaped as in Python (`\x1b`). `style` contains
+    arguments of `click.style`.
     """
     text = escape_terminal(translate_advice(message))
     _write(click.style(text, **style) if style else text, err=err, nl=nl)
@@ -69,14 +64,24 @@ def ring_bell() -> None:
     _write("\a", err=True, nl=False)
 
 
-def print_json(report: Mapping[str, Any]) -> None:
-    """Print a report as indented JSON; control characters are the only escaped characters.
+def is_json_asked() -> bool:
+    """Return whether the running command has the option --json."""
+    context = click.get_current_context(silent=True)
+    return context is not None and context.meta.get("as_json", False)
 
-    Its first key, `schema`, names the command and the version of its JSON Schema.
+
+def print_json_if_asked(report: Mapping[str, Any]) -> bool:
+    """With --json, print a report as indented JSON; return whether it is printed.
+
+    Control characters are the only escaped characters. The first key, `schema`, names the command
+    and the version of its JSON Schema.
     """
+    if not is_json_asked():
+        return False
     document = {"schema": f"{_get_command_name()} {JSON_VERSION}", **report}
     text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     _write(escape_json(text), nl=False)
+    return True
 
 
 def _get_command_name() -> str:
@@ -205,12 +210,7 @@ OTHER_COMMANDS = {
 
 
 def translate_settings(message: str, command: click.Command | None) -> str:
-    """Replace settings in a message by options, and name other commands that have them.
-
-    Args:
-        message: a text with settings in backticks.
-        command: the running command; None returns the message unchanged.
-    """
+    """Replace settings in backticks by options, and name other commands that have them."""
     if command is None:
         return message
     lacking: dict[str, list[str]] = {name: [] for name in OTHER_COMMANDS}
@@ -239,7 +239,9 @@ def _find_option(name: str, value: str) -> tuple[str, str]:
     option = _OPTION_NAMES.get(name, f"--{name.replace('_', '-')}")
     if whole or value in ("", "True"):
         return (whole or option).partition(" ")[0], whole or option
-    return option, f"{option} {_quote_for_shell(value)}"
+    with suppress(SyntaxError, ValueError):
+        value = shlex.quote(str(ast.literal_eval(value)))
+    return option, f"{option} {value}"
 
 
 def _load_command(name: str) -> click.Command:
@@ -249,10 +251,3 @@ def _load_command(name: str) -> click.Command:
 
 def _has_option(command: click.Command, option: str) -> bool:
     return any(option in param.opts for param in command.params)
-
-
-def _quote_for_shell(value: str) -> str:
-    try:
-        return shlex.quote(str(ast.literal_eval(value)))
-    except (SyntaxError, ValueError):
-        return value

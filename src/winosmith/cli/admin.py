@@ -18,7 +18,7 @@ import click
 from winosmith.cli import _options
 from winosmith.cli._main import Group, LazyGroup
 from winosmith.cli._output import print_records, print_table
-from winosmith.cli._printing import echo, print_json, progress, say
+from winosmith.cli._printing import echo, print_json_if_asked, progress, say
 from winosmith.errors import FormatError, InputError
 from winosmith.text import count_noun
 
@@ -116,11 +116,10 @@ def print_counts(counts: Mapping[str, int]) -> None:
 
 
 def print_list(
-    title: str, rows: Sequence[Mapping[str, Any]], names: Iterable[str], *, as_json: bool, hint: str
+    title: str, rows: Sequence[Mapping[str, Any]], names: Iterable[str], hint: str
 ) -> None:
     """Print records as JSON or as a table; if there are none, print a hint."""
-    if as_json:
-        print_json({title.lower(): rows})
+    if print_json_if_asked({title.lower(): rows}):
         return
     if not rows:
         say(hint)
@@ -179,7 +178,7 @@ def invite(site: Site, role: str | None, name: str | None, minutes: int, address
 @site_argument
 @pass_site
 @_options.json_option
-def people(site: Site, as_json: bool) -> None:
+def people(site: Site) -> None:
     """Count the people on the site by role; a person with several roles is counted in each."""
     from django.db.models import Count, Q
 
@@ -195,9 +194,7 @@ def people(site: Site, as_json: bool) -> None:
         anonymous=Count("pk", filter=Q(anonymous=True)),
         erased=Count("pk", filter=Q(erased__isnull=False)),
     )
-    if as_json:
-        print_json(counts)
-    else:
+    if not print_json_if_asked(counts):
         print_counts(counts)
 
 
@@ -336,7 +333,7 @@ def erase_again(site: Site) -> None:
 @click.option("--public", is_flag=True, help="Export only the public problems.")
 @pass_site
 @_options.json_option
-def export(site: Site, out: str, format_name: str, public: bool, as_json: bool) -> None:
+def export(site: Site, out: str, format_name: str, public: bool) -> None:
     """Export the site in DIR to files: the public problems, and all other data in private/.
 
     The private data are for moderators: every problem with its state, the judgements by pseudonym,
@@ -346,8 +343,7 @@ def export(site: Site, out: str, format_name: str, public: bool, as_json: bool) 
     from winosmith.web import hosting
 
     exported = hosting.export(out, format_name=format_name, public=public)
-    if as_json:
-        print_json(asdict(exported))
+    if print_json_if_asked(asdict(exported)):
         return
     print_counts(exported.counts)
     echo(f"digest {exported.digest}")
@@ -373,14 +369,13 @@ def import_(
     source: str | None,
     embargo: bool,
     new_ids: bool,
-    format_name: str | None,
 ) -> None:
     """Import the problems of FILE, in any known format, into the site in DIR.
 
     People can use the site in the meantime. Existing problems stay unchanged. If the import is
     interrupted, run the same command again to resume it.
     """
-    dataset = _options.read_data(file, format_name)
+    dataset = _options.read_data(file)
     if as_ == "published":
         from winosmith.web.problems.lookalikes import index_published_dataset
 
@@ -395,7 +390,7 @@ def import_(
             dataset = hosting.with_new_ids(dataset, site.secret)
         with (
             progress("Importing", len(dataset)) as advance,
-            _add_lines_to_errors(file, format_name, dataset),
+            _add_lines_to_errors(file, dataset),
         ):
             made = hosting.import_problems(
                 dataset,
@@ -415,7 +410,7 @@ def import_(
 
 
 @contextmanager
-def _add_lines_to_errors(file: str, format_name: str | None, dataset: Dataset) -> Iterator[None]:
+def _add_lines_to_errors(file: str, dataset: Dataset) -> Iterator[None]:
     """Add the line number in FILE to the error for a problem that can't be imported."""
     from winosmith import formats
     from winosmith.web import hosting
@@ -423,7 +418,7 @@ def _add_lines_to_errors(file: str, format_name: str | None, dataset: Dataset) -
     try:
         yield
     except hosting.NotImportableError as unfit:
-        lines = formats.scan(file, format_name, **_options.get_reading_arguments()).lines
+        lines = formats.scan(file, **_options.get_reading_arguments()).lines
         line = lines[dataset.row(unfit.problem)]
         raise FormatError(str(unfit), file, line) from None
 
@@ -434,7 +429,7 @@ def _add_lines_to_errors(file: str, format_name: str | None, dataset: Dataset) -
 @_options.new_ids_option
 @_options.format_option
 @pass_site
-def gold(site: Site, file: str, new_ids: bool, format_name: str | None) -> None:
+def gold(site: Site, file: str, new_ids: bool) -> None:
     """Add the problems of FILE as gold questions, which check the attention of judges.
 
     Each needs an answer and, in its extra, `gold.explanation`: the reason for the answer, which
@@ -443,10 +438,10 @@ def gold(site: Site, file: str, new_ids: bool, format_name: str | None) -> None:
     """
     from winosmith.web import hosting
 
-    dataset = _options.read_data(file, format_name)
+    dataset = _options.read_data(file)
     if new_ids:
         dataset = hosting.with_new_ids(dataset, site.secret)
-    with _add_lines_to_errors(file, format_name, dataset):
+    with _add_lines_to_errors(file, dataset):
         made = hosting.import_problems(dataset, "gold")
     echo(f"{made.added:,} new, {made.known:,} already there")
 
@@ -469,7 +464,7 @@ def rounds(context: click.Context, folder: str) -> None:
 @rounds.command("list", short_help="list the rounds and their states")
 @pass_site
 @_options.json_option
-def list_(site: Site, as_json: bool) -> None:
+def list_(site: Site) -> None:
     """List the rounds with their states and the numbers of problems that they kept."""
     from winosmith.web.rounds.models import Round
     from winosmith.web.rounds.results import count_problems
@@ -485,21 +480,20 @@ def list_(site: Site, as_json: bool) -> None:
     ]
     names = ("round", "state", "collected", "kept", "published")
     hint = f"There is no round yet; start one with: winosmith round --site {site.folder}"
-    print_list("Rounds", rows, names, as_json=as_json, hint=hint)
+    print_list("Rounds", rows, names, hint)
 
 
 @rounds.command("show", short_help="show the progress, the error or the results of a round")
 @click.argument("name")
 @pass_site
 @_options.json_option
-def show(site: Site, name: str, as_json: bool) -> None:
+def show(site: Site, name: str) -> None:
     """Show the progress, error or results of the round NAME, compared with the last round."""
     from winosmith.web.rounds.results import compare_rounds
     from winosmith.web.rounds.running import get_round
 
     found = get_round(name)
-    if as_json:
-        print_json({"round": found.name, "state": found.state, "record": found.record})
+    if print_json_if_asked({"round": found.name, "state": found.state, "record": found.record}):
         return
     echo(f"{found.name}: {found.get_state_display()}")
     if found.busy:

@@ -26,7 +26,7 @@ from winosmith.cli._options import (
 )
 from winosmith.cli._output import Output
 from winosmith.cli._predictions import filter_option
-from winosmith.cli._printing import echo, exit_with_reasons, say
+from winosmith.cli._printing import echo, exit_with_reasons, is_json_asked, say
 from winosmith.cli.admin import database_option, open_existing_site
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, FormatError, InputError
@@ -162,7 +162,6 @@ _SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet")
 @database_option
 def command(
     data: tuple[str, ...],
-    format_name: str | None,
     answers: tuple[str, ...],
     filters: tuple[str, ...],
     texts: tuple[str, ...],
@@ -219,7 +218,7 @@ def command(
                 f"--fix changes files, and {remote} is not a file; `winosmith convert {remote} "
                 "FILE` writes one"
             )
-        _fix_files(data, format_name, options)
+        _fix_files(data, options)
         return
     if options["drop_copies"]:
         raise click.UsageError("--drop-copies needs --fix; --repair DIR also removes copies")
@@ -237,7 +236,7 @@ def command(
         raise click.UsageError(
             "--set-aside needs both --repair DIR and models' answers; add --answers FILE"
         )
-    if options["annotate"] and options["as_json"]:
+    if options["annotate"] and is_json_asked():
         raise click.UsageError("--annotate prints GitHub commands; omit --annotate or --json")
     read = {Path(path).resolve() for path in (*data, *answers, *texts)}
     for option in ("--to-sheet", "--todo", "--sarif", "--badge"):
@@ -264,7 +263,7 @@ def command(
         whole = first if isinstance(path, str) else os.path.commonpath(map(os.path.abspath, paths))
         name = formats.stem(whole) if differ else whole
         try:
-            dataset, own, bad, where = _read_split(path, format_name)
+            dataset, own, bad, where = _read_split(path)
         except FormatError as error:
             if len(data) > 1 and "`answer_is=" in error.reason and not options["pool"]:
                 advice = "; or read all files as one data set, with --pool"
@@ -312,8 +311,8 @@ def command(
         verdict=audit.make_verdict(found),
         signature=found.signature,
         spaced=True,
-    ).show(as_json=options["as_json"], out=options["out"])
-    if not options["as_json"]:
+    ).show()
+    if not is_json_asked():
         why = "; ".join(filter(None, (part.inconclusive for part in found.parts)))
         echo(f"No line for a README: {why}" if why else f"For a README: {found.readme_line}")
         for name, one in repairs.items():
@@ -506,7 +505,7 @@ def _write_suspects(result: Audit, limit: int, path: str) -> None:
 
 
 def _read_split(
-    path: str | tuple[str, ...], format_name: str | None
+    path: str | tuple[str, ...],
 ) -> tuple[Dataset, list[int], list[str], dict[str, Place]]:
     """Read the items of a split from one or several files; also return the omitted records.
 
@@ -519,7 +518,6 @@ def _read_split(
     advance = audit.make_reporter(say, f"{path[0] if is_pool else path}: reading", 100, "%")
     contents = read_contents(
         path,
-        format_name,
         omit_bad=True,
         ids_are_places=is_pool,
         on_progress=lambda share: advance(int(100 * share)),
@@ -530,7 +528,7 @@ def _read_split(
     return dataset, contents.omitted, [*refused], known | refused
 
 
-def _fix_files(paths: Sequence[str], format_name: str | None, options: Mapping[str, Any]) -> None:
+def _fix_files(paths: Sequence[str], options: Mapping[str, Any]) -> None:
     from winosmith import audit
     from winosmith.report import Section, Table
     from winosmith.text import count_noun
@@ -540,7 +538,7 @@ def _fix_files(paths: Sequence[str], format_name: str | None, options: Mapping[s
         paths,
         options["seed"],
         drop_copies=options["drop_copies"],
-        format_name=format_name,
+        format_name=how["format_name"],
         columns=how["columns"],
         encoding=how["encoding"],
     )
@@ -571,6 +569,6 @@ def _fix_files(paths: Sequence[str], format_name: str | None, options: Mapping[s
         sections.append(Section("Copies", [table]))
         was = "was" if len(copies) == 1 else "were"
         verdict += f" {count_noun(len(copies), 'copy', 'copies')} {was} removed."
-    Output("Options in random orders", found.record(), sections, verdict=verdict, spaced=True).show(
-        as_json=options["as_json"], out=options["out"]
-    )
+    Output(
+        "Options in random orders", found.record(), sections, verdict=verdict, spaced=True
+    ).show()

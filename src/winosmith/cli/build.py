@@ -19,7 +19,7 @@ from winosmith.build import (
     read_recipe,
 )
 from winosmith.cli._options import FILE, FOLDER, get_bad_records_file, json_option, reading_option
-from winosmith.cli._printing import echo, print_json, progress, say, show_log
+from winosmith.cli._printing import echo, print_json_if_asked, progress, say, show_log
 from winosmith.finished import BuildFiles
 from winosmith.report import count_twins_and_singles, format_value
 
@@ -35,9 +35,7 @@ from winosmith.report import count_twins_and_singles, format_value
 @reading_option("skip_bad")
 @json_option
 @click.pass_context
-def command(
-    ctx: click.Context, recipe: str, out: str, force: bool, last: str | None, as_json: bool
-) -> None:
+def command(ctx: click.Context, recipe: str, out: str, force: bool, last: str | None) -> None:
     """Build a benchmark from raw twins with the settings in RECIPE.
 
     RECIPE is a TOML file. The steps are: check structure and votes, embed, filter, split without
@@ -68,15 +66,14 @@ def command(
         say(f"{out} contains the finished build of this recipe; add --force to build it again")
     else:
         build(read, out, force=force, step=progress, last=last, skip_bad=skip_bad)
-    if print_build(Path(out), as_json)["blind"]:
+    if print_build(Path(out))["blind"]:
         ctx.exit(1)
 
 
-def print_build(folder: Path, as_json: bool) -> dict[str, Any]:
+def print_build(folder: Path) -> dict[str, Any]:
     """Print a build's key figures and the path of its report, or the report as JSON; return it."""
     record = BuildFiles(folder).report
-    if as_json:
-        print_json(record)
+    if print_json_if_asked(record):
         return record
     _print_key_figure(record["figures"][0])
     for line in record.get("rules_used", {}).get("words", ()):
@@ -105,11 +102,10 @@ def print_build(folder: Path, as_json: bool) -> dict[str, Any]:
     return record
 
 
-def print_filter(folder: Path, as_json: bool) -> dict[str, Any]:
+def print_filter(folder: Path) -> dict[str, Any]:
     """Print a filter's key figures and the path of its report, or the report as JSON; return it."""
     record = BuildFiles(folder).report
-    if as_json:
-        print_json(record)
+    if print_json_if_asked(record):
         return record
     _print_key_figure(record["figures"][0])
     echo(f"{record['kept']:,} problems kept of {record['kept'] + record['dropped']:,}")

@@ -88,7 +88,7 @@ def command(**options: Any) -> None:
     structure |= {SWITCHES[name]: False for name in options["skip"]}
     votes = VoteRules(**{of.name: options[of.name] for of in fields(VoteRules)})
     path, out, examples = options["data"], options["out"], options["examples"]
-    dataset = _options.read_data(path, options["format_name"])
+    dataset = _options.read_data(path)
     _warn_about_missing_parents(dataset, path)
     if advice := _options.describe_unmarked_twins(dataset)[1]:
         say(f"{advice}.")
@@ -108,7 +108,7 @@ def command(**options: Any) -> None:
         folder.write_lines("dropped.jsonl", (one.to_json_line() for one in checked.result.dropped))
         folder.write_lines("report.html", [result.render_page()])
         say(f"Wrote kept.jsonl, dropped.jsonl and report.html in {folder.path}.")
-    result.show(as_json=options["as_json"], out=None)
+    result.show()
     if options["strict"] and checked.result.dropped:
         exit_with_reasons([f"{count_noun(len(checked.result.dropped), 'problem')} dropped"])
 

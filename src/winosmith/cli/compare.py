@@ -61,9 +61,7 @@ def command(**options: Any) -> None:
         raise click.UsageError("--fail-on needs the solver to compare with: add --baseline NAME")
     if options["depth"] and not options["by"]:
         raise InputError("--depth needs --by lineage")
-    dataset, omitted = _predictions.read_problems(
-        options["data"], options["format_name"], options["labels"]
-    )
+    dataset, omitted = _predictions.read_problems(options["data"], options["labels"])
     answers = _predictions.read_answers(
         dataset, options["predictions"], options["filters"], omitted
     )
@@ -108,7 +106,7 @@ def command(**options: Any) -> None:
         subtitle="Intervals are 95 %; twins and families are kept together.",
         signature=found.signature,
         signatures={f"{name} by lineage": of.signature for name, of in survivals.items()},
-    ).show(as_json=options["as_json"], out=options["out"])
+    ).show()
     if broken:
         exit_with_reasons(broken)
 

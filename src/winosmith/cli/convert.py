@@ -12,7 +12,7 @@ import click
 
 from winosmith import formats
 from winosmith.cli import _options
-from winosmith.cli._printing import print_json, say
+from winosmith.cli._printing import print_json_if_asked, say
 from winosmith.data import Place
 from winosmith.errors import FormatError, OutputError
 from winosmith.formats import Contents, Entry, Item, Losses
@@ -51,13 +51,11 @@ _LISTED_REASONS = 5
 def command(
     source: str,
     target: str,
-    format_name: str | None,
     to_name: str | None,
     kind: str | None,
     errata: str | None,
     with_embargo: bool,
     force: bool,
-    as_json: bool,
 ) -> None:
     """Read IN in any known format and write OUT in another.
 
@@ -84,35 +82,33 @@ def command(
             raise OutputError(
                 "--recast, --errata, --with-embargo and --force can't be used with a harness"
             )
-        _write_harness_task(source, target, format_name, to_name, as_json)
+        _write_harness_task(source, target, to_name)
         return
     into = to_name or _detect_output_format(target)
     skip_bad = _options.get_bad_records_file()
     _check_paths(source, target, skip_bad, force)
     if errata and Path(errata).resolve() == Path(target).resolve():
         raise OutputError("OUT and the file of --errata must be different files")
-    contents = formats.scan(source, format_name, **_options.get_reading_arguments())
+    contents = formats.scan(source, **_options.get_reading_arguments())
     if contents.bad and skip_bad is None:
         contents.refuse()
     contents, corrected = _correct_keys(contents, errata) if errata else (contents, 0)
     found = _write_items(_recast_items(contents, kind, with_embargo), target, into, skip_bad)
     losses = formats.find_losses(found.items, formats.scan(target, into).items)
-    if as_json:
-        print_json(
-            {
-                "from": contents.format.name,
-                "to": into,
-                "read": len(contents.items),
-                "notes": list(contents.notes),
-                "left_over": dict(found.reasons),
-                "embargoed": found.embargoed,
-                "corrected": corrected,
-                "written": len(found.items),
-                "lost": dict(sorted((losses.lost | found.lost.lost).items())),
-                "changed": dict(sorted(losses.changed.items())),
-                "added": dict(sorted(losses.added.items())),
-            }
-        )
+    report = {
+        "from": contents.format.name,
+        "to": into,
+        "read": len(contents.items),
+        "notes": list(contents.notes),
+        "left_over": dict(found.reasons),
+        "embargoed": found.embargoed,
+        "corrected": corrected,
+        "written": len(found.items),
+        "lost": dict(sorted((losses.lost | found.lost.lost).items())),
+        "changed": dict(sorted(losses.changed.items())),
+        "added": dict(sorted(losses.added.items())),
+    }
+    if print_json_if_asked(report):
         return
     say(f"read: {source} ({contents.format.name}), {_count_items(contents.items)}")
     for note in contents.notes:
@@ -280,12 +276,10 @@ def _count_items(items: Sequence[Item]) -> str:
     return count_noun(len(items), noun.removesuffix("s"), noun)
 
 
-def _write_harness_task(
-    source: str, target: str, format_name: str | None, harness: str, as_json: bool
-) -> None:
+def _write_harness_task(source: str, target: str, harness: str) -> None:
     from winosmith import release  # imports every filter
 
-    everything = _options.read_data(source, format_name)
+    everything = _options.read_data(source)
     dataset = everything.select(row for row, p in enumerate(everything) if not p.embargo)
     embargoed = len(everything) - len(dataset)
     if harness == "lm-eval":
@@ -294,9 +288,8 @@ def _write_harness_task(
     else:
         names = (release.write_inspect_task(dataset, target),)
         run = f"cd {shlex.quote(target)} && inspect eval {names[0]}.py --model …"
-    if as_json:
-        report = {"to": harness, "tasks": list(names), "written": len(dataset)}
-        print_json({**report, "embargoed": embargoed})
+    written = {"tasks": list(names), "written": len(dataset), "embargoed": embargoed}
+    if print_json_if_asked({"to": harness, **written}):
         return
     if embargoed:
         say(f"omitted: {embargoed} under embargo")

@@ -38,9 +38,7 @@ Run = tuple[int, int, float]
               "which accuracies were measured; if given, runs at chance are flagged.")  # fmt: skip
 @_options.page_option
 @_options.json_option
-def command(
-    file: str, human: float, take: Any, problems: int | None, out: str | None, as_json: bool
-) -> None:
+def command(file: str, human: float, take: Any, problems: int | None) -> None:
     """Fit a learning curve, and estimate where each extrapolation reaches human accuracy.
 
     FILE.csv has a row for each run with the columns size and accuracy, and optionally seed.
@@ -70,7 +68,7 @@ def command(
         },
         _make_sections(file, curve, at_chance, signature),
         signature=signature,
-    ).show(as_json=as_json, out=out)
+    ).show()
 
 
 def _read_runs(path: Path) -> list[Run]:
@@ -266,7 +264,7 @@ def leaderboard(predictions: str, labels: str | None, **options: Any) -> None:
         },
         [_make_area_section(found, sizes, area, interval, clustered=options["data"] is not None)],
         signature=signature,
-    ).show(as_json=options["as_json"], out=options["out"])
+    ).show()
 
 
 def _make_area_section(
@@ -310,7 +308,7 @@ def _read_answers(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Read the answers from labels or data; return them with the clusters for intervals."""
     if problems is not None:
-        dataset, _ = _predictions.read_problems(problems, None, labels)
+        dataset, _ = _predictions.read_problems(problems, labels)
         withheld = [problem.id for problem in dataset if problem.answer is None]
         if withheld:
             raise FormatError(

@@ -10,7 +10,7 @@ from winosmith import fetch
 from winosmith.cli._main import Group
 from winosmith.cli._options import json_option
 from winosmith.cli._output import print_table
-from winosmith.cli._printing import echo, print_json, progress, say
+from winosmith.cli._printing import echo, print_json_if_asked, progress, say
 
 
 @click.group(cls=Group)
@@ -28,7 +28,7 @@ def command() -> None:
 @click.option("--out", type=click.Path(file_okay=False), metavar="DIR", help="Output folder; by "
               "default NAME.")  # fmt: skip
 @json_option
-def get(name: str, out: str | None, as_json: bool) -> None:
+def get(name: str, out: str | None) -> None:
     """Download a data set over HTTPS, check it, and unpack it.
 
     An interrupted download leaves no files; existing files are kept.
@@ -46,8 +46,7 @@ def get(name: str, out: str | None, as_json: bool) -> None:
             out or name,
             on_progress=lambda remote, done: advance(done, f"bytes of {remote.name}"),
         )
-    if as_json:
-        print_json({"files": {str(path): digest for path, digest in files.items()}})
+    if print_json_if_asked({"files": {str(path): digest for path, digest in files.items()}}):
         return
     for path in files:
         echo(path)
@@ -55,10 +54,9 @@ def get(name: str, out: str | None, as_json: bool) -> None:
 
 @command.command("list")
 @json_option
-def list_(as_json: bool) -> None:
+def list_() -> None:
     """List the published data sets with their licences and sizes."""
-    if as_json:
-        print_json({"sets": list(map(_make_record, fetch.PUBLISHED))})
+    if print_json_if_asked({"sets": list(map(_make_record, fetch.PUBLISHED))}):
         return
     print_table(
         "Published data sets",

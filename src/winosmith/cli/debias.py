@@ -71,7 +71,7 @@ def command(ctx: click.Context, /, **options: Any) -> None:
         winosmith debias train.jsonl --out filtered --method mirror --error 0.2
     """  # noqa: D301
     _check_method_options(ctx)
-    data, out = _options.read_data(options["data"], options["format_name"]), options["out"]
+    data, out = _options.read_data(options["data"]), options["out"]
     asked: dict[str, Any] = {
         "embed": EmbedRecipe(**{name: options[name] for name in EMBED}),
         "chosen": FilterRecipe(**{name: options[name] for name in ("method", *FILTER)}),
@@ -91,7 +91,7 @@ def command(ctx: click.Context, /, **options: Any) -> None:
                 executor=executor,
                 scratch=options["scratch"],
             )
-    if print_filter(Path(out), options["as_json"])["blind"]:
+    if print_filter(Path(out))["blind"]:
         ctx.exit(1)
 
 

@@ -14,7 +14,7 @@ import click
 from winosmith import formats, practice as corpora, validate
 from winosmith.build import MeasureRecipe, Recipe, build, is_build_finished, read_recipe
 from winosmith.cli._options import json_option, seed_option
-from winosmith.cli._printing import echo, progress, say
+from winosmith.cli._printing import echo, is_json_asked, progress, say
 from winosmith.cli.build import print_build
 from winosmith.escape import to_line
 from winosmith.finished import BuildFiles
@@ -107,7 +107,7 @@ SPLITS = 2
 )
 @click.option("--force", is_flag=True, help="Overwrite an older demo in the folder.")
 @json_option
-def command(out: str, force: bool, as_json: bool) -> None:
+def command(out: str, force: bool) -> None:
     """Build a benchmark from practice twins with known artifacts, in a minute.
 
     Nothing is downloaded. DIR/pool contains the raw twins, the votes and the recipe; DIR/benchmark
@@ -128,8 +128,8 @@ def command(out: str, force: bool, as_json: bool) -> None:
         _build_unless_finished(read, folder / "benchmark", force, progress)
         say("Filtering the same twins with mirror")
         mirrored.result()
-    print_build(folder / "benchmark", as_json)
-    if not as_json:
+    print_build(folder / "benchmark")
+    if not is_json_asked():
         _print_comparison(folder)
         echo(f"Now try your own twins: edit a copy of {recipe}")
 

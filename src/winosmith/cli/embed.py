@@ -15,7 +15,7 @@ import click
 from winosmith import embed, models
 from winosmith.cli import _options
 from winosmith.cli._declared import declared_options
-from winosmith.cli._printing import echo, print_json, progress, say
+from winosmith.cli._printing import echo, print_json_if_asked, progress, say
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError, OutputError
 from winosmith.models import TrainingSettings
@@ -68,7 +68,7 @@ def command(**options: Any) -> None:
         raise OutputError(f"{out} exists; add --force to replace it")
     out.parent.mkdir(parents=True, exist_ok=True)  # before the work, which may be long
 
-    dataset = _options.read_data(options["data"], options["format_name"])
+    dataset = _options.read_data(options["data"])
     with ExitStack() as stack:
         _write_embeddings(dataset, out, options, stack)
 
@@ -111,9 +111,7 @@ def _write_embeddings(dataset: Dataset, out: Path, options: Options, stack: Exit
         **{name: list(ids) for name, ids in used.items()},
         "signature": str(signature),
     }
-    if options["as_json"]:
-        print_json(report)
-    else:
+    if not print_json_if_asked(report):
         _print_report(report)
 
 

@@ -109,7 +109,7 @@ def command(**options: Any) -> None:
             --with chat --model qwen3:8b --base-url http://localhost:11434/v1 \\
             --with wordnet --sets --out evograd
     """  # noqa: D301
-    _make_output(_perturb(_complete_options(options))).show(as_json=options["as_json"], out=None)
+    _make_output(_perturb(_complete_options(options))).show()
 
 
 def _make_output(record: Mapping[str, Any]) -> Output:
@@ -195,7 +195,7 @@ def _make_executor(
     return nullcontext()
 
 
-_NOT_IN_RECIPE = {"out", "force", "as_json", "workers", "cluster", "format_name", "key_variable",
+_NOT_IN_RECIPE = {"out", "force", "workers", "cluster", "key_variable",
                   "max_spent", "base_url"}  # fmt: skip
 """Options that do not affect the perturbed problems."""
 
@@ -342,7 +342,7 @@ _CHAT_OPTIONS = 2
 
 
 def _draw_roots(options: Options) -> Roots:
-    datasets = [_options.read_data(path, options["format_name"]) for path in options["data"]]
+    datasets = [_options.read_data(path) for path in options["data"]]
     wanted = options["roots"]
     if not wanted:
         return _use_all_problems(datasets, options)

@@ -47,8 +47,6 @@ def command(
     export: str | None,
     private: str | None,
     device: str | None,
-    out: str | None,
-    as_json: bool,
 ) -> None:
     """Test whether models depend on the coins of RELEASE, made by winosmith release --keyed.
 
@@ -92,7 +90,7 @@ def command(
         [report.Section("Models", _make_blocks(found))],
         _make_verdict(found),
         signature=signature,
-    ).show(as_json=as_json, out=out)
+    ).show()
 
 
 def _score_presentations(keyed: KeyedRelease, model: str, folder: Path, device: str | None) -> str:

@@ -12,7 +12,7 @@ import click
 from winosmith import release as releases
 from winosmith.cli._declared import declared_options
 from winosmith.cli._options import FILE, FOLDER, MORE_DATA, json_option
-from winosmith.cli._printing import echo, exit_with_reasons, print_json, progress, say
+from winosmith.cli._printing import echo, exit_with_reasons, print_json_if_asked, progress, say
 from winosmith.errors import InputError
 from winosmith.release import Released, Splitting, Verified
 from winosmith.text import count_noun
@@ -55,7 +55,6 @@ def command(
     template: bool,
     version: str | None,
     ids: str,
-    as_json: bool,
     **options: Any,
 ) -> None:
     """Make a release from SOURCE: a folder to publish.
@@ -90,9 +89,7 @@ def command(
         step=progress,
         **options,
     )
-    if as_json:
-        print_json(_make_report(done))
-    else:
+    if not print_json_if_asked(_make_report(done)):
         _print_release(done)
 
 
@@ -160,7 +157,7 @@ _LISTED_FAULTS = 10
               help="The build's private/ folder, or private/NAME next to the release; do not "
               "publish any of its files.")  # fmt: skip
 @json_option
-def verify(release: str, private: str | None, as_json: bool) -> None:
+def verify(release: str, private: str | None) -> None:
     """Verify a RELEASE, and list its faults; the exit code is 1 if there are any.
 
     It verifies the SHA-256 of every file, the digest, the folder's name, the licences, and the
@@ -175,9 +172,7 @@ def verify(release: str, private: str | None, as_json: bool) -> None:
         winosmith verify releases/my-benchmark-1.0.0-0123456789ab --private mine/private
     """  # noqa: D301
     found = releases.verify(release, private=private, step=progress)
-    if as_json:
-        print_json(found.record())
-    else:
+    if not print_json_if_asked(found.record()):
         _print_faults(found)
     if found.faults:
         exit_with_reasons([f"{count_noun(len(found.faults), 'fault')} in {found.folder}"])

@@ -10,7 +10,7 @@ import click
 
 from winosmith.cli._options import FOLDER, find_given_options, json_option
 from winosmith.cli._output import print_blocks
-from winosmith.cli._printing import echo, print_json, progress, say
+from winosmith.cli._printing import echo, is_json_asked, print_json_if_asked, progress, say
 from winosmith.cli.admin import database_option, open_existing_site
 from winosmith.errors import InputError, OutputError
 
@@ -51,7 +51,6 @@ def command(
     redraw: bool,
     stored: str | None,
     force: bool,
-    as_json: bool,
 ) -> None:
     """Run a round of the benchmark with the settings in RECIPE.
 
@@ -89,7 +88,7 @@ def command(
     """  # noqa: D301
     if site is not None:
         others = {"--out": out, "--last": last, "--redraw": redraw, "--stored": stored,
-                  "--force": force, "--json": as_json}  # fmt: skip
+                  "--force": force, "--json": is_json_asked()}  # fmt: skip
         if given := [option for option, value in others.items() if value]:
             raise InputError(f"--site can't be combined with {', '.join(given)}")
         open_existing_site(site, database)
@@ -106,9 +105,7 @@ def command(
     read = rounds.read_round(recipe)
     read = replace(read, redraw=read.redraw or redraw)
     found = rounds.run_round(read, out, last=last, stored=stored, force=force, step=progress)
-    if as_json:
-        print_json(found.record)
-    else:
+    if not print_json_if_asked(found.record):
         _print_round(found)
     if stored is not None:
         _check_same_files(stored, found.folder)

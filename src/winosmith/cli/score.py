@@ -101,9 +101,7 @@ def command(**options: Any) -> None:
     """  # noqa: D301
     if bool(options["switched"]) != bool(options["switched_data"]):
         raise InputError("--switched and --switched-data must be given together")
-    dataset, omitted = _predictions.read_problems(
-        options["data"], options["format_name"], options["labels"]
-    )
+    dataset, omitted = _predictions.read_problems(options["data"], options["labels"])
     people = read_votes(options["people"]) if options["people"] else None
     marked = dataset
     for path in options["marks"]:
@@ -157,7 +155,7 @@ def command(**options: Any) -> None:
             **(stable.signatures if stable else {}),
         },
         shorten_names=True,
-    ).show(as_json=options["as_json"], out=options["out"])
+    ).show()
 
 
 def _score_solvers(solvers: Mapping[str, Graded], options: Mapping[str, Any]) -> dict[str, Score]:
@@ -224,7 +222,7 @@ def _measure_switched(
 ) -> dict[str, Consistency]:
     if not options["switched"]:
         return {}
-    dataset, omitted = _predictions.read_problems(options["switched_data"], None)
+    dataset, omitted = _predictions.read_problems(options["switched_data"], detect_format=True)
     switched = metrics.grade_models(
         _predictions.read_answers(dataset, options["switched"], omitted=omitted),
         dataset,

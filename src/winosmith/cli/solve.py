@@ -14,7 +14,7 @@ from winosmith.answers import Answers
 from winosmith.blocks import normalize_tokens
 from winosmith.cli import _options, _solvers
 from winosmith.cli._output import print_table
-from winosmith.cli._printing import echo, print_json, progress, say
+from winosmith.cli._printing import echo, print_json_if_asked, progress, say
 from winosmith.dataset import Dataset
 from winosmith.metrics import round_count
 from winosmith.problem import Problem
@@ -68,7 +68,7 @@ def command(**options: Any) -> None:
     _solvers.check_options(options["solver"])
     if options["cluster"] and options["solver"] in ("chat", "hunting"):
         raise click.UsageError(f"{options['solver']} runs only on this machine; omit --cluster")
-    dataset = _options.read_data(options["data"], options["format_name"])
+    dataset = _options.read_data(options["data"])
     train = _options.read_train(options)
     for warning in _check_training(dataset, train, options["solver"]) if train else ():
         say(f"Warning: {warning}")
@@ -152,8 +152,7 @@ def _print_result(
         **({"interview": interview} if interview else {}),
         "signature": str(signature),
     }
-    if options["as_json"]:
-        print_json(report)
+    if print_json_if_asked(report):
         return
     _print_summary(dataset, report)
     if answered:

@@ -28,10 +28,7 @@ from winosmith.text import count_noun
 @_options.json_option
 def command(
     data: tuple[str, ...],
-    format_name: str | None,
     seed: int,
-    out: str | None,
-    as_json: bool,
 ) -> None:
     """Count the problems in a data set, and find fields that give the answer away.
 
@@ -47,7 +44,7 @@ def command(
         winosmith stats dev.jsonl
         winosmith stats train.c.txt test.c.txt
     """  # noqa: D301
-    asked = _read_items(data, format_name)
+    asked = _read_items(data)
     result = (
         _describe_problems(asked, seed)
         if isinstance(asked, Dataset)
@@ -55,13 +52,13 @@ def command(
             " + ".join(Path(path).stem for path in data), metrics.compute_claim_statistics(asked)
         )
     )
-    result.show(as_json=as_json, out=out)
+    result.show()
 
 
-def _read_items(paths: Sequence[str], format_name: str | None) -> Dataset | tuple[Claim, ...]:
+def _read_items(paths: Sequence[str]) -> Dataset | tuple[Claim, ...]:
     parts: list[Dataset | tuple[Claim, ...]] = []
     for path in paths:
-        contents = _options.read_contents(path, format_name)
+        contents = _options.read_contents(path)
         claims = tuple(item for item in contents.items if isinstance(item, Claim))
         problems = [item for item in contents.items if isinstance(item, Problem)]
         if claims and problems:

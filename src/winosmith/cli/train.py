@@ -14,7 +14,7 @@ from winosmith import metrics, models, solve, study
 from winosmith.cli import _options
 from winosmith.cli._declared import declared_options
 from winosmith.cli._output import print_table
-from winosmith.cli._printing import echo, print_json, progress, say
+from winosmith.cli._printing import echo, print_json_if_asked, progress, say
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError
 from winosmith.models import GRIDS, Grid, TrainingSettings
@@ -82,9 +82,7 @@ def command(**options: Any) -> None:
         winosmith train train_xl.jsonl --dev dev.jsonl --out tuned --model minilm --seeds 3
     """  # noqa: D301
     report = _train(options)
-    if options["as_json"]:
-        print_json(report)
-    else:
+    if not print_json_if_asked(report):
         print_report(report)
 
 
@@ -211,7 +209,7 @@ def _measure_forgetting(dev: Trainable, out: Path, options: Options) -> dict[str
 
 def read_trainable(path: str, options: Options, as_claims: bool = False) -> Trainable:
     """Read the problems or claims in a file; with `as_claims`, recast problems as claims."""
-    items = _options.read_contents(path, options["format_name"]).items
+    items = _options.read_contents(path).items
     claims = [item for item in items if isinstance(item, Claim)]
     problems = [item for item in items if isinstance(item, Problem)]
     if claims:

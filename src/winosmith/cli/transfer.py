@@ -15,7 +15,7 @@ from winosmith import models, published, solve, study
 from winosmith.cli import _options, solve as solve_command
 from winosmith.cli._output import Output
 from winosmith.cli._predictions import measure_overlaps, trained_option
-from winosmith.cli._printing import echo, progress, say
+from winosmith.cli._printing import echo, is_json_asked, progress, say
 from winosmith.cli._solvers import ALL_OPTIONS, check_options, choose_input, make_solver
 from winosmith.cli.score import read_women_by_occupation
 from winosmith.dataset import Dataset
@@ -78,8 +78,8 @@ def command(**options: Any) -> None:
         if found.withheld
     }
     found = _solve_all(targets, seen, withheld, options)
-    _make_output(found, withheld).show(as_json=options["as_json"], out=None)
-    if not options["as_json"]:
+    _make_output(found, withheld).show()
+    if not is_json_asked():
         echo(textwrap.fill(f"{study.MARKS}.", 80))
     say(f"Written to {options['out']}: report.html, results.json, predictions")
 
@@ -93,7 +93,7 @@ command.params[2:2] = [
 
 def _read_targets(options: Options) -> list[Target]:
 
-    how = {**_options.get_reading_arguments(), "format_name": options["format_name"]}
+    how = _options.get_reading_arguments()
     targets: dict[str, Target] = {}
     for given in options["data"]:
         name, equals, path = given.partition("=")
