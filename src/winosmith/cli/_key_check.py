@@ -7,15 +7,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from string import ascii_lowercase
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from winosmith import formats, humans
+from winosmith import audit, formats, humans
+from winosmith.audit import Audit, KeyCheck, WrongKeys
 from winosmith.cli import _options
 from winosmith.cli._humans_sheets import read_sheets, read_sittings
 from winosmith.cli._output import Output
 from winosmith.cli._printing import say
+from winosmith.cli.admin import import_for_judging
 from winosmith.dataset import Dataset
 from winosmith.outputs import PRIVATE, OutputFolder, atomic_write
 from winosmith.records import dump_json
@@ -23,9 +25,6 @@ from winosmith.report import Section, Signature, Text, join_names, percent, span
 from winosmith.response import Response
 from winosmith.results import table
 from winosmith.validate import read_votes
-
-if TYPE_CHECKING:
-    from winosmith.audit import Audit, KeyCheck, WrongKeys
 
 _CHECK_FILE = f"{PRIVATE}/check.json"
 
@@ -48,8 +47,6 @@ def write_check(
         DataError: there are too few items, or none is suitable for people.
         OutputError: the folder can't be used.
     """
-    from winosmith import audit
-
     (part,) = result.parts
     suspects = part.triage.suspects if part.triage else ()
     wrong_keys = part.triage.wrong_keys if part.triage else None
@@ -78,10 +75,7 @@ def write_check(
             folder.write_lines(f"{sheet.name}.json", [sheet_record])
             folder.write_lines(f"{sheet.name}.html", [humans.render_form(sheet, survey=())])
     if on_site is not None:
-        from winosmith.web import hosting
-
-        sent = hosting.import_problems(on_site, "judging", embargo=True)
-        say(f"Added to the site for judging: {sent.added:,}; already there: {sent.known:,}.")
+        import_for_judging(on_site)
     for name, reason in omitted.items():
         say(f"Undecided, because it is not on any form: {name}: {reason}")
     items = sum(stratum.items for stratum in check.strata)
@@ -114,7 +108,6 @@ def write_check(
 
 def _assign_site_ids(check: KeyCheck, data: Dataset, secret: str) -> tuple[KeyCheck, Dataset]:
     """Return the check with the site's ids for its items, and the problems for the site."""
-    from winosmith import audit
     from winosmith.web import hosting
 
     asked = audit.make_problems_for_judges(check, data, site=True)
@@ -153,8 +146,6 @@ def estimate_wrong_keys(check: str, answers: tuple[str, ...], errata: str | None
         winosmith humans keys check filled-in --errata errata.csv
         winosmith convert items.jsonl corrected.jsonl --errata errata.csv
     """  # noqa: D301
-    from winosmith import audit
-
     drawn = audit.read_check(Path(check) / _CHECK_FILE)
     found = audit.estimate_wrong_keys(drawn, _read_responses(check, answers))
     if errata:

@@ -140,6 +140,14 @@ def open_existing_site(folder: str, database: str | None) -> Site:
     return hosting.open_site(Site.open(folder, database=database or None))
 
 
+def import_for_judging(problems: Dataset) -> None:
+    """Add problems to the open site for judging, under embargo, and print their number."""
+    from winosmith.web import hosting
+
+    made = hosting.import_problems(problems, "judging", embargo=True)
+    say(f"Added to the site for judging: {made.added:,}; already there: {made.known:,}.")
+
+
 MAX_MINUTES = 90 * 24 * 60
 """Maximum validity of a link, in minutes (90 days)."""
 
@@ -295,20 +303,17 @@ def restore(file: str, folder: str, erased: str | None, database: str | None) ->
     echo(f"{place}: the site of {contents.made} ({contents.database})")
     more = " --database …" if contents.database == "postgresql" else ""
     echo("Revoked: all log-ins, tokens, invitations and password links.")
-    _print_erased_people(open_existing_site(str(place), database), more)
+    site = open_existing_site(str(place), database)
+    from winosmith.web.people import privacy  # needs Django's settings
+    from winosmith.web.people.models import pseudonym
+
+    if not privacy.has_erasure_log():
+        echo("No log of erasures was found; if anyone was erased since then, erase them again.")
+    if names := [pseudonym(person) for person, _ in privacy.find_people_to_erase_again()]:
+        echo(f"Erased since this backup: {', '.join(names)}")
+        echo(f"Erase them again with: winosmith admin erase-again {site.folder}{more}")
     connection.close()  # so that SQLite leaves no log next to the file
     echo(f"Serve it with: winosmith serve {place}{more}")
-
-
-def _print_erased_people(site: Site, extra_options: str) -> None:
-    from winosmith.web.people.models import pseudonym
-    from winosmith.web.people.privacy import find_people_to_erase_again, has_erasure_log
-
-    if not has_erasure_log():
-        echo("No log of erasures was found; if anyone was erased since then, erase them again.")
-    if names := [pseudonym(person) for person, _texts in find_people_to_erase_again()]:
-        echo(f"Erased since this backup: {', '.join(names)}")
-        echo(f"Erase them again with: winosmith admin erase-again {site.folder}{extra_options}")
 
 
 @click.command("erase-again")

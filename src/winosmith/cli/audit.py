@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from winosmith.audit import MIN_CHECKS, RepairSettings
+from winosmith import audit, formats
+from winosmith.answers import Answers, read as read_answers
+from winosmith.audit import MIN_CHECKS, Audit, Finding, Repair, RepairSettings
 from winosmith.cli._declared import declared_options
 from winosmith.cli._options import (
     FILE,
@@ -27,16 +29,20 @@ from winosmith.cli._options import (
 from winosmith.cli._output import Output
 from winosmith.cli._predictions import filter_option
 from winosmith.cli._printing import echo, exit_with_reasons, is_json_asked, say
-from winosmith.cli.admin import database_option, open_existing_site
+from winosmith.cli.admin import database_option, import_for_judging, open_existing_site
+from winosmith.data import find_files, is_address, strip_sheet
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, FormatError, InputError
+from winosmith.formats import Contents
+from winosmith.outputs import atomic_write
 from winosmith.problem import Problem
+from winosmith.report import Section, Table
+from winosmith.text import count_noun
 
 if TYPE_CHECKING:
-    from winosmith.answers import Answers
-    from winosmith.audit import Audit, Declarations, Finding, Overlap, Repair
-    from winosmith.data import Place
     from winosmith.embed import TextEmbedder
+
+Options = dict[str, Any]
 
 
 def _check_paths(
@@ -52,9 +58,9 @@ def _check_paths(
                 "it to a file, such as quiz.jsonl"
             )
         if path and Path(path).is_dir():
-            from winosmith.formats import stem
-
-            names = [(file.name, stem(file)) for file in Path(path).iterdir() if file.is_file()]
+            names = [
+                (file.name, formats.stem(file)) for file in Path(path).iterdir() if file.is_file()
+            ]
             endings = Counter(name.removeprefix(own) for name, own in names).most_common()
             common = next((end for end, _ in endings if end.startswith(_SUFFIXES)), None)
             if common is None:
@@ -66,11 +72,7 @@ def _check_paths(
                 f"{path} is a folder; name its files, each of which is a split: "
                 f"{Path(path) / f'*{common}'}"
             )
-        from winosmith.data import is_address, strip_sheet
-
-        if is_address(path):
-            continue
-        if not (path and Path(strip_sheet(path)).exists()):
+        if not is_address(path) and not (path and Path(strip_sheet(path)).exists()):
             raise click.BadParameter(f"there is no file {path!r}")
     return paths
 
@@ -160,17 +162,7 @@ _SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet")
 @page_option
 @json_option
 @database_option
-def command(
-    data: tuple[str, ...],
-    answers: tuple[str, ...],
-    filters: tuple[str, ...],
-    texts: tuple[str, ...],
-    rules: str,
-    site: str | None,
-    sheet: str | None,
-    repaired: str | None,
-    **options: Any,
-) -> None:
+def command(**options: Any) -> None:
     """Find artifacts that give away the answers of multiple-choice items; each file is a split.
 
     The audit tries about fifty cues, which select an option by a simple rule (the longest, the
@@ -199,116 +191,59 @@ def command(
         winosmith audit 'units/**/quiz.json' --fix
         winosmith audit quizzes --pool --fail-on cue=3pt,leak --annotate github
     """  # noqa: D301
-    from winosmith import audit, formats
-    from winosmith.cli._key_check import write_check
-    from winosmith.data import find_files, is_address
-
     if options["pool"] or options["fix"]:
-        files = (file for path in data for file in find_files(path))
-        data = tuple({Path(file).resolve(): file for file in files}.values())
+        files = (file for path in options["data"] for file in find_files(path))
+        options["data"] = tuple({Path(file).resolve(): file for file in files}.values())
     if options["fix"]:
-        measures = ("todo", "baseline", "annotate", "sarif", "badge", "check", "errata")
-        if answers or texts or rules or repaired or any(options[name] for name in measures):
-            raise click.UsageError(
-                "--fix changes files and measures nothing: run it without --answers, --texts, "
-                f"--fail-on, --repair, --{', --'.join(measures)}"
-            )
-        if remote := next(filter(is_address, data), None):
-            raise click.UsageError(
-                f"--fix changes files, and {remote} is not a file; `winosmith convert {remote} "
-                "FILE` writes one"
-            )
-        _fix_files(data, options)
+        _fix_files(options)
         return
-    if options["drop_copies"]:
-        raise click.UsageError("--drop-copies needs --fix; --repair DIR also removes copies")
-    _check_rules(rules, probes=not options["no_probes"], texts=bool(texts))
-    if options["encoder"] and options["no_probes"]:
-        raise click.UsageError("--embed needs the probes; omit --no-probes")
-    if (sheet or (site and not options["check"])) and not answers:
-        raise click.UsageError("--to-judge and --to-sheet need models' answers; add --answers FILE")
-    if options["check"] and len(data) > 1 and not options["pool"]:
-        raise click.UsageError(
-            f"--check draws from one data set, and there are {len(data)}; run it for each of them "
-            "with its own --check-to, or for all together with --pool"
-        )
-    if options["set_aside"] is not None and not (answers and repaired):
-        raise click.UsageError(
-            "--set-aside needs both --repair DIR and models' answers; add --answers FILE"
-        )
-    if options["annotate"] and is_json_asked():
-        raise click.UsageError("--annotate prints GitHub commands; omit --annotate or --json")
-    read = {Path(path).resolve() for path in (*data, *answers, *texts)}
-    for option in ("--to-sheet", "--todo", "--sarif", "--badge"):
-        path = sheet if option == "--to-sheet" else options[option[2:]]
-        if path and Path(path).resolve() in read:
-            raise click.UsageError(f"{option} would overwrite the input {path}; use another name")
-    if repaired:
-        _check_splits([*map(formats.stem, data)])
+    _check_options(options)
     token = secrets.token_hex(16)
     if options["annotate"]:
         echo(f"::stop-commands::{token}")  # text from the data could be a command for GitHub
-    judged = open_existing_site(site, options["database"]) if site else None
+    judged = open_existing_site(options["site"], options["database"]) if options["site"] else None
     embedder = _make_embedder(options["encoder"]) if options["encoder"] else None
-    splits: dict[str, Dataset] = {}
-    refused: dict[str, list[str]] = {}
-    declared: dict[str, Declarations] = {}
-    places: dict[str, dict[str, Place]] = {}
     known = audit.read_baseline(options["baseline"]) if options["baseline"] else {}
-    omitted: list[int] = []
-    differ = options["pool"] or len({*map(formats.stem, data)}) == len(data)
-    for path in [data] if options["pool"] else data:
-        paths = [path] if isinstance(path, str) else [*path]
-        first = paths[0]
-        whole = first if isinstance(path, str) else os.path.commonpath(map(os.path.abspath, paths))
-        name = formats.stem(whole) if differ else whole
-        try:
-            dataset, own, bad, where = _read_split(path)
-        except FormatError as error:
-            if len(data) > 1 and "`answer_is=" in error.reason and not options["pool"]:
-                advice = "; or read all files as one data set, with --pool"
-                raise error.with_reason(error.reason + advice) from None
-            raise
-        start = sum(map(len, splits.values())) + len(omitted)
-        splits[name], refused[name], places[name] = dataset, bad, where
-        omitted += [start + at for at in own]
-        if not is_address(first):
-            declared[name] = audit.find_declarations(first, splits[name])
+    splits, omitted, details = _read_splits(options)
     corrected = _correct_keys(splits, options["errata"]) if options["errata"] else set()
     how = {
-        "answers": _read_answers(answers, splits, filters, omitted) if answers else None,
+        "answers": _read_answers(splits, omitted, options) if options["answers"] else None,
         "draws": options["draws"],
         "probe_draws": 0 if options["no_probes"] else 200,
         "seed": options["seed"],
     }
-    of_repair = {name: options[name] for name in ("set_aside", "least_kept", "force")}
-    of_repair["checked"] = corrected
-    repairs = _repair_splits(splits, repaired, {**how, **of_repair}) if repaired else {}
+    repairs = _repair_splits(splits, {**how, "checked": corrected}, options)
+    if options["texts"]:
+        say(f"reading {', '.join(options['texts'])}")
     found = audit.audit(
         splits,
         **how,
+        **details,
         embedder=embedder,
         sample=options["sample"],
-        refused=refused,
-        texts=_match_texts(splits, texts) if texts else None,
-        declared=declared,
-        places=places,
+        texts=audit.find_overlap(splits, options["texts"]) if options["texts"] else None,
         step=say,
     )
-    broken = found.failures(rules, known)
-    new = found.judge(rules, known)
-    record = found.record() | {"verdict": audit.make_verdict(found), "broken": broken}
+    broken = found.failures(options["rules"], known)
+    new = found.judge(options["rules"], known)
+    title, verdict = audit.make_title(found), audit.make_verdict(found)
+    record = found.record() | {"verdict": verdict, "broken": broken}
     if options["check"]:
-        secret = judged.secret if judged else None
-        how = {name: options[name] for name in ("seed", "force")}
+        from winosmith.cli._key_check import write_check
+
         record["check"] = write_check(
-            found, options["check"], options["check_to"], secret=secret, **how
+            found,
+            options["check"],
+            options["check_to"],
+            seed=options["seed"],
+            secret=judged.secret if judged else None,
+            force=options["force"],
         )
     Output(
-        audit.make_title(found),
+        title,
         record | _make_repair_records(repairs),
         audit.make_sections(found, [*repairs.values()]),
-        verdict=audit.make_verdict(found),
+        verdict=verdict,
         signature=found.signature,
         spaced=True,
     ).show()
@@ -316,48 +251,60 @@ def command(
         why = "; ".join(filter(None, (part.inconclusive for part in found.parts)))
         echo(f"No line for a README: {why}" if why else f"For a README: {found.readme_line}")
         for name, one in repairs.items():
-            folder = Path(repaired or "", name if len(repairs) > 1 else "")
+            folder = Path(options["repaired"], name if len(repairs) > 1 else "")
             echo(f"{len(one.dataset):,} items are in {folder / 'kept.jsonl'}", bold=True)
     if judged is not None and not options["check"]:
-        _send_to_judges(found, options["suspects"], judged.secret)
-    if sheet:
-        _write_suspects(found, options["suspects"], sheet)
-    if options["todo"]:
-        _write_worklist(splits, options["todo"])
-    _write_findings(new, options["sarif"], options["badge"])
+        from winosmith.web import hosting
+
+        asked = _select_suspects(found, options["suspects"], plain=True)
+        import_for_judging(hosting.with_new_ids(asked, judged.secret))
+    _write_files(found, splits, new, options)
     if options["annotate"]:
         echo(f"::{token}::")
         for line in audit.format_annotations(new):
             echo(line)
-        of = audit.make_title(found), audit.make_verdict(found), new
-        summary = audit.format_job_summary(*of, only_new=bool(options["baseline"]))
+        summary = audit.format_job_summary(title, verdict, new, only_new=bool(options["baseline"]))
         _append_for_github("GITHUB_STEP_SUMMARY", summary)
         _append_for_github("GITHUB_OUTPUT", f"findings={len(new)}\n")
     if broken:
         exit_with_reasons(broken)
 
 
-def _make_embedder(name: str) -> TextEmbedder:
-    from winosmith import embed
-
-    if name == "light":
-        return embed.OptionsEmbedder()
-    encoder = embed.EncoderEmbedder(name)
-    say(f"The encoder is in {encoder.folder}")
-    return encoder
-
-
-def _check_rules(rules: str, *, probes: bool, texts: bool) -> None:
-    from winosmith import audit
-
+def _check_options(options: Options) -> None:
+    """Reject options that can't be combined, and outputs that would overwrite an input."""
+    data, answers = options["data"], options["answers"]
+    if options["drop_copies"]:
+        raise click.UsageError("--drop-copies needs --fix; --repair DIR also removes copies")
     try:
-        names = {name for name, _ in audit.parse_rules(rules)}
+        rules = {name for name, _ in audit.parse_rules(options["rules"])}
     except InputError as error:
         raise click.BadParameter(str(error), param_hint="--fail-on") from None
-    if "probe" in names and not probes:
+    if "probe" in rules and options["no_probes"]:
         raise click.UsageError("--fail-on probe needs the word models; omit --no-probes")
-    if "texts" in names and not texts:
+    if "texts" in rules and not options["texts"]:
         raise click.UsageError("--fail-on texts needs texts; add --texts FILE")
+    if options["encoder"] and options["no_probes"]:
+        raise click.UsageError("--embed needs the probes; omit --no-probes")
+    if (options["sheet"] or (options["site"] and not options["check"])) and not answers:
+        raise click.UsageError("--to-judge and --to-sheet need models' answers; add --answers FILE")
+    if options["check"] and len(data) > 1 and not options["pool"]:
+        raise click.UsageError(
+            f"--check draws from one data set, and there are {len(data)}; run it for each of them "
+            "with its own --check-to, or for all together with --pool"
+        )
+    if options["set_aside"] is not None and not (answers and options["repaired"]):
+        raise click.UsageError(
+            "--set-aside needs both --repair DIR and models' answers; add --answers FILE"
+        )
+    if options["annotate"] and is_json_asked():
+        raise click.UsageError("--annotate prints GitHub commands; omit --annotate or --json")
+    read = {Path(path).resolve() for path in (*data, *answers, *options["texts"])}
+    written = {f"--{name}": options[name] for name in ("todo", "sarif", "badge")}
+    for option, path in {"--to-sheet": options["sheet"], **written}.items():
+        if path and Path(path).resolve() in read:
+            raise click.UsageError(f"{option} would overwrite the input {path}; use another name")
+    if options["repaired"]:
+        _check_splits([*map(formats.stem, data)])
 
 
 def _check_splits(names: Sequence[str]) -> None:
@@ -378,22 +325,75 @@ def _check_splits(names: Sequence[str]) -> None:
         )
 
 
-def _repair_splits(
-    splits: Mapping[str, Dataset], out: str, kwargs: Mapping[str, Any]
-) -> dict[str, Repair]:
-    from winosmith import audit
+def _make_embedder(name: str) -> TextEmbedder:
+    from winosmith import embed
 
+    if name == "light":
+        return embed.OptionsEmbedder()
+    encoder = embed.EncoderEmbedder(name)
+    say(f"The encoder is in {encoder.folder}")
+    return encoder
+
+
+def _read_splits(options: Options) -> tuple[dict[str, Dataset], list[int], dict[str, Any]]:
+    """Read the splits; also return the positions of omitted records, and arguments of `audit`.
+
+    `refused` has the omitted records of each split as texts with location and reason; `places` maps
+    the ids of items, and these texts, to their locations.
+    """
+    data, pool = options["data"], options["pool"]
+    splits: dict[str, Dataset] = {}
+    omitted: list[int] = []
+    details: dict[str, dict[str, Any]] = {"refused": {}, "declared": {}, "places": {}}
+    differ = pool or len({*map(formats.stem, data)}) == len(data)
+    for path in [data] if pool else data:
+        first = path[0] if pool else path
+        whole = os.path.commonpath(map(os.path.abspath, path)) if pool else path
+        name = formats.stem(whole) if differ else whole
+        contents = _read_contents(path, options)
+        start = sum(map(len, splits.values())) + len(omitted)
+        omitted += [start + at for at in contents.omitted]
+        splits[name] = formats.to_dataset(contents)
+        refused = {f"{entry.place}: {entry.reason}": entry.place for entry in contents.bad}
+        places = dict(zip(splits[name].ids, contents.places, strict=True))
+        details["refused"][name], details["places"][name] = [*refused], places | refused
+        if not is_address(first):
+            details["declared"][name] = audit.find_declarations(first, splits[name])
+    return splits, omitted, details
+
+
+def _read_contents(path: str | tuple[str, ...], options: Options) -> Contents:
+    """Read one file, or several as one split, and report the progress."""
+    pool = options["pool"]
+    advance = audit.make_reporter(say, f"{path[0] if pool else path}: reading", 100, "%")
+    try:
+        return read_contents(
+            path,
+            omit_bad=True,
+            ids_are_places=pool,
+            on_progress=lambda share: advance(int(100 * share)),
+        )
+    except FormatError as error:
+        if len(options["data"]) > 1 and "`answer_is=" in error.reason and not pool:
+            advice = "; or read all files as one data set, with --pool"
+            raise error.with_reason(error.reason + advice) from None
+        raise
+
+
+def _repair_splits(
+    splits: Mapping[str, Dataset], how: Mapping[str, Any], options: Options
+) -> dict[str, Repair]:
+    out = options["repaired"]
+    how = {**how, **{name: options[name] for name in ("set_aside", "least_kept", "force")}}
+    if not out:
+        return {}
     if len(splits) > 1:
-        return audit.repair_splits(splits, out, step=say, **kwargs)
-    return {
-        name: audit.repair_to_folder(split, out, step=say, **kwargs)
-        for name, split in splits.items()
-    }
+        return audit.repair_splits(splits, out, step=say, **how)
+    (name,) = splits
+    return {name: audit.repair_to_folder(splits[name], out, step=say, **how)}
 
 
 def _make_repair_records(repairs: Mapping[str, Repair]) -> dict[str, object]:
-    from winosmith import audit
-
     records = {
         name: one.record() | {"verdict": audit.explain_repair(one)} for name, one in repairs.items()
     }
@@ -403,14 +403,9 @@ def _make_repair_records(repairs: Mapping[str, Repair]) -> dict[str, object]:
 
 
 def _read_answers(
-    paths: Sequence[str],
-    splits: Mapping[str, Dataset],
-    filters: Sequence[str],
-    omitted: Sequence[int],
+    splits: Mapping[str, Dataset], omitted: Sequence[int], options: Options
 ) -> dict[str, Answers]:
     """Read the models' answers to the items of all splits; the items must have distinct ids."""
-    from winosmith.answers import read
-
     ids = Counter(problem.id for split in splits.values() for problem in split)
     name, times = ids.most_common(1)[0]
     if times > 1:
@@ -419,7 +414,8 @@ def _read_answers(
             "files one by one, or give the items unique ids"
         )
     items = Dataset(problem for split in splits.values() for problem in split)
-    found = read(paths, items, filters=filters, omitted=omitted, **get_answer_arguments())
+    how = get_answer_arguments() | {"filters": options["filters"], "omitted": omitted}
+    found = read_answers(options["answers"], items, **how)
     for model, own in found.items():
         if others := sum(name not in ids for name in own.by_id):
             say(f"{model}: {others:,} of {len(own.by_id):,} answers match no item and are ignored")
@@ -427,8 +423,6 @@ def _read_answers(
 
 
 def _correct_keys(splits: dict[str, Dataset], errata: str) -> set[str]:
-    from winosmith import formats
-
     read = formats.read_errata(errata, (one for split in splits.values() for one in split))
     for name, split in splits.items():
         splits[name] = Dataset(formats.apply_errata(split, read), split.name)
@@ -437,17 +431,8 @@ def _correct_keys(splits: dict[str, Dataset], errata: str) -> set[str]:
     return {one.id for one in read}
 
 
-def _match_texts(splits: Mapping[str, Dataset], paths: Sequence[str]) -> Mapping[str, Overlap]:
-    from winosmith import audit
-
-    say(f"reading {', '.join(paths)}")
-    return audit.find_overlap(splits, paths)
-
-
 def _select_suspects(result: Audit, limit: int, *, plain: bool) -> Dataset:
     """Return the suspects of all splits as problems for judges; print the omitted ones."""
-    from winosmith import audit
-
     asked: list[Problem] = []
     for part in result.parts:
         ids = [suspect.id for suspect in part.triage.suspects[:limit]] if part.triage else []
@@ -461,24 +446,23 @@ def _select_suspects(result: Audit, limit: int, *, plain: bool) -> Dataset:
     return Dataset(asked, "+".join(part.name for part in result.parts))
 
 
-def _write_worklist(splits: Mapping[str, Dataset], path: str) -> None:
-    from winosmith import audit
-    from winosmith.outputs import atomic_write
-
-    rewrites = [one for split in splits.values() for one in audit.list_rewrites(split)]
-    with atomic_write(path) as file:
-        audit.write_rewrites(rewrites, file, as_csv=path.endswith(".csv"))
-    say(f"Wrote {path}: {len(rewrites):,} options to lengthen.")
-
-
-def _write_findings(findings: Sequence[Finding], sarif: str | None, badge: str | None) -> None:
-    from winosmith import audit
-    from winosmith.outputs import atomic_write
-
-    for path, made in ((sarif, audit.format_sarif), (badge, audit.render_badge)):
-        if path:
-            with atomic_write(path) as file:
-                file.write(made(findings))
+def _write_files(
+    found: Audit, splits: Mapping[str, Dataset], new: Sequence[Finding], options: Options
+) -> None:
+    """Write the suspects, the work list, the SARIF file and the badge, if they are requested."""
+    if path := options["sheet"]:
+        asked = _select_suspects(found, options["suspects"], plain=False)
+        formats.write(asked.problems, path)
+        say(f"Wrote {path}, {len(asked):,} problems: winosmith humans sheets {path} --out DIR")
+    if path := options["todo"]:
+        rewrites = [one for split in splits.values() for one in audit.list_rewrites(split)]
+        with atomic_write(path) as file:
+            audit.write_rewrites(rewrites, file, as_csv=path.endswith(".csv"))
+        say(f"Wrote {path}: {len(rewrites):,} options to lengthen.")
+    for name, convert in (("sarif", audit.format_sarif), ("badge", audit.render_badge)):
+        if options[name]:
+            with atomic_write(options[name]) as file:
+                file.write(convert(new))
 
 
 def _append_for_github(variable: str, text: str) -> None:
@@ -488,60 +472,22 @@ def _append_for_github(variable: str, text: str) -> None:
             file.write(text)
 
 
-def _send_to_judges(result: Audit, limit: int, secret: str) -> None:
-    from winosmith.web import hosting
-
-    asked = hosting.with_new_ids(_select_suspects(result, limit, plain=True), secret)
-    made = hosting.import_problems(asked, "judging", embargo=True)
-    say(f"Added to the site for judging: {made.added:,}; already there: {made.known:,}.")
-
-
-def _write_suspects(result: Audit, limit: int, path: str) -> None:
-    from winosmith import formats
-
-    asked = _select_suspects(result, limit, plain=False)
-    formats.write(asked.problems, path)
-    say(f"Wrote {path}, {len(asked):,} problems: winosmith humans sheets {path} --out DIR")
-
-
-def _read_split(
-    path: str | tuple[str, ...],
-) -> tuple[Dataset, list[int], list[str], dict[str, Place]]:
-    """Read the items of a split from one or several files; also return the omitted records.
-
-    Omitted records are returned as positions, and as texts with location and reason. The last value
-    maps the ids of items and the texts of omitted records to their locations.
-    """
-    from winosmith import audit, formats
-
-    is_pool = not isinstance(path, str)
-    advance = audit.make_reporter(say, f"{path[0] if is_pool else path}: reading", 100, "%")
-    contents = read_contents(
-        path,
-        omit_bad=True,
-        ids_are_places=is_pool,
-        on_progress=lambda share: advance(int(100 * share)),
-    )
-    refused = {f"{entry.place}: {entry.reason}": entry.place for entry in contents.bad}
-    dataset = formats.to_dataset(contents)
-    known = dict(zip(dataset.ids, contents.places, strict=True))
-    return dataset, contents.omitted, [*refused], known | refused
-
-
-def _fix_files(paths: Sequence[str], options: Mapping[str, Any]) -> None:
-    from winosmith import audit
-    from winosmith.report import Section, Table
-    from winosmith.text import count_noun
-
-    how = get_reading_arguments()
-    found = audit.shuffle_files(
-        paths,
-        options["seed"],
-        drop_copies=options["drop_copies"],
-        format_name=how["format_name"],
-        columns=how["columns"],
-        encoding=how["encoding"],
-    )
+def _fix_files(options: Options) -> None:
+    paths = options["data"]
+    measures = ("todo", "baseline", "annotate", "sarif", "badge", "check", "errata")
+    if any(options[name] for name in ("answers", "texts", "rules", "repaired", *measures)):
+        raise click.UsageError(
+            "--fix changes files and measures nothing: run it without --answers, --texts, "
+            f"--fail-on, --repair, --{', --'.join(measures)}"
+        )
+    if remote := next(filter(is_address, paths), None):
+        raise click.UsageError(
+            f"--fix changes files, and {remote} is not a file; `winosmith convert {remote} "
+            "FILE` writes one"
+        )
+    how = get_reading_arguments() | {"drop_copies": options["drop_copies"]}
+    del how["pair_by"]
+    found = audit.shuffle_files(paths, options["seed"], **how)
     written = found.write()
     items = sum(file.items for file in found.files)
     changed = sum(file.changed for file in found.files)
@@ -558,15 +504,15 @@ def _fix_files(paths: Sequence[str], options: Mapping[str, Any]) -> None:
         "position. Maximum by chance: the limit for 95 of 100 files with as many items in random "
         "orders."
     )
-    sections = [Section("Files", [Table("Positions of the correct option", columns, rows, note)])]
-    if found.unchanged:
-        left = [[str(one.place), one.reason] for one in found.unchanged]
-        table = Table("Unchanged items", ["place", "reason"], left)
-        sections.append(Section("Unchanged", [table]))
-    if found.dropped:
-        copies = [[str(one.place), str(one.first)] for one in found.dropped]
-        table = Table("Removed copies", ["place before", "same as"], copies)
-        sections.append(Section("Copies", [table]))
+    unchanged = [[str(one.place), one.reason] for one in found.unchanged]
+    copies = [[str(one.place), str(one.first)] for one in found.dropped]
+    tables = {
+        "Files": Table("Positions of the correct option", columns, rows, note),
+        "Unchanged": Table("Unchanged items", ["place", "reason"], unchanged),
+        "Copies": Table("Removed copies", ["place before", "same as"], copies),
+    }
+    sections = [Section(title, [one]) for title, one in tables.items() if one.rows]
+    if copies:
         was = "was" if len(copies) == 1 else "were"
         verdict += f" {count_noun(len(copies), 'copy', 'copies')} {was} removed."
     Output(
