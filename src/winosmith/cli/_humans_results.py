@@ -19,9 +19,9 @@ from winosmith.errors import DataError, FormatError
 from winosmith.humans import CrossFit, Groups, ItemRow, Results, Rules, Selection, Slope, TestResult
 from winosmith.metrics import Reliability
 from winosmith.outputs import PRIVATE, OutputFolder
+from winosmith.problem import Problem
 from winosmith.records import dump_json
 from winosmith.report import (
-    Signature,
     fixed,
     percent,
     points,
@@ -188,9 +188,6 @@ _NEAR_HUMAN = 0.9
 def _make_sections(
     dataset: Dataset, results: Results, signature: report.Signature
 ) -> list[report.Section]:
-    opening = report.PageOnly(
-        lambda: [_make_key_figures(results), _note_human_level(results.right / results.answers)]
-    )
     over: list[report.Block] = [*_make_overall_tables(results)]
     if results.pace:
         pace = table(
@@ -201,58 +198,39 @@ def _make_sections(
         )
         over.append(report.PageOnly(lambda: [pace]))
     return [
-        report.Section("Over all", [opening]),
+        report.Section("Over all", [report.PageOnly(lambda: _make_opening(results))]),
         *(_make_test_section(dataset, test, signature) for test in results.tests),
         *([report.Section("Over the tests", over)] if over else []),
     ]
 
 
-def _make_key_figures(results: Results) -> report.Cards:
+def _make_opening(results: Results) -> list[report.Block]:
     share = results.right / results.answers
-    return report.Cards(
-        [
-            report.KeyFigure("intended answers", share, f"{results.right:,} of {results.answers:,}",
-                             ".1%"),
-            report.KeyFigure("people", results.subjects, count_noun(len(results.tests), "test")),
-            report.KeyFigure("flawed items", len(results.flagged), "fewer than half agree"),
-            *(
-                report.KeyFigure(f"test {test.name}", test.share.value,
-                                 f"{span(test.share.interval)}; guessing "
-                                 f"{percent(test.chance.share)}", ".1%")
-                for test in results.tests
-            ),
-        ]
-    )  # fmt: skip
-
-
-def _note_human_level(accuracy: float) -> report.Text:
-    return report.Text(
-        [
-            f"The bar for “near human” in the challenge of 2016 was {percent(_NEAR_HUMAN)}; its "
-            "subjects gave 3,347 of 3,654 answers as intended, 91.6 % (Davis, Morgenstern & Ortiz "
-            f"2016). The people here are {'above' if accuracy >= _NEAR_HUMAN else 'below'} that "
-            "bar. The results apply only to these people and these items. If these answers were "
-            "used to select the items, the results are too optimistic; “winosmith humans select” "
-            "measures people who had no part in the selection.",
-        ],
-        "note",
+    cards = [
+        report.KeyFigure(
+            "intended answers", share, f"{results.right:,} of {results.answers:,}", ".1%"
+        ),
+        report.KeyFigure("people", results.subjects, count_noun(len(results.tests), "test")),
+        report.KeyFigure("flawed items", len(results.flagged), "fewer than half agree"),
+    ]
+    for test in results.tests:
+        note = f"{span(test.share.interval)}; guessing {percent(test.chance.share)}"
+        cards.append(report.KeyFigure(f"test {test.name}", test.share.value, note, ".1%"))
+    note = (
+        f"The bar for “near human” in the challenge of 2016 was {percent(_NEAR_HUMAN)}; its "
+        "subjects gave 3,347 of 3,654 answers as intended, 91.6 % (Davis, Morgenstern & Ortiz "
+        f"2016). The people here are {'above' if share >= _NEAR_HUMAN else 'below'} that "
+        "bar. The results apply only to these people and these items. If these answers were "
+        "used to select the items, the results are too optimistic; “winosmith humans select” "
+        "measures people who had no part in the selection."
     )
+    return [report.Cards(cards), report.Text([note], "note")]
 
 
 def _make_test_section(
     dataset: Dataset, test: TestResult, signature: report.Signature
 ) -> report.Section:
     name = f"Test {test.name}"
-    scores = table(
-        f"{name}: scores of the subjects",
-        test.people,
-        "subject native right asked share ambiguous empty".split(),
-    )
-    items = report.Table(
-        f"{name}: items by people who gave the intended answer",
-        ["intended", "of", "items"],
-        [[right, of, n] for (right, of), n in test.histogram.items()],
-    )
     blocks: list[report.Block] = [
         report.Table(
             f"{name}: over all",
@@ -260,42 +238,38 @@ def _make_test_section(
             list(_make_summary_rows(test)),
             _get_warnings(test),
         ),
-        scores,
+        table(
+            f"{name}: scores of the subjects",
+            test.people,
+            "subject native right asked share ambiguous empty".split(),
+        ),
         report.Drawing(
             f"Items by people who gave the intended answer{_describe_trend(test)}",
-            lambda: [
-                *_draw_histograms(test.histogram, f"{name}, {{}} people"),
-                *_draw_trend(test),
-            ],
-            items,
+            lambda: list(_draw_test(test)),
+            report.Table(
+                f"{name}: items by people who gave the intended answer",
+                ["intended", "of", "items"],
+                [[right, of, n] for (right, of), n in test.histogram.items()],
+            ),
             signature,
         ),
         *_list_badly_built_items(dataset, test),
         report.PageOnly(lambda: [_make_item_table(test)]),
     ]
-    share = test.share
     return report.Section(
         name,
         blocks,
         f"{count_noun(len(test.people), 'person', 'people')}, "
-        f"{count_noun(len(test.items), 'item')}: {percent(share.value)} of the answers are "
-        f"the intended ones ({span(share.interval)} %).",
+        f"{count_noun(len(test.items), 'item')}: {percent(test.share.value)} of the answers are "
+        f"the intended ones ({span(test.share.interval)} %).",
     )
 
 
-def _draw_histograms(histogram: Mapping[tuple[int, int], int], title: str) -> list[report.Svg]:
-    """Return a chart for each number of people asked, which fills the title's placeholder."""
-    return [
-        report.draw_items_by_correct(
-            {right: n for (right, of), n in histogram.items() if of == asked},
-            asked,
-            title=title.format(asked),
-        )
-        for asked in sorted({of for _, of in histogram}, reverse=True)
-    ]
-
-
-def _draw_trend(test: TestResult) -> Iterator[report.Svg]:
+def _draw_test(test: TestResult) -> Iterator[report.Svg]:
+    """Yield a histogram for each number of people asked, and the trend over the sheet."""
+    for asked in sorted({of for _, of in test.histogram}, reverse=True):
+        items = {right: n for (right, of), n in test.histogram.items() if of == asked}
+        yield report.draw_items_by_correct(items, asked, title=f"Test {test.name}, {asked} people")
     if test.course is None:
         return
     parts = [
@@ -336,29 +310,24 @@ def _list_badly_built_items(dataset: Dataset, test: TestResult) -> Iterator[repo
         )
         passages = report.Passages(
             "What people read instead",
-            [[_make_item_passage(dataset, item)] for item in flagged],
+            [[_make_item_passage(dataset[item.row], item)] for item in flagged],
             "The intended answer is marked; the answer that most people chose is below it.",
         )
         yield report.PageOnly(lambda: [passages])
 
 
-def _make_item_passage(dataset: Dataset, item: ItemRow) -> report.Passage:
-    problem = dataset[item.row]
+def _make_item_passage(problem: Problem, item: ItemRow) -> report.Passage:
+    counts = list(zip(item.options, item.choices, strict=True))
+    if item.ambiguous:
+        counts.append(("ambiguous (X)", item.ambiguous))
     return report.Passage(
         [report.Part(problem.replace_blank(f"[{problem.pronoun or '_'}]"))],
         problem.options,
         problem.answer,
         f"{item.right} of {item.asked} gave the intended answer",
         False,
-        [f"most people: {item.reading}", *_count_choices(item)],
+        [f"most people: {item.reading}", *(f"{option}: {n}" for option, n in counts)],
     )
-
-
-def _count_choices(item: ItemRow) -> Iterator[str]:
-    for option, n in zip(item.options, item.choices, strict=True):
-        yield f"{option}: {n}"
-    if item.ambiguous:
-        yield f"ambiguous (X): {item.ambiguous}"
 
 
 def _make_item_table(test: TestResult) -> report.Table:
@@ -446,7 +415,7 @@ def select_problems(**options: Any) -> None:
     responses = [response for path in options["responses"] for response in read_votes(path)]
     rules = Rules(**{of.name: options[of.name] for of in fields(Rules)})
     found = humans.select(dataset, humans.tally(dataset, responses), rules, options["seed"])
-    fit, why_not = _cross_fit_agreement(dataset, responses, rules, options)
+    fit = _cross_fit_agreement(dataset, responses, rules, options)
     balance = ",".join(f"{name}={value:g}" for name, value in sorted(rules.balance.items()))
     parameters = {name: getattr(rules, name) for name in _SIGNED}
     signature = signature_of(
@@ -459,23 +428,30 @@ def select_problems(**options: Any) -> None:
     report = {
         "data": options["data"],
         **found.record(),
-        "cross_fit": fit and fit.record(),
-        "no_cross_fit": why_not,
+        "cross_fit": None if isinstance(fit, str) else fit.record(),
+        "no_cross_fit": fit if isinstance(fit, str) else None,
         "signature": str(signature),
     }
     if options["out"]:
-        _write_selection(found, report, options["out"], options["force"])
+        recipe = {"command": "humans select", "signature": str(signature)}
+        folder = OutputFolder.open(options["out"], recipe, force=options["force"])
+        folder.write_lines("chosen.jsonl", formats.to_lines(found.filtered.kept))
+        omitted = (left.to_json_line() for left in found.filtered.dropped)
+        folder.write_lines("left-out.jsonl", omitted)
+        folder.write_lines("report.json", [dump_json(report) + "\n"])
+        say(f"Wrote {folder.path / 'chosen.jsonl'} and {folder.path / 'left-out.jsonl'}.")
     if not print_json_if_asked(report):
-        _print_selection(dataset, found, fit, why_not, signature)
+        _print_selection(found, fit, len(dataset))
+        echo(f"\n{signature}")
 
 
 def _cross_fit_agreement(
     dataset: Dataset, responses: Sequence[Response], rules: Rules, options: Mapping[str, Any]
-) -> tuple[CrossFit | None, str | None]:
+) -> CrossFit | str:
     """Return the cross-fitted agreement, or the reason why it can't be estimated."""
     try:
         with progress("Selection without one fold of the people", options["folds"]) as advance:
-            fit = humans.cross_fit(
+            return humans.cross_fit(
                 dataset,
                 responses,
                 rules,
@@ -484,35 +460,25 @@ def _cross_fit_agreement(
                 on_fold=lambda done, _: advance(done, ""),
             )
     except DataError as error:
-        return None, str(error)
-    return fit, None
+        return str(error)
 
 
-def _print_selection(
-    dataset: Dataset,
-    chosen: Selection,
-    fit: CrossFit | None,
-    reason: str | None,
-    signature: Signature,
-) -> None:
-    echo(
-        f"{len(chosen.rows)} of {len(dataset)} problems are chosen; {chosen.sound} are sound\n",
-        bold=True,
-    )
+def _print_selection(chosen: Selection, fit: CrossFit | str, problems: int) -> None:
+    counts = f"{len(chosen.rows)} of {problems} problems are chosen; {chosen.sound} are sound"
+    echo(f"{counts}\n", bold=True)
     print_table(
         "People who gave the intended answer",
         ("intended", "of", "problems"),
         [(right, of, count) for (right, of), count in chosen.levels.items()],
     )
-    if chosen.schemas:
-        print_table(
-            "Both halves of the chosen schemas, by people who gave the intended answer",
-            ("half", "other half", "schemas"),
-            [
-                (*(f"{right} of {of}" for right, of in both), count)
-                for both, count in chosen.schemas.items()
-            ],
-        )
+    print_table(
+        "Both halves of the chosen schemas, by people who gave the intended answer",
+        ("half", "other half", "schemas"),
+        [
+            (*(f"{right} of {of}" for right, of in both), count)
+            for both, count in chosen.schemas.items()
+        ],
+    )
     reasons = Counter(_generalise(left.reason) for left in chosen.filtered.dropped).most_common()
     print_table(
         "Omitted", ("problems", "because"), [(n, why) for why, n in reasons[:_LISTED_REASONS]]
@@ -522,17 +488,16 @@ def _print_selection(
             f"Agreement in the selection's answers:   {percent(chosen.naive, 2)} "
             f"({chosen.right} of {chosen.answers}; optimistic)"
         )
-    if fit is not None:
-        low, high = fit.agreement.interval
-        echo(
-            f"Agreement among held-out people:       {percent(fit.agreement.value, 2)} "
-            f"({percent(low)} to {percent(high)}; {fit.folds} folds)"
-        )
-        share = percent(fit.kept, 0)
-        echo(f"{share} of the chosen problems are also chosen without one fold of the people.")
-    else:
-        echo(f"Agreement among held-out people:       unknown\n  ({reason})")
-    echo(f"\n{signature}")
+    if isinstance(fit, str):
+        echo(f"Agreement among held-out people:       unknown\n  ({fit})")
+        return
+    low, high = fit.agreement.interval
+    echo(
+        f"Agreement among held-out people:       {percent(fit.agreement.value, 2)} "
+        f"({percent(low)} to {percent(high)}; {fit.folds} folds)"
+    )
+    share = percent(fit.kept, 0)
+    echo(f"{share} of the chosen problems are also chosen without one fold of the people.")
 
 
 def _generalise(reason: str) -> str:
@@ -543,15 +508,6 @@ def _generalise(reason: str) -> str:
     if reason.startswith("the other half of"):
         return "the other half is chosen"
     return reason
-
-
-def _write_selection(chosen: Selection, report: Mapping[str, Any], out: str, force: bool) -> None:
-    recipe = {"command": "humans select", "signature": report["signature"]}
-    folder = OutputFolder.open(out, recipe, force=force)
-    folder.write_lines("chosen.jsonl", formats.to_lines(chosen.filtered.kept))
-    folder.write_lines("left-out.jsonl", (left.to_json_line() for left in chosen.filtered.dropped))
-    folder.write_lines("report.json", [dump_json(report) + "\n"])
-    say(f"Wrote {folder.path / 'chosen.jsonl'} and {folder.path / 'left-out.jsonl'}.")
 
 
 _README = """# Released test materials

@@ -29,12 +29,12 @@ from winosmith.cli._printing import (
 )
 from winosmith.dataset import Dropped
 from winosmith.errors import DataError, FormatError, InputError, Interrupted
-from winosmith.humans import Entry, Ledger, Sheet, Sitting, Subject, SurveyQuestion
+from winosmith.humans import Entry, Ledger, Sheet, Sitting, SurveyQuestion
 from winosmith.outputs import MANIFEST, PRIVATE, OutputFolder, atomic_write, sha256
 from winosmith.records import dump_json, parse_json
 from winosmith.report import format_value, signature_of
-from winosmith.response import Response
 from winosmith.text import count_noun
+from winosmith.validate import write_votes
 
 _SUFFIXES = (".ttf", ".otf", ".ttc", ".otc")
 
@@ -94,7 +94,7 @@ def print_sheets(**options: Any) -> None:
         )
     for sheet in () if options["no_pdf"] else made.sheets:
         humans.check_glyphs(sheet, survey=declared, fonts=options["fonts"])
-    codes = read_subjects_file(options["subjects"]) if options["subjects"] else []
+    codes = _read_codes(Path(options["subjects"])) if options["subjects"] else []
     printed = partial(
         humans.render_pdf, paper=options["paper"], survey=declared, fonts=options["fonts"]
     )
@@ -196,7 +196,7 @@ def _make_subject_copies(
         return []
     path = folder.path / LEDGER
     with humans.lock_ledger(path):
-        ledger, given = assign_all(humans.read_ledger(path), sheets, codes, seed=seed)
+        ledger, given = _assign_all(humans.read_ledger(path), sheets, codes, seed=seed)
         humans.write_ledger(ledger, path)
     files = [
         (f"subjects/{subject}-{sheet.name}.pdf", partial(printed, sheet, subject=subject))
@@ -267,23 +267,31 @@ def assign_sheets(
     with humans.lock_ledger(path):
         ledger = humans.read_ledger(path)
         if dropped:
-            ledger = _record_abandoned_sheets(ledger, subjects)
+            for subject in subjects:
+                if not any(each.state == "given" for each in ledger.get_assignments(subject)):
+                    raise InputError(f"{subject} has no sheet to abandon")
+                ledger = ledger.with_state(subject, "dropped")
         else:
-            ledger, given = assign_all(ledger, sheets, subjects, **criteria)
+            ledger, given = _assign_all(ledger, sheets, subjects, **criteria)
         if subjects:
             humans.write_ledger(ledger, path)
-    report = {
+    report: dict[str, Any] = {
         "given": [{"subject": s, "sheet": sheet.code, "name": sheet.name} for s, sheet in given],
         "takers": {sheet.code: ledger.count_takers(sheet.code) for sheet in sheets},
         "ledger": [asdict(each) for each in ledger.given],
     }
     if not print_json_if_asked(report):
-        _print_ledger(report, folder)
+        if given:
+            rows = [(s, sheet.code, _find_handout(folder, sheet.name)) for s, sheet in given]
+            print_table("Given", ("subject", "sheet", "hand out"), rows)
+        else:
+            print_records("Ledger", report["ledger"])
+        print_table("Taken", ("sheet", "takers"), report["takers"].items())
     if subjects:
         say(f"Wrote {path}.")
 
 
-def assign_all(
+def _assign_all(
     ledger: Ledger, sheets: Sequence[Sheet], subjects: Sequence[str], **criteria: Any
 ) -> tuple[Ledger, list[tuple[str, Sheet]]]:
     """Assign a sheet to each subject, or to nobody if one subject can't get a sheet."""
@@ -295,14 +303,6 @@ def assign_all(
         ledger, sheet = humans.assign(ledger, sheets, subject, **criteria)
         given.append((subject, sheet))
     return ledger, given
-
-
-def _record_abandoned_sheets(ledger: Ledger, subjects: Sequence[str]) -> Ledger:
-    for subject in subjects:
-        if not any(given.state == "given" for given in ledger.get_assignments(subject)):
-            raise InputError(f"{subject} has no sheet to abandon")
-        ledger = ledger.with_state(subject, "dropped")
-    return ledger
 
 
 def read_sheets(folder: str | Path) -> list[Sheet]:
@@ -317,9 +317,9 @@ def read_sheets(folder: str | Path) -> list[Sheet]:
     return [humans.read_sheet(path) for path in names]
 
 
-def read_subjects_file(path: str | Path) -> list[str]:
+def _read_codes(path: Path) -> list[str]:
     """Read subject codes, one per line, skipping empty lines and comments (#)."""
-    lines = Path(path).read_text("utf-8").splitlines()
+    lines = path.read_text("utf-8").splitlines()
     return [code for line in lines if (code := line.partition("#")[0].strip())]
 
 
@@ -327,18 +327,6 @@ def _find_handout(folder: str, name: str) -> str:
     """Return the path of the file to hand out: the PDF if there is one, otherwise the form."""
     found = [f"{folder}/{name}{end}" for end in (".pdf", ".html", ".json")]
     return next((file for file in found if Path(file).exists()), found[0])
-
-
-def _print_ledger(report: dict[str, Any], folder: str) -> None:
-    if report["given"]:
-        rows = [
-            (each["subject"], each["sheet"], _find_handout(folder, each["name"]))
-            for each in report["given"]
-        ]
-        print_table("Given", ("subject", "sheet", "hand out"), rows)
-    else:
-        print_records("Ledger", report["ledger"])
-    print_table("Taken", ("sheet", "takers"), list(report["takers"].items()))
 
 
 _PATH = click.Path(exists=True)
@@ -394,7 +382,10 @@ def enter_answers(**options: Any) -> None:
     responses = humans.make_responses(sittings)
     if not responses:
         raise DataError("there are no answers: every question was left empty")
-    _write_answers(out, responses, subjects)
+    write_votes(responses, out / "responses.jsonl")
+    with atomic_write(out / "subjects.jsonl") as file:
+        records = map(humans.make_subject_record, subjects)
+        file.writelines(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
     report: dict[str, Any] = {
         "subjects": len(subjects),
         "answers": len(responses),
@@ -484,18 +475,6 @@ def _find_answer_files(path: Path) -> Iterator[Path]:
     yield from found
 
 
-def _write_answers(out: Path, responses: Sequence[Response], subjects: Sequence[Subject]) -> None:
-    from winosmith.validate import write_votes
-
-    out.mkdir(parents=True, exist_ok=True)
-    write_votes(responses, out / "responses.jsonl")
-    with atomic_write(out / "subjects.jsonl") as file:
-        file.writelines(
-            json.dumps(humans.make_subject_record(subject), ensure_ascii=False) + "\n"
-            for subject in subjects
-        )
-
-
 def _enter_sheet(sheets: Mapping[str, Sheet], out: Path, options: Mapping[str, Any]) -> None:
     """Enter one subject's answers from the keyboard; compare a second entry with the first."""
     if len(sheets) != 1:
@@ -509,7 +488,7 @@ def _enter_sheet(sheets: Mapping[str, Sheet], out: Path, options: Mapping[str, A
     second = out / f"{SECOND_ENTRY}{subject}-{sheet.code}.json"
     if options["again"] and not _is_record(first, "answers"):
         raise InputError(f"{first} is missing or incomplete; finish the first entry")
-    typed = read_typed_answers(sheet, subject, second if options["again"] else first)
+    typed = _read_typed_answers(sheet, subject, second if options["again"] else first)
     report: dict[str, Any] = {
         "subject": subject,
         "sheet": sheet.code,
@@ -534,7 +513,7 @@ _SNIPPET_LENGTH = 58
 """Maximum number of characters of a snippet."""
 
 
-def read_typed_answers(sheet: Sheet, subject: str, path: Path) -> Sitting:
+def _read_typed_answers(sheet: Sheet, subject: str, path: Path) -> Sitting:
     """Read the answers on a sheet from the keyboard, and return them when all are typed.
 
     Without a terminal, each character of the input is a key, and newlines are ignored.
@@ -542,11 +521,17 @@ def read_typed_answers(sheet: Sheet, subject: str, path: Path) -> Sitting:
     Raises:
         Interrupted: the input ended (or Ctrl-C, Ctrl-D) before the last question; the typed answers
             are in the file, from which the same command resumes.
-        FormatError: the file is not a saved entry of this sheet and subject.
     """
     entry = Entry.resume(path, sheet, subject)
     if entry.next_item is not None:
-        _print_instructions(entry, path)
+        verb = "Resuming" if entry.next_number > 1 else "Typing"
+        echo(
+            f"{verb} {subject} on {sheet.code}, {len(sheet)} questions. Type a letter for an "
+            "answer,\nX for an ambiguous one or a space for an empty one; backspace undoes; "
+            f"Ctrl-C stops and saves the answers.\n({path})\n",
+            err=True,
+        )
+        _show_next_question(entry)
     try:
         with _read_keys() as keys:
             while entry.next_item is not None:
@@ -560,18 +545,6 @@ def read_typed_answers(sheet: Sheet, subject: str, path: Path) -> Sitting:
         )
     echo(f"The answers of {subject} to all {len(sheet)} questions are in {path}.", err=True)
     return entry.sitting
-
-
-def _print_instructions(entry: Entry, path: Path) -> None:
-    sheet = entry.sitting.sheet
-    verb = "Resuming" if entry.next_number > 1 else "Typing"
-    echo(
-        f"{verb} {entry.sitting.subject} on {sheet.code}, {len(sheet)} questions. Type a letter "
-        "for an answer,\nX for an ambiguous one or a space for an empty one; backspace undoes; "
-        f"Ctrl-C stops and saves the answers.\n({path})\n",
-        err=True,
-    )
-    _show_next_question(entry)
 
 
 def _show_next_question(entry: Entry) -> None:
