@@ -71,53 +71,40 @@ def command(ctx: click.Context, recipe: str, out: str, force: bool, last: str | 
 
 
 def print_build(folder: Path) -> dict[str, Any]:
-    """Print a build's key figures and the path of its report, or the report as JSON; return it."""
+    """Print the key figures of a build or filter, or its report as JSON; return the report."""
     record = BuildFiles(folder).report
     if print_json_if_asked(record):
         return record
-    _print_key_figure(record["figures"][0])
+    first, *others = record["figures"]
+    _print_key_figure(first)
     for line in record.get("rules_used", {}).get("words", ()):
         echo(textwrap.fill(line, 80, subsequent_indent="  "))
-    funnel = record["funnel"]
-    steps = funnel["steps"]
-    kept = steps[-1]["kept"] if steps else funnel["collected"]
-    echo(f"{kept['problems']:,} problems kept of {funnel['collected']['problems']:,} collected,")
-    echo(f"  {count_twins_and_singles(kept['twins'], kept['singles'])}")
-    for line in describe_small_splits(record):
-        say(f"{line}.")
-    _print_other_figures(folder, record)
-    for line in (
-        *describe_copies(record.get("copies")),
-        *describe_previous_splits(record.get("sides")),
-        *describe_columns(record.get("columns")),
-    ):
-        say(f"{line}.")
-    if record.get("unvalidated"):
-        unvalidated = ", ".join(
-            f"{count:,} of {name}" for name, count in record["unvalidated"].items()
-        )
-        say(f"Generated problems that judges have not validated yet: {unvalidated}.")
-    if record["embedding"].get("at_chance"):
-        say(f"Fine-tuning: {record['embedding']['finetuned']}")
-    return record
-
-
-def print_filter(folder: Path) -> dict[str, Any]:
-    """Print a filter's key figures and the path of its report, or the report as JSON; return it."""
-    record = BuildFiles(folder).report
-    if print_json_if_asked(record):
-        return record
-    _print_key_figure(record["figures"][0])
-    echo(f"{record['kept']:,} problems kept of {record['kept'] + record['dropped']:,}")
-    _print_other_figures(folder, record)
-    return record
-
-
-def _print_other_figures(folder: Path, record: Mapping[str, Any]) -> None:
-    for figure in record["figures"][1:]:
+    if funnel := record.get("funnel"):
+        collected, steps = funnel["collected"], funnel["steps"]
+        kept = steps[-1]["kept"] if steps else collected
+        echo(f"{kept['problems']:,} problems kept of {collected['problems']:,} collected,")
+        echo(f"  {count_twins_and_singles(kept['twins'], kept['singles'])}")
+        for line in describe_small_splits(record):
+            say(f"{line}.")
+    else:
+        echo(f"{record['kept']:,} problems kept of {record['kept'] + record['dropped']:,}")
+    for figure in others:
         _print_key_figure(figure)
     echo(f"The report is {(folder / 'report.html').resolve()}", bold=True)
     say(f"Signature: {record['signature']}")
+    notes = [
+        *describe_copies(record.get("copies")),
+        *describe_previous_splits(record.get("sides")),
+        *describe_columns(record.get("columns")),
+    ]
+    if counts := record.get("unvalidated"):
+        unvalidated = ", ".join(f"{count:,} of {name}" for name, count in counts.items())
+        notes.append(f"Generated problems that judges have not validated yet: {unvalidated}")
+    for line in notes:
+        say(f"{line}.")
+    if record.get("embedding", {}).get("at_chance"):
+        say(f"Fine-tuning: {record['embedding']['finetuned']}")
+    return record
 
 
 def _print_key_figure(figure: Mapping[str, Any]) -> None:

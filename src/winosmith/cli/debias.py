@@ -11,7 +11,7 @@ from winosmith.build import debias_to_folder, is_filter_finished
 from winosmith.cli import _options
 from winosmith.cli._declared import declared_options
 from winosmith.cli._printing import progress, say, show_log
-from winosmith.cli.build import print_filter
+from winosmith.cli.build import print_build
 from winosmith.options import EmbedRecipe, FilterRecipe, MeasureRecipe, schema
 
 EMBED = ("encoder", "array", "combine", "reads")
@@ -91,7 +91,7 @@ def command(ctx: click.Context, /, **options: Any) -> None:
                 executor=executor,
                 scratch=options["scratch"],
             )
-    if print_filter(Path(out))["blind"]:
+    if print_build(Path(out))["blind"]:
         ctx.exit(1)
 
 

@@ -143,24 +143,21 @@ def _build_unless_finished(
 
 def _print_comparison(folder: Path) -> None:
     records = [BuildFiles(folder / name).report for name in ("benchmark", "mirror")]
-    echo(f"\n{'same twins, filtered by':<44}{'AFLite':>8}{'mirror':>8}")
-    for what, figures in _compare_filters(records):
-        echo(f"{what:<44}" + "".join(f"{figure:>8}" for figure in figures))
-
-
-def _compare_filters(records: list[dict[str, Any]]) -> list[tuple[str, list[str]]]:
-    names = ("AFLite", "mirror")
-    found = [record["measures"]["found"][name] for record, name in zip(records, names, strict=True)]
-    verified = [record["measures"]["verified"] for record in records]
-    steps = [record["funnel"]["steps"][-1]["kept"] for record in records]
-    return [
-        ("whole twins kept", [f"{step['twins']:,}" for step in steps]),
-        ("singles kept", [f"{step['singles']:,}" for step in steps]),
-        ("planted problems found", [_format_fraction(one["recall"]) for one in found]),
-        ("sound problems removed", [_format_fraction(one["false_removals"]) for one in found]),
-        ("accuracy of a model, cross-filtered",
-         [format_value(one["after"]["linear"]["accuracy"], ".1%") for one in verified]),
-    ]  # fmt: skip
+    kept = [record["funnel"]["steps"][-1]["kept"] for record in records]
+    measures = [record["measures"] for record in records]
+    found = [own["found"][name] for own, name in zip(measures, ("AFLite", "mirror"), strict=True)]
+    after = [own["verified"]["after"]["linear"]["accuracy"] for own in measures]
+    rows = {
+        "same twins, filtered by": ["AFLite", "mirror"],
+        "whole twins kept": [f"{own['twins']:,}" for own in kept],
+        "singles kept": [f"{own['singles']:,}" for own in kept],
+        "planted problems found": [_format_fraction(own["recall"]) for own in found],
+        "sound problems removed": [_format_fraction(own["false_removals"]) for own in found],
+        "accuracy of a model, cross-filtered": [format_value(rate, ".1%") for rate in after],
+    }
+    echo()
+    for title, (aflite, mirror) in rows.items():
+        echo(f"{title:<44}{aflite:>8}{mirror:>8}")
 
 
 def _format_fraction(fraction: dict[str, int]) -> str:

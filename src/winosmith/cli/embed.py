@@ -70,39 +70,16 @@ def command(**options: Any) -> None:
 
     dataset = _options.read_data(options["data"])
     with ExitStack() as stack:
-        _write_embeddings(dataset, out, options, stack)
-
-
-def _write_embeddings(dataset: Dataset, out: Path, options: Options, stack: ExitStack) -> None:
-    tuning: dict[str, Any] = {}
-    embedder: embed.LightEmbedder | embed.EncoderEmbedder
-    rest, used = dataset, {}
-    if options["encoder"] == "light":
-        if options["finetune"]:
-            raise InputError("the light embedder can't be fine-tuned; name an --encoder")
-        embedder = embed.LightEmbedder(options["dimensions"], options["combine"])
-    elif options["finetune"]:
-        embedder, rest, used, tuning = _finetune(dataset, options, stack)
-    else:
-        embedder = embed.EncoderEmbedder(
-            options["encoder"],
-            pooling=options["pooling"] or "mean",
-            combine=options["combine"],
-            split_point=options["split_point"],
-            device=options["device"],
-            max_length=options["max_length"],
-            cache=not options["no_cache"],
-        )
-    if isinstance(embedder, embed.EncoderEmbedder):
-        executor = stack.enter_context(_options.connect_cluster(options["cluster"]))
-        advance = stack.enter_context(progress("Embedding", len(rest)))
-        embedder = replace(
-            embedder, executor=executor, on_progress=lambda done, _: advance(done, "")
-        )
-    vectors = embedder.embed(rest)
-    signature = signature_of(rest, **{"seed": None, **embedder.parameters})
-    embed.save_array(out, vectors, rest.ids, signature=json.dumps(asdict(signature)), **used)
-    stack.close()
+        embedder, rest, used, tuning = _make_embedder(dataset, options, stack)
+        if isinstance(embedder, embed.EncoderEmbedder):
+            executor = stack.enter_context(_options.connect_cluster(options["cluster"]))
+            advance = stack.enter_context(progress("Embedding", len(rest)))
+            embedder = replace(
+                embedder, executor=executor, on_progress=lambda done, _: advance(done, "")
+            )
+        vectors = embedder.embed(rest)
+        signature = signature_of(rest, **{"seed": None, **embedder.parameters})
+        embed.save_array(out, vectors, rest.ids, signature=json.dumps(asdict(signature)), **used)
     report = {
         "file": str(out),
         "problems": len(rest),
@@ -111,15 +88,46 @@ def _write_embeddings(dataset: Dataset, out: Path, options: Options, stack: Exit
         **{name: list(ids) for name, ids in used.items()},
         "signature": str(signature),
     }
-    if not print_json_if_asked(report):
-        _print_report(report)
+    if print_json_if_asked(report):
+        return
+    echo(f"{len(rest):,} problems × {vectors.shape[1]:,} numbers")
+    if used:
+        echo(
+            f"{len(used['train_ids']):,} training and {len(used['dev_ids']):,} development "
+            "problems have no vectors; their ids are in the file"
+        )
+    echo(f"Written to {out}", bold=True)
+    say(f"signature {signature}")
+
+
+def _make_embedder(dataset: Dataset, options: Options, stack: ExitStack) -> Any:
+    """Return the embedder, the problems to embed, the ids of the others, and the report."""
+    if options["encoder"] == "light":
+        if options["finetune"]:
+            raise InputError("the light embedder can't be fine-tuned; name an --encoder")
+        return embed.LightEmbedder(options["dimensions"], options["combine"]), dataset, {}, {}
+    if options["finetune"]:
+        return _finetune(dataset, options, stack)
+    embedder = embed.EncoderEmbedder(
+        options["encoder"],
+        pooling=options["pooling"] or "mean",
+        combine=options["combine"],
+        split_point=options["split_point"],
+        device=options["device"],
+        max_length=options["max_length"],
+        cache=not options["no_cache"],
+    )
+    return embedder, dataset, {}, {}
 
 
 def _finetune(dataset: Dataset, options: Options, stack: ExitStack) -> Any:
-    """Return the embedder, the problems to embed, the ids of the others, and the report."""
-    train, dev, rest = embed.split_for_finetuning(
-        dataset, *_parse_split_sizes(options), seed=options["seed"]
-    )
+    try:
+        n_train, n_dev = map(int, options["finetune"].split(":"))
+    except ValueError:
+        raise InputError(
+            f"--finetune is {options['finetune']!r}; two numbers are needed, such as 5000:1000"
+        ) from None
+    train, dev, rest = embed.split_for_finetuning(dataset, n_train, n_dev, seed=options["seed"])
     settings = TrainingSettings(
         seed=options["seed"],
         **{name: options[name] for name in FINE_TUNING},
@@ -154,16 +162,6 @@ def _finetune(dataset: Dataset, options: Options, stack: ExitStack) -> Any:
     return embedder, rest, {"train_ids": train.ids, "dev_ids": dev.ids}, report
 
 
-def _parse_split_sizes(options: Options) -> tuple[int, int]:
-    try:
-        train, dev = map(int, options["finetune"].split(":"))
-    except ValueError:
-        raise InputError(
-            f"--finetune is {options['finetune']!r}; two numbers are needed, such as 5000:1000"
-        ) from None
-    return train, dev
-
-
 def _choose_model_folder(options: Options, key_parts: tuple[Any, ...], stack: ExitStack) -> Path:
     """Return the folder of the fine-tuned encoder: the given one, the cache, or a temporary one."""
     if options["keep_model"]:
@@ -174,14 +172,3 @@ def _choose_model_folder(options: Options, key_parts: tuple[Any, ...], stack: Ex
     recipe = [models.digest_weights(model), train.digest, dev.digest, asdict(settings)]
     name = hashlib.sha256(json.dumps(recipe).encode()).hexdigest()[:16]
     return embed.get_cache_folder() / "finetuned" / name
-
-
-def _print_report(report: dict[str, Any]) -> None:
-    echo(f"{report['problems']:,} problems × {report['width']:,} numbers")
-    if "finetuning" in report:
-        echo(
-            f"{len(report['train_ids']):,} training and {len(report['dev_ids']):,} development "
-            "problems have no vectors; their ids are in the file"
-        )
-    echo(f"Written to {report['file']}", bold=True)
-    say(f"signature {report['signature']}")
