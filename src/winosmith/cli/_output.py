@@ -101,23 +101,16 @@ def format_cell(value: Any) -> Any:
 
 def print_blocks(blocks: Iterable[report.Block], *, shorten_names: bool = False) -> None:
     """Print paragraphs, tables, and the tables of charts, optionally with shortened names."""
-    for block in blocks:
-        table = block.table if isinstance(block, report.Drawing) else block
-        if isinstance(table, report.Table):
-            _print_table(table, shorten_names)
-        elif isinstance(block, report.Text):
-            _print_text(block)
+    for part in _list_printed_parts(blocks):
+        if isinstance(part, report.Table):
+            _print_table(part, shorten_names)
+        else:
+            _print_text(part)
 
 
-def _is_printed(block: report.Block) -> bool:
-    has_table = isinstance(block, report.Drawing) and block.table is not None
-    return has_table or isinstance(block, report.Table | report.Text)
-
-
-def _ends_with_empty_line(blocks: Sequence[report.Block]) -> bool:
-    """Return whether the last printed block ends with an empty line, as tables do."""
-    last = [block for block in blocks if _is_printed(block)][-1]
-    return not isinstance(last, report.Text) or last.kind == "list"
+def _list_printed_parts(blocks: Iterable[report.Block]) -> list[report.Table | report.Text]:
+    parts = (block.table if isinstance(block, report.Drawing) else block for block in blocks)
+    return [part for part in parts if isinstance(part, report.Table | report.Text)]
 
 
 def _print_text(text: report.Text) -> None:
@@ -168,11 +161,12 @@ class Output:
             return
         if self.verdict:
             echo(f"{self.verdict}\n", bold=True)
-        printed = [section for section in self.sections if any(map(_is_printed, section.blocks))]
-        for number, section in enumerate(printed):
-            if self.spaced and number and not _ends_with_empty_line(printed[number - 1].blocks):
+        ends_with_empty_line = True
+        for parts in filter(None, (_list_printed_parts(one.blocks) for one in self.sections)):
+            if self.spaced and not ends_with_empty_line:
                 echo()
-            print_blocks(section.blocks, shorten_names=self.shorten_names)
+            print_blocks(parts, shorten_names=self.shorten_names)
+            ends_with_empty_line = isinstance(parts[-1], report.Table) or parts[-1].kind == "list"
         if self.signature:
             echo(f"Signature: {self.signature}")
         for title, signature in self.signatures.items():

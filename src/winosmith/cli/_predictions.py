@@ -51,10 +51,7 @@ def read_problems(
 ) -> tuple[Dataset, list[int]]:
     """Read the problems in a file; return them with the positions of omitted records.
 
-    Args:
-        path: the file.
-        labels: the file with the answers; None if the problems contain them.
-        detect_format: see `read_contents`.
+    If `labels` is given, this file contains the answers.
 
     Raises:
         FormatError: the numbers of labels and problems differ, or a label is not an option.
@@ -133,37 +130,27 @@ def measure_overlaps(
 ) -> dict[str, Overlap]:
     """Find the problems that each solver may have seen in its training data.
 
-    Args:
-        dataset: the problems.
-        solvers: names of all solvers.
-        trained_on: training data: files; published data sets with known contents (see
-            `get_published_digests`); or "other:NAME", which can't be compared. `SOLVER=…` applies
-            to one solver.
+    `trained_on` contains the values of `--trained-on`; "other:NAME" can't be compared.
 
     Raises:
         InputError: a missing file, a data set with unknown contents, or an unknown solver.
     """
     found: dict[str, Overlap] = {}
     for given in trained_on:
-        name, what = _parse_trained_on(given, solvers)
+        name, equals, what = given.partition("=")
+        if Path(given).is_file() or not equals or name.startswith("other:"):
+            name, what = "", given
+        elif name not in solvers:
+            known = ", ".join(solvers)
+            raise InputError(f"--trained-on {given}: {name!r} is not one of the solvers {known}")
         from winosmith.study import TrainedOn
 
         try:
             seen = TrainedOn.from_names([what]).find_overlap(dataset)
         except InputError as error:
             raise InputError(f"--trained-on {given}: {error}") from None
-        for solver in solvers if name is None else [name]:
+        for solver in [name] if name else solvers:
             before = found.get(solver, Overlap({}, seen.n))
             rows, unknown = {**seen.rows, **before.rows}, (*before.unknown, *seen.unknown)
             found[solver] = Overlap(dict(sorted(rows.items())), seen.n, unknown)
     return found
-
-
-def _parse_trained_on(text: str, solvers: Sequence[str]) -> tuple[str | None, str]:
-    name, equals, what = text.partition("=")
-    if Path(text).is_file() or not equals or name.startswith("other:"):
-        return None, text
-    if name not in solvers:
-        known = ", ".join(solvers)
-        raise InputError(f"--trained-on {text}: {name!r} is not one of the solvers {known}")
-    return name, what

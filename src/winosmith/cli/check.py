@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from typing import Any
 
 import click
@@ -94,10 +94,14 @@ def command(**options: Any) -> None:
         say(f"{advice}.")
     responses = validate.read_votes(options["votes_path"]) if options["votes_path"] else None
     checked = validate.check(dataset, responses, StructureRules(**structure), votes)
+    try:
+        people: HumanAccuracy | str = measure_human_accuracy(checked.result.kept, responses or ())
+    except DataError as error:
+        people = str(error)
     result = Output(
         f"{dataset.name}: checked",
-        _make_record(path, checked, responses or (), examples),
-        list(_make_sections(path, checked, responses, examples)),
+        _make_record(path, checked, people, examples),
+        list(_make_sections(path, checked, responses, people, examples)),
         signature=checked.signature,
         spaced=True,
     )
@@ -129,55 +133,41 @@ def _warn_about_missing_parents(dataset: Dataset, path: str) -> None:
         )
 
 
-@dataclass(frozen=True)
-class _Rule:
-    """A rule in a stage, with the number of problems that it checked and its findings."""
+def _iter_rules(
+    result: ValidationResult,
+) -> Iterator[tuple[Examination, str, tuple[int, int, int], list[Finding]]]:
+    """Yield each stage and rule with its findings.
 
-    stage: Examination
-    name: str
-    checked: int
-
-    @property
-    def findings(self) -> list[Finding]:
-        return [found for found in self.stage.findings if found.rule == self.name]
-
-    @property
-    def counts(self) -> tuple[int, int, int]:
-        """The numbers of problems that were checked, were not checked, and broke the rule."""
-        not_checked = len(self.stage.dataset) - self.checked
-        return self.checked, not_checked, len(self.stage.find_failed_rows(self.name))
-
-    def get_ids(self, finding: Finding) -> list[str]:
-        return [self.stage.dataset[row].id for row in finding.rows]
+    The counts are the numbers of problems that were checked, were not checked, and broke the rule.
+    """
+    for stage in result.stages:
+        for rule, checked in stage.checked.items():
+            counts = checked, len(stage.dataset) - checked, len(stage.find_failed_rows(rule))
+            yield stage, rule, counts, [found for found in stage.findings if found.rule == rule]
 
 
-def _list_rules(result: ValidationResult) -> list[_Rule]:
-    return [
-        _Rule(stage, name, count)
-        for stage in result.stages
-        for name, count in stage.checked.items()
-    ]
+def _get_ids(stage: Examination, finding: Finding) -> list[str]:
+    return [stage.dataset[row].id for row in finding.rows]
 
 
 def _make_record(
-    data: str, result: ValidationResult, responses: Sequence[Response], examples: int
+    data: str, result: ValidationResult, people: HumanAccuracy | str, examples: int
 ) -> dict[str, Any]:
-    people = _measure_accuracy_or_explain(result, responses)
     return {
         "data": data,
         "rules_used": result.applied.record(),
         "funnel": result.funnel.record(),
         "rules": [
             {
-                "stage": rule.stage.stage,
-                "rule": rule.name,
-                **dict(zip(("checked", "not_checked", "broken"), rule.counts, strict=True)),
+                "stage": stage.stage,
+                "rule": rule,
+                **dict(zip(("checked", "not_checked", "broken"), counts, strict=True)),
                 "examples": [
-                    {"ids": rule.get_ids(found), "detail": found.detail}
-                    for found in rule.findings[:examples]
+                    {"ids": _get_ids(stage, found), "detail": found.detail}
+                    for found in findings[:examples]
                 ],
             }
-            for rule in _list_rules(result)
+            for stage, rule, counts, findings in _iter_rules(result)
         ],
         **find_copies(result.stages[0].dataset).record(),
         "set_aside": _count_ignored_votes(result),
@@ -191,7 +181,11 @@ def _make_record(
 
 
 def _make_sections(
-    data: str, result: ValidationResult, responses: Sequence[Response] | None, examples: int
+    data: str,
+    result: ValidationResult,
+    responses: Sequence[Response] | None,
+    people: HumanAccuracy | str,
+    examples: int,
 ) -> Iterator[report.Section]:
     lines = list(result.applied.lines)
     asked = sum(problem.blank is None for problem in result.stages[0].dataset)
@@ -205,7 +199,7 @@ def _make_sections(
     if broken := list(_list_examples(data, result, examples)):
         yield report.Section("Examples", [report.Text(broken, "warning")])
     if responses is not None:
-        yield report.Section("People", list(_describe_votes(result, responses)))
+        yield report.Section("People", list(_describe_votes(result, len(responses), people)))
     notes = list(find_copies(result.stages[0].dataset).sentences())
     if marked := count_unvalidated(result.result.kept):
         left = count_unvalidated(result.kept)
@@ -237,32 +231,30 @@ def _make_funnel_tables(result: ValidationResult) -> list[report.Block]:
         report.Table(
             "Problems by rule",
             ["stage", "rule", "checked", "not checked", "broken"],
-            [[rule.stage.stage, rule.name, *rule.counts] for rule in _list_rules(result)],
+            [[stage.stage, rule, *counts] for stage, rule, counts, _ in _iter_rules(result)],
         ),
     ]
     return [table for table in tables if table.rows]
 
 
 def _list_examples(data: str, result: ValidationResult, examples: int) -> Iterator[str]:
-    for rule in _list_rules(result):
-        for found in rule.findings[:examples]:
-            ids = " and ".join(rule.get_ids(found))
-            yield f"{data}:{ids}: {rule.name}: {found.detail}"
-        more = len(rule.findings) - examples
+    for stage, rule, _, findings in _iter_rules(result):
+        for found in findings[:examples]:
+            yield f"{data}:{' and '.join(_get_ids(stage, found))}: {rule}: {found.detail}"
+        more = len(findings) - examples
         if more > 0 and examples:
-            yield f"  … and {more:,} more of {rule.name}"
+            yield f"  … and {more:,} more of {rule}"
 
 
 def _describe_votes(
-    result: ValidationResult, responses: Sequence[Response]
+    result: ValidationResult, votes: int, people: HumanAccuracy | str
 ) -> Iterator[report.Block]:
     if aside := _count_ignored_votes(result):
         yield report.Table(
-            f"Ignored votes: {len(result.set_aside):,} of {len(responses):,}",
+            f"Ignored votes: {len(result.set_aside):,} of {votes:,}",
             ["reason", "responses"],
             [[reason, count] for reason, count in aside.items()],
         )
-    people = _measure_accuracy_or_explain(result, responses)
     if isinstance(people, HumanAccuracy):
         low, high = people.interval
         sentence = (
@@ -272,15 +264,6 @@ def _describe_votes(
     else:
         sentence = f"Human accuracy is not measured: {people}."
     yield report.Text([sentence])
-
-
-def _measure_accuracy_or_explain(
-    result: ValidationResult, responses: Sequence[Response]
-) -> HumanAccuracy | str:
-    try:
-        return measure_human_accuracy(result.result.kept, responses)
-    except DataError as error:
-        return str(error)
 
 
 def _count_ignored_votes(result: ValidationResult) -> dict[str, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -107,16 +107,11 @@ def _find_runs_at_chance(runs: list[Run], problems: int) -> list[dict[str, Any]]
     """Return the runs that are not significantly better than guessing (p above 5 %)."""
     from scipy.stats import binom
 
-    found = [
-        {
-            "line": line,
-            "size": size,
-            "accuracy": accuracy,
-            "p": float(binom.sf(round(accuracy * problems) - 1, problems, 0.5)),
-        }
+    return [
+        {"line": line, "size": size, "accuracy": accuracy, "p": p}
         for line, size, accuracy in runs
+        if (p := float(binom.sf(round(accuracy * problems) - 1, problems, 0.5))) > ALPHA
     ]
-    return [run for run in found if run["p"] > ALPHA]
 
 
 CAUTION = (
@@ -126,13 +121,28 @@ CAUTION = (
 )
 
 
-def _describe_missing_forms(curve: LearningCurve) -> Iterator[str]:
+def _describe_fit(curve: LearningCurve) -> str:
+    """Describe the runs behind the points, and list the forms that could not be fitted."""
+    most = max(len(point.accuracies) for point in curve.points)
+    if most == 1:
+        sentences = ["There is one run per size; the variation between runs is unknown."]
+    elif curve.take == "best":
+        sentences = [
+            f"The curve goes through the best of up to {most} runs per size, as in WinoGrande's "
+            "figure 2: it is optimistic, especially if the runs differ much."
+        ]
+    else:
+        sentences = [
+            f"The curve goes through the mean of up to {most} runs per size; runs at chance pull "
+            "it down."
+        ]
     found, sizes = {each.form.name for each in curve.extrapolations}, len(curve.points)
     missing = [form for form in FORMS if form.name not in found]
     if free := [form.name for form in missing if form.parameters >= sizes]:
-        yield f"{sizes} sizes are too few for: {', '.join(free)}."
+        sentences.append(f"{sizes} sizes are too few for: {', '.join(free)}.")
     if others := [form.name for form in missing if form.parameters < sizes]:
-        yield f"No fit was found for: {', '.join(others)}."
+        sentences.append(f"No fit was found for: {', '.join(others)}.")
+    return " ".join(sentences)
 
 
 def _make_sections(
@@ -149,64 +159,38 @@ def _make_sections(
          else f"{fixed(100 * found.last)} ({points(found.last - last)})"]
         for found in curve.extrapolations
     ]  # fmt: skip
-    fitted = table(
-        "The fitted forms", curve.extrapolations, ["form.name", "form.formula", "parameters"]
-    )
-    sentences = [
-        f"Area under the curve: {curve.area:.4f}",
-        " ".join([_describe_runs(curve), *_describe_missing_forms(curve)]),
-        CAUTION,
+    sentences = [f"Area under the curve: {curve.area:.4f}", _describe_fit(curve), CAUTION]
+    fitted = ["form.name", "form.formula", "parameters"]
+    measured: list[report.Block] = [
+        table(
+            "Accuracy by training size", curve.points, "size accuracies taken mean spread".split()
+        ),
+        report.PageOnly(lambda: [table("The fitted forms", curve.extrapolations, fitted)]),
     ]
-    warnings = [
-        f"AT CHANCE {file}:{run['line']}: {percent(run['accuracy'])} with {run['size']:,} training "
-        f"problems, p = {probability(run['p'])}"
-        for run in at_chance
+    extrapolated: list[report.Block] = [
+        report.Drawing(
+            "The accuracies, with the extrapolation of each form.",
+            curve.charts,
+            signature=signature,
+        ),
+        report.Table(
+            f"Training problems needed for {percent(curve.human)}",
+            ["if the curve continues as", "problems", "95 %", "residual", "without last"],
+            forms,
+        ),
+        report.Text(sentences),
     ]
+    if at_chance:
+        warnings = [
+            f"AT CHANCE {file}:{run['line']}: {percent(run['accuracy'])} with {run['size']:,} "
+            f"training problems, p = {probability(run['p'])}"
+            for run in at_chance
+        ]
+        extrapolated.append(report.Text(warnings, "warning"))
     return [
-        report.Section(
-            "What was measured",
-            [
-                table(
-                    "Accuracy by training size",
-                    curve.points,
-                    "size accuracies taken mean spread".split(),
-                ),
-                report.PageOnly(lambda: [fitted]),
-            ],
-        ),
-        report.Section(
-            "Extrapolations",
-            [
-                report.Drawing(
-                    "The accuracies, with the extrapolation of each form.",
-                    curve.charts,
-                    signature=signature,
-                ),
-                report.Table(
-                    f"Training problems needed for {percent(curve.human)}",
-                    ["if the curve continues as", "problems", "95 %", "residual", "without last"],
-                    forms,
-                ),
-                report.Text(sentences),
-                *([report.Text(warnings, "warning")] if warnings else []),
-            ],
-        ),
+        report.Section("What was measured", measured),
+        report.Section("Extrapolations", extrapolated),
     ]
-
-
-def _describe_runs(curve: LearningCurve) -> str:
-    most = max(len(point.accuracies) for point in curve.points)
-    if most == 1:
-        return "There is one run per size; the variation between runs is unknown."
-    if curve.take == "best":
-        return (
-            f"The curve goes through the best of up to {most} runs per size, as in WinoGrande's "
-            "figure 2: it is optimistic, especially if the runs differ much."
-        )
-    return (
-        f"The curve goes through the mean of up to {most} runs per size; runs at chance pull it "
-        "down."
-    )
 
 
 @click.command()

@@ -16,7 +16,7 @@ from winosmith import data, formats, metrics, report
 from winosmith.answers import write_instance_records
 from winosmith.cli import _options, _output, _predictions
 from winosmith.cli._output import INVALID, TIES, Output, Rows, join_by_solver, make_cells
-from winosmith.cli._stability import Stabilities, make_stability_sections, measure_stabilities
+from winosmith.cli._stability import make_stability_sections, measure_stabilities
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, InputError, SameInputError
 from winosmith.metrics import (
@@ -24,7 +24,6 @@ from winosmith.metrics import (
     GenderGap,
     Graded,
     HumanAccuracy,
-    Overlap,
     PersonAccuracy,
     Proportion,
     Score,
@@ -101,6 +100,10 @@ def command(**options: Any) -> None:
     """  # noqa: D301
     if bool(options["switched"]) != bool(options["switched_data"]):
         raise InputError("--switched and --switched-data must be given together")
+    fields = [name for name in options["by"] if name != _predictions.LINEAGE]
+    by_lineage = len(fields) < len(options["by"])
+    if options["depth"] and not by_lineage:
+        raise InputError("--depth needs --by lineage")
     dataset, omitted = _predictions.read_problems(options["data"], options["labels"])
     people = read_votes(options["people"]) if options["people"] else None
     marked = dataset
@@ -116,7 +119,7 @@ def command(**options: Any) -> None:
     seen = _predictions.measure_overlaps(dataset, list(solvers), options["trained_on"])
     withheld = {name: of for name, of in seen.items() if of.withheld}
     shown = {name: of for name, of in solvers.items() if name not in withheld}
-    scores = _score_solvers(shown, options)
+    scores = _score_solvers(shown, () if by_lineage else fields, options["seed"])
     gaps, refused = _measure_gender_gaps(solvers, women, options["seed"])
     extra = ExtraResults(
         None if people is None else _measure_majority(dataset, people),
@@ -125,7 +128,17 @@ def command(**options: Any) -> None:
         {name: of for name, of in gaps.items() if name in shown},
         refused,
     )
-    stable = _measure_stability(dataset, solvers, seen, people, options)
+    stable = None
+    if by_lineage:
+        stable = measure_stabilities(
+            dataset,
+            solvers,
+            depth=options["depth"],
+            fields=fields,
+            overlap=seen,
+            people=people,
+            seed=options["seed"],
+        )
     records: dict[str, Any] = {name: {"withheld": of.record()} for name, of in withheld.items()}
     for name, found in scores.items():
         records[name] = found.record()
@@ -135,7 +148,12 @@ def command(**options: Any) -> None:
             records[name]["log"] = log
     counts = {name: len(found.dataset) for name, found in solvers.items()}
     notes = _predictions.get_log_notes(answers)
-    tables = make_score_tables(dataset.name, counts, scores, extra, seen, notes)
+    for name, overlap in seen.items():
+        notes += describe_overlap(name, overlap.record())
+    tables = [
+        make_accuracy_table(dataset.name, counts, scores, extra, notes),
+        *_make_detail_tables(scores, extra),
+    ]
     Output(
         f"{dataset.name}: accuracy of predictions",
         {
@@ -158,38 +176,15 @@ def command(**options: Any) -> None:
     ).show()
 
 
-def _score_solvers(solvers: Mapping[str, Graded], options: Mapping[str, Any]) -> dict[str, Score]:
+def _score_solvers(
+    solvers: Mapping[str, Graded], fields: Sequence[str], seed: int
+) -> dict[str, Score]:
     """Score each solver; raise SameInputError if a field is refused for all solvers."""
-    by = () if _predictions.LINEAGE in options["by"] else options["by"]
-    scores = {
-        name: metrics.score(found, by=by, seed=options["seed"]) for name, found in solvers.items()
-    }
-    for field_ in by:
+    scores = {name: metrics.score(found, by=fields, seed=seed) for name, found in solvers.items()}
+    for field_ in fields:
         if scores and all(field_ in found.refused for found in scores.values()):
             raise SameInputError(next(found.refused[field_] for found in scores.values()))
     return scores
-
-
-def _measure_stability(
-    dataset: Dataset,
-    solvers: Mapping[str, Graded],
-    overlaps: Mapping[str, Overlap],
-    people: Sequence[Response] | None,
-    options: Mapping[str, Any],
-) -> Stabilities | None:
-    if _predictions.LINEAGE not in options["by"]:
-        if options["depth"]:
-            raise InputError("--depth needs --by lineage")
-        return None
-    return measure_stabilities(
-        dataset,
-        solvers,
-        depth=options["depth"],
-        fields=[name for name in options["by"] if name != _predictions.LINEAGE],
-        overlap=overlaps,
-        people=people,
-        seed=options["seed"],
-    )
 
 
 @dataclass(frozen=True)
@@ -292,25 +287,7 @@ MAJORITY, PERSON = "people, majority", "a single person"
 """Names of the human respondents in tables of solvers."""
 
 
-def make_score_tables(
-    name: str,
-    counts: Mapping[str, int],
-    scores: Mapping[str, Score],
-    extra: ExtraResults,
-    overlaps: Mapping[str, Overlap],
-    log_notes: Sequence[str] = (),
-) -> Iterator[report.Table]:
-    """Yield the tables of scores.
-
-    Args:
-        name: name of the data set.
-        counts: number of problems that each solver was given.
-        scores: scores of the solvers whose accuracy is not withheld.
-        extra: results that need additional input files.
-        overlaps: problems that solvers may have seen in training.
-        log_notes: sentences about the solvers' logs.
-    """
-    yield _make_accuracy_table(name, counts, scores, extra, overlaps, log_notes)
+def _make_detail_tables(scores: Mapping[str, Score], extra: ExtraResults) -> Iterator[report.Table]:
     compared = {solver: of.comparisons for solver, of in scores.items() if of.comparisons}
     if compared:
         yield report.Table(
@@ -337,14 +314,17 @@ def make_score_tables(
     yield from _make_gender_gap_tables(extra)
 
 
-def _make_accuracy_table(
+def make_accuracy_table(
     name: str,
     counts: Mapping[str, int],
     scores: Mapping[str, Score],
     extra: ExtraResults,
-    overlaps: Mapping[str, Overlap],
-    log_notes: Sequence[str],
+    notes: Sequence[str] = (),
 ) -> report.Table:
+    """Return the main table, with the number of problems that each solver was given in `counts`.
+
+    Solvers without a score are those whose accuracy is withheld.
+    """
     whole = {solver: found.twins for solver, found in scores.items() if found.twins}
     empty: list[report.Value] = [None, None] if whole else []
     cells: dict[str, list[report.Value]] = {
@@ -372,20 +352,17 @@ def _make_accuracy_table(
     if is_one_size:
         title += f": {count_noun(next(iter(counts.values())), 'problem')}"
         title += f", {count_noun(next(iter(whole.values())).n, 'twin')}" if whole else ""
-    notes = _collect_notes(scores, whole)
+    sentences = _collect_notes(scores, whole)
     if extra.people_single and extra.people_single.people == 1:
-        notes.append(
+        sentences.append(
             "Only one person answered, so the interval does not generalise to other people"
         )
-    notes += _output.explain_overruled_scores(
+    sentences += _output.explain_overruled_scores(
         {solver: found.against_scores for solver, found in scores.items()}
     )
-    notes += log_notes
-    for solver, overlap in overlaps.items():
-        notes += describe_overlap(solver, overlap.record())
     heads = ["solver", *added, "accuracy", "95 %", "p(guess)"]
     heads += ["both halves", "95 %"] if whole else []
-    return report.Table(title, heads, rows, " ".join(f"{note}." for note in notes))
+    return report.Table(title, heads, rows, " ".join(f"{one}." for one in (*sentences, *notes)))
 
 
 def _collect_notes(scores: Mapping[str, Score], twins: Mapping[str, Proportion]) -> list[str]:
