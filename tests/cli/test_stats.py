@@ -116,6 +116,15 @@ def test_claims_are_counted(tmp_path: Path, cli: Cli) -> None:
     assert "9.00 tokens" in shown
 
 
+def test_a_file_of_problems_and_claims_is_refused(tmp_path: Path, cli: Cli) -> None:
+    """Neither stats nor train uses a part of the file."""
+    path = tmp_path / "both.jsonl"
+    claim = Claim("1", "The cup hit the jug and _ broke.", "the jug", holds=True)
+    formats.write([*make_twins(1), claim], path)
+    for words in (["stats"], ["train", "--dev", 1, "--model", "m", "--out", tmp_path / "t"]):
+        assert "both problems and true-or-false claims" in cli.refused(*words, path)
+
+
 @pytest.mark.data
 def test_it_says_that_winograndes_ids_give_the_answer_away(data_dir: Path, cli: Cli) -> None:
     """The leak of the released ids is told in words that nobody can overlook."""

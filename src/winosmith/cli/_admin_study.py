@@ -157,7 +157,6 @@ def list_(site: Site) -> None:
 def show(site: Site, name: str, new_link: bool, places: int | None, address: str) -> None:
     """Show the work, the pay and the progress of the study NAME."""
     from winosmith.web.market import studies
-    from winosmith.web.market.studies import measure_progress
 
     study = studies.get_study(name)
     if places is not None:
@@ -165,7 +164,7 @@ def show(site: Site, name: str, new_link: bool, places: int | None, address: str
     if new_link:
         print_link(study, studies.replace_link(study), address)
         return
-    record = measure_progress(study).record()
+    record = studies.measure_progress(study).record()
     if print_json_if_asked(record):
         return
     rows = [(key.replace("_", " "), format_cell(value)) for key, value in record.items()]

@@ -140,11 +140,14 @@ command.epilog = f"\b\nFormats that are read:\n{_FORMAT_LIST}"
 class _Converted:
     """The items to write, with their locations in the input, and the left-over records."""
 
-    items: Sequence[Item]
-    places: Sequence[Place]
+    pairs: Sequence[tuple[Item, Place]]
     left: Sequence[Entry]
     lost: Losses = field(default_factory=Losses)
     embargoed: int = 0
+
+    @property
+    def items(self) -> list[Item]:
+        return [item for item, _ in self.pairs]
 
     @property
     def reasons(self) -> list[tuple[str, int]]:
@@ -172,14 +175,13 @@ def _write_items(recast: _Converted, target: str, format_: str, skip_bad: str | 
         unfit = formats.find_unwritable(recast.items, format_)
         if not unfit:
             raise
-        items, places = recast.items, recast.places
-        rows = [row for row in range(len(items)) if row not in unfit]
-        left = (_make_leftover(items[row], places[row], why) for row, why in unfit.items())
         fitting = replace(
             recast,
-            items=[items[row] for row in rows],
-            places=[places[row] for row in rows],
-            left=[*recast.left, *left],
+            pairs=[pair for row, pair in enumerate(recast.pairs) if row not in unfit],
+            left=[
+                *recast.left,
+                *(_make_leftover(*recast.pairs[row], why) for row, why in unfit.items()),
+            ],
         )
         return _write_items(fitting, target, format_, skip_bad)
     return recast
@@ -220,34 +222,30 @@ def _recast_items(contents: Contents, kind: str | None, with_embargo: bool) -> _
         pairs = [(item, place) for item, place in pairs if not _is_embargoed(item)]
     elif kind == "claims" and any(map(_is_embargoed, contents.items)):
         raise FormatError("a claim would lose the embargo of its problem; omit --with-embargo")
-    items, places, bad = [item for item, _ in pairs], [place for _, place in pairs], contents.bad
-    embargoed = len(contents.items) - len(items)
+    bad, embargoed = contents.bad, len(contents.items) - len(pairs)
     if kind is None:
-        return _Converted(items, places, bad, embargoed=embargoed)
-    if any(isinstance(item, Claim if kind == "claims" else Problem) for item in items):
+        return _Converted(pairs, bad, embargoed=embargoed)
+    problems = [(item, place) for item, place in pairs if isinstance(item, Problem)]
+    claims = [(item, place) for item, place in pairs if isinstance(item, Claim)]
+    if claims if kind == "claims" else problems:
         raise FormatError(f"the file already contains {kind}; omit --recast {kind}")
     if kind == "claims":
-        problems = [item for item in items if isinstance(item, Problem)]
-        repeated = [
-            place for place, problem in zip(places, problems, strict=True) for _ in problem.options
-        ]
+        whole = [problem for problem, _ in problems]
         bare = [
             replace(problem, twin_id=None, origin=None, lineage=None, embargo=False)
-            for problem in problems
+            for problem in whole
         ]
-        lost = formats.find_losses(problems, bare)
-        return _Converted(to_claims(problems), repeated, bad, lost, embargoed)
-    claims = [item for item in items if isinstance(item, Claim)]
-    grouped = to_problems(claims)
-    first = {
-        claim.problem_id: place for claim, place in reversed(list(zip(claims, places, strict=True)))
-    }
+        places = [place for problem, place in problems for _ in problem.options]
+        recast = list(zip(to_claims(whole), places, strict=True))
+        return _Converted(recast, bad, formats.find_losses(whole, bare), embargoed)
+    grouped = to_problems([claim for claim, _ in claims])
+    first = {claim.problem_id: place for claim, place in reversed(claims)}
     left = [
-        _make_leftover(found.claim, places[found.row], found.reason) for found in grouped.leftovers
+        _make_leftover(found.claim, claims[found.row][1], found.reason)
+        for found in grouped.leftovers
     ]
-    recast = grouped.problems.problems
-    first_places = [first[problem.id] for problem in recast]
-    return _Converted(recast, first_places, [*bad, *left], embargoed=embargoed)
+    made = [(problem, first[problem.id]) for problem in grouped.problems]
+    return _Converted(made, [*bad, *left], embargoed=embargoed)
 
 
 def _correct_keys(contents: Contents, errata: str) -> tuple[Contents, int]:

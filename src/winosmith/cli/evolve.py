@@ -21,9 +21,9 @@ from winosmith.cli import _options, _solvers
 from winosmith.cli._declared import declared_options
 from winosmith.cli._output import Output, Rows
 from winosmith.cli._printing import progress, say
-from winosmith.dataset import Dataset
+from winosmith.dataset import Dataset, Dropped
 from winosmith.errors import DataError, InputError
-from winosmith.evolve import Evolution, Perturber, Roots, Sets, draw_roots, find_unsolved_ids
+from winosmith.evolve import Evolution, Perturber, Roots, draw_roots, find_unsolved_ids
 from winosmith.language import WordNet, find_wordnet_folder
 from winosmith.outputs import OutputFolder
 from winosmith.prediction import Prediction
@@ -109,7 +109,52 @@ def command(**options: Any) -> None:
             --with chat --model qwen3:8b --base-url http://localhost:11434/v1 \\
             --with wordnet --sets --out evograd
     """  # noqa: D301
-    _make_output(_perturb(_complete_options(options))).show()
+    if _WORDNET & set(options["kinds"]):
+        find_wordnet_folder(options["wordnet_folder"])  # fails before a folder is created
+    if "chat" in options["kinds"]:
+        evolve.DialogueRules(wanted=options["wanted"], batches=options["batches"])
+        options["model"] = _make_client(options).model
+    if options["sets"] and len(options["kinds"]) != 2:
+        raise InputError("--sets needs --with twice: for medium, then for large")
+    roots = _draw_roots(options)
+    small = _make_small_set(roots.dataset, options["people"])
+    signature = signature_of(small, options["seed"], **_make_parameters(options))
+    recipe = {"command": "evolve", "signature": str(signature)}
+    folder = OutputFolder.open(options["out"], recipe, force=options["force"])
+    stages: list[Evolution] = []
+    if options["sets"]:
+        parts, families, dropped = _make_evograd_sets(roots, small, stages, options, folder)
+    else:
+        data = small
+        for number, kind in enumerate(options["kinds"]):
+            stages.append(_run_generation(number, kind, data, small, options, folder))
+            data = stages[-1].dataset
+        parts, families, dropped = {"evolved": data}, data, ()
+    omitted = [*(left for stage in stages for left in stage.repeated), *dropped]
+    reasons = Counter(
+        "it repeats another problem" if one.reason.startswith("it repeats") else one.reason
+        for one in omitted
+    )
+    if barren := sum(len(stage.barren) for stage in stages):
+        reasons["no perturbed problem was made"] = barren
+    record = {
+        "roots": len(roots.dataset),
+        "sources": {name: list(ids) for name, ids in roots.sources.items()},
+        "perturbed": sum(len(stage.dataset) - len(stage.children) for stage in stages),
+        "made": sum(len(stage.children) for stage in stages),
+        "parts": {name: evolve.describe_part(part, families) for name, part in parts.items()},
+        "left_out": dict(reasons.most_common()),
+        "signature": str(signature),
+    }
+    for name, part in parts.items():
+        folder.write_lines(f"{name}.jsonl", formats.to_lines(part))
+    folder.write_lines("left-out.jsonl", (one.to_json_line() for one in omitted))
+    folder.write_lines("report.json", [dump_json(record) + "\n"])
+    output = _make_output(record)
+    folder.write_lines("report.html", [output.render_page()])
+    names = ", ".join(f"{name}.jsonl" for name in parts)
+    say(f"Wrote {folder.path}: {names}, left-out.jsonl, report.json and report.html.")
+    output.show()
 
 
 def _make_output(record: Mapping[str, Any]) -> Output:
@@ -142,17 +187,6 @@ def _make_output(record: Mapping[str, Any]) -> Output:
         blocks.append(report.Text([sentence]))
     sections = [report.Section("Families", blocks)]
     return Output(title, record, sections, signature=record["signature"])
-
-
-def _complete_options(options: Options) -> Options:
-    """Check the options before the folder is created, and add the default chat model."""
-    kinds = set(options["kinds"])
-    if kinds & _WORDNET:
-        find_wordnet_folder(options["wordnet_folder"])
-    if "chat" not in kinds:
-        return options
-    evolve.DialogueRules(wanted=options["wanted"], batches=options["batches"])
-    return {**options, "model": _make_client(options).model}
 
 
 def _make_perturber(
@@ -211,56 +245,6 @@ _PERTURBERS = {
 """Maps options to the perturbers that use them."""
 
 _SET_OPTIONS = {"grow", "augment", "split"}
-
-
-def _perturb(options: Options) -> dict[str, Any]:
-    """Perturb the problems, write the folder, and return the record."""
-    if options["sets"] and len(options["kinds"]) != 2:
-        raise InputError("--sets needs --with twice: for medium, then for large")
-    roots = _draw_roots(options)
-    small = _make_small_set(roots.dataset, options["people"])
-    signature = signature_of(small, options["seed"], **_make_parameters(options))
-    recipe = {"command": "evolve", "signature": str(signature)}
-    folder = OutputFolder.open(options["out"], recipe, force=options["force"])
-    stages: list[Evolution] = []
-    if options["sets"]:
-        sets, families = _make_evograd_sets(roots, small, stages, options, folder)
-        parts = {
-            "small": sets.small,
-            **{f"medium-{name}": part for name, part in sets.medium.items()},
-            **{f"large-{name}": part for name, part in sets.large.items()},
-        }
-    else:
-        data = small
-        for number, kind in enumerate(options["kinds"]):
-            stages.append(_run_generation(number, kind, data, small, options, folder))
-            data = stages[-1].dataset
-        families, parts, sets = data, {"evolved": data}, None
-    omitted = [left for stage in stages for left in stage.repeated]
-    omitted += sets.dropped if sets else ()
-    reasons = Counter(
-        "it repeats another problem" if one.reason.startswith("it repeats") else one.reason
-        for one in omitted
-    )
-    if barren := sum(len(stage.barren) for stage in stages):
-        reasons["no perturbed problem was made"] = barren
-    record = {
-        "roots": len(roots.dataset),
-        "sources": {name: list(ids) for name, ids in roots.sources.items()},
-        "perturbed": sum(len(stage.dataset) - len(stage.children) for stage in stages),
-        "made": sum(len(stage.children) for stage in stages),
-        "parts": {name: evolve.describe_part(part, families) for name, part in parts.items()},
-        "left_out": dict(reasons.most_common()),
-        "signature": str(signature),
-    }
-    for name, part in parts.items():
-        folder.write_lines(f"{name}.jsonl", formats.to_lines(part))
-    folder.write_lines("left-out.jsonl", (one.to_json_line() for one in omitted))
-    folder.write_lines("report.json", [dump_json(record) + "\n"])
-    folder.write_lines("report.html", [_make_output(record).render_page()])
-    names = ", ".join(f"{name}.jsonl" for name in parts)
-    say(f"Wrote {folder.path}: {names}, left-out.jsonl, report.json and report.html.")
-    return record
 
 
 def _make_parameters(options: Options) -> dict[str, Any]:
@@ -322,7 +306,8 @@ def _run_generation(
 
 def _make_evograd_sets(
     roots: Roots, small: Dataset, stages: list[Evolution], options: Options, folder: OutputFolder
-) -> tuple[Sets, Dataset]:
+) -> tuple[dict[str, Dataset], Dataset, Sequence[Dropped]]:
+    """Run both generations; return the sets by name, all families, and the dropped problems."""
     parts = evolve.split_roots(roots.dataset, options["split"], options["seed"])
     start = small if options["grow"] == "small" else roots.dataset
     medium = _run_generation(0, options["kinds"][0], start, small, options, folder)
@@ -334,7 +319,12 @@ def _make_evograd_sets(
     made = evolve.assemble(
         small, medium.dataset, everything, parts, test_grows=options["augment"] == "all"
     )
-    return made, Dataset({p.id: p for p in (*small, *everything)}.values())
+    sets = {
+        "small": made.small,
+        **{f"medium-{name}": part for name, part in made.medium.items()},
+        **{f"large-{name}": part for name, part in made.large.items()},
+    }
+    return sets, Dataset({p.id: p for p in (*small, *everything)}.values()), made.dropped
 
 
 _CHAT_OPTIONS = 2
@@ -351,11 +341,17 @@ def _draw_roots(options: Options) -> Roots:
             f"--roots is given {len(wanted)} times for {len(datasets)} data sets; give it once, "
             "or once for each"
         )
-    numbers = wanted * len(datasets) if len(wanted) == 1 else wanted
+    solvers: list[list[Sequence[Prediction]]] = [[] for _ in datasets]
+    for path in options["right"]:
+        at, found = _match_answers(datasets, path)
+        solvers[at] += found
     return draw_roots(
         datasets,
-        numbers,
-        _find_unsolved_ids(datasets, options["right"]),
+        wanted * len(datasets) if len(wanted) == 1 else wanted,
+        [
+            find_unsolved_ids(dataset, own) if own else frozenset()
+            for dataset, own in zip(datasets, solvers, strict=True)
+        ],
         options["seed"],
         options=_CHAT_OPTIONS if "chat" in options["kinds"] else None,
     )
@@ -376,17 +372,6 @@ def _use_all_problems(datasets: Sequence[Dataset], options: Options) -> Roots:
             "--roots N, or use --with wordnet"
         )
     return Roots(datasets[0], {}, ())
-
-
-def _find_unsolved_ids(datasets: Sequence[Dataset], paths: Sequence[str]) -> list[frozenset[str]]:
-    solvers: list[list[Sequence[Prediction]]] = [[] for _ in datasets]
-    for path in paths:
-        at, found = _match_answers(datasets, path)
-        solvers[at] += found
-    return [
-        find_unsolved_ids(dataset, own) if own else frozenset()
-        for dataset, own in zip(datasets, solvers, strict=True)
-    ]
 
 
 def _match_answers(

@@ -110,23 +110,21 @@ def _score_presentations(keyed: KeyedRelease, model: str, folder: Path, device: 
 
 
 def _make_verdict(exposure: Exposure) -> str:
-    named = {
-        is_shown: [name for name, one in exposure.models.items() if one.depends is is_shown]
-        for is_shown in (True, False)
-    }
-    parts = []
-    if named[True]:
-        verb = "depends" if len(named[True]) == 1 else "depend"
-        parts.append(
-            f"{join_names(named[True])} {verb} on the coins (through training, retrieval, or "
+    shown = [name for name, one in exposure.models.items() if one.depends]
+    others = [name for name, one in exposure.models.items() if not one.depends]
+    sentences = []
+    if shown:
+        verb = "depends" if len(shown) == 1 else "depend"
+        sentences.append(
+            f"{join_names(shown)} {verb} on the coins (through training, retrieval, or "
             "selection based on published texts)."
         )
-    if named[False]:
-        parts.append(
-            f"No dependence on the coins is shown for {join_names(named[False])}; this does not "
-            "mean that the release was not seen."
+    if others:
+        sentences.append(
+            f"No dependence on the coins is shown for {join_names(others)}; this does not mean "
+            "that the release was not seen."
         )
-    return " ".join(parts)
+    return " ".join(sentences)
 
 
 def _make_blocks(exposure: Exposure) -> list[report.Block]:

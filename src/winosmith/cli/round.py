@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -16,7 +15,6 @@ from winosmith.errors import InputError, OutputError
 
 if TYPE_CHECKING:
     from winosmith.rounds import Round
-    from winosmith.web.rounds.models import Round as Row
 
 
 @click.command()
@@ -108,7 +106,12 @@ def command(
     if not print_json_if_asked(found.record):
         _print_round(found)
     if stored is not None:
-        _check_same_files(stored, found.folder)
+        if names := rounds.find_differing_files(stored, found.folder):
+            raise OutputError(
+                f"{len(names)} files differ from {stored}: {', '.join(names[:5])}"
+                + ", …" * (len(names) > 5)
+            )
+        say(f"every file has the same bytes as in {stored}")
     if found.record["artifacts"]["blind"]:
         ctx.exit(1)
 
@@ -119,34 +122,26 @@ def _run_on_site(recipe: str | None, name: str | None) -> None:
     If the site has a worker, the worker runs the round, even after Ctrl-C here.
     """
     from winosmith.web.jobs import wait_for_job
-    from winosmith.web.rounds.models import Round as Row
-    from winosmith.web.rounds.running import queue_round
-
-    row = _choose_round(recipe, name)
-    wait_for_job(queue_round(row))
-    now = Row.objects.get(pk=row.pk)
-    if now.state == Row.State.FAILED or now.busy:
-        reason = now.error or "the worker stopped during the round; see its log and the jobs page"
-        raise InputError(f"{now.name} failed: {reason}")
-    echo(f"{now.name} is {now.get_state_display()}")
-    say(f"Its files are in {now.folder / 'results'}; moderators can see it at /rounds/.")
-
-
-def _choose_round(recipe: str | None, name: str | None) -> Row:
     from winosmith.web.rounds import running
     from winosmith.web.rounds.models import Round as Row
 
     wanted = {"name": name} if name else {"busy": True}
-    known: Row | None = Row.objects.select_related("last").filter(**wanted).first()
-    if known is None:
+    row: Row | None = Row.objects.select_related("last").filter(**wanted).first()
+    if row is None:
         table, base = running.read_recipe(recipe) if recipe else ({}, "")
-        return running.create_round(name or running.suggest_next_name(), table, base)
-    if recipe:
-        raise InputError(f"the round {known.name} already has a recipe; omit {recipe}")
-    if not known.busy:
-        running.resume_round(known)
-        known.refresh_from_db()
-    return known
+        row = running.create_round(name or running.suggest_next_name(), table, base)
+    elif recipe:
+        raise InputError(f"the round {row.name} already has a recipe; omit {recipe}")
+    elif not row.busy:
+        running.resume_round(row)
+        row.refresh_from_db()
+    wait_for_job(running.queue_round(row))
+    row = Row.objects.get(pk=row.pk)
+    if row.state == Row.State.FAILED or row.busy:
+        reason = row.error or "the worker stopped during the round; see its log and the jobs page"
+        raise InputError(f"{row.name} failed: {reason}")
+    echo(f"{row.name} is {row.get_state_display()}")
+    say(f"Its files are in {row.folder / 'results'}; moderators can see it at /rounds/.")
 
 
 def _print_round(round_: Round) -> None:
@@ -164,15 +159,3 @@ def _print_round(round_: Round) -> None:
     echo(f"{len(fooling)} perturbed problems that fool a solver")
     echo(f"The report is {round_.report.resolve()}", bold=True)
     say(f"signature {round_.record['build']['signature']}")
-
-
-def _check_same_files(stored: str, folder: Path) -> None:
-    from winosmith import rounds
-
-    names = rounds.find_differing_files(stored, folder)
-    if names:
-        raise OutputError(
-            f"{len(names)} files differ from {stored}: {', '.join(names[:5])}"
-            + (", …" if len(names) > 5 else "")
-        )
-    say(f"every file has the same bytes as in {stored}")

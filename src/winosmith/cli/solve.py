@@ -154,31 +154,26 @@ def _print_result(
     }
     if print_json_if_asked(report):
         return
-    _print_summary(dataset, report)
+    rows = [("problems", f"{len(dataset):,}")]
+    if answered:
+        rows.append(
+            ("accuracy", f"{percent(right / len(answered))} ({right:,.7g} of {len(answered):,})")
+        )
+    else:
+        rows.append(("accuracy", "the answers are withheld"))
+    if ties:
+        rows.append(("undecided", f"{ties:,} ties (each counts 1 / options tied)"))
+    if interview:
+        rows += _make_reply_rows(interview, len(dataset))
+    print_table(f"{dataset.name} by {answers.solver}", ("", ""), rows)
+    echo(f"Signature: {signature}")
+    echo(f"Written to {options['out']}", bold=True)
     if answered:
         echo(f"With intervals: winosmith score {options['data']} {Path(options['out'])}")
 
 
-def _print_summary(dataset: Dataset, report: dict[str, Any]) -> None:
-    rows = [("problems", f"{report['problems']:,}")]
-    if report["answers_known"]:
-        share = percent(report["accuracy"])
-        right = f"{report['right']:,.7g} of {report['answers_known']:,}"
-        rows.append(("accuracy", f"{share} ({right})"))
-    else:
-        rows.append(("accuracy", "the answers are withheld"))
-    if report["ties"]:
-        rows.append(("undecided", f"{report['ties']:,} ties (each counts 1 / options tied)"))
-    rows += _make_reply_rows(report.get("interview", {}), len(dataset))
-    print_table(f"{dataset.name} by {report['solver']}", ("", ""), rows)
-    echo(f"Signature: {report['signature']}")
-    echo(f"Written to {report['file']}", bold=True)
-
-
 def _make_reply_rows(interview: dict[str, Any], problem_count: int) -> list[tuple[str, str]]:
     """Return table rows about a chat model's replies, to all problems or only in this run."""
-    if not interview:
-        return []
     rows = [("replies", f"{interview['replies']:,}, {interview['unclear']:,} of them unclear")]
     if interview["problems"] < problem_count:
         rows.append(("of this run", f"replies to {interview['problems']:,} of the problems"))

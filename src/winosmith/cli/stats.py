@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -11,9 +11,8 @@ from winosmith import metrics, report
 from winosmith.cli import _options
 from winosmith.cli._output import Output, Rows
 from winosmith.dataset import Dataset
-from winosmith.errors import FormatError
 from winosmith.metrics import ClaimStatistics, LineageStatistics, Statistics
-from winosmith.problem import Claim, Problem
+from winosmith.problem import Claim
 from winosmith.report import fixed, format_value, percent
 from winosmith.results import table
 from winosmith.study import join_data
@@ -44,29 +43,14 @@ def command(
         winosmith stats dev.jsonl
         winosmith stats train.c.txt test.c.txt
     """  # noqa: D301
-    asked = _read_items(data)
-    result = (
-        _describe_problems(asked, seed)
-        if isinstance(asked, Dataset)
-        else _describe_claims(
-            " + ".join(Path(path).stem for path in data), metrics.compute_claim_statistics(asked)
-        )
-    )
+    parts = [_options.read_items(path) for path in data]
+    name = " + ".join(Path(path).stem for path in data)
+    asked = parts[0] if len(parts) == 1 else join_data(parts, name)
+    if isinstance(asked, Dataset):
+        result = _describe_problems(asked, seed)
+    else:
+        result = _describe_claims(name, asked)
     result.show()
-
-
-def _read_items(paths: Sequence[str]) -> Dataset | tuple[Claim, ...]:
-    parts: list[Dataset | tuple[Claim, ...]] = []
-    for path in paths:
-        contents = _options.read_contents(path)
-        claims = tuple(item for item in contents.items if isinstance(item, Claim))
-        problems = [item for item in contents.items if isinstance(item, Problem)]
-        if claims and problems:
-            raise FormatError("the file contains both problems and true-or-false claims", path)
-        parts.append(claims or Dataset(problems, Path(path).stem))
-    if len(parts) == 1:
-        return parts[0]
-    return join_data(parts, " + ".join(Path(path).stem for path in paths))
 
 
 def _make_token_rows(stats: Statistics | ClaimStatistics) -> Rows:
@@ -80,24 +64,19 @@ def _make_token_rows(stats: Statistics | ClaimStatistics) -> Rows:
     ]
 
 
-def _describe_claims(name: str, stats: ClaimStatistics) -> Output:
-    words = ("true", "false", "withheld")
-    counts = stats.true, stats.false, stats.withheld
-    holds = [f"{word}: {n:,}" for word, n in zip(words, counts, strict=True) if n]
+def _describe_claims(name: str, claims: tuple[Claim, ...]) -> Output:
+    stats = metrics.compute_claim_statistics(claims)
+    counts = {"true": stats.true, "false": stats.false, "withheld": stats.withheld}
+    labels = [f"{word}: {n:,}" for word, n in counts.items() if n]
     rows: Rows = [
         ["claims", f"{stats.claims:,}"],
         *_make_token_rows(stats),
-        ["labels", ", ".join(holds)],
+        ["labels", ", ".join(labels)],
     ]
     return Output(
         f"{name}: counted",
         {"data": name, **stats.record()},
-        [
-            report.Section(
-                "Counts",
-                [report.Table(name, ["", ""], rows), *_make_table5(stats)],
-            )
-        ],
+        [report.Section("Counts", [report.Table(name, ["", ""], rows), *_make_table5(stats)])],
         spaced=True,
     )
 

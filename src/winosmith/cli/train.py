@@ -18,7 +18,6 @@ from winosmith.cli._printing import echo, print_json_if_asked, progress, say
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError
 from winosmith.models import GRIDS, Grid, TrainingSettings
-from winosmith.problem import Claim, Problem
 from winosmith.recast import to_claims
 from winosmith.report import Signature, percent, probability
 from winosmith.study import Trainable
@@ -82,8 +81,24 @@ def command(**options: Any) -> None:
         winosmith train train_xl.jsonl --dev dev.jsonl --out tuned --model minilm --seeds 3
     """  # noqa: D301
     report = _train(options)
-    if not print_json_if_asked(report):
-        print_report(report)
+    if print_json_if_asked(report):
+        return
+    if "curve" in report:
+        _print_curve(report)
+        return
+    _print_training(report)
+    if "then" in report:
+        echo()
+        _print_training(report["then"])
+    if known := report.get("forgetting"):
+        before, after = (
+            percent(known[f"right_{when}"] / known["n"], 2) for when in ("before", "after")
+        )
+        echo(
+            f"On the first dev set ({known['n']:,}): {before} before the second training, "
+            f"{after} after: {known['forgotten']:,} forgotten, {known['learned']:,} learned "
+            f"(p: {probability(known['p_value'])})"
+        )
 
 
 def _train(options: Options) -> dict[str, Any]:
@@ -91,17 +106,17 @@ def _train(options: Options) -> dict[str, Any]:
         raise InputError("--curve can't be combined with --then or --on-all")
     if bool(options["then"]) != bool(options["then_dev"]):
         raise InputError("--then and --then-dev must be given together")
-    parts = [read_trainable(path, options) for path in options["train"]]
+    parts = [_read_trainable(path, options) for path in options["train"]]
     if options["curve"]:
         return _train_curve(parts, options)
     joined = study.join_data(parts, Path(options["train"][0]).stem)
-    train, dev = choose_dev(joined, options["dev"], options)
+    train, dev = _choose_dev(joined, options["dev"], options)
     if not options["then"]:
         return _train_once(train, dev, options["model"], Path(options["out"]), options)
     out = Path(options["out"])
     report = _train_once(train, dev, options["model"], out / "first", options)
-    parts = [read_trainable(path, options) for path in options["then"]]
-    target, target_dev = choose_dev(study.join_data(parts), options["then_dev"], options)
+    parts = [_read_trainable(path, options) for path in options["then"]]
+    target, target_dev = _choose_dev(study.join_data(parts), options["then_dev"], options)
     model = out / "first" / ("all" if options["on_all"] else "")
     report["then"] = _train_once(target, target_dev, model, out / "then", options)
     report["forgetting"] = _measure_forgetting(dev, out, options)
@@ -160,21 +175,21 @@ def _train_once(
                 device=options["device"],
                 on_step=arguments["on_step"],
             )
-    return make_report(found, dev, str(model), on_all)
+    return _make_report(found, dev, str(model), on_all)
 
 
 def _train_curve(parts: list[Trainable], options: Options) -> dict[str, Any]:
     only = parts[0]
     dev = options["dev"]
     if len(parts) == 1:
-        whole, measured = choose_dev(only, dev, options)
+        whole, measured = _choose_dev(only, dev, options)
         if not isinstance(whole, Dataset):
             raise InputError("--curve can't draw parts of claims; give one file for each size")
         sizes: list[Trainable] = list(study.draw_nested_parts(whole))
     else:
         if dev.isdigit():
             raise InputError("--curve of several files needs one dev file; name it with --dev")
-        sizes, measured = sorted(parts, key=len), choose_dev(only, dev, options)[1]
+        sizes, measured = sorted(parts, key=len), _choose_dev(only, dev, options)[1]
     out = Path(options["out"])
     reports: list[dict[str, Any]] = []
     with progress("Training, step") as advance:
@@ -184,7 +199,7 @@ def _train_curve(parts: list[Trainable], options: Options) -> dict[str, Any]:
             out=out,
             model=options["model"],
             on_size=lambda size, found: reports.append(
-                make_report(found, measured, options["model"], None)
+                _make_report(found, measured, options["model"], None)
             ),
             **_make_run_arguments(options, advance),
         )
@@ -207,24 +222,21 @@ def _measure_forgetting(dev: Trainable, out: Path, options: Options) -> dict[str
     return {"n": len(dev), **right, **{name: found.record()[name] for name in rest}}
 
 
-def read_trainable(path: str, options: Options, as_claims: bool = False) -> Trainable:
+def _read_trainable(path: str, options: Options, as_claims: bool = False) -> Trainable:
     """Read the problems or claims in a file; with `as_claims`, recast problems as claims."""
-    items = _options.read_contents(path).items
-    claims = [item for item in items if isinstance(item, Claim)]
-    problems = [item for item in items if isinstance(item, Problem)]
-    if claims:
-        return tuple(claims)
-    as_claims = as_claims or options["claims"]
-    return to_claims(problems) if as_claims else Dataset(problems, Path(path).stem)
+    items = _options.read_items(path)
+    if isinstance(items, Dataset) and (as_claims or options["claims"]):
+        return to_claims(items)
+    return items
 
 
-def choose_dev(train: Trainable, dev: str, options: Options) -> tuple[Trainable, Trainable]:
+def _choose_dev(train: Trainable, dev: str, options: Options) -> tuple[Trainable, Trainable]:
     """Return the training data and the dev set, which is a file or drawn from the training data."""
     if dev.isdigit() and not Path(dev).exists():
         return study.hold_out(train, int(dev))
     if not Path(dev).is_file():
         raise InputError(f"the dev set {dev!r} is neither a file nor a number of problems")
-    dev_set = read_trainable(dev, options, as_claims=isinstance(train, tuple))
+    dev_set = _read_trainable(dev, options, as_claims=isinstance(train, tuple))
     shared = study.find_shared_sentences(train, dev_set)
     if shared:
         say(
@@ -234,10 +246,9 @@ def choose_dev(train: Trainable, dev: str, options: Options) -> tuple[Trainable,
     return train, dev_set
 
 
-def make_report(
+def _make_report(
     grid: models.GridResult, dev: Trainable, model: str, on_all: models.FinishedRun | None
 ) -> dict[str, Any]:
-    """Return the JSON report of one training run."""
     digest = models.read_questions(dev, "measure on").digest
     parameters = {
         "model": models.digest_weights(models.find_model_folder(model))[:12],
@@ -290,26 +301,6 @@ def _group_by_setting(runs: Sequence[models.TrainingRun]) -> list[dict[str, Any]
     return rows
 
 
-def print_report(report: dict[str, Any]) -> None:
-    """Print the report of one training run, two runs in sequence, or a learning curve."""
-    if "curve" in report:
-        _print_curve(report)
-        return
-    _print_training(report)
-    if "then" in report:
-        echo()
-        _print_training(report["then"])
-    if known := report.get("forgetting"):
-        before, after = (
-            percent(known[f"right_{when}"] / known["n"], 2) for when in ("before", "after")
-        )
-        echo(
-            f"On the first dev set ({known['n']:,}): {before} before the second training, "
-            f"{after} after: {known['forgotten']:,} forgotten, {known['learned']:,} learned "
-            f"(p: {probability(known['p_value'])})"
-        )
-
-
 def _print_training(report: dict[str, Any]) -> None:
     echo(f"{report['n_train']:,} training problems, {report['n_dev']:,} development problems\n")
     if len(report["runs"]) == 1:
@@ -320,7 +311,22 @@ def _print_training(report: dict[str, Any]) -> None:
         ]  # fmt: skip
         print_table("Epochs", ("epoch", "loss", "dev", "p of guessing"), rows)
     else:
-        _print_grid(report)
+        settings = [
+            (
+                f"{row['learning_rate']:g}",
+                row["epochs"],
+                row["batch_size"],
+                " ".join(
+                    percent(accuracy) + ("!" if int(seed) in row["at_chance"] else "")
+                    for seed, accuracy in row["accuracies"].items()
+                ),
+                "—" if row["mean_above_chance"] is None else percent(row["mean_above_chance"]),
+            )
+            for row in report["by_setting"]
+        ]
+        by_seed = "dev, by seed (! at chance)"
+        head = ("learning rate", "epochs", "batch", by_seed, "mean of the others")
+        print_table("Runs", head, settings)
     message = report["message"][0].upper() + report["message"][1:]
     echo(textwrap.fill(message, 79, break_on_hyphens=False))
     if report["on_all"]:
@@ -331,40 +337,20 @@ def _print_training(report: dict[str, Any]) -> None:
     echo(f"The model is {report['folder']}", bold=True)
 
 
-def _print_grid(report: dict[str, Any]) -> None:
-    rows = [
-        (
-            f"{row['learning_rate']:g}",
-            row["epochs"],
-            row["batch_size"],
-            " ".join(
-                percent(accuracy) + ("!" if int(seed) in row["at_chance"] else "")
-                for seed, accuracy in row["accuracies"].items()
-            ),
-            "—" if row["mean_above_chance"] is None else percent(row["mean_above_chance"]),
-        )
-        for row in report["by_setting"]
-    ]
-    head = ("learning rate", "epochs", "batch", "dev, by seed (! at chance)", "mean of the others")
-    print_table("Runs", head, rows)
-
-
 def _print_curve(report: dict[str, Any]) -> None:
     printed = {
         row.system.split("(")[1].rstrip(")").replace(",", ""): row.printed
         for row in study.get_published(4, "winogrande-dev")
     }
-    rows = []
-    for size in report["sizes"]:
-        low = [run["name"] for run in size["runs"] if run["at_chance"]]
-        rows.append(
-            (
-                f"{size['n_train']:,}",
-                percent(size["dev_accuracy"]),
-                f"{len(low)} of {len(size['runs'])}",
-                printed.get(str(size["n_train"]), ""),
-            )
+    rows = [
+        (
+            f"{size['n_train']:,}",
+            percent(size["dev_accuracy"]),
+            f"{sum(run['at_chance'] for run in size['runs'])} of {len(size['runs'])}",
+            printed.get(str(size["n_train"]), ""),
         )
+        for size in report["sizes"]
+    ]
     print_table("Learning curve", ("size", "best, dev", "runs at chance", "WinoGrande's"), rows)
     for size in report["sizes"]:
         echo(f"Signature: {size['signature']}")

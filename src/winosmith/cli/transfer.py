@@ -77,8 +77,8 @@ def command(**options: Any) -> None:
         for data, found in seen.items()
         if found.withheld
     }
-    found = _solve_all(targets, seen, withheld, options)
-    _make_output(found, withheld).show()
+    result = _solve_all(targets, seen, withheld, options)
+    result.show()
     if not is_json_asked():
         echo(textwrap.fill(f"{study.MARKS}.", 80))
     say(f"Written to {options['out']}: report.html, results.json, predictions")
@@ -92,7 +92,6 @@ command.params[2:2] = [
 
 
 def _read_targets(options: Options) -> list[Target]:
-
     how = _options.get_reading_arguments()
     targets: dict[str, Target] = {}
     for given in options["data"]:
@@ -160,7 +159,8 @@ def _solve_all(
     overlaps: Mapping[str, Overlap],
     withheld: Mapping[str, str],
     options: Options,
-) -> dict[str, list[Solved]]:
+) -> Output:
+    """Solve the data sets, write the report and the predictions, and return the report."""
     train = _options.read_train(options)
     parameters = dict(getattr(make_solver(options, train), "parameters", {}))
     if options["sees"] is None and parameters.get("sees") and options["solver"] != "encoder":
@@ -186,7 +186,7 @@ def _solve_all(
     document = json.dumps(result.record, indent=2, ensure_ascii=False)
     folder.write_lines("results.json", [document, "\n"])
     folder.write_lines("report.html", [result.render_page()])
-    return found
+    return result
 
 
 def _solve_by_input(
@@ -288,10 +288,7 @@ def _tune_and_solve(targets: list[Target], out: Path, options: Options) -> list[
     return results
 
 
-Found = Mapping[str, Sequence[Solved]]
-
-
-def _make_output(runs: Found, withheld: Mapping[str, str]) -> Output:
+def _make_output(runs: Mapping[str, Sequence[Solved]], withheld: Mapping[str, str]) -> Output:
     record = {
         "systems": {name: [solved.record() for solved in own] for name, own in runs.items()},
         "beside": {
