@@ -377,9 +377,6 @@ def _make_overall_tables(results: Results) -> Iterator[report.Table]:
     yield from (one for one in tables if one.rows)
 
 
-_SIGNED = ("floor", "subjects", "per_text", "both_halves")
-"""Constraints that are included in the signature."""
-
 _LISTED_REASONS = 10
 """Maximum number of reasons that are printed, starting with the most frequent."""
 
@@ -417,11 +414,12 @@ def select_problems(**options: Any) -> None:
     found = humans.select(dataset, humans.tally(dataset, responses), rules, options["seed"])
     fit = _cross_fit_agreement(dataset, responses, rules, options)
     balance = ",".join(f"{name}={value:g}" for name, value in sorted(rules.balance.items()))
-    parameters = {name: getattr(rules, name) for name in _SIGNED}
+    constraints = "floor subjects per_text both_halves".split()
     signature = signature_of(
         dataset,
         options["seed"],
-        **{"responses": len(responses), "size": rules.size or "all", **parameters},
+        **{"responses": len(responses), "size": rules.size or "all"},
+        **{name: getattr(rules, name) for name in constraints},
         **({"balance": balance} if balance else {}),
         folds=options["folds"],
     )

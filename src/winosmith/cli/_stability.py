@@ -174,10 +174,11 @@ def _make_depth_table(results: Stabilities) -> report.Table:
     for solver, of in results.solvers.items():
         named = (("errors", of.mean), ("families", of.family_mean), ("first errors", of.first))
         for name, one in named:
+            interval = one.interval and "–".join(fixed(end, ".2f") for end in one.interval)
+            p_value = None if one.null.p_value is None else probability(one.null.p_value)
             rows.append(
-                [solver if name == "errors" else "", name, _format_depth(one.value),
-                 _format_interval(one.interval), one.errors, _format_depth(one.null.coin),
-                 None if one.null.p_value is None else probability(one.null.p_value)]
+                [solver if name == "errors" else "", name, _format_depth(one.value), interval,
+                 one.errors, _format_depth(one.null.coin), p_value]
             )  # fmt: skip
     solvers = results.solvers.items()
     sizes = {n: f"{of.n:,} perturbed problems, {len(of.families):,} families" for n, of in solvers}
@@ -346,10 +347,6 @@ def _make_annotator_tables(annotators: metrics.Annotators, depth: str) -> Iterat
 
 def _format_depth(value: float | None) -> str | None:
     return None if value is None else fixed(value, ".2f")
-
-
-def _format_interval(interval: tuple[float, float] | None) -> str | None:
-    return None if interval is None else "–".join(fixed(end, ".2f") for end in interval)
 
 
 def _make_pictures(results: Stabilities) -> list[report.Block]:

@@ -25,7 +25,6 @@ from winosmith.text import count_noun
 if TYPE_CHECKING:
     from winosmith import Dataset
     from winosmith.web import Site
-    from winosmith.web.rounds.models import Round
 
 
 COMMANDS = {
@@ -495,14 +494,24 @@ def list_(site: Site) -> None:
 def show(site: Site, name: str) -> None:
     """Show the progress, error or results of the round NAME, compared with the last round."""
     from winosmith.web.rounds.results import compare_rounds
-    from winosmith.web.rounds.running import get_round
+    from winosmith.web.rounds.running import get_round, get_round_progress
 
     found = get_round(name)
     if print_json_if_asked({"round": found.name, "state": found.state, "record": found.record}):
         return
     echo(f"{found.name}: {found.get_state_display()}")
     if found.busy:
-        _print_round_progress(site.folder, found)
+        now = get_round_progress(found)
+        if now is None or not now["at_work"]:
+            resume = f"winosmith round --site {site.folder}"
+            echo(f"no process is running this round; resume it with: {resume}")
+        elif "step" not in now:
+            echo("it is starting")
+        else:
+            echo("step {number} of {of}: {step}, {percent} % of all".format_map(now))
+            if now["until"] is not None:
+                end = f"{now['until']:%Y-%m-%d %H:%M} UTC"
+                echo(f"it will finish at about {end} if it takes as long as the last round")
     elif found.state == found.State.FAILED:
         echo(found.error)
         say(f"Resume it with: winosmith round --site {site.folder} --name {name}")
@@ -514,21 +523,6 @@ def show(site: Site, name: str) -> None:
         )
         if found.published is None:
             say("It is not published, so only moderators can see it.")
-
-
-def _print_round_progress(folder: Path, round_: Round) -> None:
-    from winosmith.web.rounds.running import get_round_progress
-
-    progress = get_round_progress(round_)
-    if progress is None or not progress["at_work"]:
-        echo(f"no process is running this round; resume it with: winosmith round --site {folder}")
-    elif "step" not in progress:
-        echo("it is starting")
-    else:
-        echo("step {number} of {of}: {step}, {percent} % of all".format_map(progress))
-        if progress["until"] is not None:
-            end = f"{progress['until']:%Y-%m-%d %H:%M} UTC"
-            echo(f"it will finish at about {end} if it takes as long as the last round")
 
 
 @rounds.command("cancel", short_help="cancel a waiting or running round")
