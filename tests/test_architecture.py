@@ -384,8 +384,8 @@ def _of_one() -> list[str]:
 
 
 LIMITS = {
-    "files": 377,
-    "lines": 108_340,
+    "files": 376,
+    "lines": 105_740,
     "folders": 38,
     "lines of imports": 6_700,
     "modules that one module beside them imports and no other": 10,

@@ -126,7 +126,8 @@ def _exclude_overlapping(
         problems = _get_problems(target)
         found = trained.find_overlap(problems)
         for asked in measure_overlaps(problems, [name], given).values():
-            found = replace(asked, rows={**found.rows, **asked.rows})
+            unknown = tuple(dict.fromkeys((*found.unknown, *asked.unknown)))
+            found = replace(asked, rows={**found.rows, **asked.rows}, unknown=unknown)
         if found.withheld or found.unknown:
             seen[target.name] = found
     left = [t for t in targets if t.name not in seen or not seen[t.name].withheld]
