@@ -191,21 +191,19 @@ def compute_error_depths(answers: Answers) -> list[ErrorDepth]:
     """Return the error depths for all three kinds of depth."""
     found = []
     for kind in DEPTHS:
-        here = _select_answered_at_known_depth(answers, kind)
-        depths, wrong = answers.tree.depths[kind][here], 1 - answers.credit[here]
-        if not len(depths):
-            found.append(ErrorDepth(kind, 0, 0, None, None, None, None))
-            continue
-        chance = answers.tree.chance[here]
+        depths, known = _get_depths(answers, kind)
+        known[0] = False
+        depths, wrong = depths[known], 1 - answers.credit[known]
+        chance_wrong = 1 - answers.tree.chance[known]
         found.append(
             ErrorDepth(
                 kind,
                 len(depths),
                 round_count(float(wrong.sum())),
                 error_depth(depths, wrong, "mean"),
-                float(np.average(depths, weights=1 - chance)),
+                error_depth(depths, chance_wrong, "mean"),
                 error_depth(depths, wrong, "first"),
-                _compute_chance_first_depth(depths, chance),
+                error_depth(depths, chance_wrong, "first"),
             )
         )
     return found
@@ -213,13 +211,11 @@ def compute_error_depths(answers: Answers) -> list[ErrorDepth]:
 
 def measure_accuracy(answers: Answers, kind: DepthKind) -> list[DepthAccuracy]:
     """Return the accuracy at each depth, in ascending order; the root has depth 0."""
-    here = _select_answered_at_known_depth(answers, kind)
-    here[0] = answers.answered[0]
-    of = answers.tree.depths[kind][here]
-    of[: int(here[0])] = 0
-    counts = np.bincount(of)
-    right = np.bincount(of, answers.credit[here], len(counts))
-    ties = np.bincount(of, answers.select(TIED)[here], len(counts))
+    depths, known = _get_depths(answers, kind)
+    depths = depths[known]
+    counts = np.bincount(depths)
+    right = np.bincount(depths, answers.credit[known], len(counts))
+    ties = np.bincount(depths, answers.select(TIED)[known], len(counts))
     return [
         DepthAccuracy(depth, int(counts[depth]), round_count(float(right[depth])), int(ties[depth]))
         for depth in np.flatnonzero(counts).tolist()
@@ -234,10 +230,7 @@ def count_first_errors(answers: Answers, kind: DepthKind) -> list[PathsAtDepth]:
     depth are ignored, and so are paths without answers.
     """
     tree = answers.tree
-    depths = np.where(tree.depths[kind] >= 0, tree.depths[kind], -1)
-    depths[0] = 0
-    known = _select_answered_at_known_depth(answers, kind)
-    known[0] = answers.answered[0]
+    depths, known = _get_depths(answers, kind)
     credit, last = _follow_paths(tree.parents, np.where(known, answers.credit, 1.0), known, depths)
     reached = np.append(credit, 1.0)[tree.parents]  # all paths reach the root
     leaf = np.zeros(len(tree), dtype=np.int64)
@@ -245,23 +238,31 @@ def count_first_errors(answers: Answers, kind: DepthKind) -> list[PathsAtDepth]:
     failed = np.where(known, (leaf + tree.sum_below(leaf)) * reached * (1 - answers.credit), 0.0)
     ended = np.where((leaf > 0) & (last >= 0), credit, 0.0)
     tied = known & answers.select(TIED) & (reached > 0)
-    size = 1 + max(int(depths.max()), int(last.max()), 0)
-    errors: Floats = np.zeros(size) + np.bincount(depths[known], failed[known], size)
-    ends: Floats = np.zeros(size) + np.bincount(np.maximum(last, 0), ended, size)
-    return _count_paths_by_depth(errors, ends, np.bincount(depths[tied], minlength=size))
+    size = 1 + int(depths.max())
+    errors = np.bincount(depths[known], failed[known], size)
+    ends = np.bincount(np.maximum(last, 0), ended, size)
+    ties = np.bincount(depths[tied], minlength=size)
+    before = np.cumsum((errors + ends)[::-1])[::-1]
+    return [
+        PathsAtDepth(
+            depth,
+            round_count(float(before[depth])),
+            round_count(float(errors[depth])),
+            round_count(float(ends[depth])),
+            int(ties[depth]),
+        )
+        for depth in np.flatnonzero(errors + ends).tolist()
+    ]
 
 
-def _select_answered_at_known_depth(answers: Answers, kind: DepthKind) -> Bools:
-    here: Bools = answers.answered & (answers.tree.depths[kind] >= 0)
-    here[0] = False
-    return here
+def _get_depths(answers: Answers, kind: DepthKind) -> tuple[Ints, Bools]:
+    """Return the versions' depths, 0 for the root, and which versions have a depth and an answer.
 
-
-def _compute_chance_first_depth(depths: Ints, chance: Floats) -> float:
-    fine = np.exp(np.bincount(depths, weights=np.log(chance)))
-    so_far = np.concatenate([[1.0], np.cumprod(fine)])
-    here = so_far[:-1] * (1 - fine)
-    return float((np.arange(len(fine)) * here).sum() / here.sum())
+    Both have the shape (n,).
+    """
+    depths = answers.tree.depths[kind].copy()
+    depths[0] = 0
+    return depths, answers.answered & (depths >= 0)
 
 
 def _follow_paths(parents: Ints, credit: Floats, known: Bools, depths: Ints) -> tuple[Floats, Ints]:
@@ -279,21 +280,6 @@ def _follow_paths(parents: Ints, credit: Floats, known: Bools, depths: Ints) -> 
         last = np.maximum(last, last[above])
         above = above[above]
     return fine[:-1], last[:-1]
-
-
-def _count_paths_by_depth(errors: Floats, ends: Floats, ties: Ints) -> list[PathsAtDepth]:
-    here = errors + ends
-    before = np.cumsum(here[::-1])[::-1]
-    return [
-        PathsAtDepth(
-            depth,
-            round_count(float(before[depth])),
-            round_count(float(errors[depth])),
-            round_count(float(ends[depth])),
-            int(ties[depth]),
-        )
-        for depth in np.flatnonzero(here).tolist()
-    ]
 
 
 MAX_BARS = 40
