@@ -111,14 +111,51 @@ def is_site_url(request: HttpRequest, url: str) -> bool:
     )
 
 
-def to_fixed(value: float, digits: int) -> str:
-    """Format a number with `digits` decimals, rounded as in reports."""
+register = template.Library()
+
+
+@register.simple_tag(name="number")
+def to_fixed(value: float | None, digits: int = 2) -> str:
+    """Format a number with `digits` decimals, rounded as in reports; None becomes a dash."""
+    if value is None:
+        return "–"
     return number_format(report.fixed(value, f".{digits}f"), use_l10n=True)
 
 
-def to_percent(fraction: float, digits: int = 1) -> str:
-    """Format a fraction (0–1) as a percentage."""
+@register.simple_tag(name="share")
+def to_percent(fraction: float | str | None, digits: int = 1) -> str:
+    """Format a fraction (0–1) as a percentage; None, or a template's "", becomes a dash."""
+    if fraction is None or isinstance(fraction, str):
+        return "–"
     return f"{to_fixed(100 * fraction, digits)} %"
+
+
+@register.simple_tag(name="interval")
+def format_interval(ends: Sequence[float] | None, digits: int = 2) -> str:
+    """Format an interval; None becomes a dash."""
+    return "–".join(to_fixed(end, digits) for end in ends) if ends else "–"
+
+
+@register.simple_tag(name="shares")
+def format_percentage_interval(ends: Sequence[float] | None, digits: int = 1) -> str:
+    """Format an interval of fractions (0–1) as percentages; None becomes a dash."""
+    return format_interval([100 * end for end in ends], digits) if ends else "–"
+
+
+@register.simple_tag(name="p_value")
+def format_p_value(value: float | None) -> str:
+    """Format a p-value as in reports (`report.probability`); None becomes a dash."""
+    if value is not None and value < report.MIN_P_VALUE:
+        return f"<{to_fixed(report.MIN_P_VALUE, 4)}"
+    return to_fixed(value, 4)
+
+
+@register.filter("points")
+def format_count(value: float) -> Any:
+    """Format a count, with decimals if ties make it fractional."""
+    if isinstance(value, int):
+        return value
+    return to_fixed(value, 1 if value == round(value, 1) else 2)
 
 
 def round_percent(fraction: float) -> int:
@@ -187,9 +224,6 @@ def mark_as_download(response: Sent, name: str) -> Sent:
     """Make the browser download a response as a file, and return the response."""
     response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
     return response
-
-
-register = template.Library()
 
 
 def translate_message(text: str, phrases: Iterable[str]) -> str:

@@ -20,12 +20,8 @@ from winosmith.web.families.figures import (
     measure_accuracy,
 )
 from winosmith.web.families.lists import list_board_entries, list_families
-from winosmith.web.families.page import (
-    format_p_value,
-    format_percentage,
-    format_percentage_interval,
-)
 from winosmith.web.families.trees import DEPTHS, Tree, load_tree
+from winosmith.web.pages import format_p_value, format_percentage_interval, to_percent
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.records import as_problem, as_public
 from winosmith.web.problems.states import get_public_problems
@@ -241,7 +237,7 @@ def test_first_errors_are_those_of_each_path(rows: list[tuple[int, bool, int]]) 
 @pytest.mark.parametrize("value", [1.0, 69 / 80, 0.35, 0.03125, 0.0001, 2e-6])
 def test_a_page_prints_figures_as_reports_do(db: Any, value: float) -> None:
     """Shares, their intervals and p-values are the same text on a page and in a report."""
-    assert (format_percentage(value), format_p_value(value)) == (
+    assert (to_percent(value), format_p_value(value)) == (
         report.percent(value),
         report.probability(value),
     )

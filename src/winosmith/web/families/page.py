@@ -15,12 +15,11 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext_lazy as _
 
 from winosmith.metrics import DepthKind
-from winosmith.report import MIN_P_VALUE
 from winosmith.text import diff_text
 from winosmith.web.families.figures import Answers
 from winosmith.web.families.trees import DEPTHS, Tree, VisibleNode
 from winosmith.web.judge.models import note_twins_read
-from winosmith.web.pages import is_number, to_fixed, to_percent
+from winosmith.web.pages import is_number
 from winosmith.web.people.models import Person
 from winosmith.web.predict.asking import get_current_models
 from winosmith.web.predict.models import Model, Prediction, Status
@@ -237,8 +236,6 @@ _RESULTS: Mapping[Any, tuple[str, str, Text]] = {
 
 register = template.Library()
 
-Ends = Sequence[float] | None
-
 
 @register.filter("verdicts")
 def format_verdicts(verdicts: Sequence[Verdict], with_names: bool) -> SafeString:
@@ -267,48 +264,6 @@ def format_depths(depths: Iterable[tuple[Any, int | None]]) -> SafeString:
 def get_depth_name(kind: str) -> Any:
     """Return the name of a kind of depth."""
     return DEPTH_NAMES[kind]
-
-
-@register.simple_tag(name="number")
-def format_number(value: float | None, digits: int = 2) -> str:
-    """Format a number; None becomes a dash."""
-    return "–" if value is None else to_fixed(value, digits)
-
-
-@register.filter("points")
-def format_count(value: float) -> Any:
-    """Format a count, with decimals if ties make it fractional."""
-    if isinstance(value, int):
-        return value
-    return to_fixed(value, 1 if value == round(value, 1) else 2)
-
-
-@register.simple_tag(name="interval")
-def format_interval(ends: Ends) -> str:
-    """Format an interval of depths; None becomes a dash."""
-    return "–" if not ends else f"{to_fixed(ends[0], 2)}–{to_fixed(ends[1], 2)}"
-
-
-@register.simple_tag(name="share")
-def format_percentage(value: float | str | None) -> str:
-    """Format a fraction as a percentage; None becomes a dash."""
-    return to_percent(value) if isinstance(value, int | float) else "–"
-
-
-@register.simple_tag(name="shares")
-def format_percentage_interval(ends: Ends | str) -> str:
-    """Format an interval of fractions as percentages; None becomes a dash."""
-    if not ends or isinstance(ends, str):
-        return "–"
-    return f"{to_fixed(100 * ends[0], 1)}–{to_fixed(100 * ends[1], 1)}"
-
-
-@register.simple_tag(name="p_value")
-def format_p_value(value: float | None) -> str:
-    """Format a p-value as in reports (`report.probability`); None becomes a dash."""
-    if value is None:
-        return "–"
-    return f"<{to_fixed(MIN_P_VALUE, 4)}" if value < MIN_P_VALUE else to_fixed(value, 4)
 
 
 @register.simple_tag(name="error_depths")

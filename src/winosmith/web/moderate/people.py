@@ -25,7 +25,7 @@ from winosmith.web.judge.trust import ADDRESS, GOLD, PACE, Pace, count_gold_answ
 from winosmith.web.judge.votes import compare_with_others
 from winosmith.web.moderate.decisions import clean_reason
 from winosmith.web.moderate.models import Appointment
-from winosmith.web.pages import get_newest_rows, to_fixed, to_percent
+from winosmith.web.pages import format_percentage_interval, get_newest_rows, to_fixed, to_percent
 from winosmith.web.people.gates import may_judge
 from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.people.news import MAX_ITEMS, Item
@@ -150,8 +150,8 @@ class JudgingRecord:
 def _format_fraction(found: Proportion | None) -> str:
     if found is None:
         return "–"
-    low, high = (to_fixed(100 * end, 0) for end in found.interval)
-    return f"{to_percent(found.value, 0)} ({low}–{high}), {int(found.right)} / {found.n}"
+    interval = format_percentage_interval(found.interval, 0)
+    return f"{to_percent(found.value, 0)} ({interval}), {int(found.right)} / {found.n}"
 
 
 def get_judging_records(people: Sequence[Person]) -> dict[int, JudgingRecord]:

@@ -19,7 +19,12 @@ from winosmith.outputs import PRIVATE, OutputFolder
 from winosmith.records import dump_json, problem_record
 from winosmith.validate import write_votes
 from winosmith.web.judge.votes import translate_undefined_reason
-from winosmith.web.pages import to_fixed, to_percent
+from winosmith.web.pages import (
+    format_interval,
+    format_percentage_interval,
+    to_fixed,
+    to_percent,
+)
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.records import as_problem
 from winosmith.web.take.models import Answer, Remark, Round, Sitting
@@ -229,7 +234,7 @@ def _list_test_facts(test: Mapping[str, Any]) -> list[tuple[str, str]]:
     share, chance = test["share"], test["chance"]
     facts = [
         (_("intended answers"), f"{to_percent(share['value'])} ({share['right']} / {share['n']})"),
-        (_("95 % interval"), _format_interval(share["interval"], 100, 1)),
+        (_("95 % interval"), format_percentage_interval(share["interval"])),
         (_("chance"), to_percent(chance["share"])),
         (_("the question’s most frequent answer"), to_percent(test["same"])),
         (_("answers “X”"), str(test["ambiguous"])),
@@ -251,8 +256,4 @@ def _list_test_facts(test: Mapping[str, Any]) -> list[tuple[str, str]]:
 def _format_agreement(estimate: Mapping[str, Any]) -> str:
     if estimate["value"] is None or estimate["interval"] is None:
         return _("not defined: %s") % translate_undefined_reason(estimate["reason"])
-    return f"{to_fixed(estimate['value'], 2)} ({_format_interval(estimate['interval'], 1, 2)})"
-
-
-def _format_interval(interval: list[float], scale: float, digits: int) -> str:
-    return "–".join(to_fixed(scale * end, digits) for end in interval)
+    return f"{to_fixed(estimate['value'], 2)} ({format_interval(estimate['interval'])})"
