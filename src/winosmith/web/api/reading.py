@@ -125,8 +125,7 @@ router = Router(tags=["read"])
 
 def make_filters(parameters: ProblemFilters) -> Filters:
     """Return the filter form for a request; raise an error if the filters contradict each other."""
-    values = parameters.model_dump(mode="json", exclude_none=True)
-    filters = Filters(_make_query({key: value for key, value in values.items() if value != ""}))
+    filters = Filters(_make_query(parameters.model_dump(mode="json")))
     if not filters.is_valid():
         raise MalformedRequestError(
             {name: list(map(str, found)) for name, found in filters.errors.items()}
