@@ -206,14 +206,7 @@ def make_results_context(round_: Round) -> dict[str, Any]:
         "subjects": figures["subjects"],
         "tests": [_make_test_context(test, texts) for test in figures["tests"]],
         "halves": figures["halves"],
-        "pace": [
-            {
-                **pace,
-                "seconds": to_fixed(pace["seconds"], 1),
-                "times": to_fixed(pace["times_median"], 2),
-            }
-            for pace in figures["pace"]
-        ],
+        "pace": figures["pace"],
         "recognised": figures["recognised"],
         "words": figures["words"],
     }
@@ -224,7 +217,7 @@ def _make_test_context(test: Mapping[str, Any], texts: Mapping[str, Problem]) ->
     return {
         "name": test["name"],
         "facts": _list_test_facts(test),
-        "subjects": [{**row, "percent": to_percent(row["share"])} for row in test["people"]],
+        "subjects": test["people"],
         "items": [{**item, "row": texts.get(item["problem"])} for item in items],
         "flagged": sum(item["flagged"] for item in items),
     }
