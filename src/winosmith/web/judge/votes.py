@@ -338,7 +338,7 @@ def _compute_agreement() -> tuple[int, dict[str, Any]]:
     groups = verdicts.values_list("counts").annotate(n=Count("pk")).order_by("counts")
     total = unanimous = same = pairs = 0
     for text, n in groups:
-        counts = [int(count) for count in text.split(",")]
+        counts = [int(count) for count in text.split(",") if count]
         judges = sum(counts)
         total += n
         unanimous += n * (len(counts) == 1)
