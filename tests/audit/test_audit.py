@@ -429,7 +429,8 @@ def test_a_field_that_tells_the_key_comes_first_in_the_verdict() -> None:
     )
     found = audit.audit(told, cues=audit.CUES[5:6], draws=19, probe_draws=0)
     assert audit.make_verdict(found).startswith(
-        "mine gives answers away by a field: the id's last character gives the answer away in 100 %"
+        "mine gives answers away through a field: the id's last character gives the answer away in "
+        "100 %"
     )
     assert len(found.failures("leak")) == 1
     assert "mine: id reveals the key" in found.readme_line
@@ -515,7 +516,7 @@ def test_a_large_set_says_what_memory_it_needs(monkeypatch: pytest.MonkeyPatch) 
         for at in range(800)
     )
     assert "GiB" in _audit._note_memory(unspaced, probes=True)
-    monkeypatch.setattr(_audit, "_COUNTED", 100)
+    monkeypatch.setattr(_audit, "_MAX_COUNTED_ITEMS", 100)
     assert _audit._note_memory(data, probes=True) == told
 
 
@@ -523,8 +524,8 @@ def test_a_long_audit_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> Non
     """Once a minute each step tells how many items, draws or fields are done, and what is left."""
     clock = iter(range(0, 1_000_000, 40))
     monkeypatch.setattr(_items, "monotonic", lambda: next(clock))
-    monkeypatch.setattr(_items, "_AT_ONCE", 30)
-    monkeypatch.setattr(_probes, "_CELLS", 1)
+    monkeypatch.setattr(_items, "_BATCH_SIZE", 30)
+    monkeypatch.setattr(_probes, "_MAX_CELLS", 1)
     monkeypatch.setattr(lookalikes, "_WORDS_PER_STEP", 1000)
     steps: list[str] = []
     audit.audit(_worded(120, 0.5), draws=19, probe_draws=2, step=steps.append)
@@ -545,8 +546,8 @@ def test_a_probe_is_the_same_however_much_is_held_at_once(monkeypatch: pytest.Mo
     """Few features sorted and few draws at a time give the probe of all at once."""
     items = audit.Items.from_dataset(_worded(120, 0.7))
     whole = audit.fit_probes(items, draws=9)
-    monkeypatch.setattr(_probes, "_SORTED", 50)
-    monkeypatch.setattr(_probes, "_CELLS", 2 * len(items))
+    monkeypatch.setattr(_probes, "_FEATURES_PER_SORT", 50)
+    monkeypatch.setattr(_probes, "_MAX_CELLS", 2 * len(items))
     for one, other in zip(audit.fit_probes(items, draws=9), whole, strict=True):
         assert one.scores.tobytes() == other.scores.tobytes()
         assert replace(one, scores=other.scores) == other

@@ -291,7 +291,7 @@ def test_it_is_the_same_however_much_is_drawn_at_once(monkeypatch: pytest.Monkey
     data = Dataset([*make_twins(30), *(replace(p, id=f"{p.id}x") for p in make_twins(10, seed=2))])
     whole = audit.score_cues(audit.Items.from_dataset(data), draws=99)
     for of, name, few in ((_null, "_UNITS", 7), (_null, "_KEYS", 100), (_null, "_TABLE", 11),
-                          (_items, "_AT_ONCE", 3)):  # fmt: skip
+                          (_items, "_BATCH_SIZE", 3)):  # fmt: skip
         monkeypatch.setattr(of, name, few)
     assert audit.score_cues(audit.Items.from_dataset(data), draws=99) == whole
 

@@ -197,7 +197,7 @@ def test_large_sets_are_planted_in_part(monkeypatch: pytest.MonkeyPatch) -> None
     items = audit.Items.from_dataset(data)
     chosen = np.array([[own[p.id] for p in items.problems] for own in said.values()])
     made = Choices.from_items(items, chosen, np.ones(chosen.shape, bool))
-    monkeypatch.setattr("winosmith.audit._planted._ENOUGH", 100)
+    monkeypatch.setattr("winosmith.audit._planted._MAX_PLANTED_KEYS", 100)
     found = rank_items(made, 0)
     assert found.planted == 100
     assert np.isfinite(found.scores).all()

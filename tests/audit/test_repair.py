@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 
 from tests.conftest import examples
 from winosmith import Dataset, Problem, audit
-from winosmith.audit._items import SHARES, Bools, Floats
+from winosmith.audit._items import TIE_SHARES, Bools, Floats
 from winosmith.audit._proof import _compute_bounds
 from winosmith.errors import DataError, OutputError
 
@@ -158,7 +158,7 @@ def _bound_and_truth(seed: int) -> tuple[audit.Bound, float]:
     """Return the bound that 400 items give a thinning, and what it leaves of 1,000 others."""
     items = audit.Items.from_dataset(_planted(1400, 0.2, seed=seed))
     longest = next(cue for cue in LENGTHS if cue.name == LONGEST)
-    right = SHARES[items.count_ties([longest])[items.find_correct_options(items.unit_key), 0]]
+    right = TIE_SHARES[items.count_ties([longest])[items.find_correct_options(items.unit_key), 0]]
     new = items.rows >= 400
     left = []
 

@@ -125,7 +125,9 @@ def test_saturated_and_missed_items_are_told() -> None:
 
 def test_an_answer_that_is_no_option_is_refused() -> None:
     """Option 4 of 3 names the model and the item."""
-    with pytest.raises(DataError, match="m: the answer to 'q0' is option 4; there are 3"):
+    with pytest.raises(
+        DataError, match="m: the answer to 'q0' is option 4, but the problem has only 3"
+    ):
         audit.triage(audit.Items.from_dataset(_items(2)), from_choices({"m": {"q0": 3}}))
 
 

@@ -13,7 +13,7 @@ from hypothesis import given, strategies as st
 from tests.conftest import examples
 from winosmith import Dataset, Problem, audit, formats
 from winosmith.answers import from_choices
-from winosmith.audit._wrong_keys import MOST_SET_ASIDE, choose_items_to_set_aside
+from winosmith.audit._wrong_keys import MAX_SET_ASIDE, choose_items_to_set_aside
 from winosmith.errors import DataError
 
 CUES = [cue for cue in audit.CUES if cue.name in ("the longest, in characters", "a comma")]
@@ -84,7 +84,7 @@ def test_with_answers_thinning_leaves_no_greater_rate_of_wrong_keys(seed: int) -
     )
     found = _repaired(data, answers=from_choices(said))
     assert _rate(found.dataset, planted) <= _rate(data, planted)
-    assert len(found.set_aside) <= MOST_SET_ASIDE * n
+    assert len(found.set_aside) <= MAX_SET_ASIDE * n
     assert found.filtered.input() == data
 
 
@@ -168,7 +168,7 @@ def test_two_models_set_nothing_aside_by_default() -> None:
     found = _repaired(data, answers=from_choices(said))
     assert found.doubts
     assert (found.doubts.set_aside, found.doubts.threshold) == ((), None)
-    assert "needs the answers of at least three models" in audit.render_repair(found)
+    assert "requires the answers of at least three models" in audit.render_repair(found)
     some = _repaired(data, answers=from_choices(said), set_aside=3)
     assert len(some.set_aside) == 3
 
@@ -236,7 +236,7 @@ def test_no_factor_is_reported_if_nothing_is_thinned() -> None:
 
 def test_a_large_set_is_represented_by_some_of_its_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """The page says how many items the factor is measured on, drawn from how many."""
-    monkeypatch.setattr("winosmith.audit._wrong_keys._MOST_ITEMS", 300)
+    monkeypatch.setattr("winosmith.audit._wrong_keys._MAX_ITEMS", 300)
     found = _repaired(_quiz(500, 0.0)[0])
     assert found.concentration
     assert (found.concentration.items, found.concentration.of) == (300, 500)

@@ -28,7 +28,7 @@ from winosmith.audit._battery import (
 from winosmith.audit._cues import CUES, Cue, make_class_cues
 from winosmith.audit._items import MIN_BLOCKS, Items, Step, make_reporter
 from winosmith.audit._overlap import Overlap
-from winosmith.audit._probes import ASKED, SEEN, Probe, fit_probes
+from winosmith.audit._probes import MAX_QUESTION_WORDS, SEEN, Probe, fit_probes
 from winosmith.audit._review import Declarations, Review, find_shared_items, review
 from winosmith.audit._triage import Triage, triage
 from winosmith.blocks import normalize_tokens
@@ -144,7 +144,7 @@ class SplitAudit(Result):
         """Yield the sentences of the verdict: the strongest cue or model, with its p-value."""
         if leaks := self.review.leaks:
             worst = max(leaks, key=lambda leak: leak.accuracy * leak.problems)
-            yield f"{self.name} gives answers away by a field: {worst}."
+            yield f"{self.name} gives answers away through a field: {worst}."
         best, scores = self.best_cue, self.battery
         rows = f" in {len(self.dataset) + len(self.refused):,} rows" if self.refused else ""
         items, tried = f"{len(self.items):,} items{rows}", len(scores.found)
@@ -192,14 +192,14 @@ class Check:
         find: returns the ids of items, or of groups of items; for fields and for records that are
             not items, a sentence about each; None if there are too few items for the check.
         rule: name of the rule in `Audit.failures`; empty if there is none.
-        one: template of a finding: {0} is an item, {1} the first item of its group; empty if the
-            findings are not items.
+        template: template of a finding: {0} is an item, {1} the first item of its group; empty if
+            the findings are not items.
     """
 
     title: str
     find: Callable[[SplitAudit], Sequence[Sequence[str]] | None]
     rule: str = ""
-    one: str = ""
+    template: str = ""
 
     def list_examples(self, groups: Sequence[Sequence[str]], limit: int = 3) -> str:
         """List the first groups in a string.
@@ -224,7 +224,7 @@ CHECKS = (
         "groups of identical items with different keys",
         lambda part: part.review.copies.contradictions,
         "contradictions",
-        "item {0} is identical to item {1}, and items with this text have different keys",
+        "item {0} is identical to item {1}, but items with this text have different keys",
     ),
     Check(
         "fields that reveal the key",
@@ -296,7 +296,7 @@ class Finding(Result):
 RULES = {
     "cue": "cues that select the correct option more often than by chance",
     "probe": "models of words that predict the correct option",
-    "borderline": "cues for which the random draws can't decide between flagged and not flagged",
+    "borderline": "cues for which the random draws are too few to decide whether they are flagged",
     **{check.rule: check.title for check in CHECKS if check.rule},
     "shared": "items that occur in several splits",
     "texts": "questions found in the texts",
@@ -305,12 +305,12 @@ RULES = {
 }
 """Description of each kind of finding, in the order of the report."""
 
-_ALSO = {"shared": ("leak", "duplicates")}
+_COVERING_RULES = {"shared": ("leak", "duplicates")}
 """Rules of `Audit.failures` that cover findings without a rule of the same name."""
 
-_DECLARED = ("licence", "canary")
-_NOTES = ("borderline", *_DECLARED)
-_SINGLE = ("cue", "probe", "borderline", "leak")
+_DECLARATION_RULES = ("licence", "canary")
+_NOTE_RULES = ("borderline", *_DECLARATION_RULES)
+_INDIVIDUAL_RULES = ("cue", "probe", "borderline", "leak")
 """Rules whose findings `Audit.failures` reports one by one."""
 
 
@@ -357,7 +357,9 @@ class Audit(Result):
         """A line for a README: each split's strongest cue and model; "" if one is inconclusive."""
         if any(part.inconclusive for part in self.parts):
             return ""
-        return f"Audited by winosmith {__version__}: " + "; ".join(map(_summarise, self.parts))
+        return f"Audited by winosmith {__version__}: " + "; ".join(
+            map(_summarise_split, self.parts)
+        )
 
     @property
     def signature(self) -> str:
@@ -372,8 +374,8 @@ class Audit(Result):
         """Return sentences with the verdict on each split, the null, and the conditions."""
         return [
             *(sentence for part in self.parts for sentence in part.verdict()),
-            "By chance: the positions of the keys are permuted among the items, or drawn uniformly "
-            "for position cues; copies and twins are drawn together.",
+            "Chance is simulated by permuting the positions of the keys among the items, or, for "
+            "position cues, by drawing them uniformly. Copies and twins are drawn together.",
             f"Conditions: {self.signature}.",
         ]
 
@@ -416,11 +418,13 @@ class Audit(Result):
         errors: list[Finding] = []
         others: list[Finding] = []
         for one in self.findings:
-            limits = [least[name] for name in _ALSO.get(one.rule, (one.rule,)) if name in least]
+            limits = [
+                least[name] for name in _COVERING_RULES.get(one.rule, (one.rule,)) if name in least
+            ]
             if limits and one.points >= min(limits):
                 if known_points.get(one.id, -1.0) < min(limits):
                     errors.append(replace(one, level="error"))
-            elif one.id not in known_points and one.rule not in _DECLARED:
+            elif one.id not in known_points and one.rule not in _DECLARATION_RULES:
                 others.append(one)
         return (*errors, *others)
 
@@ -448,7 +452,7 @@ class Audit(Result):
         found: dict[tuple[str, ...], list[Finding]] = {}
         for one in self.judge(rules, baseline):
             if one.level == "error":
-                single = (one.text,) if one.rule in _SINGLE else ()
+                single = (one.text,) if one.rule in _INDIVIDUAL_RULES else ()
                 found.setdefault((one.split, one.rule, *single), []).append(one)
         other = {"refused": "more that can't be read or used"}
         return [
@@ -467,8 +471,8 @@ def _iter_findings(part: SplitAudit) -> Iterator[Finding]:
             yield _make_finding(part, "cue", text, shows, cue.cue, cue.right - cue.expected)
         elif cue.borderline:
             text = (
-                f"{text} (chance limit: {percent(cue.high)}); {part.battery.draws:,} draws can't "
-                "decide whether it is flagged"
+                f"{text} (chance limit: {percent(cue.high)}); {part.battery.draws:,} draws are "
+                "too few to decide whether it is flagged"
             )
             yield _make_finding(part, "borderline", text, shows, cue.cue)
     for probe in part.significant_probes:
@@ -480,14 +484,14 @@ def _iter_findings(part: SplitAudit) -> Iterator[Finding]:
     for leak in part.review.leaks or ():
         yield _make_finding(part, "leak", str(leak), "", f"{leak.field}, {leak.tell}")
     for check in CHECKS:
-        for ids in (check.find(part) or ()) if check.one else ():
+        for ids in (check.find(part) or ()) if check.template else ():
             for item in ids[1:] or ids:
-                yield _make_finding(part, check.rule, check.one.format(item, ids[0]), item)
+                yield _make_finding(part, check.rule, check.template.format(item, ids[0]), item)
     for item, text in (part.overlap.asked if part.overlap else {}).items():
         yield _make_finding(
             part, "texts", f"the question of {item} was found in the texts: “{text}”", item
         )
-    for what in _DECLARED:
+    for what in _DECLARATION_RULES:
         if not getattr(part.declared, what, None):
             yield _make_finding(part, what, f"no {what} is declared", "", "")
 
@@ -504,7 +508,7 @@ def _make_finding(
         if problem is not None:
             options = sorted(map(normalize_tokens, problem.options))
             content = [normalize_tokens(problem.sentence), options]
-    level: Level = "note" if rule in _NOTES else "warning"
+    level: Level = "note" if rule in _NOTE_RULES else "warning"
     path = Path(place.path) if place else None
     if path and path.is_absolute() and path.is_relative_to(Path.cwd()):
         path = path.relative_to(Path.cwd())
@@ -576,7 +580,11 @@ def audit(
     names = [cue.name for cue in cues]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None or not cues:
-        raise DataError(f"two cues are named {twice!r}" if twice else "no cues are given")
+        raise DataError(
+            f"two cues have the name {twice!r}; rename one of them"
+            if twice
+            else "there are no cues; give one or more"
+        )
     parts = []
     for name, dataset in splits.items():
         memory = _note_memory(
@@ -623,7 +631,7 @@ def audit(
             )
         )
     if answers and not any(part.triage for part in parts):
-        raise DataError(FOREIGN)
+        raise DataError(FOREIGN_ANSWERS)
     if len(splits) > 1:
         step("items in several splits")
     known = embedder.parameters if embedder is not None else {}
@@ -631,55 +639,58 @@ def audit(
     return Audit(tuple(parts), find_shared_items(splits, step), how.seed, determined)
 
 
-FOREIGN = "no answer has the id of an item; do the answers belong to a different data set?"
+FOREIGN_ANSWERS = "no answer has the id of an item; do the answers belong to a different data set?"
 """Error message if no answer belongs to an item."""
 
-_OPTION, _WORD, _PAIR, _VECTOR = 700, 34, 32, 9_400
+_BYTES_PER_OPTION, _BYTES_PER_WORD, _BYTES_PER_PAIR, _BYTES_PER_VECTOR = 700, 34, 32, 9_400
 """Measured memory use in bytes: per option, per word of an item, per pair of a question word and an
 option word, and per option with vectors of 512 numbers."""
 
-_SAMPLE = 20_000
+_SUGGESTED_SAMPLE_SIZE = 20_000
 """Sample size that the note on memory use suggests."""
 
-_COUNTED = 10_000
+_MAX_COUNTED_ITEMS = 10_000
 """Maximum number of items whose words are counted to estimate memory use."""
 
 
 def _note_memory(dataset: Dataset, *, probes: bool, vectors: bool = False, sample: int = 0) -> str:
     """Note the memory that a data set needs, or return "" if it is less than 2 GiB."""
-    counted = dataset.problems[:: 1 + len(dataset) // _COUNTED]
+    counted = dataset.problems[:: 1 + len(dataset) // _MAX_COUNTED_ITEMS]
     cues = learnt = 0
     for problem in counted:
         asked, said = len(pieces(problem.sentence)), sum(map(len, map(pieces, problem.options)))
-        cues += _OPTION * len(problem.options) + _WORD * (asked + said)
-        learnt += _PAIR * (2 + min(asked, ASKED)) * said + _VECTOR * len(problem.options) * vectors
+        cues += _BYTES_PER_OPTION * len(problem.options) + _BYTES_PER_WORD * (asked + said)
+        learnt += (
+            _BYTES_PER_PAIR * (2 + min(asked, MAX_QUESTION_WORDS)) * said
+            + _BYTES_PER_VECTOR * len(problem.options) * vectors
+        )
     scale = len(dataset) / max(1, len(counted)) / 2**30
     share = min(1.0, sample / max(1, len(dataset))) if sample else 1.0
     needed = (cues + learnt * probes * share) * scale
     if needed < 2:
         return ""
     less = f"; {cues * scale:.1f} GiB with `probe_draws=0`" if probes else ""
-    less += f"; less with `sample={_SAMPLE}`" * (probes and share == 1.0)
+    less += f"; less with `sample={_SUGGESTED_SAMPLE_SIZE}`" * (probes and share == 1.0)
     return f" (this needs about {needed:.0f} GiB of memory{less})"
 
 
-def _summarise(part: SplitAudit) -> str:
+def _summarise_split(part: SplitAudit) -> str:
     count = f"n = {len(part.items):,}"
 
-    def describe(one: CueScore | Probe) -> str:
-        return f"correct for {percent(one.right)} (expected: {percent(one.expected)}, {count})"
+    def describe_accuracy(rule: CueScore | Probe) -> str:
+        return f"correct for {percent(rule.right)} (expected: {percent(rule.expected)}, {count})"
 
     found = [f"{leak.field} reveals the key" for leak in part.review.leaks or ()]
     if part.best_cue:
-        found.append(f"“{part.best_cue.cue}” is {describe(part.best_cue)}")
+        found.append(f"“{part.best_cue.cue}” is {describe_accuracy(part.best_cue)}")
     elif part.battery.borderline:
         first = part.battery.borderline[0]
-        found.append(f"“{first.cue}”, {describe(first)}, is borderline")
+        found.append(f"“{first.cue}”, {describe_accuracy(first)}, is borderline")
     else:
         found.append(f"no cue is flagged ({count})")
     if part.significant_probes:
         probe = max(part.significant_probes, key=lambda one: one.right)
-        found.append(f"a {probe.model} is {describe(probe)}")
+        found.append(f"a {probe.model} is {describe_accuracy(probe)}")
     return f"{part.name}: {'; '.join(found)}"
 
 
@@ -692,7 +703,7 @@ def parse_rules(rules: str) -> list[tuple[str, float]]:
     >>> parse_rules("cue=3pt, leak")
     [('cue', 0.03), ('leak', 0.0)]
     """
-    named = [name for name in RULES if name not in _ALSO]
+    named = [name for name in RULES if name not in _COVERING_RULES]
     forms = {name: f"{name}=3pt" if name in ("cue", "probe") else name for name in named}
     found = []
     for rule in filter(None, map(str.strip, rules.split(","))):

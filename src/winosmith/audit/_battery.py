@@ -43,10 +43,10 @@ MAX_FLAGGED = 8
 MIN_DRAWS, MAX_DRAWS = 19, 20_000
 """Minimum number of draws, which is just enough for p = 0.05, and maximum number of draws."""
 
-DRAWN = 14
+CHART_CUES = 14
 """Maximum number of cues in a chart."""
 
-_UNCERTAIN = 0.005
+_TAIL = 0.005
 """Probability of each tail outside a 99 % interval."""
 
 _DIGITS = 9
@@ -146,7 +146,7 @@ class Battery(Result):
                 found.rank is not None,
                 found.expected,
             )
-            for found in sorted(self.listed_cues, key=lambda found: found.rank is None)[:DRAWN]
+            for found in sorted(self.listed_cues, key=lambda found: found.rank is None)[:CHART_CUES]
         ]
         return [draw_dots_over_chance(drawn, title=title)]
 
@@ -285,24 +285,28 @@ class _Round:
         z: (cues,) the observed scores, standardised; -inf for cues that don't vary.
     """
 
-    def __init__(self, items: Items, ties: Ties, about: Bools, given: list[int], seed: int):
+    def __init__(
+        self, items: Items, ties: Ties, is_positional: Bools, flagged: list[int], seed: int
+    ):
         self._items = len(items)
-        self.mean, self.spread = np.zeros(len(about)), np.zeros(len(about))
+        self.mean, self.spread = np.zeros(len(is_positional)), np.zeros(len(is_positional))
         self._nulls: list[PermutedKeys | UniformKeys] = []
         for of_positions, null_of in ((False, PermutedKeys), (True, UniformKeys)):
-            left = (about == of_positions) & ~np.isin(np.arange(len(about)), given)
+            left = (is_positional == of_positions) & ~np.isin(
+                np.arange(len(is_positional)), flagged
+            )
             columns = np.flatnonzero(left)
             # Permutations keep the number of keys at each position anyway.
-            kept = [cue for cue in given if of_positions or not about[cue]]
+            kept = [cue for cue in flagged if of_positions or not is_positional[cue]]
             possible = find_positions(items, ties[:, kept])
-            key = [seed, len(given), int(of_positions)]
+            key = [seed, len(flagged), int(of_positions)]
             null = null_of(items, ties[:, columns], possible, key)
             self._nulls.append(null)
             self.mean[columns], self.spread[columns] = null.mean, null.spread
         scores = score_actual_keys(items, ties)
         self.right = scores / len(items)
         self.varies = self.spread > 0
-        self.z = np.full(len(about), -np.inf)
+        self.z = np.full(len(is_positional), -np.inf)
         self._gain: Floats = (scores - self.mean).round(_DIGITS)
         self.z[self.varies] = _standardise(scores, self.mean, self.spread)
         self._greatest = np.empty(0)
@@ -342,8 +346,8 @@ class _Round:
         from scipy.special import bdtr, bdtrc
 
         times = self._exceedances
-        below = bdtr(times, self.draws, LEVEL) < _UNCERTAIN
-        above = (times > 0) & (bdtrc(np.maximum(times - 1, 0), self.draws, LEVEL) < _UNCERTAIN)
+        below = bdtr(times, self.draws, LEVEL) < _TAIL
+        above = (times > 0) & (bdtrc(np.maximum(times - 1, 0), self.draws, LEVEL) < _TAIL)
         return np.asarray(self.varies & ~below & ~above)
 
     @property

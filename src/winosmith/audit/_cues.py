@@ -415,7 +415,7 @@ def count_ties(cue: Cue, views: Sequence[View]) -> Ties:
     return np.asarray(best * np.repeat(np.add.reduceat(best.astype(np.uint8), starts), counts))
 
 
-_CLASSES, _SHARE = 20, 0.05
+_MIN_CLASS_ITEMS, _MIN_CLASS_FRACTION = 20, 0.05
 """Options are treated as classes (such as yes and no) if they occur in more than this number and
 more than this fraction of all items. Copies are counted once."""
 
@@ -423,13 +423,13 @@ more than this fraction of all items. Copies are counted once."""
 def detect_classes(dataset: Dataset) -> list[bool]:
     """Return, for each item, whether its options are classes."""
     often = Counter(hash(_lowercase_options(problem)) for problem in dataset)
-    if max(often.values(), default=0) <= _CLASSES:  # includes copies
+    if max(often.values(), default=0) <= _MIN_CLASS_ITEMS:  # includes copies
         return [False] * len(dataset)
     sets = [*map(_lowercase_options, dataset)]
     different = {
         (options, normalize_tokens(p.sentence)) for options, p in zip(sets, dataset, strict=True)
     }
-    many = max(_CLASSES, _SHARE * len(different))
+    many = max(_MIN_CLASS_ITEMS, _MIN_CLASS_FRACTION * len(different))
     counts = Counter(options for options, _ in different)
     return [counts[options] > many for options in sets]
 

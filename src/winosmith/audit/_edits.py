@@ -30,7 +30,9 @@ _REFERENCE = re.compile(
 
 _RANGE = re.compile(r"[A-Z]\)?\s*(?:-|–|\bto\b)\s*\(?[A-Z](?![A-Za-z0-9])")
 
-_EXPLAINS = re.compile("(?i)expl|rational|why|feedback|solution|reason|comment|hint|justif")
+_EXPLANATION_FIELD = re.compile(
+    "(?i)expl|rational|why|feedback|solution|reason|comment|hint|justif"
+)
 """Names of fields whose letters may refer to options; letters in other fields don't change."""
 
 _ANY_LONE = re.compile(
@@ -43,15 +45,15 @@ _ARTICLE = re.compile(
 )
 """The article "A" (no verb, preposition or plural follows), or the pronoun "I"."""
 
-_SMALL = re.compile(
+_LOWERCASE_REFERENCE = re.compile(
     r"(?i:\b(?:option|choice)s?) \(?[a-k]\)?(?!\w)|(?i:\banswers?)(?: is|:)? \(?[b-k]\)?(?!\w)"
     r"|\([a-k]\)|(?:^|(?<=\s))[a-k][.)](?=\s)"
     r"|(?:^|(?<=[\s;,]))[b-hj-k](?= (?:is|are|was|would)\b)|^\s*[a-k]\s*$"
 )
-_MARKED = re.compile(r"\([A-K]\)|(?:^|\s)[A-K][.)]\s")
+_LETTERED_OPTION = re.compile(r"\([A-K]\)|(?:^|\s)[A-K][.)]\s")
 """Lettered options within the text of a question."""
 
-_BY_PLACE = re.compile(
+_REFERENCE_BY_POSITION = re.compile(
     r"(?i)\b(?:first|second|third|fourth|fifth|last|previous|preceding|following|other) "
     r"(?:\w+ )?(?:options?|answers?|choices?)\b|\b(?:option|answer|choice)s? (?:no\. |#)?\d"
     r"|\b\d(?:st|nd|rd|th) (?:option|answer|choice)"
@@ -60,7 +62,7 @@ _BY_PLACE = re.compile(
     re.MULTILINE,
 )
 
-_SIGNED = re.compile(r"(?:(?<=[ _.-])|(?<=[a-z])|^)[A-K1-9](?=$|[ _.-])")
+_OPTION_COLUMN = re.compile(r"(?:(?<=[ _.-])|(?<=[a-z])|^)[A-K1-9](?=$|[ _.-])")
 """The letter or number of an option in a column name: "feedback_A", "image1"."""
 
 Span = tuple[int, int]
@@ -128,10 +130,14 @@ def plan_edits(
         if place in unchanged:
             continue
         try:
-            named = _REFERENCE.search(problem.sentence) or _MARKED.search(problem.sentence)
+            named = _REFERENCE.search(problem.sentence) or _LETTERED_OPTION.search(problem.sentence)
             reference = find_reference(problem.sentence, problem.options)
             if is_class or named or reference:
-                shown = f": {reference!r} refers to others" if reference in problem.options else ""
+                shown = (
+                    f": {reference!r} refers to other options"
+                    if reference in problem.options
+                    else ""
+                )
                 raise ProblemError(f"the order of its options has a meaning{shown}")
             if times[place] > 1:
                 raise ProblemError("its record contains several items")
@@ -270,10 +276,10 @@ def _find_keys(items: Iterable[_LocatedItem], columns: formats.Columns | None) -
             if read or value.value not in (None, ""):
                 kinds = {kind for kind, at in read.items() if at == problem.answer}
                 fits[name] = fits.get(name, kinds) & kinds
-    return {name: min(kinds, key=_ORDER.index) for name, kinds in fits.items() if kinds}
+    return {name: min(kinds, key=_KEY_KINDS.index) for name, kinds in fits.items() if kinds}
 
 
-_ORDER = ("label", "text", "letter", "letter2", "0", "1")
+_KEY_KINDS = ("label", "text", "letter", "letter2", "0", "1")
 """Kinds of keys; if several kinds fit all items, the first is used."""
 
 
@@ -361,7 +367,7 @@ def _edit_letters(
         raise ProblemError("another list has one value per option")
     for value in record.walk():
         names = [str(name) for name in value.inside if str(name) not in located.labels]
-        signs = {found[0] for name in names if (found := _SIGNED.search(name))}
+        signs = {found[0] for name in names if (found := _OPTION_COLUMN.search(name))}
         if isinstance(value.value, dict) and len(signs) > 1:
             raise ProblemError("several columns have one value per option")
     options = {*map(formats.tidy, problem.options)}
@@ -369,7 +375,7 @@ def _edit_letters(
     for name, value in record.leaves():
         if (value.start, value.end) not in spans or not isinstance(value.value, str):
             continue
-        named = _REFERENCE.search(value.value) or _BY_PLACE.search(value.value)
+        named = _REFERENCE.search(value.value) or _REFERENCE_BY_POSITION.search(value.value)
         if named and formats.tidy(value.value) not in options:
             raise ProblemError(f"{name!r} of an option may refer to another option")
     for name, value in _iter_other_values(record, located):
@@ -378,7 +384,7 @@ def _edit_letters(
         )
         if name in kinds or not isinstance(value.value, str) or is_question:
             continue
-        explains = _EXPLAINS.search(name) and not _RANGE.search(value.value)
+        explains = _EXPLANATION_FIELD.search(name) and not _RANGE.search(value.value)
         changed = {
             at
             for found in _REFERENCE.finditer(value.value)
@@ -391,9 +397,9 @@ def _edit_letters(
             is_option = any(one < len(order) for one in positions) and not lone[0].islower()
             if is_option and at not in changed and not _ARTICLE.match(value.value, at):
                 raise ProblemError(f"its {name!r} may refer to an option by {lone[0]!r}")
-        if small := _SMALL.search(value.value):
+        if small := _LOWERCASE_REFERENCE.search(value.value):
             raise ProblemError(f"its {name!r} may refer to an option by {small[0]!r}")
-        if _BY_PLACE.search(value.value):
+        if _REFERENCE_BY_POSITION.search(value.value):
             raise ProblemError(f"its {name!r} may refer to an option by its position")
         places = value.characters(text) if changed else []
         for at in sorted(changed):

@@ -14,10 +14,10 @@ from winosmith.escape import escape_github, escape_json, escape_markdown, escape
 from winosmith.records import dump_json, parse_json, read_text
 from winosmith.text import count_noun
 
-_SHOWN = 50
+_MAX_ANNOTATIONS = 50
 """Maximum number of annotations and summary rows. GitHub shows ten per level and step."""
 
-_MOST = 5_000
+_MAX_SARIF_FINDINGS = 5_000
 """Maximum number of findings in SARIF. GitHub shows no more, and refuses more than 25,000."""
 
 
@@ -29,7 +29,7 @@ def format_annotations(findings: Sequence[Finding]) -> list[str]:
     ['::error title=winosmith: options,file=a%2Cb.json,line=3::q1 has equal options']
     """
     lines = []
-    for one in findings[:_SHOWN]:
+    for one in findings[:_MAX_ANNOTATIONS]:
         place = {"title": f"winosmith: {one.rule}", "file": one.path, "line": one.line}
         keys = ",".join(
             f"{key}={escape_github(value, is_property=key != 'title')}"
@@ -56,11 +56,11 @@ def format_job_summary(
     if not findings:
         return "\n".join([*lines, f"No {'new ' * only_new}findings.", ""])
     lines += ["| level | place | finding |", "|---|---|---|"]
-    for one in findings[:_SHOWN]:
+    for one in findings[:_MAX_ANNOTATIONS]:
         place = f"{one.path or one.split}{'' if one.line is None else f':{one.line}'}"
         cells = (f"{one.level}: {one.rule}", place, one.text)
         lines.append(f"| {' | '.join(map(escape_markdown, cells))} |")
-    more = len(findings) - _SHOWN
+    more = len(findings) - _MAX_ANNOTATIONS
     return "\n".join([*lines, *(["", f"{more:,} more findings."] if more > 0 else []), ""])
 
 
@@ -87,7 +87,7 @@ def format_sarif(findings: Sequence[Finding]) -> str:
             ],
             "partialFingerprints": {"primaryLocationLineHash": one.id},
         }
-        for one in findings[:_MOST]
+        for one in findings[:_MAX_SARIF_FINDINGS]
         if one.path is not None
     ]
     rules = [

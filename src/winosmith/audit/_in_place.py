@@ -101,7 +101,7 @@ class ShuffledFiles(Result):
         }
         for target, file in changed.items():
             if not os.access(target, os.W_OK):
-                raise DataError(f"{file.path} is read-only; no file is changed")
+                raise DataError(f"{file.path} is read-only; no file was changed")
             if target.read_bytes() != file.before.encode(file.encoding):
                 raise DataError(f"{file.path} has changed since it was read; run the command again")
         for target, file in changed.items():

@@ -33,13 +33,13 @@ Step = Callable[[str], None]
 MIN_BLOCKS = 50
 """Minimum number of blocks for training a model."""
 
-_EVERY = 60
+_REPORT_INTERVAL = 60
 """Number of seconds between progress reports within a step."""
 
-SHARES: Floats = np.concatenate([[0.0], 1 / np.arange(1, MAX_OPTIONS + 1)])
+TIE_SHARES: Floats = np.concatenate([[0.0], 1 / np.arange(1, MAX_OPTIONS + 1)])
 """Scores of a key by the number of options selected with it; see `Items.count_ties`."""
 
-_AT_ONCE = 1000
+_BATCH_SIZE = 1000
 """Number of items whose views are held in memory at the same time."""
 
 
@@ -247,7 +247,9 @@ class Items(Result):
         ]
         found = values[np.minimum(key_options, len(values) - 1)]
         found[key_options == len(values)] = 0
-        own: Floats = SHARES[found] if found.dtype == np.uint8 else found.astype(float, copy=False)
+        own: Floats = (
+            TIE_SHARES[found] if found.dtype == np.uint8 else found.astype(float, copy=False)
+        )
         return np.add.reduceat(own, leads - leads[0], axis=0) if len(own) > len(leads) else own
 
     def find_readable(self, cues: Sequence[Cue]) -> list[Cue]:
@@ -271,8 +273,8 @@ class Items(Result):
         options = int(self.counts.sum())
         new = {id(cue): cue for cue in cues if id(cue) not in self._cached_ties}
         missing = {at: (cue, np.empty(options, np.uint8)) for at, cue in new.items()}
-        for first in range(0, len(self) if missing else 0, _AT_ONCE):
-            views, start = [*self.iter_views(first, first + _AT_ONCE)], int(self.starts[first])
+        for first in range(0, len(self) if missing else 0, _BATCH_SIZE):
+            views, start = [*self.iter_views(first, first + _BATCH_SIZE)], int(self.starts[first])
             for cue, ties in missing.values():
                 found = count_ties(cue, views)
                 ties[start : start + len(found)] = found
@@ -366,7 +368,7 @@ def make_reporter(step: Step, title: str, total: int, unit: str) -> ReportDone:
     def report_done(done: int) -> None:
         nonlocal last
         now = monotonic()
-        if 0 < done < total and now - last >= _EVERY:
+        if 0 < done < total and now - last >= _REPORT_INTERVAL:
             last = now
             left = ceil((now - began) / 60 * (total - done) / done)
             step(f"{title}: {done:,} of {total:,} {unit}, about {count_noun(left, 'minute')} left")

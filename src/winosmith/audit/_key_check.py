@@ -45,16 +45,16 @@ from winosmith.report import span
 from winosmith.response import Response
 from winosmith.results import HIDDEN, IF_ANY, Result, computed, shown
 
-SUSPECTS_IN = 4
+CHECKS_PER_SUSPECT = 4
 """One in this many checked items is a suspect."""
 
 MIN_CHECKS = 10
 """Minimum number of checks; with fewer, the upper limit would exceed a third of all keys."""
 
-_ERROR = 0.025
+_TAIL = 0.025
 """Maximum probability that a sum of lower limits is too high, or a sum of upper limits too low."""
 
-_AGREE = 2
+_MIN_AGREEING_JUDGES = 2
 """Minimum number of agreeing judges for a verdict."""
 
 Verdict = Literal["wrong", "sound", "undecided"]
@@ -161,7 +161,7 @@ def draw_check(
     n = min(n, len(rows))
     if n < MIN_CHECKS:
         raise DataError(f"a sample of {n} items with a key is too small; use {MIN_CHECKS} or more")
-    first = [one.id for one in suspects if one.id in rows][: n // SUSPECTS_IN]
+    first = [one.id for one in suspects if one.id in rows][: n // CHECKS_PER_SUSPECT]
     rest = sorted(rows.keys() - {*first})
     rng = np.random.default_rng([seed, 11])
     sample = rng.choice(len(rest), n - len(first), replace=False).tolist()
@@ -299,7 +299,8 @@ def judge_keys(check: KeyCheck, responses: Iterable[Response]) -> tuple[JudgedKe
         choice = None if response.ambiguous else response.choice
         if choice is not None and choice >= len(item.options):
             raise DataError(
-                f"{who!r} chose option {choice + 1} of {item.id!r}, which has {len(item.options)}"
+                f"{who!r} chose option {choice + 1} of {item.id!r}, which has only "
+                f"{len(item.options)} options"
             )
         said[item.asked][who] = choice
     if not any(said.values()):
@@ -315,7 +316,7 @@ def _judge_item(item: DrawnItem, answers: Sequence[int | None]) -> JudgedKey:
     votes = Counter(same[choice] for choice in answers if choice is not None)
     chosen, agree = votes.most_common(1)[0] if votes else (None, 0)
     verdict: Verdict = "undecided"
-    if agree >= _AGREE and 2 * agree > len(answers):
+    if agree >= _MIN_AGREEING_JUDGES and 2 * agree > len(answers):
         verdict = "sound" if chosen == item.key else "wrong"
     key = item.options[item.key]
     choice, proposed = (None if at is None else item.options[at] for at in (chosen, item.other))
@@ -400,8 +401,8 @@ class WrongKeys(Result):
         count = f"{low:,} to {high:,}" if low < high else f"{low:,}"
         return (
             f"Of {self.items:,} keys, {count} are wrong ({span(self.rate)} %; 95 % interval): "
-            f"people found {len(self.filter_keys('wrong')):,} wrong keys among {len(self.keys):,} "
-            f"and agreed on no option in {len(self.filter_keys('undecided')):,}."
+            f"people checked {len(self.keys):,} keys, found {len(self.filter_keys('wrong')):,} to "
+            f"be wrong, and reached no agreement on {len(self.filter_keys('undecided')):,}."
         )
 
     @property
@@ -478,8 +479,8 @@ def _bound_strata(
     sampled = sum(stratum.drawn < stratum.items for stratum in strata)
     return [
         (
-            bound_marked_items(one.items, one.drawn, wrong, _ERROR / max(1, sampled))[0],
-            bound_marked_items(one.items, one.drawn, wrong + open_, _ERROR / max(1, sampled))[1],
+            bound_marked_items(one.items, one.drawn, wrong, _TAIL / max(1, sampled))[0],
+            bound_marked_items(one.items, one.drawn, wrong + open_, _TAIL / max(1, sampled))[1],
         )
         for one, (wrong, open_) in zip(strata, counts, strict=True)
     ]

@@ -20,15 +20,15 @@ from collections.abc import Iterator
 import numpy as np
 
 from winosmith.audit._cues import Ties
-from winosmith.audit._items import SHARES, Bools, Floats, Ints, Items
+from winosmith.audit._items import TIE_SHARES, Bools, Floats, Ints, Items
 
 _UNITS, _KEYS, _TABLE = 2048, 200_000_000, 65_536
 """Maximum numbers of units, drawn keys and position rows held in memory at the same time."""
 
-_EXACT = 2**24
+_MAX_EXACT_INTEGER = 2**24
 """Integers below this number are exact in single precision."""
 
-_SAME = 1e-9
+_TIE_TOLERANCE = 1e-9
 """Scores of a unit that differ by less than this are treated as equal."""
 
 _CANCELLED, _ROUNDED = 1e-10, 1e-16
@@ -50,14 +50,16 @@ def find_positions(items: Items, ties: Ties) -> Bools:
     if ties.shape[1]:
         scores = items.compute_unit_scores(ties)
         own = scores[np.arange(len(scores)), items.unit_key][:, None]
-        possible &= (abs(scores - own) <= _SAME).all(axis=2)
+        possible &= (abs(scores - own) <= _TIE_TOLERANCE).all(axis=2)
     return possible
 
 
 def score_actual_keys(items: Items, ties: Ties) -> Floats:
     """Compute the score of each column with the actual keys, (columns,), in items."""
     parts = _compute_common_denominator(items)
-    scores = np.rint(SHARES[ties[items.find_correct_options(items.unit_key)]] * parts).sum(axis=0)
+    scores = np.rint(TIE_SHARES[ties[items.find_correct_options(items.unit_key)]] * parts).sum(
+        axis=0
+    )
     return np.asarray(scores / parts)
 
 
@@ -154,7 +156,7 @@ class PermutedKeys:
                 own += table[:, 0].sum(axis=0)
                 for position in range(1, table.shape[1]):
                     more = table[:, position] - table[:, 0]
-                    small = abs(more).sum(axis=0).max(initial=0) < _EXACT
+                    small = abs(more).sum(axis=0).max(initial=0) < _MAX_EXACT_INTEGER
                     dtype = np.float32 if small else np.float64
                     own += (keys[:, here] == position).astype(dtype) @ more.astype(dtype)
         return np.asarray(scores / self._parts)

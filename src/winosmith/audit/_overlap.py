@@ -28,19 +28,19 @@ SPAN = 8
 """Number of consecutive question words that are unlikely to occur in a text by chance. Others use 8
 (Llama 2: Touvron et al. 2023, section A.6 uses 10 tokens) to 13 (Brown et al. 2020, appendix C)."""
 
-LEAST = 4
+MIN_WORDS = 4
 """Minimum number of words that a question must have to be searched for."""
 
-_PIECE = 2_000
+_WORDS_PER_PIECE = 2_000
 """Number of words of a long text in a piece, in addition to `SPAN` words of the piece before; a
 question and its key must occur in the same piece."""
 
-_SHOWN = 5
+_MAX_EXAMPLES = 5
 
 
-def _make_found_record(asked: Mapping[str, str]) -> dict[str, Any]:
-    examples = [{"id": name, "words": words} for name, words in asked.items()]
-    return {"count": len(asked), "examples": examples[:_SHOWN]}
+def _make_matches_record(matches: Mapping[str, str]) -> dict[str, Any]:
+    examples = [{"id": name, "words": words} for name, words in matches.items()]
+    return {"count": len(matches), "examples": examples[:_MAX_EXAMPLES]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Overlap(Result):
     checked: int = field(metadata={"key": "questions_checked"})
     unread: frozenset[str] = field(metadata={"key": "items_unread", "json": len})
     asked: Mapping[str, str] = field(
-        metadata={"key": "questions_found", "json": _make_found_record}
+        metadata={"key": "questions_found", "json": _make_matches_record}
     )
     options: Mapping[str, tuple[int, ...]] = field(metadata=HIDDEN)
     together: Mapping[str, tuple[int, ...]] = field(metadata=HIDDEN)
@@ -110,7 +110,7 @@ def find_overlap(
     """Search a collection of texts for questions and options, reading it in pieces.
 
     A question is found if a text contains `SPAN` consecutive words of it; a shorter question of at
-    least `LEAST` words must occur as a whole. Sequences that occur in the questions of several
+    least `MIN_WORDS` words must occur as a whole. Sequences that occur in the questions of several
     items are not searched for. An option is found if its first `SPAN` words occur in sequence. Case
     and punctuation are ignored. Items without spaces between words are not searched for.
 
@@ -131,8 +131,8 @@ def find_overlap(
     for path in [texts] if isinstance(texts, str | Path) else texts:
         for text in _read_texts(Path(path)):
             words = View.split_words(text)
-            for start in range(0, len(words), _PIECE):
-                sought.search_piece(words[max(0, start - SPAN) : start + _PIECE])
+            for start in range(0, len(words), _WORDS_PER_PIECE):
+                sought.search_piece(words[max(0, start - SPAN) : start + _WORDS_PER_PIECE])
     return {name: sought.build_result(name, dataset) for name, dataset in splits.items()}
 
 
@@ -162,7 +162,7 @@ class _Search:
         for part in (problem.before, problem.after):
             words = View.split_words(part)
             span = min(SPAN, len(words))
-            if span >= LEAST:
+            if span >= MIN_WORDS:
                 self.checked[key] = " ".join(View.split_words(problem.sentence))
                 for at in range(len(words) - span + 1):
                     self.asked[" ".join(words[at : at + span])].add(key)
@@ -232,7 +232,7 @@ def _read_texts(path: Path) -> Iterator[str]:
                     records = line.lstrip().startswith("{")
                 if records and line.strip():
                     yield _extract_text(line, path, number)
-                elif line.strip() and len(paragraph) < _PIECE:
+                elif line.strip() and len(paragraph) < _WORDS_PER_PIECE:
                     paragraph.append(line)
                 elif paragraph:
                     yield "".join(paragraph)

@@ -28,10 +28,10 @@ VISIBILITIES = (1.0, 0.75, 0.5)
 _DRAWS = 33
 """Number of draws. Each plants wrong keys in 3 % of the blocks; together, they cover all blocks."""
 
-_ENOUGH = 20_000
+_MAX_PLANTED_KEYS = 20_000
 """Number of planted keys after which drawing stops, to save time in large data sets."""
 
-_FOLDS, _TIMES = 2, 10
+_FOLDS, _REPETITIONS = 2, 10
 """Number of cross-fitting folds, and number of repetitions with different folds, so that the
 ranking hardly depends on the seed."""
 
@@ -39,10 +39,10 @@ _RIDGE = 1.0
 """Ridge penalty on standardised features. A penalty of .01 or 100 gives the same ranking of
 MMLU-Redux and MMLU-Pro, except for a few items."""
 
-_SURE = 0.98
+_MAX_ACCURACY = 0.98
 """Maximum accuracy used for a model's log odds, so that no single model decides an item."""
 
-_STEPS, _SMALL = 50, 1e-6
+_MAX_STEPS, _MIN_CHANGE = 50, 1e-6
 """Maximum number of Newton steps in a fit, and the weight change below which the fit stops."""
 
 _LEVEL = 0.05
@@ -313,7 +313,7 @@ def _choose_planted_keys(
     """
     block, copy_of, keys = choices.block, choices.copy_of, choices.keys
     blocks = int(block.max()) + 1
-    draws = min(_DRAWS, max(3, ceil(_ENOUGH / ceil(blocks / _DRAWS))))
+    draws = min(_DRAWS, max(3, ceil(_MAX_PLANTED_KEYS / ceil(blocks / _DRAWS))))
     place = rng.permutation(blocks) % _DRAWS
     draw_of = np.where(place < draws, place, -1)[block]
     # copies share these numbers; the item with the highest priority in its block is changed
@@ -358,8 +358,8 @@ def _cross_fit(
     is_planted = np.repeat([1.0, 0.0], [planted.sum(), len(untouched)])
     line = np.zeros(seen.shape[2] + 1)
     by_block = np.argsort(block, kind="stable")
-    scores, beyond = np.zeros(n), np.full((blocks, _TIMES), np.nan)
-    for time in range(_TIMES):
+    scores, beyond = np.zeros(n), np.full((blocks, _REPETITIONS), np.nan)
+    for time in range(_REPETITIONS):
         fold = rng.permutation(blocks) % _FOLDS
         for one in range(_FOLDS):
             fit = fold[block[source]] != one
@@ -371,7 +371,7 @@ def _cross_fit(
             )
             scores[held] += own
             np.fmin.at(beyond, (block[held[planted[held]]], time), of_planted)
-    return scores / _TIMES, beyond[~np.isnan(beyond[:, 0])], agreed
+    return scores / _REPETITIONS, beyond[~np.isnan(beyond[:, 0])], agreed
 
 
 def _compare_within_draws(
@@ -430,7 +430,7 @@ def compute_features(choices: Choices, keys: Ints) -> tuple[Floats, Ints]:
     mean = np.where(voted, ability, 0).sum(axis=0) / some
     deviation = np.where(voted, ability - mean, 0)
     spread = np.sqrt((deviation**2).sum(axis=0) / some)
-    ratio = np.clip(ability, 1 - _SURE, _SURE)
+    ratio = np.clip(ability, 1 - _MAX_ACCURACY, _MAX_ACCURACY)
     odds = choices.sum_by_option(np.clip(np.log(ratio * (counts - 1) / (1 - ratio)), 0, None))
     shares = _normalise(choices.sum_by_option(weight))
     agree = votes / some[:, None]
@@ -497,7 +497,7 @@ def fit_ridge(values: Floats, is_planted: Floats, weights: Floats, start: Floats
         return float(weights @ (np.logaddexp(0, odds) - is_planted * odds) + ridge @ coef**2 / 2)
 
     coef, now = start, loss(start)
-    for _ in range(_STEPS):
+    for _ in range(_MAX_STEPS):
         chance = 1 / (1 + np.exp(-np.clip(rows @ coef, -500, 500)))
         slope = rows.T @ (weights * (chance - is_planted)) + ridge * coef
         bend = (rows * (weights * chance * (1 - chance))[:, None]).T @ rows + np.diag(ridge)
@@ -505,6 +505,6 @@ def fit_ridge(values: Floats, is_planted: Floats, weights: Floats, start: Floats
         while (after := loss(coef - step)) > now + 1e-9 * abs(now):
             step /= 2
         coef, now = coef - step, after
-        if np.abs(step).max() < _SMALL:
+        if np.abs(step).max() < _MIN_CHANGE:
             break
     return coef

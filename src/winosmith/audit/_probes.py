@@ -41,13 +41,13 @@ _FOLDS = 5
 _SMOOTHING = 3.0
 """Number of pseudo-items at chance added to each feature: the best of 1, 3 and 10 on OpenBookQA."""
 
-_CELLS = 4_000_000
+_MAX_CELLS = 4_000_000
 """Maximum number of features (or options) times draws held in memory at the same time."""
 
-_SORTED = 8_000_000
+_FEATURES_PER_SORT = 8_000_000
 """Number of option features to sort at a time."""
 
-ASKED = 40
+MAX_QUESTION_WORDS = 40
 """Maximum number of content words at the end of a question that are paired with an option's words.
 A long passage ends with its question; pairing all words would take gigabytes."""
 
@@ -61,18 +61,18 @@ SEEN = {
 _C = 1.0
 """Inverse strength of the penalty on the weights of unit vectors."""
 
-_ALIKE = np.float32(3)
+_SIMILARITY_WEIGHT = np.float32(3)
 """Weight of the similarity of question and option, relative to a unit vector. On OpenBookQA and
 ARC, this feature is as accurate as all products of both vectors, which double the cost."""
 
-_PLACED = 512
+_MAX_POSITION_COLUMNS = 512
 """Maximum number of columns that predict the key's position from a question's vector: number of
 principal axes times number of positions."""
 
-_SCORES = 40_000_000
+_MAX_SCORES = 40_000_000
 """Maximum number of options times draws in one chunk: 320 MB for each of three arrays."""
 
-_MOST_WORDS, _EXAMPLES = 12, 8
+_MAX_WORDS, _MAX_EXAMPLES = 12, 8
 """Maximum numbers of words and of example items in the report."""
 
 
@@ -90,8 +90,8 @@ class Word(Result):
     """
 
     text: str = field(metadata=shown("word"))
-    options: int = field(metadata=shown("options with it"))
-    right: float = field(metadata=shown("of these correct", ".1%"))
+    options: int = field(metadata=shown("options with the word"))
+    right: float = field(metadata=shown("correct", ".1%"))
     expected: float = field(metadata=shown("expected", ".1%"))
     z: float = field(metadata=HIDDEN)
 
@@ -195,7 +195,7 @@ def fit_probe(
     def fit_scores(keys: Ints) -> Floats:
         return _cross_fit(items, matrix, folds, keys)
 
-    batch_size = _CELLS // max(matrix.shape)
+    batch_size = _MAX_CELLS // max(matrix.shape)
     found = _measure_probe(items, "words", sees, fit_scores, batch_size, draws, seed, report_done)
     own = items.find_correct_options(items.unit_key)
     totals, expected, correct, z = _compute_feature_statistics(items, matrix, own)
@@ -207,12 +207,12 @@ def fit_probe(
             float(expected[at] / totals[at]),
             float(z[at]),
         )
-        for at in np.argsort(-abs(z), kind="stable")[:_MOST_WORDS]
+        for at in np.argsort(-abs(z), kind="stable")[:_MAX_WORDS]
         if at < len(names) and z[at]
     )
     key_of = dict(zip(items.rows.tolist(), own.tolist(), strict=True))
     examples = []
-    for row in found.solved[:_EXAMPLES]:
+    for row in found.solved[:_MAX_EXAMPLES]:
         has = matrix[key_of[row]].indices.tolist()
         best = sorted(has, key=lambda at: (-z[at], at))[:3]
         examples.append((row, tuple(_describe_feature(names[at]) for at in best if z[at] > 0)))
@@ -250,7 +250,7 @@ def _measure_probe(
         draws=len(null),
         words=(),
         solved=solved,
-        examples=tuple((row, ()) for row in solved[:_EXAMPLES]),
+        examples=tuple((row, ()) for row in solved[:_MAX_EXAMPLES]),
         scores=scores[:, 0],
     )
 
@@ -278,9 +278,11 @@ def _stack_rows(items: Items, sees: str, options: Singles, questions: Singles) -
         return options
     if sees == "both":
         asked = np.repeat(questions, items.counts, axis=0)
-        return np.hstack([options, _ALIKE * (options * asked).sum(axis=1, keepdims=True)])
+        return np.hstack(
+            [options, _SIMILARITY_WEIGHT * (options * asked).sum(axis=1, keepdims=True)]
+        )
     most = int(items.counts.max())
-    width = min(questions.shape[1], max(1, _PLACED // most))
+    width = min(questions.shape[1], max(1, _MAX_POSITION_COLUMNS // most))
     with use_one_thread():
         axes = np.linalg.eigh(questions.T.astype(float) @ questions)[1][:, -width:]
         inputs = np.hstack([np.ones((len(questions), 1)), questions @ axes]).astype(np.float32)
@@ -311,7 +313,7 @@ def _fit_vector_probe(
         return (scores / np.where(largest > 0, largest, 1)).round(9)[same]
 
     return _measure_probe(
-        items, "vectors", sees, fit_scores, _SCORES // len(learnt), draws, seed, report_done
+        items, "vectors", sees, fit_scores, _MAX_SCORES // len(learnt), draws, seed, report_done
     )
 
 
@@ -335,10 +337,10 @@ _WORD, _NEXT, _POSITIONED, _JOINT = range(4)
 """Kinds of features: a word, two adjacent words, a word of the question with a position, and a word
 of the question with a word of the option."""
 
-_JOINS = ("", " ", " → option ", " ~ ")
+_SEPARATORS = ("", " ", " → option ", " ~ ")
 """Separator between the two parts of each kind of feature."""
 
-_HALF = 29
+_PART_BITS = 29
 """Number of bits of each part of a feature; two additional bits are its kind."""
 
 
@@ -354,7 +356,7 @@ class _WordNumbers(dict[str, int]):
 
 
 def _pack_codes(kind: int, first: Ints, second: Ints | int = 0) -> Ints:
-    return (first << _HALF | second) << 2 | kind
+    return (first << _PART_BITS | second) << 2 | kind
 
 
 def _iter_option_features(view: View, numbers: _WordNumbers) -> Iterator[Ints]:
@@ -372,7 +374,8 @@ def _iter_question_features(view: View, numbers: _WordNumbers) -> Iterator[Ints]
 
 def _iter_joint_features(view: View, numbers: _WordNumbers) -> Iterator[Ints]:
     words = list(dict.fromkeys(reversed(_split_words(view, view.question))))
-    content = [word for word in words if word not in FUNCTION_WORDS][:ASKED] or words[:ASKED]
+    content = [word for word in words if word not in FUNCTION_WORDS]
+    content = (content or words)[:MAX_QUESTION_WORDS]
     asked = numbers.encode(content)[:, None]
     for option, features in zip(view.options, _iter_option_features(view, numbers), strict=True):
         said = np.unique(numbers.encode(_split_words(view, option)))
@@ -432,21 +435,21 @@ def extract_features(items: Items, sees: str) -> tuple[list[str], csr_matrix]:
 
 def _partition_positions(codes: Ints) -> Iterator[Ints]:
     """Yield positions in parts, so that all positions of a feature are in the same part."""
-    parts = 1 + 2 * (len(codes) // (2 * _SORTED))  # odd: the last bits are the kind
+    parts = 1 + 2 * (len(codes) // (2 * _FEATURES_PER_SORT))  # odd: the last bits are the kind
     for part in range(parts):
         found = [
-            first + np.flatnonzero(codes[first : first + _SORTED] % parts == part)
-            for first in range(0, len(codes), _SORTED)
+            first + np.flatnonzero(codes[first : first + _FEATURES_PER_SORT] % parts == part)
+            for first in range(0, len(codes), _FEATURES_PER_SORT)
         ]
         yield np.concatenate(found)
 
 
 def _unpack_code(code: int, words: Sequence[str]) -> str:
-    kind, other = code & 3, code >> 2 & (1 << _HALF) - 1
-    one = words[code >> 2 + _HALF]
+    kind, other = code & 3, code >> 2 & (1 << _PART_BITS) - 1
+    one = words[code >> 2 + _PART_BITS]
     if kind == _WORD:
         return one
-    return f"{one}{_JOINS[kind]}{other if kind == _POSITIONED else words[other]}"
+    return f"{one}{_SEPARATORS[kind]}{other if kind == _POSITIONED else words[other]}"
 
 
 def _assign_folds(items: Items, seed: int) -> Ints:

@@ -17,7 +17,7 @@ import numpy as np
 
 from winosmith.audit._battery import LEVEL
 from winosmith.audit._cues import CUES, Cue
-from winosmith.audit._items import MIN_BLOCKS, SHARES, Bools, Floats, Ints, Items, split_ties
+from winosmith.audit._items import MIN_BLOCKS, TIE_SHARES, Bools, Floats, Ints, Items, split_ties
 from winosmith.audit._probes import cross_fit_scores, extract_features
 from winosmith.errors import DataError
 from winosmith.parallel import use_one_thread
@@ -32,7 +32,7 @@ WORDS = "a model of words that sees only the options"
 _DRAWS = 2000
 """Number of draws for computing the quantile of the bound."""
 
-_RARE = 20
+_MIN_BOOTSTRAP_BLOCKS = 20
 """Rules that distinguish options in fewer blocks than this get Clopper-Pearson bounds."""
 
 Thin = Callable[[Bools], Floats]
@@ -157,7 +157,7 @@ def bound_accuracies(
         words[asked] = _compute_excess_scores(items, shares[:, None])[asked, 0]
     if len(np.unique(items.block[stays > 0])) < MIN_BLOCKS or stays.sum() < MIN_BLOCKS:
         return Proof((), float(stays.sum()))
-    excess = np.column_stack([_compute_excess_scores(items, SHARES[ties]), words])
+    excess = np.column_stack([_compute_excess_scores(items, TIE_SHARES[ties]), words])
     apart = np.minimum.reduceat(ties, items.starts, axis=0) == 0
     speaks = np.column_stack([apart, np.ones(len(items), np.bool_)])
     of_position = np.array([*(cue.about == "position" for cue in read), False])
@@ -224,7 +224,7 @@ def _compute_bounds(
         return np.asarray(np.where(count < there, share, 1.0) * each * there / total)
 
     spread = np.sqrt((influence**2).sum(axis=0))
-    rare = heard.sum(axis=0) < _RARE
+    rare = heard.sum(axis=0) < _MIN_BOOTSTRAP_BLOCKS
     varies = ~rare & (spread > 1e-9)
     # A rule with the same score in all observed blocks may have another score in unseen blocks.
     width = np.full(columns, beta.ppf(1 - LEVEL / columns / 2, 1, there))

@@ -17,9 +17,9 @@ import numpy as np
 
 from winosmith.answers import Answers
 from winosmith.audit import _wrong_keys as wrong_keys
-from winosmith.audit._audit import FOREIGN
+from winosmith.audit._audit import FOREIGN_ANSWERS
 from winosmith.audit._cues import CUES, Cue, detect_classes
-from winosmith.audit._items import SHARES, Bools, Floats, Items, Step
+from winosmith.audit._items import TIE_SHARES, Bools, Floats, Items, Step
 from winosmith.audit._proof import WORDS, Proof, bound_accuracies, require_enough_blocks
 from winosmith.audit._review import find_shared_items
 from winosmith.audit._thinning import LearntRules, RepairSettings, Thinning
@@ -34,10 +34,10 @@ from winosmith.results import HIDDEN, Result, computed
 SET_ASIDE = "set aside"
 """Stage that removes items whose keys models doubt, and the other halves of their twins."""
 
-_LATER = "in a later split"
+_LATER_SPLIT = "in a later split"
 """Stage that removes items that a later split contains, and the other halves of their twins."""
 
-_REPAIRED = ""
+_REPAIRED_SPLIT = ""
 """Name of the repaired split in a mapping with later splits."""
 
 
@@ -97,7 +97,7 @@ class RepairPlan:
         if answers is not None and not any(
             wrong_keys.select_answers(answers, one) for one in splits
         ):
-            raise DataError(FOREIGN)
+            raise DataError(FOREIGN_ANSWERS)
 
 
 @dataclass(frozen=True)
@@ -213,9 +213,9 @@ class PreparedSet:
 
     Attributes:
         data: the original data set.
-        gone: the stage and reason of each removed item, by row.
+        removals: the stage and reason of each removed item, by row.
         aside: the items set aside, with shuffled options, by row.
-        dealt: the remaining items, with shuffled options, by row.
+        shuffled: the remaining items, with shuffled options, by row.
         plan: the inputs of the repair.
         thinning: the thinning of the remaining items.
         answers: answers of the models that answered any item.
@@ -223,9 +223,9 @@ class PreparedSet:
     """
 
     data: Dataset
-    gone: Mapping[int, tuple[str, str]]
+    removals: Mapping[int, tuple[str, str]]
     aside: Mapping[int, Problem]
-    dealt: Mapping[int, Problem]
+    shuffled: Mapping[int, Problem]
     plan: RepairPlan
     thinning: Thinning
     answers: Mapping[str, Answers]
@@ -243,16 +243,18 @@ class PreparedSet:
         answers, number, seed = plan.answers, plan.settings.set_aside, plan.settings.seed
         if number and answers is None:
             raise DataError(f"{number} items can't be set aside without models' answers")
-        gone = _find_in_later_splits(data, later)
-        if gone and len(gone) == len(data):
-            raise DataError(f"nothing is left to repair: for example, {data[0].id} is {gone[0][1]}")
-        gone |= _find_unusable_rows(data, gone)
-        rows = [row for row in range(len(data)) if row not in gone]
+        removals = _find_in_later_splits(data, later)
+        if removals and len(removals) == len(data):
+            raise DataError(
+                f"nothing is left to repair: for example, {data[0].id} is {removals[0][1]}"
+            )
+        removals |= _find_unusable_rows(data, removals)
+        rows = [row for row in range(len(data)) if row not in removals]
         free = {
             row: not (is_class or find_reference(data[row].sentence, data[row].options))
             for row, is_class in zip(rows, detect_classes(data.select(rows)), strict=True)
         }
-        dealt = {
+        shuffled = {
             row: reorder(data[row], draw_order(data[row], seed)) if free[row] else data[row]
             for row in rows
         }
@@ -262,17 +264,17 @@ class PreparedSet:
             items = Items.from_dataset(data.select(rows))
             found = wrong_keys.choose_items_to_set_aside(items, own, number, seed, plan.checked)
         reasons = _explain_doubts(data, found, rows) if found else {}
-        aside = {row: dealt.pop(row) for row in rows if row in reasons}
-        gone |= reasons
-        rows = [*dealt]
-        items = Items.from_dataset(Dataset(dealt.values(), data.name))
-        stages = Counter(stage for stage, _ in gone.values())
+        aside = {row: shuffled.pop(row) for row in rows if row in reasons}
+        removals |= reasons
+        rows = [*shuffled]
+        items = Items.from_dataset(Dataset(shuffled.values(), data.name))
+        stages = Counter(stage for stage, _ in removals.values())
         out = ", ".join(f"{stage}: {count:,}" for stage, count in stages.items())
-        left = f" ({len(rows):,} remain; {out})" if gone else ""
+        left = f" ({len(rows):,} remain; {out})" if removals else ""
         require_enough_blocks(items.block_count, f"the {len(data):,} items of {data.name}{left}")
         fixed = np.array([not free[row] for row in rows])[items.rows]
         thinning = Thinning(items, fixed, plan.cues, plan.settings)
-        return cls(data, gone, aside, dealt, plan, thinning, own, found)
+        return cls(data, removals, aside, shuffled, plan, thinning, own, found)
 
 
 def thin(prepared: PreparedSet, step: Step, memo: Memo) -> Repair:
@@ -281,9 +283,9 @@ def thin(prepared: PreparedSet, step: Step, memo: Memo) -> Repair:
     Raises:
         DataError: less than the fraction `least_kept` of the items would be kept.
     """
-    data, dealt, thinning = prepared.data, prepared.dealt, prepared.thinning
+    data, shuffled, thinning = prepared.data, prepared.shuffled, prepared.thinning
     items, cues, seed = thinning.items, thinning.cues, thinning.settings.seed
-    gone, rows = dict(prepared.gone), [*dealt]
+    removals, rows = dict(prepared.removals), [*shuffled]
 
     def learn(source: str, rows: Bools) -> LearntRules:
         def learn_now() -> LearntRules:
@@ -302,8 +304,8 @@ def thin(prepared: PreparedSet, step: Step, memo: Memo) -> Repair:
             f"of {percent(learnt.stays[unit], 0)}"
         )
         for row in items.rows[items.unit == unit].tolist():
-            gone[rows[row]] = ("thinned", reason)
-    kept = [row for row in rows if row not in gone]
+            removals[rows[row]] = ("thinned", reason)
+    kept = [row for row in rows if row not in removals]
     thinning.require_enough_kept(learnt, len(kept), len(rows))
     step(
         f"repair: {len(kept):,} of {len(rows):,} items will be kept "
@@ -313,20 +315,20 @@ def thin(prepared: PreparedSet, step: Step, memo: Memo) -> Repair:
     def compute_stays(half: Bools) -> Floats:
         return learn("one half" if half[0] else "the other half", half).stays
 
-    result = Dataset((dealt[row] for row in kept), data.name)
+    result = Dataset((shuffled[row] for row in kept), data.name)
     if doubts := prepared.doubts:
         aside = [problem.id for problem in prepared.aside.values()]
         doubts = replace(
             doubts,
             accuracy=wrong_keys.compare_accuracies(data, prepared.answers, aside, result.ids),
         )
-    ordered = {**dealt, **prepared.aside}
+    ordered = {**shuffled, **prepared.aside}
     before, after = Items.from_dataset(data), Items.from_dataset(result)
     return Repair(
         dataset=result,
         filtered=Filtered(
             data.select(kept),
-            tuple(Dropped(data[row], *gone[row], row) for row in sorted(gone)),
+            tuple(Dropped(data[row], *removals[row], row) for row in sorted(removals)),
         ),
         set_aside=Dataset(prepared.aside.values(), data.name),
         orders={
@@ -334,7 +336,7 @@ def thin(prepared: PreparedSet, step: Step, memo: Memo) -> Repair:
             for row in sorted([*kept, *prepared.aside])
             if ordered[row].options != data[row].options
         },
-        fixed=sum(rows[row] not in gone for row in items.rows[thinning.fixed]),
+        fixed=sum(rows[row] not in removals for row in items.rows[thinning.fixed]),
         cues=learnt.cues,
         words=learnt.words,
         changed=_compare_cues(before, after, cues),
@@ -363,26 +365,26 @@ def _explain_doubts(
 def _find_in_later_splits(
     data: Dataset, later: Mapping[str, Dataset]
 ) -> dict[int, tuple[str, str]]:
-    gone: dict[int, tuple[str, str]] = {}
-    shared = find_shared_items({_REPAIRED: data, **later}) if later else {}
+    removals: dict[int, tuple[str, str]] = {}
+    shared = find_shared_items({_REPAIRED_SPLIT: data, **later}) if later else {}
     for (own, name), pairs in shared.items():
-        for one, other in pairs if own == _REPAIRED else ():
-            reason = (_LATER, f"identical or nearly identical to {other} in {name}")
-            gone.setdefault(data.row(one), reason)
-    return gone | _find_other_halves(
-        data, range(len(data)), gone, _LATER, "which a later split contains"
+        for one, other in pairs if own == _REPAIRED_SPLIT else ():
+            reason = (_LATER_SPLIT, f"identical or nearly identical to {other} in {name}")
+            removals.setdefault(data.row(one), reason)
+    return removals | _find_other_halves(
+        data, range(len(data)), removals, _LATER_SPLIT, "which a later split contains"
     )
 
 
 def _find_other_halves(
-    data: Dataset, rows: Iterable[int], gone: Iterable[int], stage: str, why: str
+    data: Dataset, rows: Iterable[int], removals: Iterable[int], stage: str, why: str
 ) -> dict[int, tuple[str, str]]:
     """Map the rows of the other halves of removed items to a stage and reason."""
-    twins = {twin: data[row].id for row in gone if (twin := data[row].twin_id)}
+    twins = {twin: data[row].id for row in removals if (twin := data[row].twin_id)}
     return {
         row: (stage, f"the other half of {twins[twin]}, {why}")
         for row in rows
-        if row not in gone and (twin := data[row].twin_id) in twins
+        if row not in removals and (twin := data[row].twin_id) in twins
     }
 
 
@@ -390,13 +392,13 @@ def _find_unusable_rows(
     data: Dataset, removed: Mapping[int, tuple[str, str]]
 ) -> dict[int, tuple[str, str]]:
     """Map the rows of items without a key, copies and contradictions to a stage and reason."""
-    gone = {
+    removals = {
         row: ("no key", "it has no key")
         for row, key in enumerate(data.answers)
         if key is None and row not in removed
     }
     for group in copies(data):
-        left = (row for row in group if row not in gone and row not in removed)
+        left = (row for row in group if row not in removals and row not in removed)
         # In this order, the remaining copies are halves of the same twin.
         rows = sorted(left, key=lambda row: (data[row].twin_id or "", data[row].id))
         keys = {
@@ -410,8 +412,8 @@ def _find_unusable_rows(
                 reason = ("contradiction", f"the same as {data[other].id}, with different keys")
             else:
                 reason = ("copy", f"a copy of {data[rows[0]].id}")
-            gone[row] = reason
-    return gone
+            removals[row] = reason
+    return removals
 
 
 def _make_identity_text(problem: Problem) -> str:
@@ -446,7 +448,7 @@ def _compare_cues(before: Items, after: Items, cues: Sequence[Cue]) -> tuple[Cue
         picked = items.count_ties(read)
         selects = (picked == 0).any(axis=0)  # other cues make no difference between any options
         return {
-            cue.name: float(SHARES[picked[own, at]].mean())
+            cue.name: float(TIE_SHARES[picked[own, at]].mean())
             for at, cue in enumerate(read)
             if selects[at]
         }

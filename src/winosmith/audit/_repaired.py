@@ -15,25 +15,25 @@ from typing import Any
 import numpy as np
 
 from winosmith import formats, report
-from winosmith.audit._battery import DRAWN
+from winosmith.audit._battery import CHART_CUES
 from winosmith.audit._items import Step
 from winosmith.audit._proof import LIMIT, WORDS, Bound
 from winosmith.audit._repair import Memo, PreparedSet, Repair, RepairPlan, repair, thin
 from winosmith.audit._thinning import LearntRules
-from winosmith.audit._wrong_keys import MOST_SET_ASIDE, select_answers
+from winosmith.audit._wrong_keys import MAX_SET_ASIDE, select_answers
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.outputs import OutputFolder, atomic_write
 from winosmith.records import dump_json, parse_json, problem_record
 from winosmith.results import table
 
-_TRIED = "tried.json"
+_REPAIRS_FILE = "tried.json"
 """File that lists the known repairs by input digest; `--force` does not delete it."""
 
-_LISTED = 100
+_MAX_LISTED = 100
 """Maximum number of items set aside that the page lists."""
 
-_ON_TERMINAL = 10
+_MAX_TERMINAL_RULES = 10
 """Maximum number of rules that a terminal shows."""
 
 
@@ -63,7 +63,7 @@ def explain_repair(repaired: Repair) -> str:
         )
     worst, wide = proof.bounds[0], len(proof.wide_bounds)
     need = (
-        f" About {format_estimate(proof.items_needed)} items would have to remain."
+        f" To show it, about {format_estimate(proof.items_needed)} items would have to remain."
         if proof.items_needed
         else ""
     )
@@ -87,7 +87,7 @@ def make_repair_sections(repaired: Repair, name_split: bool = False) -> list[rep
         [one.rule, one.before, one.after, *_format_bound(bounds.get(one.rule))]
         for one in repaired.changed
     ]
-    rows.insert(_ON_TERMINAL - 1, [WORDS, None, None, *_format_bound(bounds.get(WORDS))])
+    rows.insert(_MAX_TERMINAL_RULES - 1, [WORDS, None, None, *_format_bound(bounds.get(WORDS))])
     before, after = (report.format_value(share, ".1%") for share in repaired.chance)
     figures = report.Table(
         "Accuracy of each rule before and after the repair",
@@ -99,7 +99,7 @@ def make_repair_sections(repaired: Repair, name_split: bool = False) -> list[rep
         "points, on blocks that the repair did not see. All bounds are intended to hold "
         "simultaneously in 95 of 100 data sets. Shuffled positions differ from chance only at "
         "random; their bound is for items whose order is fixed.",
-        most=_ON_TERMINAL,
+        most=_MAX_TERMINAL_RULES,
         beyond="More rules in the report (`out=`) and in the JSON: {:,}.",
     )  # fmt: skip
     low, high = chance - LIMIT, chance + LIMIT
@@ -107,7 +107,7 @@ def make_repair_sections(repaired: Repair, name_split: bool = False) -> list[rep
         report.FractionWithInterval(
             one.rule, one.after, low, high, abs(one.after - chance) > LIMIT, chance
         )
-        for one in repaired.changed[:DRAWN]
+        for one in repaired.changed[:CHART_CUES]
     ]
     return [
         report.Section(
@@ -142,7 +142,10 @@ def _describe_steps(repaired: Repair) -> Iterator[str]:
     by = [*(f"“{cue}”" for cue in repaired.cues), *([WORDS] if repaired.words else [])]
     stages = Counter(entry.stage for entry in repaired.filtered.dropped)
     if by:
-        yield f"Thinning removed {stages['thinned']:,} items, by {report.join_names(by, len(by))}."
+        yield (
+            f"Thinning removed {stages['thinned']:,} items because of "
+            f"{report.join_names(by, len(by))}."
+        )
     else:
         yield (
             "No items were thinned, because no content cue is flagged and no word model is better "
@@ -164,7 +167,9 @@ def _describe_steps(repaired: Repair) -> Iterator[str]:
             f"Items whose keys people checked: {len(checked):,}. None of them is set aside because "
             "of models' answers."
         )
-    fixed = f"; in {repaired.fixed:,} their order has a meaning" if repaired.fixed else ""
+    fixed = (
+        f"; in {repaired.fixed:,} other items, the order has a meaning" if repaired.fixed else ""
+    )
     yield (
         "The options were shuffled, which changed their order in "
         f"{repaired.reordered:,} items{fixed}."
@@ -198,10 +203,14 @@ def _describe_set_aside(repaired: Repair) -> Iterator[str]:
     asked = repaired.parameters["set_aside"]
     if not aside:
         none = asked is None and found.threshold is None
-        few = "The default needs the answers of at least three models. " if none else ""
+        few = (
+            "By default, setting items aside requires the answers of at least three models. "
+            if none
+            else ""
+        )
         yield (
-            f"Set aside because models doubt their keys: 0 items. {few}Thinning keeps wrong keys "
-            "more often than sound keys."
+            f"No items are set aside for doubtful keys. {few}Thinning keeps wrong keys more often "
+            "than sound keys."
         )
         return
     halves = f", {count - len(aside):,} of them other halves of twins" if count > len(aside) else ""
@@ -220,7 +229,7 @@ def _describe_set_aside(repaired: Repair) -> Iterator[str]:
     if more and found.threshold is not None:
         yield (
             f"Models agree as strongly (at least {report.percent(found.threshold, 0)}) on {more:,} "
-            f"other items. These items stay, because at most {report.percent(MOST_SET_ASIDE, 0)} "
+            f"other items. These items stay, because at most {report.percent(MAX_SET_ASIDE, 0)} "
             f"of the items are set aside by default; `set_aside={found.as_strong}` includes them."
         )
 
@@ -241,7 +250,7 @@ def _make_model_tables(repaired: Repair) -> Iterator[report.Table]:
     if not found.set_aside:
         return
     came = repaired.filtered.input()
-    listed = [(one, came[came.row(one.id)]) for one in found.set_aside[:_LISTED]]
+    listed = [(one, came[came.row(one.id)]) for one in found.set_aside[:_MAX_LISTED]]
     rows: list[list[report.Value]] = [
         [one.id, report.percent(one.agreement, 0), one.models, *one.get_key_texts(problem)]
         for one, problem in listed
@@ -410,15 +419,15 @@ def _record_and_count_repairs(folder: OutputFolder, data: Dataset) -> int:
     digest = hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
     recipe = {name: value for name, value in folder.recipe.items() if name != "repair"}
     this = hashlib.sha256(dump_json(recipe).encode()).hexdigest()
-    own = _read_repairs(folder.path / _TRIED)
+    own = _read_repairs(folder.path / _REPAIRS_FILE)
     own[digest] = sorted({*own.get(digest, ()), this})
-    with atomic_write(folder.path / _TRIED) as file:
+    with atomic_write(folder.path / _REPAIRS_FILE) as file:
         json.dump(own, file, indent=1)
         file.write("\n")
     parent = folder.path.resolve().parent
     if "later" in folder.recipe:
         parent = parent.parent
-    around = chain(parent.glob(f"*/{_TRIED}"), parent.glob(f"*/*/{_TRIED}"))
+    around = chain(parent.glob(f"*/{_REPAIRS_FILE}"), parent.glob(f"*/*/{_REPAIRS_FILE}"))
     return len({one for path in around for one in _read_repairs(path).get(digest, ())} | {this})
 
 

@@ -20,20 +20,20 @@ from winosmith.dataset import Dataset
 from winosmith.metrics import describe_below_chance, label_null_interval
 from winosmith.results import table
 
-_LONG = 400
+_MAX_QUESTION_LENGTH = 400
 """Maximum length of an example's question in characters; longer questions are cut at the start."""
 
-_LISTED = 100
+_MAX_LISTED = 100
 """Maximum number of suspect keys, and of pairs with different answers, that the page lists."""
 
-_ADDED = 0.005
+_MIN_GAIN = 0.005
 """Minimum gain in accuracy from the question for listing the words of a model that sees it."""
 
 
 def make_sections(audit: Audit, repaired: Sequence[Repair] = ()) -> list[report.Section]:
     """Make the sections of the report, for a page or a terminal."""
     probed = list(_make_probe_blocks(audit))
-    many = len(audit.parts) > _FEW_FILES
+    many = len(audit.parts) > _MAX_DETAILED_FILES
     return [
         report.Section("Files", [_make_files_table(audit)])
         if many
@@ -61,7 +61,8 @@ def render_page(audit: Audit, repaired: Sequence[Repair] = ()) -> str:
 def make_title(audit: Audit) -> str:
     """Make the title of the report from the names of the files, or their number."""
     names = [part.name for part in audit.parts]
-    return f"Audit of {' + '.join(names) if len(names) <= _FEW_FILES else f'{len(names):,} files'}"
+    few = len(names) <= _MAX_DETAILED_FILES
+    return f"Audit of {' + '.join(names) if few else f'{len(names):,} files'}"
 
 
 def make_verdict(audit: Audit) -> str:
@@ -71,7 +72,7 @@ def make_verdict(audit: Audit) -> str:
     corrected for its cues, not for the files, so 5 % of files without artifacts have a flagged cue.
     """
     files = len(audit.parts)
-    if files <= _FEW_FILES:
+    if files <= _MAX_DETAILED_FILES:
         return " ".join(sentence for part in audit.parts for sentence in part.verdict())
     flagged = sum(part.best_cue is not None for part in audit.parts)
     leaking = sum(bool(part.review.leaks) for part in audit.parts)
@@ -82,7 +83,7 @@ def make_verdict(audit: Audit) -> str:
     )
 
 
-_FEW_FILES = 4
+_MAX_DETAILED_FILES = 4
 """Maximum number of files that get their own sentence and table of cues."""
 
 
@@ -174,7 +175,7 @@ def _make_cue_section(part: SplitAudit) -> report.Section:
     listed = scores.listed_cues
     constant = [f"“{found.cue}”" for found in scores.found if found not in listed]
     flagged, borderline = len(scores.flagged), len(scores.borderline)
-    heads = ["correct", "expected", "chance limit", "p", "p given those above"]
+    heads = ["correct", "expected", "chance limit", "p", "p given the cues above"]
     heads = heads if flagged > 1 else heads[:-1]
     cues = report.Table(
         f"Cues of {part.name}",
@@ -262,7 +263,7 @@ def _make_probe_blocks(audit: Audit) -> Iterator[report.Block]:
     kinds = "Word models see words and pairs of adjacent words."
     if audit.embedder:
         kinds += (
-            " Models of vectors see the vectors of the embedder in the signature, and the "
+            " Vector models see the vectors of the embedder in the signature, and the "
             "similarity of option and question."
         )
     sampled = "".join(
@@ -303,12 +304,16 @@ def _select_informative_probes(part: SplitAudit) -> Iterator[Probe]:
     probes = part.significant_probes
     options = {probe.by: probe.right for probe in probes if probe.sees == "options"}
     for probe in probes:
-        if probe.sees != "both" or probe.right > options.get(probe.by, 0.0) + _ADDED:
+        if probe.sees != "both" or probe.right > options.get(probe.by, 0.0) + _MIN_GAIN:
             yield probe
 
 
 def _shorten(text: str) -> str:
-    return text if len(text) <= _LONG else f"… {text[-_LONG:].split(' ', 1)[-1]}"
+    return (
+        text
+        if len(text) <= _MAX_QUESTION_LENGTH
+        else f"… {text[-_MAX_QUESTION_LENGTH:].split(' ', 1)[-1]}"
+    )
 
 
 def _list_solved(part: SplitAudit, probe: Probe) -> report.Passages:
@@ -390,7 +395,7 @@ def _make_differing_table(part: SplitAudit) -> report.Table:
     return report.Table(
         f"Nearly identical items of {part.name} with different answers",
         ["item", "its answer", "other item", "its answer"],
-        [[one, key[one], other, key[other]] for one, other in part.review.differing[:_LISTED]],
+        [[one, key[one], other, key[other]] for one, other in part.review.differing[:_MAX_LISTED]],
         note="Check whether one of the keys is wrong. A different word may also change the answer, "
         "as in questions from one template. Pairs with the same options come first.",
         most=4,
@@ -486,7 +491,7 @@ def _make_suspect_blocks(part: SplitAudit, triage: Triage) -> Iterator[report.Bl
         ["item", report.Column("agreement", numeric=True), "proposed key", "key"],
         [
             [one.id, report.percent(one.agreement, 0), *one.get_key_texts(problems[one.id])]
-            for one in triage.suspects[:_LISTED]
+            for one in triage.suspects[:_MAX_LISTED]
         ],
         note=f"{len(triage.suspects):,} suspects, {ranked}. {weight} A model's weight is its "
         "accuracy above chance. Have people check these keys, because good models also share "

@@ -25,17 +25,17 @@ from winosmith.problem import Problem
 from winosmith.results import Result
 from winosmith.text import fold, pieces
 
-ALIKE = 0.8
+MIN_SIMILARITY = 0.8
 """Minimum Jaccard similarity of the words of near-duplicates (Jaccard 1901)."""
 
-MOST = 20
+MAX_NEAR_DUPLICATES = 20
 """Maximum number of near-duplicates that are reported for an item."""
 
-SHOWN = 5
+MAX_LISTED_IDS = 5
 """Maximum number of ids in the record of each finding."""
 
 
-_CARDS = (
+_CARD_NAMES = (
     "readme*",
     "datasheet*",
     "licen[cs]e*",
@@ -56,7 +56,7 @@ _LICENCE = re.compile(
 )
 """A licence in a card: "license: mit", "- **License:** MIT", "## License" and the line after it."""
 
-_ENDS = " .,;:"
+_FINAL_PUNCTUATION = " .,;:"
 """Final characters that are ignored when options are compared."""
 
 
@@ -96,7 +96,7 @@ def find_declarations(path: str | Path, dataset: Dataset | None = None) -> Decla
         for file in sorted(folder.iterdir())
         if file != path
         and file.is_file()
-        and any(fnmatchcase(file.name.lower(), card) for card in _CARDS)
+        and any(fnmatchcase(file.name.lower(), card) for card in _CARD_NAMES)
     ]
     texts = {file.name: file.read_text("utf-8", errors="replace") for file in cards}
     stated = {p.origin.licence for p in dataset or () if p.origin and p.origin.licence}
@@ -119,7 +119,7 @@ def _find_licence(texts: Mapping[str, str]) -> tuple[str, str] | None:
 
 def _make_ids_metadata(key: str) -> dict[str, Any]:
     """Make the metadata of a field that is recorded as its number of ids and the first ids."""
-    return {"key": key, "json": lambda ids: {"count": len(ids), "examples": ids[:SHOWN]}}
+    return {"key": key, "json": lambda ids: {"count": len(ids), "examples": ids[:MAX_LISTED_IDS]}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +176,7 @@ def review(dataset: Dataset, seed: int = 0, step: Step = lambda _: None) -> Revi
 
 
 def _normalise_option(option: str) -> str:
-    return normalize_tokens(option).rstrip(_ENDS)
+    return normalize_tokens(option).rstrip(_FINAL_PUNCTUATION)
 
 
 def _find_uneven_items(dataset: Dataset) -> tuple[str, ...]:
@@ -254,11 +254,11 @@ def find_near_duplicates(
     owners: Sequence[Hashable] | None = None,
     step: Step = lambda _: None,
 ) -> list[tuple[int, int]]:
-    """Find the pairs of items whose words have a Jaccard similarity of at least `ALIKE`.
+    """Find the pairs of items whose words have a Jaccard similarity of at least `MIN_SIMILARITY`.
 
-    A pair is omitted only if both items are reported with `MOST` other items. Without this limit,
-    ten thousand items from one template would make fifty million pairs. If items have `owners`,
-    only items of different owners are paired.
+    A pair is omitted only if both items are reported with `MAX_NEAR_DUPLICATES` other items.
+    Without this limit, ten thousand items from one template would make fifty million pairs. If
+    items have `owners`, only items of different owners are paired.
     """
     if not problems:
         return []
@@ -267,10 +267,10 @@ def find_near_duplicates(
     owner = None
     if owners is not None:
         owner = np.array([number.setdefault(one, len(number)) for one in owners])
-    found = PartnerCollector(np.full(len(problems), MOST), owner)
+    found = PartnerCollector(np.full(len(problems), MAX_NEAR_DUPLICATES), owner)
     words = [tuple({*map(intern, pieces(text))}) for text in texts]  # share equal strings
     report_done = make_reporter(step, "near-duplicates", len(words), "items")
-    find_pairs(words, make_jaccard_threshold(ALIKE), found, owner, report_done)
+    find_pairs(words, make_jaccard_threshold(MIN_SIMILARITY), found, owner, report_done)
     return sorted(found.pairs)
 
 

@@ -40,10 +40,10 @@ from winosmith.report import percent
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-_STAYS = 4.0
+_KEEP_LOGIT = 4.0
 """A unit with d = 0 is kept with probability σ(4) = 0.98."""
 
-_FLAGGED, _OTHERS = 0.01, 1.0
+_FLAGGED_PENALTY, _OTHER_PENALTY = 0.01, 1.0
 """Factors of the penalty λ² / 2: for flagged cues and the posterior, and for all other cues, whose
 deviations in a small data set are mostly random."""
 
@@ -53,8 +53,8 @@ class RepairSettings(AuditSettings):
     """Settings of a repair."""
 
     set_aside: Annotated[int, Field(ge=0, le=10_000)] | None = None
-    """Number of items to set aside in each file because models doubt their keys; 0 for none;
-    by default all for which models agree strongly on another option, but at most 2 %."""
+    """Number of items to set aside in each file because models doubt their keys; 0 for none.
+    By default, all items for which models agree strongly on another option, but at most 2 %."""
     least_kept: Fraction = 0.2
     """Minimum fraction of items that a repair must keep; otherwise it is refused. The rate of wrong
     keys can rise by a factor of up to 1 / (the fraction kept)."""
@@ -102,7 +102,7 @@ class Thinning:
     def cue_scores(self) -> dict[str, Floats]:
         """Scores of each content cue by name, (options,), 0–1."""
         read = self.items.find_readable([cue for cue in self.cues if cue.about == "content"])
-        shares = _items.SHARES[self.items.count_ties(read)]
+        shares = _items.TIE_SHARES[self.items.count_ties(read)]
         return {cue.name: shares[:, at] for at, cue in enumerate(read)}
 
     @cached_property
@@ -162,7 +162,7 @@ class Thinning:
             entries = np.column_stack([units.compute_mean_scores(balanced), top, log_posterior])
             is_flagged = [name in cues for name in self.cue_scores]
             is_flagged += [True] * (len(self.position_scores) + 2)
-            penalty = np.where(is_flagged, _FLAGGED, _OTHERS)
+            penalty = np.where(is_flagged, _FLAGGED_PENALTY, _OTHER_PENALTY)
             stays = _fit_probabilities(
                 units.subtract_means(entries), units.keys[in_training], penalty
             )
@@ -182,7 +182,7 @@ class Thinning:
         part = self
         if not some.all():
             part = replace(self, items=self.items.subset(some), fixed=self.fixed[some])
-        sets, count = wrong_keys.SETS, len(part.items)
+        sets, count = wrong_keys.SYNTHETIC_SETS, len(part.items)
         what = f"repair: measuring the effect on wrong keys in {sets} sets of {count:,} items"
         step(what)
         everything = np.ones(count, np.bool_)
@@ -200,10 +200,10 @@ class Thinning:
             part.items, refit, len(self.items), seed, report_done
         )
 
-    def require_enough_kept(self, rules: LearntRules, kept: int, total: int) -> None:
+    def require_enough_kept(self, rules: LearntRules, kept_count: int, total: int) -> None:
         """Raise `DataError` with a suggestion if too few items would be kept."""
         least = self.settings.least_kept
-        if kept and kept > least * total - 1e-6:
+        if kept_count and kept_count > least * total - 1e-6:
             return
         own = self.items.find_correct_options(self.items.unit_key)
         right = {cue: float(self.cue_scores[cue][own].mean()) for cue in rules.cues}
@@ -215,9 +215,13 @@ class Thinning:
             many = round((right[cue] - self.items.chance) * total)
             by = f"“{cue}” is correct for {percent(right[cue])} of the items"
             rewrite = f"rewrite options so that “{cue}” is incorrect for about {many:,} more items"
-        lower = int(100 * kept / total) / 100
+        lower = int(100 * kept_count / total) / 100
         accept = f", or accept the loss with `least_kept={lower}`" if lower else ""
-        few = f"only {kept:,} of {total:,} items ({percent(kept / total)})" if kept else "no item"
+        few = (
+            f"only {kept_count:,} of {total:,} items ({percent(kept_count / total)})"
+            if kept_count
+            else "no item"
+        )
         raise DataError(
             f"{few} would be kept, but at least {percent(least, 0)} must be: {by}. Instead of "
             f"removing items, {rewrite}{accept}"
@@ -275,10 +279,10 @@ def _fit_probabilities(deviations: Floats, training: Ints, penalty: Floats) -> F
     seen = deviations[training]
 
     def loss(weights: Floats) -> tuple[float, Floats]:
-        z = _STAYS - seen @ weights
+        z = _KEEP_LOGIT - seen @ weights
         value = np.logaddexp(0, z).sum() + penalty @ weights**2 / 2
         return float(value) / len(seen), (penalty * weights - expit(z) @ seen) / len(seen)
 
     found = minimize(loss, np.zeros(seen.shape[1]), jac=True, method="L-BFGS-B",
                      options={"maxiter": 1000, "gtol": 1e-7, "ftol": 1e-12})  # fmt: skip
-    return np.asarray(expit(_STAYS - deviations @ found.x).round(9))
+    return np.asarray(expit(_KEEP_LOGIT - deviations @ found.x).round(9))

@@ -22,9 +22,9 @@ from winosmith.results import HIDDEN, IF_ANY, Result, computed, shown
 MIN_MODELS = 3
 """Minimum number of models that must agree for an item to be a suspect."""
 
-_LISTED = 10_000
+_MAX_SUSPECTS = 10_000
 
-NO_OPTIONS = "the answers only state whether they are correct, not which option was chosen"
+OPTIONS_UNKNOWN = "the answers only state whether they are correct, not which option was chosen"
 """Reason why keys can be neither proposed nor planted."""
 
 
@@ -144,7 +144,7 @@ class Triage(Result):
     @property
     def proposes_keys(self) -> bool:
         """Whether the answers state the chosen options, so that keys can be proposed."""
-        return self.not_planted != NO_OPTIONS
+        return self.not_planted != OPTIONS_UNKNOWN
 
 
 def triage(items: Items, answers: Mapping[str, Answers], *, seed: int = 0) -> Triage:
@@ -196,13 +196,13 @@ def triage(items: Items, answers: Mapping[str, Answers], *, seed: int = 0) -> Tr
             metrics.detect_below_chance(metrics.grade(problems, own.predictions, labels[asked_of])),
         )
     is_planted, why = _learn_from_planted(items, votes, seed)
-    found = _rank_by_errors(items, votes) if why == NO_OPTIONS else find_suspects(items, votes)
+    found = _rank_by_errors(items, votes) if why == OPTIONS_UNKNOWN else find_suspects(items, votes)
     if is_planted:
         place = dict(zip(ids, is_planted.scores.tolist(), strict=True))
         found = tuple(sorted(found, key=lambda one: -place[one.id]))
     return Triage(
         models,
-        found[:_LISTED],
+        found[:_MAX_SUSPECTS],
         is_planted,
         why,
         tuple(ids[at] for at in np.flatnonzero(((right == 1) | ~there).all(axis=0) & asked)),
@@ -213,7 +213,7 @@ def triage(items: Items, answers: Mapping[str, Answers], *, seed: int = 0) -> Tr
 
 def _learn_from_planted(items: Items, votes: Votes, seed: int) -> tuple[PlantedKeys | None, str]:
     if votes.only_graded:
-        return None, NO_OPTIONS
+        return None, OPTIONS_UNKNOWN
     is_tie = votes.valid & (votes.chosen < 0)
     choices = Choices.from_items(items, votes.chosen, votes.asked & ~is_tie)
     why = find_training_obstacle(choices)
@@ -268,7 +268,8 @@ class Votes:
                 if max(prediction.chosen, default=0) >= len(problem.options):
                     raise DataError(
                         f"{name}: the answer to {problem.id!r} is option "
-                        f"{prediction.chosen[-1] + 1}; there are {len(problem.options)}"
+                        f"{prediction.chosen[-1] + 1}, but the problem has only "
+                        f"{len(problem.options)} options"
                     )
                 asked[model, item], valid[model, item] = True, bool(prediction.chosen)
                 credit[model, item] = prediction.credit(int(items.keys[item]))
@@ -327,7 +328,7 @@ def _list_suspects(
     return tuple(sorted(found, key=lambda one: (-one.agreement, one.id)))
 
 
-_ON_SITES = 5
+_MAX_SITE_OPTIONS = 5
 """Maximum number of options of a problem on a site."""
 
 
@@ -349,7 +350,7 @@ def make_problems_for_people(
         DataError: no item has one of the ids.
     """
     asked, reasons = [], {}
-    most = _ON_SITES if site else len(LETTERS)
+    most = _MAX_SITE_OPTIONS if site else len(LETTERS)
     for row, name in enumerate(ids):
         problem = dataset[dataset.row(name)]
         sentence = problem.sentence.rstrip()

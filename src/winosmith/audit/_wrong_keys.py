@@ -19,22 +19,22 @@ from winosmith.audit._triage import MIN_MODELS, Suspect, Votes, find_suspects
 from winosmith.dataset import Dataset
 from winosmith.results import Result, shown
 
-MOST_SET_ASIDE = 0.02
+MAX_SET_ASIDE = 0.02
 """Maximum fraction of items that are set aside if no number is given."""
 
-_AS_STRONG = 0.9
+_AGREEMENT_QUANTILE = 0.9
 """Items set aside by default must reach this quantile of the agreement on agreed keys."""
 
-SETS = 20
+SYNTHETIC_SETS = 20
 """Number of synthetic sets with planted wrong keys."""
 
-_PLANTED, _MIN_PLANTED = 0.02, 10
+_PLANTED_FRACTION, _MIN_PLANTED = 0.02, 10
 """Fraction and minimum number of units that get a wrong key in a synthetic set. With fewer units,
 differences between sets are mostly random."""
 
-_MOST_ITEMS = 5000
+_MAX_ITEMS = 5000
 """Maximum number of items in a synthetic set, in whole random blocks. With 5,000 MMLU-Redux items,
-a set takes 0.8 s, and all `SETS` of them take a tenth of the repair's time."""
+a set takes 0.8 s, and all `SYNTHETIC_SETS` of them take a tenth of the repair's time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class DoubtedKeys(Result):
 
     Attributes:
         set_aside: the suspects set aside, in descending order of agreement.
-        as_strong: number of suspects that meet the rule, including those beyond `MOST_SET_ASIDE`;
+        as_strong: number of suspects that meet the rule, including those beyond `MAX_SET_ASIDE`;
             the number of all suspects if a number was given.
         threshold: minimum agreement for the rule, 0–1; None if a number was given, or if there are
             too few models for the rule.
@@ -119,7 +119,7 @@ def choose_items_to_set_aside(
     agreement on keys that models agree on. (A fixed limit would not work for models that are often
     incorrect: eight models with an accuracy of 75 % seldom have an agreement of 90 %. Confident
     learning sets its limits in the same way; Northcutt, Jiang and Chuang 2021.) At most the
-    fraction `MOST_SET_ASIDE` of the items is set aside, because most suspects of good models are
+    fraction `MAX_SET_ASIDE` of the items is set aside, because most suspects of good models are
     sound items.
 
     Args:
@@ -147,7 +147,7 @@ def choose_items_to_set_aside(
     agreed = np.sort(on_key[on_key > agreement.max(axis=1)])
     if len(votes.chosen) < MIN_MODELS or not len(agreed):
         return DoubtedKeys((), 0, None)
-    threshold = float(agreed[int((1 - _AS_STRONG) * len(agreed))])
+    threshold = float(agreed[int((1 - _AGREEMENT_QUANTILE) * len(agreed))])
     strong = [
         one
         for one in found
@@ -155,7 +155,7 @@ def choose_items_to_set_aside(
         and one.agreement >= threshold - 1e-9
         and one.agreement > on_key[place[one.id]]
     ]
-    return DoubtedKeys(tuple(strong[: int(MOST_SET_ASIDE * len(items))]), len(strong), threshold)
+    return DoubtedKeys(tuple(strong[: int(MAX_SET_ASIDE * len(items))]), len(strong), threshold)
 
 
 def compare_accuracies(
@@ -181,11 +181,11 @@ def compare_accuracies(
 
 def draw_items(items: Items, seed: int) -> Bools:
     """Draw the items of the synthetic sets; return a mask, (n,). Large data sets are sampled."""
-    if len(items) <= _MOST_ITEMS:
+    if len(items) <= _MAX_ITEMS:
         return np.ones(len(items), np.bool_)
     order = np.random.default_rng([seed, 9]).permutation(items.block_count)
     sizes = np.cumsum(np.bincount(items.block)[order])
-    drawn = order[: max(1, int(np.searchsorted(sizes, _MOST_ITEMS, side="right")))]
+    drawn = order[: max(1, int(np.searchsorted(sizes, _MAX_ITEMS, side="right")))]
     return np.isin(items.block, drawn)
 
 
@@ -198,10 +198,10 @@ def measure_concentration(
 ) -> Concentration:
     """Measure the factor by which thinning multiplies the rate of wrong keys.
 
-    In each of `SETS` synthetic sets, random units get a random incorrect option as the key. Each
-    set is thinned by the cues of the repair, refitted to the set, and every item is weighted by its
-    probability of staying. The factor for real wrong keys may differ, because these are seldom
-    random options.
+    In each of `SYNTHETIC_SETS` synthetic sets, random units get a random incorrect option as the
+    key. Each set is thinned by the cues of the repair, refitted to the set, and every item is
+    weighted by its probability of staying. The factor for real wrong keys may differ, because these
+    are seldom random options.
 
     Args:
         items: the thinned items, or a sample of them, with their actual keys.
@@ -214,9 +214,9 @@ def measure_concentration(
 
     rng = np.random.default_rng([seed, 10])
     units = len(items.unit_firsts)
-    planted = max(_MIN_PLANTED, round(_PLANTED * units))
+    planted = max(_MIN_PLANTED, round(_PLANTED_FRACTION * units))
     factors, count = [], 0
-    for done in range(SETS):
+    for done in range(SYNTHETIC_SETS):
         wrong = rng.choice(units, planted, replace=False)
         keys: Ints = items.unit_key.copy()
         shift = 1 + (rng.random(planted) * (items.unit_counts[wrong] - 1)).astype(int)
@@ -226,8 +226,14 @@ def measure_concentration(
         count += int(is_wrong.sum())
         factors.append(stays[is_wrong].sum() / stays.sum() / is_wrong.mean())
         report_done(done + 1)
-    mean, error = float(np.mean(factors)), float(np.std(factors, ddof=1)) / SETS**0.5
-    width = float(t.ppf(0.975, SETS - 1)) * error
+    mean, error = float(np.mean(factors)), float(np.std(factors, ddof=1)) / SYNTHETIC_SETS**0.5
+    width = float(t.ppf(0.975, SYNTHETIC_SETS - 1)) * error
     return Concentration(
-        mean, mean - width, mean + width, SETS, round(count / SETS), len(items), total
+        mean,
+        mean - width,
+        mean + width,
+        SYNTHETIC_SETS,
+        round(count / SYNTHETIC_SETS),
+        len(items),
+        total,
     )
