@@ -111,5 +111,7 @@ def test_a_perturbed_problem_needs_a_licence_to_adapt(tmp_path: Path) -> None:
     parts = {k: by(v, licence="CC-BY-ND-4.0", source="x") for k, v in parts.items()}
     source = write_sets(tmp_path / "source", parts)
     told = about(licence="CC-BY-ND-4.0", source=[{"name": "x", "licence": "CC-BY-ND-4.0"}])
-    with pytest.raises(DataError, match=r"they are perturbed, and CC-BY-ND-4.0 of 'x' allows no"):
+    with pytest.raises(
+        DataError, match=r"they are perturbed, but the licence of 'x', CC-BY-ND-4.0, allows"
+    ):
         release(source, told, tmp_path / "out")

@@ -110,7 +110,7 @@ def test_the_card_lists_the_files_of_the_release(small: Released, tmp_path: Path
     source = write_sets(tmp_path / "source", {"test": sets()["test"]})
     alone = release(source, about(), tmp_path / "out", new_ids=True)
     for folder, count in ((small.folder, 17), (alone.folder, 13)):
-        _, table = (folder / "README.md").read_text("utf-8").split("| file | what it is for |")
+        _, table = (folder / "README.md").read_text("utf-8").split("| file | purpose |")
         listed = re.findall(r"^\| `(.+?)` \|", table, re.MULTILINE)
         assert len(listed) == count
         assert all([*folder.glob(name.replace("PART", "*"))] for name in listed)

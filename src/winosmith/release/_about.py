@@ -192,7 +192,7 @@ class About:
     ]
     """Name of the benchmark, and prefix of the names of its folders."""
     version: Annotated[
-        Text, match_pattern(r"\d+(\.\d+){1,2}([.-]?[A-Za-z0-9]+)*", "one like 1.0.0")
+        Text, match_pattern(r"\d+(\.\d+){1,2}([.-]?[A-Za-z0-9]+)*", "a version such as 1.0.0")
     ]
     """Version of the release; each version can be released only once."""
     date: Annotated[

@@ -203,7 +203,7 @@ class Splitting:
 
     disjoint: Annotated[tuple[Disjoint, ...], Field(strict=False)] = ()
     """Origins that train, dev and test must not share, in addition to twins, families and copies. A
-    single file is split accordingly. Repeat the option to name both."""
+    single file is split accordingly. Repeat the option to choose both."""
     dev: Annotated[float, Field(ge=0, le=1)] = 0.1
     """Fraction of problems in dev if a single file is split."""
     test: Annotated[float, Field(ge=0, le=1)] = 0.14

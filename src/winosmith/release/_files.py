@@ -127,12 +127,12 @@ FILES = (
     ),
     File(
         "data/PART.parquet",
-        "the same, for the hub and the library datasets",
+        "the same problems, for the hub and the library datasets",
         _write_parts(_format_parquet),
     ),
     File(
         "data/PART-labels.lst",
-        "the answers, with 1 for the first option, for scorers; not for test",
+        "the answers of each part except test, for scorers; 1 is the first option",
         _write_parts(lambda _, dataset: format_labels(dataset).encode(), _content.TEST),
     ),
     File(

@@ -91,7 +91,7 @@ RELEASE_KEYS = (JUDGES, JUDGED_BY, REMOVED_BY, PHASE)
 """The keys of `extra` that a release adds; each has its own column."""
 
 COLUMNS: Mapping[str, tuple[str, str]] = {
-    "id": ("text", "the same from release to release"),
+    "id": ("text", "stays the same from release to release"),
     "sentence": ("text", "contains the blank `_` once"),
     "question": ("text", "the question"),
     "options": ("texts", "2 to 5 texts for the blank"),

@@ -142,8 +142,8 @@ def get_key(out: Path, about: About) -> bytes:
         if not isinstance(record, dict) or record.get("keyed") is None:
             raise make_version_error(folder)
         raise InputError(
-            f"{own} is missing, so the coins of this finished release are lost; restore it from "
-            "your copy, or release a new version, which gets new coins"
+            f"{own} is missing, so the coins of this finished release are lost; restore the file "
+            "from your copy, or release a new version, which gets new coins"
         )
     key = draw_key()
     with atomic_write(path) as file:

@@ -112,7 +112,7 @@ def _read_files(paths: Sequence[Path], format_name: str | None, pair_by: str | N
                 other = next(name for name, data in parts.items() if problem.id in data.ids)
                 raise InputError(
                     f"{path}: the id {problem.id!r} belongs to another problem in {other}; give "
-                    "it a new id"
+                    "one of the problems a new id"
                 )
     if len(paths) > 1:
         home = {id_: part for part, dataset in parts.items() for id_ in dataset.ids}
@@ -173,8 +173,8 @@ def make_judge_lookup(votes: Sequence[str | Path], source: Source) -> Callable[[
     found = {id_: sorted(people[name]) for id_, name in names.items() if name in people}
     if votes and not found:
         raise InputError(
-            f"{votes[0]}: no vote is about a released problem; votes for a build use the ids in "
-            "the pool, which are in its private folder"
+            f"{votes[0]}: no vote is for a released problem; votes for a build must use the ids "
+            "of its pool, which are in its private folder"
         )
     return lambda problem: (
         {JUDGES: len(by), JUDGED_BY: " ".join(by)} if (by := found.get(problem.id)) else {}
@@ -202,7 +202,7 @@ def add_provenance(
     )
 
 
-REDO = "download it again, or release again"
+REBUILD_ADVICE = "download it again, or release again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +217,7 @@ class Fault(Result):
 
     where: str
     what: str
-    do: str = REDO
+    do: str = REBUILD_ADVICE
 
     def __str__(self) -> str:
         return f"{self.where}: {self.what}; {self.do}"

@@ -32,7 +32,13 @@ from winosmith.release._changes import make_id
 from winosmith.release._content import Content
 from winosmith.release._files import list_files
 from winosmith.release._interchange import RELEASE_KEYS, make_table, read_table
-from winosmith.release._source import REDO, Fault, compute_checksums, read_content, read_record
+from winosmith.release._source import (
+    REBUILD_ADVICE,
+    Fault,
+    compute_checksums,
+    read_content,
+    read_record,
+)
 from winosmith.results import HIDDEN, Result, computed
 
 REMOVE_ADVICE = "remove it and release again"
@@ -66,8 +72,8 @@ def read_secrets(folder: str | Path) -> Secrets:
     has_test = (folder / "test.jsonl").is_file()
     if not has_test and not (folder / COINS).is_file():
         raise InputError(
-            f"{folder} has neither test.jsonl nor {COINS}; give the folder private/ of the build, "
-            "or the release's own folder in private/ next to it"
+            f"{folder} has neither test.jsonl nor {COINS}; give the build's private/ folder, or "
+            "the release's own folder in private/ next to the release"
         )
     solved = formats.read(folder / "test.jsonl", as_written=True) if has_test else Dataset()
     try:
@@ -112,7 +118,7 @@ def _check_problem(problem: Problem, part: str, content: Content) -> Iterator[tu
     if problem.embargo:
         yield "is under embargo", REMOVE_ADVICE
     if problem.extra.get(CANARY) != content.canary:
-        yield "does not contain the canary", REDO
+        yield "does not contain the canary", REBUILD_ADVICE
     if part == _content.TEST:
         if problem.answer is not None:
             yield "has an answer, although it is in test", "remove the answer and release again"
@@ -129,7 +135,10 @@ def _check_problem(problem: Problem, part: str, content: Content) -> Iterator[tu
         forms = _content.list_forms(problem, bool(content.keyed))
         stems = (make_id(form, content.about.name) for form in forms)
         if not any(problem.id == stem or problem.id.startswith(f"{stem}-") for stem in stems):
-            yield "has an id that is not derived from its text; it may reveal the answer", REDO
+            yield (
+                "has an id that is not derived from its text; it may reveal the answer",
+                REBUILD_ADVICE,
+            )
 
 
 def check_order(content: Content) -> Iterator[Fault]:
@@ -197,7 +206,8 @@ def _find_licence_faults(about: About, problem: Problem) -> Iterator[tuple[str, 
         )
     elif problem.lineage and "no-derivatives" in source.all_terms and not source.permission:
         yield (
-            f"they are perturbed, and {source.licence} of {source.name!r} allows no adaptation",
+            f"they are perturbed, but the licence of {source.name!r}, {source.licence}, allows no "
+            "adaptation",
             f"remove them, {PERMISSION_ADVICE}",
         )
 
@@ -227,7 +237,7 @@ def check_secrets(content: Content, secrets: Secrets) -> Iterator[Fault]:
     for _, where, problem in _iter_problems(content):
         seen = _content.digest_text(problem)
         if seen in withheld and seen not in solved:
-            what = "is withheld: it reveals a test answer, or is under embargo"
+            what = "must be withheld, because it reveals a test answer or is under embargo"
             yield Fault(where, f"{problem.id!r} {what}", REMOVE_ADVICE)
         if problem.answer is not None and seen in solved:
             yield Fault(where, f"{problem.id!r} is a test problem with its answer", REMOVE_ADVICE)
