@@ -35,7 +35,7 @@ from winosmith.records import (
     read_text,
 )
 
-SIZE = 32
+KEY_BYTES = 32
 """Number of secret bytes."""
 
 COINS, PRESENTATIONS = "coins.json", "presentations.jsonl"
@@ -85,7 +85,7 @@ class KeyedRelease:
 
 def draw_key() -> bytes:
     """Draw secret random bytes from the operating system, without a seed."""
-    return secrets.token_bytes(SIZE)
+    return secrets.token_bytes(KEY_BYTES)
 
 
 def compute_coins(key: bytes, release: str, pairs: Iterable[Pair]) -> dict[str, bool]:
@@ -223,8 +223,10 @@ def _parse_key(record: Mapping[str, Any], path: Path) -> bytes:
         key = bytes.fromhex(record["bytes"])
     except (KeyError, TypeError, ValueError):
         key = b""
-    if len(key) != SIZE:
-        raise FormatError(f"the key must be {SIZE} bytes as hexadecimal digits; {_RESTORE}", path)
+    if len(key) != KEY_BYTES:
+        raise FormatError(
+            f"the key must be {KEY_BYTES} bytes as hexadecimal digits; {_RESTORE}", path
+        )
     return key
 
 

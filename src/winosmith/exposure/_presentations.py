@@ -22,7 +22,7 @@ from winosmith.validate import find_gender
 Kind = Literal["names", "options"]
 """How two presentations differ: the names are swapped, or the options are reversed."""
 
-_ABOUT_NAMES = re.compile(
+_WORDS_ABOUT_NAMES = re.compile(
     r"\b(?:names?|named|namesakes?|nick\w*|spell\w*|initials?|alphabet\w*|syllables?|rhym\w*)\b",
     re.IGNORECASE,
 )
@@ -30,13 +30,15 @@ _ABOUT_NAMES = re.compile(
 
 _WORD = re.compile(r"\w+")
 
-_PLAIN = re.compile(r"(?<![\w'’-])(?<!\b[Aa] )(?<!\b[Aa]n )(\w+)(?:['’]s)?(?![\w'’-]|\s+[A-Z])")
+_UNMODIFIED_WORD = re.compile(
+    r"(?<![\w'’-])(?<!\b[Aa] )(?<!\b[Aa]n )(\w+)(?:['’]s)?(?![\w'’-]|\s+[A-Z])"
+)
 """A word or its possessive that has no article, hyphen, other apostrophe or following surname."""
 
-_TITLED = re.compile(r"(?<=[^\s.!?:\"“])\s+[A-Z]\w*\.?\s+(?=(\w+))")
+_WORD_AFTER_CAPITAL = re.compile(r"(?<=[^\s.!?:\"“])\s+[A-Z]\w*\.?\s+(?=(\w+))")
 """A word that follows a capitalised word within a sentence, as in "met Aunt Mary"."""
 
-_LISTED = re.compile(r"(?:^|[\s(])A[.):]\s.*[\s(]B[.):]\s", re.DOTALL)
+_LETTERED_OPTIONS = re.compile(r"(?:^|[\s(])A[.):]\s.*[\s(]B[.):]\s", re.DOTALL)
 """A question that lists its options with letters."""
 
 
@@ -69,17 +71,17 @@ def _has_two_names(problem: Problem) -> bool:
         or not all(map(_is_given_name, names))
         or not (problem.blank is None or sentence.count(BLANK) == 1)
         or (problem.lineage is not None and problem.lineage.edits)
-        or _ABOUT_NAMES.search(sentence)
+        or _WORDS_ABOUT_NAMES.search(sentence)
     ):
         return False
     words = _WORD.findall(sentence)
     mentions = [word for word in words if word.lower() in {name.lower() for name in names}]
-    plain = [word for word in _PLAIN.findall(sentence) if word in names]
+    plain = [word for word in _UNMODIFIED_WORD.findall(sentence) if word in names]
     starts = {name[:3] for name in names}
     return (
         mentions == plain
         and set(plain) == set(names)
-        and not set(_TITLED.findall(sentence)) & set(names)
+        and not set(_WORD_AFTER_CAPITAL.findall(sentence)) & set(names)
         and not {word for word in words if word[:3] in starts} - set(names)
         and not set(_WORD.findall(anchor)) & set(names)
     )
@@ -103,7 +105,8 @@ def reverse_options(problem: Problem) -> Problem | None:
     ('blue', 'green', 'red')
     >>> reverse_options(Problem("p", "It is _.", ("red", "green", "all of the above"), 0))
     """
-    if find_reference(problem.sentence, problem.options) or _LISTED.search(problem.sentence):
+    is_lettered = _LETTERED_OPTIONS.search(problem.sentence)
+    if is_lettered or find_reference(problem.sentence, problem.options):
         return None
     other = reorder(problem, range(len(problem.options))[::-1])
     return None if other.options == problem.options else other

@@ -179,7 +179,7 @@ def read_scores(path: str | Path, pairs: Sequence[Pair], release: str) -> Scores
     for number, record in lines:
         name = record.get("id")
         if "a" not in record or "b" not in record:
-            raise FormatError(NOT_BOTH, path, number)
+            raise FormatError(BOTH_REQUIRED, path, number)
         if not isinstance(name, str) or name not in by_id:
             raise FormatError(f"the release has no item {name!r} with a coin", path, number)
         if name in found:
@@ -210,7 +210,7 @@ def read_scores(path: str | Path, pairs: Sequence[Pair], release: str) -> Scores
 
 ANSWERS, LOG = "answers", "log-probabilities"
 
-NOT_BOTH = (
+BOTH_REQUIRED = (
     "the line has no scores 'a' and 'b'; both presentations of each item must be scored in one "
     "run. Published answers can't be used: the model answered only the published presentations"
 )
@@ -221,7 +221,7 @@ def _read_header(
 ) -> str:
     number, record = next(lines, (None, {}))
     if "release" not in record:
-        reason = NOT_BOTH if record and not {"a", "b"} <= record.keys() else (
+        reason = BOTH_REQUIRED if record and not {"a", "b"} <= record.keys() else (
             "the file has no header; copy the first line of the file that winosmith exposure "
             "--export wrote"
         )  # fmt: skip

@@ -18,11 +18,11 @@ from winosmith.errors import DataError
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
-GRID = 50
+MAX_SCORE = 50
 """Maximum absolute score. Scores are integers, so that their distribution is computed exactly. Any
 function of the differences gives an exact test, and this rounding costs no power."""
 
-REACH = 8.0
+MAX_DEVIATIONS = 8.0
 """Maximum distance of a sum from 0, in standard deviations. The probability of larger sums, which
 are ignored, is below 3e-14 (Hoeffding 1963, theorem 2)."""
 
@@ -69,7 +69,7 @@ def subtract_fit(differences: Floats, strata: Integers, reference: Floats | None
 
 
 def signed_ranks(values: Floats) -> Integers:
-    """Return the centred signed ranks of values as integers from -`GRID` to `GRID`.
+    """Return the centred signed ranks of values as integers from -`MAX_SCORE` to `MAX_SCORE`.
 
     Ties get their mean rank. Subtracting the mean of the signed ranks ensures that a remaining
     preference for presentation A or B costs no power.
@@ -82,7 +82,9 @@ def signed_ranks(values: Floats) -> Integers:
     ranks = np.sign(values) * rankdata(np.abs(values))
     ranks = ranks - ranks.mean() if len(ranks) else ranks
     largest = float(np.abs(ranks).max(initial=0.0))
-    scores: Integers = np.rint(ranks * (GRID / largest if largest > 1e-9 else 0.0)).astype(np.int64)
+    scores: Integers = np.rint(ranks * (MAX_SCORE / largest if largest > 1e-9 else 0.0)).astype(
+        np.int64
+    )
     return scores
 
 
@@ -90,7 +92,7 @@ def tail_probability(scores: Integers, sums: npt.ArrayLike) -> Floats:
     """Return the probability that randomly signed scores have at least each sum.
 
     The distribution is computed from its characteristic function, the product of cos(score · θ),
-    by a discrete Fourier transform over sums up to `REACH` standard deviations.
+    by a discrete Fourier transform over sums up to `MAX_DEVIATIONS` standard deviations.
 
     Args:
         scores: Integers, (n,).
@@ -105,7 +107,9 @@ def tail_probability(scores: Integers, sums: npt.ArrayLike) -> Floats:
     from scipy.fft import irfft, next_fast_len
 
     sizes, counts = np.unique(np.abs(scores), return_counts=True)
-    reach = math.ceil(min(float(sizes @ counts), REACH * math.sqrt(float(sizes**2 @ counts))))
+    reach = math.ceil(
+        min(float(sizes @ counts), MAX_DEVIATIONS * math.sqrt(float(sizes**2 @ counts)))
+    )
     points: int = next_fast_len(2 * reach + 1, real=True)
     angles = np.arange(points // 2 + 1) * (2 * np.pi / points)
     product = np.ones(len(angles))
