@@ -402,7 +402,7 @@ def draw_items_by_correct(histogram: Mapping[int, int], people: int, *, title: s
                       transform=axes.transAxes)  # fmt: skip
 
     description = "; ".join(
-        f"{n:,} items with {right} of {people}"
+        f"{n:,} items answered correctly by {right} of {people} people"
         for right, n in zip(places[::-1], sizes[::-1], strict=True)
         if n
     )
@@ -446,5 +446,5 @@ def draw_sheet_accuracy(parts: Sequence[SheetPart], *, title: str, note: str = "
         + ("" if p.seconds is None else f", {p.seconds:.0f} s each")
         for p in parts
     )
-    return draw_chart(paint, title=f"{title}: over the sheet", description=description,
+    return draw_chart(paint, title=f"{title}: accuracy along the sheet", description=description,
                 height=360 if timed else 280)  # fmt: skip

@@ -52,7 +52,7 @@ def join_names(names: Sequence[str], limit: int = 4) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
-_FORM = re.compile(r"([+]?,?)\.(\d+)([f%])")
+_FORMAT_SPEC = re.compile(r"([+]?,?)\.(\d+)([f%])")
 """The format specifications that `fixed` rounds itself: sign and comma, decimals, and kind."""
 
 _RELIABLE_DECIMALS = 12
@@ -76,7 +76,7 @@ def fixed(value: float, form: str = ".1f") -> str:
     >>> fixed(100 * 69 / 80), fixed(0.35), fixed(-0.85 + 0.8, "+.1%"), fixed(-0.01, "+.1f")
     ('86.3', '0.4', '-5.0%', '+0.0')
     """
-    asked = _FORM.fullmatch(form)
+    asked = _FORMAT_SPEC.fullmatch(form)
     if asked is None or not abs(value) < _MIN_WHOLE:
         return format(value, form)
     flags, places, kind = asked.groups()
