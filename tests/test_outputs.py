@@ -205,7 +205,7 @@ def test_a_folder_that_is_not_ours_is_refused(tmp_path: Path, force: bool) -> No
 def test_a_file_is_no_folder(tmp_path: Path) -> None:
     """A path that is a file is refused as an output folder."""
     (tmp_path / "a").write_text("")
-    with pytest.raises(OutputError, match="is a file; name a folder"):
+    with pytest.raises(OutputError, match="is a file; give a folder"):
         OutputFolder.open(tmp_path / "a", RECIPE)
 
 

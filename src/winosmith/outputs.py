@@ -165,7 +165,7 @@ class OutputFolder:
         path = Path(path)
         recipe, secret = json.loads(json.dumps([recipe, secret or {}]))
         if path.exists() and not path.is_dir():
-            raise OutputError(f"{path} is a file; name a folder")
+            raise OutputError(f"{path} is a file; give a folder")
         for place in (path, path / PRIVATE):
             ours = (path / MANIFEST).exists()
             remove_stale_files(place.glob(f".*{_PARTIAL}" if ours else f".{MANIFEST}.*"))
@@ -192,7 +192,7 @@ class OutputFolder:
             names = [name for name in sorted({*old, *secret}) if old.get(name) != secret.get(name)]
             differs = _list_differences(there, here) or f"different {' and '.join(names)}"
             raise OutputError(
-                f"{path} contains the results of other settings ({differs}); choose a new folder "
+                f"{path} contains results from other settings ({differs}); choose a new folder "
                 "or add `force=True` to replace its files"
             )
         folder.clear()

@@ -136,7 +136,7 @@ def test_changed_answers_are_another_build(make_build, telling_twins, tmp_path):
     """A folder is not resumed when only the answers changed, though no digest of them is public."""
     made = make_build(telling_twins, filter={"method": "none"}, out=tmp_path / "out")
     flipped = Dataset(replace(p, answer=1 - p.answer) for p in telling_twins)
-    with pytest.raises(OutputError, match="results of other settings"):
+    with pytest.raises(OutputError, match="results from other settings"):
         make_build(flipped, filter={"method": "none"}, out=made.folder)
 
 

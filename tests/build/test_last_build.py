@@ -122,7 +122,7 @@ def test_a_build_with_another_last_one_is_another_build(first, tmp_path):
     recipe = read_recipe(_recipe(tmp_path, data))
     build(recipe, tmp_path / "next", last=folder)
     assert is_build_finished(recipe, tmp_path / "next", last=folder)
-    with pytest.raises(OutputError, match=r"contains the results of other settings .*last is"):
+    with pytest.raises(OutputError, match=r"contains results from other settings .*last is"):
         is_build_finished(recipe, tmp_path / "next")
 
 

@@ -101,7 +101,7 @@ def test_what_judges_get_reveals_nothing(quiz: list[str], tmp_path: Path, cli: C
             assert b"suspect" not in content
     cli(*asked)
     assert {path: path.read_bytes() for path in files} == files
-    assert "contains the results of other settings" in cli.refused(*asked, "--seed", "1")
+    assert "contains results from other settings" in cli.refused(*asked, "--seed", "1")
     cli(*asked, "--seed", "1", "--force")
     assert (folder / "private/check.json").read_bytes() != files[folder / "private/check.json"]
 

@@ -184,7 +184,7 @@ def test_an_export_overwrites_nothing(tmp_path: Path) -> None:
     before = (tmp_path / "task" / "partial.jsonl").read_bytes()
     write_lm_eval_task(DATA, tmp_path / "task")
     assert (tmp_path / "task" / "partial.jsonl").read_bytes() == before
-    with pytest.raises(OutputError, match="contains the results of other settings"):
+    with pytest.raises(OutputError, match="contains results from other settings"):
         write_lm_eval_task(DATA, tmp_path / "task", score="full")
 
 
