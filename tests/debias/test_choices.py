@@ -248,8 +248,8 @@ def test_a_copy_in_another_order_leaves_the_key_where_it_is() -> None:
     ("change", "told"),
     [
         ({"X": np.ones((40, 3))}, r"X has the shape \(40, 3\)"),
-        ({"options": [1] * 40}, "problem 0 has 1 options; X has 2 to 3"),
-        ({"options": [4] * 40}, "problem 0 has 4 options; X has 2 to 3"),
+        ({"options": [1] * 40}, "problem 0 has 1 options; X allows 2 to 3"),
+        ({"options": [4] * 40}, "problem 0 has 4 options; X allows 2 to 3"),
         ({"y": [3] * 40}, r"key\[0\] is 3; the problem has 3 options"),
         ({"y": [0] * 39}, "there are 40 problems in X, 39 keys"),
         ({"X": np.full((40, 3, 2), np.nan)}, "row 0 of X contains NaN or infinity"),

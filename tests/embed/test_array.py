@@ -82,7 +82,7 @@ def test_what_are_no_vectors_is_refused(array: np.ndarray, message: str) -> None
 
 def test_ids_must_fit() -> None:
     """There must be one id a row, and no id twice."""
-    with pytest.raises(DataError, match="6 rows and 2 ids"):
+    with pytest.raises(DataError, match="6 rows but 2 ids"):
         ArrayEmbedder(X, ids=("a", "b"))
     with pytest.raises(DataError, match="repeated id"):
         ArrayEmbedder(X[:2], ids=("a", "a"))

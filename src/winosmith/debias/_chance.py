@@ -189,7 +189,8 @@ def compute_threshold_null(
     )
     if settings.train_size >= len(rows.y):
         raise InputError(
-            f"train_size is {settings.train_size}; must be below {len(rows.y)}, the number of rows"
+            f"train_size is {settings.train_size}; it must be below {len(rows.y)}, the "
+            "number of rows"
         )
     twins = encode_group_labels(encode_groups(groups, len(rows.y)).tolist(), rows.order)
     all_rows = np.arange(len(rows.y), dtype=np.int32)

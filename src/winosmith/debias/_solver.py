@@ -137,7 +137,8 @@ def _compute_centre(rows: Rows) -> tuple[NDArray[np.float64], float]:
     largest = float(np.maximum(high - mean, mean - low).max())
     if not largest < 1e150:
         raise DataError(
-            f"X has numbers up to {high.max():.3g}, which is too large; divide X by this number"
+            f"X contains numbers up to {high.max():.3g}, which are too large; divide X by this "
+            "number"
         )
     return mean, largest
 

@@ -71,7 +71,7 @@ class Choices:
         wrong = np.flatnonzero((sizes < 2) | (sizes > X.shape[1]))
         if wrong.size:
             row = int(wrong[0])
-            raise DataError(f"problem {row} has {sizes[row]} options; X has 2 to {X.shape[1]}")
+            raise DataError(f"problem {row} has {sizes[row]} options; X allows 2 to {X.shape[1]}")
         wrong = np.flatnonzero(~((keys >= 0) & (keys < sizes) & (keys == keys.astype(np.intp))))
         if wrong.size:
             row = int(wrong[0])

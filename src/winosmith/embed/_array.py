@@ -56,7 +56,7 @@ class ArrayEmbedder:
         if rows.dtype.kind not in "iuf":
             raise DataError(f"{self.name} has the type {rows.dtype}; it must contain real numbers")
         if self.ids is not None and len(self.ids) != len(rows):
-            raise DataError(f"{self.name} has {len(rows):,} rows and {len(self.ids):,} ids")
+            raise DataError(f"{self.name} has {len(rows):,} rows but {len(self.ids):,} ids")
         if self.ids is not None and len(set(self.ids)) < len(self.ids):
             raise DataError(f"{self.name} has a repeated id; ids must be distinct")
         with np.errstate(over="ignore"):
@@ -199,7 +199,10 @@ def copy_rows(X: npt.NDArray[Any], rows: npt.NDArray[np.intp]) -> npt.NDArray[np
     )
     try:
         if size > shutil.disk_usage(folder).free:
-            raise OutputError(f"{folder}: the vectors need {size >> 20:,} MiB; set TMPDIR")
+            raise OutputError(
+                f"{folder}: the vectors need {size >> 20:,} MiB; set TMPDIR to a folder with more "
+                "free space"
+            )
         with tempfile.TemporaryFile(dir=folder) as file:
             file.truncate(size)
             if hasattr(os, "posix_fallocate"):

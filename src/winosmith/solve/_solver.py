@@ -62,13 +62,13 @@ def predict(solver: Solver, problems: Sequence[Problem]) -> tuple[Prediction, ..
     """
     scores = solver.score([problem.blind() for problem in problems])
     if len(scores) != len(problems):
-        raise DataError(f"the solver gave {len(scores)} results for {len(problems)} problems")
+        raise DataError(f"the solver returned {len(scores)} results for {len(problems)} problems")
     predictions = []
     for problem, given in zip(problems, scores, strict=True):
         if len(given) != len(problem.options) or not all(map(math.isfinite, given)):
             raise DataError(
-                f"the solver gave {problem.id!r} the scores {tuple(given)}; it must give one "
-                f"finite score for each of the {len(problem.options)} options"
+                f"the solver returned the scores {tuple(given)} for {problem.id!r}; it must return "
+                f"one finite score for each of the {len(problem.options)} options"
             )
         own = tuple(map(float, given))
         best = find_best_options(own)
