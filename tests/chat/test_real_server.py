@@ -111,4 +111,4 @@ def test_a_model_that_babbles_ends_cleanly(served: Served, tmp_path: Path) -> No
         assert list(perturber.perturb(root, 0)) == []
     assert [note.split(":")[0] for note in notes[1:4]] == ["turn 1", "turn 2", "turn 3"]
     (kept,) = (tmp_path / "kept").iterdir()
-    assert (kept / "transcript.md").read_text("utf-8").count("The model says:") == 3
+    assert (kept / "transcript.md").read_text("utf-8").count("The model's reply:") == 3

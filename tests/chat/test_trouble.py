@@ -182,7 +182,7 @@ def test_nonsense_is_tried_again_then_told(server: Any, client: Make, nonsense: 
         (422, {"detail": [{"loc": ["body"], "msg": "field required"}]},
          r"the server refuses the request \(HTTP 422, field required\)"),
         (401, {"error": {"message": "Unauthorized"}},
-         "requires a key .* name its environment variable"),
+         "requires a key .* name the environment variable that contains it"),
     ],
 )  # fmt: skip
 def test_what_will_not_pass_is_told_at_once(

@@ -210,13 +210,13 @@ class RequestBatch:
     Attributes:
         client: the client that asks the server.
         cache: the cache of replies; None to cache nothing.
-        before: number of replies that were cached before the run.
+        cached_count: number of replies that were cached before the run.
         budget: the spending limits.
     """
 
     client: Client
     cache: Cache | None
-    before: int
+    cached_count: int
     budget: Budget
     _received: int = 0
     _total: int = 0
@@ -331,12 +331,12 @@ class RequestBatch:
     def _report_wait(self, state: Any) -> None:
         reason = state.outcome.exception().reason
         with self._lock:
-            self._report_progress(f"waits {state.upcoming_sleep:.0f} s: {reason}")
+            self._report_progress(f"waiting {state.upcoming_sleep:.0f} s: {reason}")
 
     def _report_progress(self, note: str) -> None:
         report = self.client.on_progress
         if report and not self._stop.is_set():
-            report(self.before + self._received, self.before + self._total, note)
+            report(self.cached_count + self._received, self.cached_count + self._total, note)
 
     def _make_final_error(self, error: RetryableError, attempts: int) -> ChatError:
         patience = self.client.patience
@@ -352,9 +352,9 @@ class RequestBatch:
         message = f"{self.client.model} at {self.client.base_url}: {error}".rstrip(".")
         if self.cache is None:
             return f"{message}. There is no cache, so the replies are lost"
-        done = self.before + self._received
+        done = self.cached_count + self._received
         return (
-            f"{message}. {done:,} of {self.before + self._total:,} replies are saved in "
+            f"{message}. {done:,} of {self.cached_count + self._total:,} replies are saved in "
             f"{self.cache.path}; run the same command again to resume"
         )
 
@@ -408,7 +408,7 @@ class Client:
         check_url(self.base_url, insecure=self.insecure)
         for name in self.extra:
             if name in _RESERVED_FIELDS or _SECRET.search(name):
-                raise InputError(f"extra can't set {name!r}; use the client's own attribute for it")
+                raise InputError(f"extra can't set {name!r}; use the client's attribute")
         if self.budget is not None and self.max_reply_tokens is None:
             raise InputError("a budget requires max_tokens, the maximum length of a reply")
 

@@ -311,7 +311,10 @@ class Connection:
             variable = self.key_variable or KEY_VARIABLE
             return f"the server rejects the key in {variable} ({refusal}); check the key"
         if status in (401, 403):
-            return f"the server requires a key ({refusal}); name its environment variable"
+            return (
+                f"the server requires a key ({refusal}); name the environment variable that "
+                "contains it"
+            )
         if status == 402 or _QUOTA.search(message):
             return f"the account has no credit left ({refusal}); add credit and try again"
         if 300 <= status < 400:
@@ -442,7 +445,7 @@ def find_api_key(url: str, variable: str | None) -> str | None:
     name = variable or KEY_VARIABLE
     key = os.environ.get(name, "").strip()
     if variable is not None and not key:
-        raise ChatError(f"the environment variable {name} is empty; set it or name another")
+        raise ChatError(f"the environment variable {name} is empty; set it or use another")
     if not (key.isascii() and key.isprintable()):
         raise ChatError(
             f"the environment variable {name} contains characters that are not allowed in a key"

@@ -241,8 +241,8 @@ def _format_dialogue(dialogue: Dialogue) -> Iterator[str]:
     yield f"{len(dialogue.turns)} turns; {escape_markdown(state)}.\n"
     turns = zip(dialogue.user_messages, dialogue.turns, strict=False)
     for number, (said, turn) in enumerate(turns, 1):
-        yield f"\n## Turn {number}\n\nWe say:\n\n{_indent_as_code(said)}\n\nThe model says:\n\n"
-        yield f"{_indent_as_code(turn.reply.text)}\n\n"
+        yield f"\n## Turn {number}\n\nOur message:\n\n{_indent_as_code(said)}\n\n"
+        yield f"The model's reply:\n\n{_indent_as_code(turn.reply.text)}\n\n"
         counts = f"{turn.requested} rows requested, {len(turn.rows)} read"
         yield f"{counts}, {len(turn.accepted)} accepted.\n\n"
         for at, checked in enumerate(turn.rows, 1):

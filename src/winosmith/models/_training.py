@@ -84,7 +84,9 @@ class TrainingSettings:
     def __post_init__(self) -> None:
         InputFormat(self.split_point, sees=self.sees)
         if (self.last or 1) > self.epochs:
-            raise ValueError(f"last is {self.last}; it must be one of the {self.epochs} epochs")
+            raise ValueError(
+                f"last is {self.last}; it must be at most {self.epochs}, the number of epochs"
+            )
 
     @property
     def name(self) -> str:
