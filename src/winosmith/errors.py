@@ -162,6 +162,6 @@ def require(module: str, extra: str) -> ModuleType:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
         raise MissingExtraError(
-            f"this needs the package {error.name!r}, which is not installed; "
+            f"the package {error.name!r} is required but not installed; "
             f"install it with: pip install 'winosmith[{extra}]'"
         ) from error

@@ -23,8 +23,8 @@ _CONTROL = re.compile(f"[{_UNSAFE}\r]")
 _UNSAFE_ON_PAGE = re.compile(f"[{_UNSAFE}]")
 
 
-def _escape_character(found: re.Match[str]) -> str:
-    return repr(found[0])[1:-1]
+def _escape_character(match: re.Match[str]) -> str:
+    return repr(match[0])[1:-1]
 
 
 def escape_terminal(text: object) -> str:

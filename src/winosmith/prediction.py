@@ -152,7 +152,7 @@ def align(
         parts.append(f"{len(predictions) - len(by_id):,} problems have several predictions")
     if parts:
         few = 2 * common < min(n, len(by_id))
-        what = f"{source}{'; '.join(parts)}{'; is it another data set?' * few}"
+        what = f"{source}{'; '.join(parts)}{'; is this another data set?' * few}"
         raise OtherDataError(what, common)
     for problem in dataset:
         check_fit(by_id[problem.id], len(problem.options), source)

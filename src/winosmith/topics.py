@@ -315,7 +315,7 @@ def fetch_https(
                 if len(body) > max_bytes:
                     raise InputError(f"the response from {url} is larger than {max_bytes:,} bytes")
                 if time.monotonic() > until:
-                    raise InputError(f"{url} is too slow")
+                    raise InputError(f"the response from {url} took too long; try again later")
     except (OSError, urllib3.exceptions.HTTPError) as error:
         raise InputError(f"{url} can't be read: {error}") from None
     return body, response.headers.get("Content-Type", "").partition(";")[0].strip().lower()

@@ -155,7 +155,9 @@ def compare(
     first = next(iter(solvers.values()))
     other = next((n for n, g in solvers.items() if g.dataset.digest != first.dataset.digest), None)
     if other is not None:
-        raise DataError(f"{other!r} answered a different data set; compare on the same problems")
+        raise DataError(
+            f"{other!r} answered a different data set; compare solvers on the same problems"
+        )
     names = [name for name in solvers if name != baseline]
     pairs = [(n, baseline) for n in names] if baseline else list(combinations(names, 2))
     found = [_compare_pair(a, b, solvers[a], solvers[b], seed) for a, b in pairs]

@@ -31,7 +31,7 @@ class CurvePoint(Result):
 
     size: int = field(metadata=shown("size"))
     accuracies: tuple[float, ...] = field(metadata=shown("runs", len))
-    taken: float = field(metadata=shown("taken", percent))
+    taken: float = field(metadata=shown("used", percent))
 
     @property
     @computed(**shown("mean", percent))

@@ -236,7 +236,7 @@ def grade_models(
         notes = [
             f"{missing:,} of {len(dataset):,} problems have no prediction and are omitted"
         ] * bool(missing)
-        notes += [f"{count_noun(unknown, 'prediction')} with an unknown id omitted"] * bool(unknown)
+        notes += [f"omitted {count_noun(unknown, 'prediction')} with an unknown id"] * bool(unknown)
         if own.data not in (None, asked.blind().digest) and not partial:
             notes.append("the answers are for data with a different digest: the ids match, but "
                          "sentences may differ")  # fmt: skip

@@ -122,7 +122,7 @@ def describe_below_chance(accuracy: Proportion) -> str:
     """
     return (
         f"below chance: {accuracy.in_words} valid answers are correct, and guessing gives "
-        f"{percent(accuracy.chance or 0)}; its options may be in a different order, or "
+        f"{percent(accuracy.chance or 0)}; the options may be in a different order, or "
         "numbered from a different start"
     )
 
