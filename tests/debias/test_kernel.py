@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from winosmith.debias._kernel import CLOSE, Kernel
+from winosmith.debias._kernel import CLOSE_MARGIN, Kernel
 from winosmith.debias._rows import copy_aligned
 
 Floats = NDArray[np.float64]
@@ -57,7 +57,7 @@ def test_votes_are_those_of_the_decision_values(count: int) -> None:
         held[part, j] = False
     assert total.tolist() == held.sum(axis=1).tolist()
     assert correct.tolist() == (held & ((Z > 0) == y[rows, None])).sum(axis=1).tolist()
-    assert close == (held & (np.abs(Z) < CLOSE)).sum() >= 610
+    assert close == (held & (np.abs(Z) < CLOSE_MARGIN)).sum() >= 610
 
 
 def test_curvatures_are_those_of_the_formula() -> None:

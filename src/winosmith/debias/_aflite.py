@@ -446,7 +446,7 @@ def _find_stop_reason(run: Run, progress: Progress) -> StopReason | None:
     return "one class" if len(np.unique(run.rows.y[left])) < 2 else None
 
 
-REFRESH = 4
+PHASES_PER_HESSIAN = 4
 """The number of phases after which the solver's Hessian is recomputed for the rows left."""
 
 
@@ -457,7 +457,7 @@ def _run_phase(run: Run, ensemble: Ensemble, progress: Progress) -> None:
     groups = run.rows.groups[left] if run.rows.groups is not None else None
     if progress.start is None:
         progress.start = ensemble.compute_initial_start(left)
-    elif number % REFRESH == 0:
+    elif number % PHASES_PER_HESSIAN == 0:
         progress.start = ensemble.compute_start_at(progress.start.weights, left)
     start = progress.start
     votes = ensemble.collect_votes(left, number, start)
@@ -511,7 +511,7 @@ def _run_phase(run: Run, ensemble: Ensemble, progress: Progress) -> None:
     )
 
 
-BROKEN = (OSError, EOFError, zipfile.BadZipFile)
+READ_ERRORS = (OSError, EOFError, zipfile.BadZipFile)
 """Exceptions that numpy raises for a truncated file, in addition to ValueError."""
 
 
@@ -547,7 +547,7 @@ def load_progress(path: Path, identity: Mapping[str, Any]) -> Progress | None:
             start = Start(**{**state, "tolerance": float(state["tolerance"])}) if state else None
             saved = file["phases"].tobytes().decode().splitlines()
         phases = [_parse_phase(parse_json(line)) for line in saved]
-    except (*BROKEN, ValueError, LookupError, TypeError, AttributeError) as error:
+    except (*READ_ERRORS, ValueError, LookupError, TypeError, AttributeError) as error:
         raise OutputError(
             f"{path}: this is not an AFLite checkpoint ({error}); choose another path for "
             "the checkpoint, or delete the file"

@@ -290,7 +290,7 @@ def _measure_along_axes(
     flipped = (flip_labels(own, numbers, rng, permute=permute) for _ in range(settings.draws))
     drawn = np.stack([own, *flipped])
     axis = project_on_answer_axis(X[rows], drawn, groups, rng, flips_sign=flips_sign)
-    scale = Binning.from_range(*RANGE, settings.bins)
+    scale = Binning.from_range(*AXIS_RANGE, settings.bins)
     return {
         "d1": make_histograms(binning, d1, drawn, settings, flips_sign),
         "axis": make_histograms(scale, axis, drawn, settings, flips_sign),
@@ -395,7 +395,7 @@ def compute_principal_axes(X: NDArray[Any], k: int, *, flips_sign: bool = False)
     return Axes(mean, directions, np.clip(values[::-1] / total, 0, 1))
 
 
-RANGE = (-4.0, 4.0)
+AXIS_RANGE = (-4.0, 4.0)
 """The range of the bins in standard deviations; rows outside are counted in the outermost bins."""
 
 _SHRINKAGE = 0.1

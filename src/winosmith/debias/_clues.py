@@ -314,7 +314,7 @@ _BOUNDARY = frozenset(
 """Tokens that end a clause, for splitting sentences without a parser."""
 
 
-LETTERS = 8
+LETTERS_BEFORE_BLANK = 8
 """The number of characters and bigrams before the blank in the local context of text without
 spaces: about two words."""
 
@@ -347,7 +347,7 @@ def group_words_by_role(problem: Problem, other_half: str | None = None) -> Word
     heads = [next(filter(_is_word, reversed(option)), "") for option in options]
     tokens, blank = split_units_with_blank(problem)
     if unspaced:
-        cues = list(filter(text.is_content, tokens[max(0, (blank or 0) - LETTERS) :]))
+        cues = list(filter(text.is_content, tokens[max(0, (blank or 0) - LETTERS_BEFORE_BLANK) :]))
     else:
         context = problem if blank is None else cut_to_local_context(problem, 2)
         cues = text.content_words(context.sentence)

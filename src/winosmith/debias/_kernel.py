@@ -2,10 +2,10 @@
 
 All loops run on the *basis*: rows of `D` float32 values that include the intercept (see `_solver`;
 `D` is a multiple of 16), so that a decision value is one dot product. The loops visit only the
-requested (row, classifier) pairs, in blocks of `BLOCK` rows that stay in the second-level cache
-while all classifiers use them. Four rows are processed at a time, so that each weight is loaded
-once for four rows. Each classifier's sums run in the order of the rows and are never split. So not
-one bit of a sum depends on the other classifiers in the call or on the number of threads.
+requested (row, classifier) pairs, in blocks of `BLOCK_ROWS` rows that stay in the second-level
+cache while all classifiers use them. Four rows are processed at a time, so that each weight is
+loaded once for four rows. Each classifier's sums run in the order of the rows and are never split.
+So not one bit of a sum depends on the other classifiers in the call or on the number of threads.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ Positions = NDArray[np.int32]
 Gradient = Callable[[Floats, NDArray[np.intp]], Floats]
 """A function from (c, D) weights and the indices of the classifiers to (c, D) summed gradients."""
 
-CLOSE = np.float32(1e-4)
+CLOSE_MARGIN = np.float32(1e-4)
 """Votes whose decision value is below this magnitude are counted as close."""
 
-BLOCK = 128
+BLOCK_ROWS = 128
 """The number of rows in a block: 0.5 MB with 1,024 dimensions, half of a typical L2 cache."""
 
-FLUSH = 4
+BLOCKS_PER_SUM = 4
 """The number of blocks after which the float32 partial sums are added to the float64 sums."""
 
-PATIENCE = 0.7
+MIN_LOGGED_SECONDS = 0.7
 """Compilation is logged if it takes at least this many seconds; loading cached code takes 0.3 s."""
 
 _FAST = {"reassoc", "contract", "nsz", "arcp"}  # vector sums; infinities and NaN are preserved
@@ -137,7 +137,7 @@ def compile_loops() -> None:
     begin, end = np.array([0], np.int64), np.array([1], np.int64)
     counts, wide = np.zeros(2, np.int32), np.zeros((1, 16))
     announcement = threading.Timer(
-        PATIENCE,
+        MIN_LOGGED_SECONDS,
         logging.getLogger(__name__).info,
         ["compiling AFLite for this machine, which takes a few seconds the first time"],
     )
@@ -208,9 +208,9 @@ def write_gradients(
     partial = np.zeros((count, width), np.float32)
     at = begin.copy()
     G[:] = 0.0
-    for first in range(0, rows.shape[0], BLOCK):
-        last = first + BLOCK
-        flush = (last // BLOCK) % FLUSH == 0 or last >= rows.shape[0]
+    for first in range(0, rows.shape[0], BLOCK_ROWS):
+        last = first + BLOCK_ROWS
+        flush = (last // BLOCK_ROWS) % BLOCKS_PER_SUM == 0 or last >= rows.shape[0]
         for j in range(count):
             p, stop, w, g = at[j], end[j], W[j], partial[j]
             while p + 4 <= stop and positions[p] < last:  # these four may extend past the block
@@ -240,14 +240,14 @@ def write_gradients(
 
 @compile_cached
 def _compute_decision_values(X: Array, rows: Array, first: int, W: Array, Z: Array) -> None:
-    """Write the decision values of a block of rows to `Z`, (BLOCK, c).
+    """Write the decision values of a block of rows to `Z`, (BLOCK_ROWS, c).
 
     The block starts at position `first`. Four rows are always combined with the same two
     classifiers, so that no bit depends on the other classifiers. The last row is repeated up to a
     multiple of four.
     """
     final = rows.shape[0] - 1
-    for i in range(0, min(BLOCK, final + 1 - first), 4):
+    for i in range(0, min(BLOCK_ROWS, final + 1 - first), 4):
         a, b = rows[first + i], rows[min(first + i + 1, final)]
         c, d = rows[min(first + i + 2, final)], rows[min(first + i + 3, final)]
         xa, xb, xc, xd = X[a], X[b], X[c], X[d]
@@ -288,20 +288,20 @@ def count_votes(
     (size,) int32.
     """
     at = begin.copy()
-    Z = np.empty((BLOCK, W.shape[0]), np.float32)
+    Z = np.empty((BLOCK_ROWS, W.shape[0]), np.float32)
     close = 0
-    for first in range(0, rows.shape[0], BLOCK):
+    for first in range(0, rows.shape[0], BLOCK_ROWS):
         _compute_decision_values(X, rows, first, W, Z)
         for j in range(begin.shape[0]):
             p, stop = at[j], end[j]
-            for position in range(first, min(first + BLOCK, rows.shape[0])):
+            for position in range(first, min(first + BLOCK_ROWS, rows.shape[0])):
                 if p < stop and positions[p] == position:
                     p += 1
                     continue
                 z = Z[position - first, j]
                 total[position] += 1
                 correct[position] += (z > 0) == (y[rows[position]] > 0)
-                if abs(z) < CLOSE:
+                if abs(z) < CLOSE_MARGIN:
                     close += 1
             at[j] = p
     return close
@@ -315,9 +315,9 @@ def add_curvature(X: Array, rows: Array, w: Array, scale: float, h: Array, q: Ar
     are float64, all of shape (D,).
     """
     width = w.shape[0]
-    for first in range(0, rows.shape[0], BLOCK):
+    for first in range(0, rows.shape[0], BLOCK_ROWS):
         squares, product = np.zeros((2, width), np.float32)
-        for i in range(first, min(first + BLOCK, rows.shape[0])):
+        for i in range(first, min(first + BLOCK_ROWS, rows.shape[0])):
             a = rows[i]
             x = X[a]
             z = dot_row(X, a, w)

@@ -56,7 +56,7 @@ processor's cache."""
 GRAM_CHUNK = 4 * CHUNK
 """The number of rows per chunk of the Gram matrix; float32 sums are accurate enough for a bound."""
 
-ROUNDING = 1e-6
+ROUNDING_ERROR = 1e-6
 """The maximum cosine between a row and a model's weights that counts as rounding error: sixteen
 times the float32 rounding error (2^-24). If a model has learnt nothing about a row, the row is
 orthogonal to its weights except for rounding, and the sign of the remainder is arbitrary but
@@ -88,7 +88,7 @@ def bound_rounding_errors(V: NDArray[Any], W: Floats, starts: Rows | None = None
         W: (d, c) weights.
         starts: (U,) the first row of each unit; None if each row is a unit.
     """
-    return ROUNDING * np.outer(compute_unit_lengths(V, starts), np.linalg.norm(W, axis=0))
+    return ROUNDING_ERROR * np.outer(compute_unit_lengths(V, starts), np.linalg.norm(W, axis=0))
 
 
 def compute_unit_lengths(V: NDArray[Any], starts: Rows | None = None) -> Floats:
@@ -176,7 +176,7 @@ class CrossLogit:
         if starts is not None:
             sizes = np.diff(np.append(starts, len(V)))
         self.starts, self.fold, self.sizes = starts, fold, sizes
-        self.unit_rounding = ROUNDING * compute_unit_lengths(V, starts)
+        self.unit_rounding = ROUNDING_ERROR * compute_unit_lengths(V, starts)
         self.order = np.argsort(np.repeat(fold, sizes), kind="stable")
         ends = np.cumsum(np.bincount(fold, sizes).astype(np.intp))
         there = sizes[np.argsort(fold, kind="stable")]

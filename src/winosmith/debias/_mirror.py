@@ -40,7 +40,7 @@ from winosmith.parallel import ordered_map, use_one_thread
 from winosmith.report import Svg, draw_margins
 from winosmith.results import HIDDEN, Result, computed
 
-RUNS = 19
+PERMUTED_RUNS = 19
 """The minimum number of runs with permuted keys. Together with the real run there are 20, so that a
 p-value of 1/20 is possible. A smaller error requires more runs."""
 
@@ -484,7 +484,7 @@ def _find_revealing_units(
     leads, options = margins[leaders], units.options[leaders]
     threshold, found = _find_threshold(leads, options, error)
     removal_probability = np.zeros(len(margins))
-    runs = 0 if threshold is None else max(RUNS, math.ceil(1 / error) - 1)
+    runs = 0 if threshold is None else max(PERMUTED_RUNS, math.ceil(1 / error) - 1)
     on_run(1, 1 + runs)
     if threshold is None:
         return _Outcome(removal_probability, None, 0, (), None)

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from winosmith.blocks import blocks, copies, normalize_tokens, whole_twins
 from winosmith.dataset import Dataset
-from winosmith.debias._logit import ROUNDING, Floats, Logit, Rows, bound_rounding_errors
+from winosmith.debias._logit import ROUNDING_ERROR, Floats, Logit, Rows, bound_rounding_errors
 from winosmith.debias._rows import CHUNK, get_choice_keys, get_problem_labels
 from winosmith.errors import DataError
 from winosmith.parallel import use_one_thread
@@ -356,7 +356,7 @@ def measure_separability(
         starts = np.unique(of_units, return_index=True)[1]
         distances = np.linalg.norm(units.V - units.V[starts][of_units], axis=1)
         longest = np.linalg.norm(units.V, axis=1).max()
-        seen = np.maximum.reduceat(distances, starts) > ROUNDING * longest
+        seen = np.maximum.reduceat(distances, starts) > ROUNDING_ERROR * longest
         return Separability(len(seen), int(seen.sum()))
     labels = get_problem_labels(pool)
     longest, lengths = 0.0, []
@@ -374,5 +374,5 @@ def measure_separability(
             vectors -= X[0]
             signs = np.where(np.arange(len(rows)) == np.repeat(starts, sizes), 1.0, -1.0)
         lengths.append(np.linalg.norm(np.add.reduceat(vectors * signs[:, None], starts), axis=1))
-    seen = np.concatenate(lengths) > ROUNDING * longest
+    seen = np.concatenate(lengths) > ROUNDING_ERROR * longest
     return Separability(len(seen), 0 if is_constant else int(seen.sum()))
