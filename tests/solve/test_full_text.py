@@ -154,7 +154,7 @@ def test_an_index_is_built_once(
 
 def test_a_stopped_build_starts_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A stop leaves nothing; the next call builds the index of an undisturbed build."""
-    monkeypatch.setattr(_full_text, "_BATCH", 10)
+    monkeypatch.setattr(_full_text, "_BATCH_SIZE", 10)
     folder = tmp_path / "texts"
     folder.mkdir()
     for name in "ab":

@@ -69,7 +69,7 @@ def check_two_options(problems: Sequence[Problem]) -> None:
     seen.check_two_options(problems, advice)
 
 
-LETTERS = (3, 4)
+NGRAM_LENGTHS = (3, 4)
 """Lengths of the letter n-grams that are used as features."""
 
 
@@ -147,7 +147,7 @@ class OptionsEmbedder:
             yield from (f"{a} {b}" for a, b in zip(["", *words], [*words, ""], strict=True))
             return
         text = f" {' '.join(words)} "
-        for length in LETTERS:
+        for length in NGRAM_LENGTHS:
             yield from (text[at : at + length] for at in range(max(1, len(text) - length + 1)))
 
 

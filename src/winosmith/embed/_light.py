@@ -195,7 +195,7 @@ def _count_words(bags: Sequence[Bag], columns: Mapping[str, int], weights: Float
     return csr_array((weights[indices], indices, ends), shape=(len(bags), len(columns)))
 
 
-BEFORE, AFTER = 4, 2
+TOKENS_BEFORE, TOKENS_AFTER = 4, 2
 """Numbers of tokens before and after an option's mention whose content words become its attributes.
 The window stops at a mention of the other option. Words about an option are mostly before it
 ("praised the captain"). With windows of 3–8 tokens before and 0–4 after, linear models had the same
@@ -211,7 +211,7 @@ and begins a bigram, which is another unit."""
 FIRST, LONGER = "<first>", "<longer>"
 """Attributes that mark the option mentioned first, and the option with more letters."""
 
-PRIOR = 0.2
+UNSEEN_WEIGHT = 0.2
 """Weight of a cue that occurs in no twin: about the fraction of cues that belong to a trigger."""
 
 FAINT_FRACTION = 1e-2
@@ -348,7 +348,7 @@ def _estimate_trigger_rates(
         for half, other in (halves, halves[::-1]):
             twin_counts.update(set(half.sentence))
             in_trigger.update(set(Counter(half.sentence) - Counter(other.sentence)))
-    return {word: (in_trigger[word] + PRIOR) / (twin_counts[word] + 1) for word in words}
+    return {word: (in_trigger[word] + UNSEEN_WEIGHT) / (twin_counts[word] + 1) for word in words}
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -390,8 +390,8 @@ def extract_attributes_and_cues(problem: Problem) -> ProblemWords:
         found = {f"={option[-1]}"}
         if start < end:
             left, right = (other + 1, len(words)) if other < start else (0, other)
-            near = words[max(left, start - BEFORE * scale) : start]
-            near += words[end : min(right, end + AFTER * scale)]
+            near = words[max(left, start - TOKENS_BEFORE * scale) : start]
+            near += words[end : min(right, end + TOKENS_AFTER * scale)]
             found |= {w for w in near if _is_word(w) and is_content(w) and w not in option_words}
         if start < other:
             found.add(FIRST)

@@ -91,11 +91,13 @@ class Majority:
         return [shares[: len(problem.options)] for problem in problems]
 
 
-BEFORE = 2
+WORDS_BEFORE = 2
 """Number of words to keep before the blank: w[t-2:] (WinoGrande, section 4.1)."""
 
 
-def cut_to_local_context(problems: Sequence[Problem], width: int = BEFORE) -> tuple[Problem, ...]:
+def cut_to_local_context(
+    problems: Sequence[Problem], width: int = WORDS_BEFORE
+) -> tuple[Problem, ...]:
     """Return the problems with their sentences cut to the local context.
 
     For the baseline in WinoGrande's table 3, also train the solver on shortened problems.
@@ -125,7 +127,7 @@ class LocalContext:
     """
 
     solver: Solver
-    before: int = BEFORE
+    before: int = WORDS_BEFORE
 
     @property
     def parameters(self) -> dict[str, Any]:

@@ -381,27 +381,27 @@ _ORDINALS = (
 _PLACES = {name: place for place, names in enumerate(_ORDINALS) for name in names}
 _NAME = "|".join(sorted(_PLACES, key=len, reverse=True))
 
-_THING = r"(?:option|choice|answer|one)"
+_NOUN = r"(?:option|choice|answer|one)"
 _LABEL = rf"(?:option|choice|answer|number|no\.|#)\s*[#:]?\s*\(?({_NAME})\b\)?"
-_NTH = r"(?:the\s+)?(first|second|third|fourth|fifth|1st|2nd|3rd|4th|5th|former|latter)\b"
-_LABELLED = re.compile(rf"\b{_LABEL}|\b{_NTH}\s+{_THING}\b|\bthe\s+(former|latter)\b")
-_HEAD = re.compile(rf"(?:the\s+)?(?:{_LABEL}|{_NTH}|\(?({_NAME})\b\)?)(?:\s+{_THING}\b)?")
+_ORDINAL = r"(?:the\s+)?(first|second|third|fourth|fifth|1st|2nd|3rd|4th|5th|former|latter)\b"
+_LABELLED = re.compile(rf"\b{_LABEL}|\b{_ORDINAL}\s+{_NOUN}\b|\bthe\s+(former|latter)\b")
+_LINE_START = re.compile(rf"(?:the\s+)?(?:{_LABEL}|{_ORDINAL}|\(?({_NAME})\b\)?)(?:\s+{_NOUN}\b)?")
 """A position at the beginning of a line: with a label, as an ordinal, or only as a name."""
 
-_SET_OFF = re.compile(
+_END_OF_ANSWER = re.compile(
     r"\W*$|\s*[.,:;=)\]}!–—-]|\s+\(?(?:because|since|as|explanation|reason)\b|\s+is\s+(?!not\b|wrong\b|incorrect\b)"
 )
 """Text that may follow an answer."""
 
 _CHOOSE = r"\bi(?:'d| would| will|'ll)? (?:choose|pick|select|go with|say)\b"
-_MARK = re.compile(
+_ANNOUNCEMENT = re.compile(
     rf"\b(?:answer|blank|word|solution|result|(?:option|choice)(?!\W*(?:{_NAME})\b))\b[^.:\n]{{0,40}}?"
     r"(?:\b(?:is|must be|should be|would be)\b|:|=|\bwith\b)\s*"
     rf"|{_CHOOSE}:?\s*|\\boxed\s*"
 )
 """Text that announces an answer."""
 
-_PRAISE = re.compile(
+_APPROVAL = re.compile(
     r"\s*(?:\([^)]*\)\s*)?(?:(?:would|clearly|best|better|logically)\s+)*"
     r"(?:fits?|belongs?|makes? (?:more|most|better|the most) sense"
     r"|(?:is|seems|be) (?:clearly )?(?:the )?(?:more |most )?"
@@ -409,23 +409,23 @@ _PRAISE = re.compile(
 )
 """Text after an option that says that it is the answer."""
 
-_NOT = re.compile(
+_NEGATION_BEFORE = re.compile(
     r"(?:\bnot|n't|\bnor|\bneither|\bcannot|\bnever|\bthan|\binstead of|\bexcept|\bunlike"
     r"|\bexcludes?|\brules? out|\bwrong:?)\s+(?:be\s+)?(?:the\s+|an?\s+)?$"
 )
 """Text that negates the words after it."""
 
-_IS_NOT = re.compile(
+_NEGATION_AFTER = re.compile(
     r"\s*(?:\([^)]*\)\s*)?(?:\w+(?:n't\b|\s+not\b)|(?:is|seems)\s+(?:wrong|incorrect))"
 )
 """Text that negates the position before it."""
 
-_SPEAKER = re.compile(r"^(?:assistant|output|response|reply|final answer|sure)\s*[:=!,]\s*")
-_THOUGHT = re.compile(r"^.*</think(?:ing)?>", re.DOTALL)
-_AFTER = 3
+_SPEAKER_LABEL = re.compile(r"^(?:assistant|output|response|reply|final answer|sure)\s*[:=!,]\s*")
+_REASONING = re.compile(r"^.*</think(?:ing)?>", re.DOTALL)
+_CONTEXT_WORDS = 3
 """Number of words on each side of the blank that a filled-in sentence must repeat."""
 
-_CLAUSE = 500
+_SEARCHED_CHARACTERS = 500
 """Number of characters after an announcement that are searched for the answer."""
 
 
@@ -454,7 +454,7 @@ def parse_answer(text: str, options: Sequence[str], sentence: str = "") -> int |
     >>> parse_answer("It could be Ann or Sue.", ("Ann", "Sue")) is None
     True
     """
-    text = _THOUGHT.sub("", text)
+    text = _REASONING.sub("", text)
     if "<think" in text:
         return None
     said = _normalize_text(text)
@@ -480,9 +480,11 @@ def _normalize_text(text: str, keep: str = "") -> str:
 
 
 def _find_announced_option(text: str, options: Sequence[str], sentence: str) -> Iterator[int]:
-    for mark in reversed(list(_MARK.finditer(text))):
+    for mark in reversed(list(_ANNOUNCEMENT.finditer(text))):
         rest = re.split(
-            r"\n\s*\n|(?<=[.!?])\s", text[mark.end() : mark.end() + _CLAUSE].lstrip(), maxsplit=1
+            r"\n\s*\n|(?<=[.!?])\s",
+            text[mark.end() : mark.end() + _SEARCHED_CHARACTERS].lstrip(),
+            maxsplit=1,
         )[0]
         found = {option for option, _ in _match_line_start(rest, options)}
         if found:
@@ -505,15 +507,17 @@ def _find_option_at_start(text: str, options: Sequence[str], sentence: str) -> I
 
 def _find_praised_option(text: str, options: Sequence[str], sentence: str) -> Iterator[int]:
     flat = " ".join(text.split())
-    yield from (option for option, end in _find_mentions(flat, options) if _PRAISE.match(flat, end))
+    yield from (
+        option for option, end in _find_mentions(flat, options) if _APPROVAL.match(flat, end)
+    )
 
 
 def _match_line_start(line: str, options: Sequence[str]) -> Iterator[tuple[int, str]]:
-    line = _SPEAKER.sub("", line.strip(" {[("))
+    line = _SPEAKER_LABEL.sub("", line.strip(" {[("))
     by_words = list(_match_option(line, options))
-    head = _HEAD.match(line)
+    head = _LINE_START.match(line)
     place = _PLACES[next(filter(None, head.groups()))] if head else len(options)
-    if head is None or place >= len(options) or not _SET_OFF.match(line[head.end() :]):
+    if head is None or place >= len(options) or not _END_OF_ANSWER.match(line[head.end() :]):
         yield from by_words
         return
     if any(not rest for _, rest in by_words):
@@ -531,7 +535,7 @@ def _match_option(line: str, options: Sequence[str]) -> Iterator[tuple[int, str]
         return
     longest = max(fits, key=lambda i: len(bare[i]))
     rest = line[len(bare[longest]) :]
-    if _SET_OFF.match(rest):
+    if _END_OF_ANSWER.match(rest):
         yield longest, re.sub(r"^\W+", "", rest)
 
 
@@ -545,7 +549,7 @@ def _find_option_in_blank(text: str, options: Sequence[str], sentence: str) -> I
     flat = " ".join(text.split())
     before, after = (part.split() for part in sentence.split(BLANK, 1))
     for option, words in enumerate(options):
-        near = " ".join((*before[-_AFTER:], words, *after[:_AFTER]))
+        near = " ".join((*before[-_CONTEXT_WORDS:], words, *after[:_CONTEXT_WORDS]))
         if re.search(rf"(?<!\w){re.escape(near.replace(' .', '.'))}(?!\w)", flat):
             yield option
 
@@ -565,10 +569,10 @@ def _find_mentions(text: str, options: Sequence[str]) -> Iterator[tuple[int, int
         left = words.sub(lambda match: "\0" * len(match.group()), left)  # not in shorter ones
     for match in _LABELLED.finditer(text):
         place = _PLACES[next(filter(None, match.groups()))]
-        denied = _is_denied(text, match.start()) or _IS_NOT.match(text, match.end())
+        denied = _is_denied(text, match.start()) or _NEGATION_AFTER.match(text, match.end())
         if place < len(options) and not denied:
             yield place, match.end()
 
 
 def _is_denied(text: str, index: int) -> bool:
-    return _NOT.search(text[max(0, index - 40) : index]) is not None
+    return _NEGATION_BEFORE.search(text[max(0, index - 40) : index]) is not None

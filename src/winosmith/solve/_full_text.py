@@ -21,10 +21,10 @@ from winosmith.errors import FormatError, OutputError
 from winosmith.outputs import sha256
 from winosmith.records import parse_json
 
-_SCHEME = "1"
+_INDEX_VERSION = "1"
 """Version of the passage format and of the index."""
 
-_BATCH = 10_000
+_BATCH_SIZE = 10_000
 """Number of passages in a batch."""
 
 _TABLE = "CREATE VIRTUAL TABLE passages USING fts5(text, tokenize='porter unicode61')"
@@ -75,7 +75,7 @@ class FullTextIndex:
         texts: dict[str, Path] = {}
         for path in list_texts(collection):
             texts.setdefault(sha256(path), path)
-        whole = hashlib.sha256("\n".join((_SCHEME, *sorted(texts))).encode()).hexdigest()
+        whole = hashlib.sha256("\n".join((_INDEX_VERSION, *sorted(texts))).encode()).hexdigest()
         index = cls(Path(folder) / f"{whole[:16]}.sqlite", whole)
         index.path.parent.mkdir(parents=True, exist_ok=True)
         if not index.path.exists():
@@ -128,7 +128,7 @@ def _build_index(path: Path, texts: Sequence[Path], on_progress: Progress | None
             db.execute(_TABLE)
             for number, text in enumerate(texts):
                 unread = read_passages(text)
-                while batch := [(passage,) for passage in islice(unread, _BATCH)]:
+                while batch := [(passage,) for passage in islice(unread, _BATCH_SIZE)]:
                     db.executemany("INSERT INTO passages (text) VALUES (?)", batch)
                     total += len(batch)
                     if on_progress:
@@ -154,7 +154,7 @@ def _convert_errors(path: Path) -> Iterator[None]:
 
 _SUFFIXES = (".txt", ".jsonl", ".txt.gz", ".jsonl.gz")
 
-_WRAPPED = 100
+_WRAP_LIMIT = 100
 """Minimum length, in characters, of a line that counts as a paragraph; shorter lines are joined."""
 
 _MAX_WORDS, _MIN_WORDS = 80, 4
@@ -224,7 +224,7 @@ def _join_wrapped_lines(lines: Iterable[str]) -> Iterator[str]:
     for line in lines:
         if line.strip():
             block.append(line)
-        if block and (not line.strip() or len(line) > _WRAPPED or len(block) >= _WRAPPED):
+        if block and (not line.strip() or len(line) > _WRAP_LIMIT or len(block) >= _WRAP_LIMIT):
             yield " ".join(block)
             block = []
     if block:

@@ -34,7 +34,7 @@ _NEGATIONS = frozenset("not n't never no hardly cannot without".split())
 _MAX_WORDS = 5
 """Maximum number of words in a search term; longer terms would never be found."""
 
-_COPY = 0.7
+_MIN_COPY_FRACTION = 0.7
 """Minimum fraction of a problem's content words in a snippet that counts as a copy of it."""
 
 
@@ -152,7 +152,7 @@ class KnowledgeHunting:
         for snippet in self.retriever.search(phrases, self.snippets):
             stems = frozenset(map(stem, tokens(snippet)))
             if not all(
-                len(stems & words) >= _COPY * len(words)
+                len(stems & words) >= _MIN_COPY_FRACTION * len(words)
                 for words in (query.stems, query.stems - searched)
             ):
                 yield snippet

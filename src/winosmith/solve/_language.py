@@ -251,7 +251,7 @@ class Masked(LanguageSolver):
         return collect_scores(problems, parts, joined, given.tokens_fed, self.model)
 
 
-BETWEEN = "\n\n"
+SENTENCE_SEPARATOR = "\n\n"
 """The text between two sentences, as in lm-evaluation-harness."""
 
 
@@ -276,7 +276,7 @@ def make_prompt(
     'The cup hit the jug, so the jug broke.\n\n'
     """
     drawn = sample_solved(problems, count, seed)
-    return "".join(models.fill_answer(problem, sees) + BETWEEN for problem in drawn)
+    return "".join(models.fill_answer(problem, sees) + SENTENCE_SEPARATOR for problem in drawn)
 
 
 Combination = Literal["product", "vote"]
