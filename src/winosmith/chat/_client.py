@@ -27,7 +27,7 @@ from winosmith.parallel import ordered_map
 from winosmith.records import dump_json, parse_json
 from winosmith.text import count_noun
 
-_WAIT = 60.0
+_CACHE_TIMEOUT = 60.0
 """Seconds to wait while another process writes the cache."""
 
 _TABLE = "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, reply TEXT NOT NULL)"
@@ -74,7 +74,7 @@ class Cache:
             if not self.path.exists():
                 self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
                 os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
-            with closing(sqlite3.connect(self.path, timeout=_WAIT)) as db, db:
+            with closing(sqlite3.connect(self.path, timeout=_CACHE_TIMEOUT)) as db, db:
                 db.execute("PRAGMA synchronous = FULL")  # each reply may have cost money
                 # IMMEDIATE and no WAL: SQLite waits for other processes only at the start of a
                 # transaction, not for a change of mode or a later lock.
@@ -96,8 +96,8 @@ def _parse_reply(text: str) -> Reply:
 
 _MILLION = 1_000_000
 
-_A_MESSAGE = 16
-_A_CONVERSATION = 64
+_MESSAGE_TOKENS = 16
+_CONVERSATION_TOKENS = 64
 """Maximum number of tokens that a chat template adds per message and per conversation."""
 
 
@@ -295,8 +295,9 @@ class RequestBatch:
 
     def _attempt_request(self, messages: Messages) -> Reply:
         self._sleep(self._not_before - time.monotonic())
-        text = sum(len(message.content.encode()) + _A_MESSAGE for message in messages)
-        most = Cost(text + _A_CONVERSATION, self.client.max_reply_tokens or 0)  # a token per byte
+        text = sum(len(message.content.encode()) + _MESSAGE_TOKENS for message in messages)
+        # A token is one byte or more.
+        most = Cost(text + _CONVERSATION_TOKENS, self.client.max_reply_tokens or 0)
         self.budget.reserve(most)
         taken = Cost()
         try:

@@ -74,7 +74,7 @@ class BudgetError(ChatError):
     """The next request could exceed the budget, so it was not sent."""
 
 
-UNLIMITED = 1_000_000
+UNLIMITED_TRIES = 1_000_000
 """Number of attempts when only the client's patience limits them."""
 
 
@@ -91,14 +91,14 @@ class RetryableError(Exception):
 
     reason: str
     after: float | None = None
-    tries: int = UNLIMITED
+    tries: int = UNLIMITED_TRIES
     charged: bool = False
 
 
-_MAX_LENGTH = 300
+_MAX_QUOTE_LENGTH = 300
 """Maximum length of a server's message that is quoted in an error, in characters."""
 
-_NONSENSE_TRIES = 3
+_BAD_REPLY_TRIES = 3
 """Number of attempts if the reply is not JSON (for example, an HTML page from a proxy)."""
 
 
@@ -135,7 +135,7 @@ def parse_reply(body: bytes) -> Reply:
 
 def _make_reply_error(fault: str, body: bytes) -> RetryableError:
     shown = shorten_to_line(body.decode("utf-8", "replace"), 80) or "(nothing)"
-    return RetryableError(f"its reply is {fault}: {shown}", tries=_NONSENSE_TRIES, charged=True)
+    return RetryableError(f"its reply is {fault}: {shown}", tries=_BAD_REPLY_TRIES, charged=True)
 
 
 def _parse_token_count(value: Any) -> int | None:
@@ -165,7 +165,7 @@ def get_server_message(record: Any) -> str:
     return shorten_to_line(str(record or ""))
 
 
-def shorten_to_line(text: str, max_length: int = _MAX_LENGTH) -> str:
+def shorten_to_line(text: str, max_length: int = _MAX_QUOTE_LENGTH) -> str:
     """Shorten untrusted text to one line without control characters."""
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return line if len(line) <= max_length else line[: max_length - 1] + "…"
@@ -174,7 +174,7 @@ def shorten_to_line(text: str, max_length: int = _MAX_LENGTH) -> str:
 _TRANSIENT_STATUSES = {408, 409, 425, 429}
 _NOT_IMPLEMENTED = 501
 
-_MODELS_SHOWN = 8
+_MAX_LISTED_MODELS = 8
 """Maximum number of model names to list in an error message."""
 
 _TOO_LONG = re.compile(
@@ -222,7 +222,7 @@ def parse_retry_after(header: str | None, now: float) -> float | None:
 MAX_BYTES = 4 << 20
 """Maximum size of a reply, in bytes; enough for 100,000 tokens with log-probabilities."""
 
-_CONNECT = 10.0
+_CONNECT_TIMEOUT = 10.0
 """Seconds to wait for a connection."""
 
 _UNREACHED_TRIES = 4
@@ -245,7 +245,7 @@ class Connection:
             api_key=self._key or "none",
             base_url=client.base_url,
             max_retries=0,  # `RequestBatch` waits as the server requests, and can be interrupted
-            timeout=openai.Timeout(self.timeout, connect=min(_CONNECT, self.timeout)),
+            timeout=openai.Timeout(self.timeout, connect=min(_CONNECT_TIMEOUT, self.timeout)),
             http_client=_make_limited_client(openai, self.timeout, direct=direct),
         )
 
@@ -302,7 +302,7 @@ class Connection:
         refusal = f"HTTP {status}" + (f", {words}" if words else "")
         if is_transient(status, f"{words} {getattr(error, 'code', None)}"):
             after = parse_retry_after(error.response.headers.get("retry-after"), time.time())
-            tries = _INTERNAL_TRIES if status == 500 else UNLIMITED
+            tries = _INTERNAL_TRIES if status == 500 else UNLIMITED_TRIES
             return RetryableError(refusal, after=after, tries=tries)
         return ChatError(self._explain_refusal(status, words, refusal))
 
@@ -339,9 +339,9 @@ class Connection:
             return f"there is no chat model at this address ({refusal}); most base URLs end in /v1"
         if self.model in models:
             return f"the server lists {self.model!r}, but can't chat with it ({refusal})"
-        near = difflib.get_close_matches(self.model, models, _MODELS_SHOWN, 0.4)
+        near = difflib.get_close_matches(self.model, models, _MAX_LISTED_MODELS, 0.4)
         there = list(dict.fromkeys([*near, *models]))
-        has = f"it has {join_names(there, _MODELS_SHOWN)}" if there else "it has no models"
+        has = f"it has {join_names(there, _MAX_LISTED_MODELS)}" if there else "it has no models"
         return f"there is no model {self.model!r} ({refusal}); {has}"
 
     def _list_models(self) -> list[str] | None:

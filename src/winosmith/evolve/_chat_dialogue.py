@@ -49,7 +49,7 @@ class DialogueRules:
     """Number of earlier turns that the model sees in addition to the first one; by default, all."""
 
 
-_TRIAL = 10
+_TRIAL_ROWS = 10
 """Number of rows to request after a bad batch, "to see if it's okay" (EvoGrad 2024, A.1)."""
 
 _MIN_ROWS = 3
@@ -135,7 +135,7 @@ class Dialogue:
             last = self.turns[-1]
             faulty = sum(bool(row.faults) for row in last.rows)
             if not last.rows or 2 * faulty > len(last.rows):
-                size = min(size, _TRIAL)
+                size = min(size, _TRIAL_ROWS)
             if last.is_truncated:
                 size = min(size, max(_MIN_ROWS, last.complete_row_count))
         return max(1, min(size, self.rules.wanted - len(self.accepted)))

@@ -48,7 +48,7 @@ class Perturber(Protocol):
 _CHUNK = 64
 """Number of problems in a chunk; an interruption loses one chunk of work per worker."""
 
-_PER_WORKER = 4
+_CHUNKS_PER_WORKER = 4
 """Number of chunks in progress per worker, so that no worker is idle during the slowest chunk."""
 
 
@@ -119,7 +119,7 @@ def make_children(
         partial(_perturb_chunk, perturber, seed),
         chunks,
         executor,
-        max_pending=2 * _PER_WORKER,
+        max_pending=2 * _CHUNKS_PER_WORKER,
         advice="run the same command again; finished work is saved",
     )
 

@@ -106,10 +106,10 @@ class WordNetPerturber:
                     yield at, words[turn]
 
 
-COMMON = -13.1
+MIN_LOG_FREQUENCY = -13.1
 """Minimum frequency of a synonym, as a natural logarithm: two per million words."""
 
-USUAL = 0.1
+MIN_PHRASE_FRACTION = 0.1
 """Minimum count of a multi-word synonym, as a fraction of its sense's count. It excludes, for
 example, "oral cavity"."""
 
@@ -311,9 +311,9 @@ def _fits_sense(synonym: Synonym, sense: Sense, lemma: str, pos: str, max_rarity
     if new[:stem] == lemma[:stem] or edit_distance(new, lemma) == 1 or new == "little":
         return False
     theirs, mine = (language.estimate_log_frequency(word, pos) for word in (new, lemma))
-    if theirs is None or mine is None or theirs < max(COMMON, mine - max_rarity):
+    if theirs is None or mine is None or theirs < max(MIN_LOG_FREQUENCY, mine - max_rarity):
         return False
-    if " " in new and (pos != "n" or synonym.count < max(1.0, USUAL * sense.count)):
+    if " " in new and (pos != "n" or synonym.count < max(1.0, MIN_PHRASE_FRACTION * sense.count)):
         return False
     if pos == "n":
         return language.is_mass(new) == language.is_mass(lemma) and (

@@ -166,7 +166,7 @@ def load_causal_model(
     return _network.load_language_model(CausalModel, model, kind, device=device, dtype=dtype)
 
 
-SAMPLES = 8
+TOKENISED_SAMPLES = 8
 """Number of texts for checking whether prompt and text can be tokenised separately."""
 
 
@@ -304,7 +304,7 @@ def _make_prompt_tokeniser(
         ends = _tokenise_plain(tokeniser, [(tail + text).rstrip() for text in batch])
         return [start + end for end in ends]
 
-    sample = texts[:: max(1, len(texts) // SAMPLES)]
+    sample = texts[:: max(1, len(texts) // TOKENISED_SAMPLES)]
     return tokenise_parts if tokenise_parts(sample) == tokenise_whole(sample) else tokenise_whole
 
 

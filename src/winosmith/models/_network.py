@@ -24,7 +24,7 @@ from winosmith.outputs import sha256
 
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
 
-PATTERNS = ("*.json", "*.safetensors", "*.txt", "*.model")
+FILE_PATTERNS = ("*.json", "*.safetensors", "*.txt", "*.model")
 """Patterns of files to download: configuration, weights and tokeniser; never code or pickles."""
 
 SHORT_NAMES = {"minilm": "sentence-transformers/all-MiniLM-L6-v2"}
@@ -61,13 +61,15 @@ def find_model_folder(model: str | Path) -> Path:
 def _download_model(name: str) -> Path:
     hub = require("huggingface_hub", "models")
     try:
-        folder = Path(hub.snapshot_download(name, allow_patterns=PATTERNS, local_files_only=True))
+        folder = Path(
+            hub.snapshot_download(name, allow_patterns=FILE_PATTERNS, local_files_only=True)
+        )
         if any(folder.glob("*.safetensors")):
             return folder
     except (OSError, ValueError):
         pass  # not in this machine's cache
     try:
-        return Path(hub.snapshot_download(name, allow_patterns=PATTERNS, etag_timeout=10))
+        return Path(hub.snapshot_download(name, allow_patterns=FILE_PATTERNS, etag_timeout=10))
     except (OSError, ValueError) as error:
         raise InputError(
             f"the model {name!r} is neither a folder nor in the hub's cache on this machine, and "
@@ -83,7 +85,7 @@ def digest_weights(folder: str | Path) -> str:
     the folder, but not subfolders or other files such as a README.
     """
     state = hashlib.sha256()
-    for file in sorted({file for pattern in PATTERNS for file in Path(folder).glob(pattern)}):
+    for file in sorted({file for pattern in FILE_PATTERNS for file in Path(folder).glob(pattern)}):
         state.update(f"{file.name}\0{sha256(file)}\n".encode())
     return state.hexdigest()
 
