@@ -16,7 +16,7 @@ from typing import Any, Literal
 from winosmith.errors import require
 from winosmith.problem import BLANK
 
-MASS = frozenset(
+MASS_NOUNS = frozenset(
     """advice air baggage bread butter cash cheese chemistry clothing coffee cocoa concrete courage
     cutlery data dust electricity equipment evidence fun furniture garbage gasoline gear gold grass
     guidance hair happiness homework housework information jewellery jewelry knowledge laundry
@@ -105,7 +105,7 @@ def _pluralize(noun: str) -> str:
         if found:
             return _pluralize(head) + found + rest
     before, space, head = noun.rpartition(" ")
-    if head in PLURAL_ONLY or head in MASS:
+    if head in PLURAL_ONLY or head in MASS_NOUNS:
         return noun
     return before + space + _look_up_form("NNS", head)
 
@@ -201,7 +201,7 @@ _VOWEL_SOUND = re.compile(
 _VOWEL_LETTERS = frozenset("AEFHILMNORSX")
 """Letters whose names begin with a vowel: "an MP", "an X-ray"."""
 
-_READ_AS_WORDS = frozenset("NASA NATO NAFTA FIFA LEGO MIDI RAM ROM SIM SWAT".split())
+_SPOKEN_ACRONYMS = frozenset("NASA NATO NAFTA FIFA LEGO MIDI RAM ROM SIM SWAT".split())
 """Acronyms that begin with one of these letters but are pronounced as words: "a NATO base"."""
 
 
@@ -218,7 +218,7 @@ def choose_article(next_word: str) -> str:
     if re.match(r"[A-Z]([A-Z]+s?\b|\b|-)", word) and not re.search(r"[AEIOU]{2}", word[:4]):
         if word[0] == "U":
             return "a"
-        return "an" if word[0] in _VOWEL_LETTERS and word not in _READ_AS_WORDS else "a"
+        return "an" if word[0] in _VOWEL_LETTERS and word not in _SPOKEN_ACRONYMS else "a"
     if word[0].isdigit():
         return "an" if re.match(r"(8|11\b|18\b)", word) else "a"
     if _SILENT_H.match(word):
@@ -427,7 +427,7 @@ def find_countability(noun: str) -> Literal["mass", "count"] | None:
     ['mass', 'mass', 'count', None]
     """
     head = find_head(noun)
-    if head in MASS:
+    if head in MASS_NOUNS:
         return "mass"
     plural = inflect(head, "NNS")
     if plural == head:

@@ -14,7 +14,7 @@ from winosmith.report import Column, Section, Table, Text, fixed, percent, point
 from winosmith.results import Result, shown, table
 from winosmith.study._transfer import TARGETS, Solved
 
-CELL = 120
+CELL_SIZE = 120
 """Number of sentences from which each cell of table 7 was computed."""
 
 
@@ -110,8 +110,10 @@ class PublishedGender:
         [14.2, 2.5]
         """
         pairs = zip(self.plain, self.gotcha, strict=True)
-        counts = [[find_possible_counts(printed, CELL)[0] for printed in pair] for pair in pairs]
-        female, male = (100 * (plain - gotcha) / CELL for plain, gotcha in counts)
+        counts = [
+            [find_possible_counts(printed, CELL_SIZE)[0] for printed in pair] for pair in pairs
+        ]
+        female, male = (100 * (plain - gotcha) / CELL_SIZE for plain, gotcha in counts)
         return female, male
 
 
@@ -347,22 +349,22 @@ def make_transfer_sections(
     gender = make_gender_lines(results)
     if gender:
         rows = table("Accuracy on Winogender by gender, and the gaps", gender)
-        sections.append(Section("Gender gap on Winogender (table 7)", [rows], GENDER))
+        sections.append(Section("Gender gap on Winogender (table 7)", [rows], GENDER_NOTE))
     if withheld:
         sections.append(Section("Not solved", [Text([f"{reason}." for reason in withheld])]))
     return [
         *sections,
-        Section("Impossible printed numbers", [_make_impossible_block(lines)], IMPOSSIBLE),
+        Section("Impossible printed numbers", [_make_impossible_block(lines)], IMPOSSIBLE_NOTE),
     ]
 
 
-GENDER = (
+GENDER_NOTE = (
     "Accuracy in percent, without and with a gotcha (the pronoun's gender is the rarer one for the "
     "correct answer). The gaps are signed differences of counts; the paper prints unsigned "
     "differences of rounded numbers."
 )
 
-IMPOSSIBLE = (
+IMPOSSIBLE_NOTE = (
     "An accuracy on n questions is k/n for a whole number k, but no k/n rounds to these numbers "
     "(GRIM test, Brown and Heathers 2017). If truncating or rounding up explains a number, its "
     "count is given."

@@ -94,7 +94,7 @@ def make_solver(
 # There are four sources of known training data: the handwritten twins, the rule's `trained_on`, the
 # digests that `winosmith train` saved next to the weights, and `--trained-on`.
 
-OTHER = "other:"
+OTHER_PREFIX = "other:"
 """Prefix for the name of an unavailable corpus."""
 
 
@@ -130,13 +130,13 @@ class TrainedOn:
         for name in names:
             if is_file(folder / name):
                 datasets.append(formats.read(folder / name))
-            elif name.startswith(OTHER) and name != OTHER:
-                unknown.append(name.removeprefix(OTHER))
+            elif name.startswith(OTHER_PREFIX) and name != OTHER_PREFIX:
+                unknown.append(name.removeprefix(OTHER_PREFIX))
             elif re.fullmatch(r"[\w-]+", name):
                 contents.append(published.get_published_digests(name))
             else:
                 raise InputError(
-                    f"{name!r} is not a file; for a corpus without a file, write {OTHER}NAME"
+                    f"{name!r} is not a file; for a corpus without a file, write {OTHER_PREFIX}NAME"
                 )
         return cls(tuple(datasets), tuple(contents), tuple(unknown))
 
@@ -177,7 +177,7 @@ def find_training_data(rule: SolverRule, folder: Path) -> TrainedOn:
 Trainable = Dataset | tuple[Claim, ...]
 """Training data of an encoder: problems or claims."""
 
-SMALLEST, TIMES = 160, 4
+SMALLEST_SIZE, SIZE_RATIO = 160, 4
 """WinoGrande's nested sizes are 160, 640, 2,558, 10,234 and all (table 4): only about 160 · 4^k,
 because twins stay together."""
 
@@ -256,11 +256,11 @@ def draw_nested_parts(data: Dataset) -> tuple[Dataset, ...]:
     """
     rows: list[int] = []
     parts: list[Dataset] = []
-    size = SMALLEST
+    size = SMALLEST_SIZE
     for block in shuffle_blocks(data, seed=0):
         if len(rows) >= size and size <= 0.8 * len(data):
             parts.append(data.select(sorted(rows)))
-            size *= TIMES
+            size *= SIZE_RATIO
         rows += block
     return (*parts, data)
 
