@@ -152,7 +152,10 @@ def shuffle_files(
         ]
         before = formats.scan(_read_rows(sources), format_name, **how)
         if [*map(_get_content, before.items)] != [*map(_get_content, stay)]:
-            raise DataError("after removing copies, the files would be read as different items")
+            raise DataError(
+                "without the copies, the files would be read as different items; nothing was "
+                "changed"
+            )
     left = {one.place: str(one.reason) for one in before.bad}
     while True:
         edits, kinds = plan_edits(
@@ -171,7 +174,9 @@ def shuffle_files(
             if place not in left and _get_content(old) != _get_content(new)
         ]
         if len(before.items) != len(after.items):
-            raise DataError("after shuffling, the files would be read as different items")
+            raise DataError(
+                "after shuffling, the files would be read as different items; nothing was changed"
+            )
         if not differ:
             break
         left |= dict.fromkeys(differ, "it would be read differently after shuffling")

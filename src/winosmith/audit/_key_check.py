@@ -115,7 +115,9 @@ class KeyCheck:
         drawn = Counter(item.stratum for item in self.items)
         for number, stratum in enumerate(self.strata):
             if drawn.pop(number, 0) != stratum.drawn or stratum.drawn > stratum.items:
-                raise DataError(f"{stratum.drawn} items must be drawn from {stratum.name!r}")
+                raise DataError(
+                    f"the stratum {stratum.name!r} must have {stratum.drawn} drawn items"
+                )
         if drawn:
             raise DataError(f"there is no stratum {next(iter(drawn))}")
         if odd := [one for one in self.items if max(one.key, one.other or 0) >= len(one.options)]:
