@@ -115,7 +115,7 @@ def test_a_pool_just_large_enough_serves():
     other = Problem("b", SENTENCE.replace("fell", "stayed"), ("cup", "jug"), 1, "t", origin=origin)
     twin = Dataset([half, other])
     assert len(simulate_votes(twin, judges=2, pool=5)) == 2 * 2 * 2
-    with pytest.raises(DataError, match=r"needs 4 judges who are not its author.* 4 has 3"):
+    with pytest.raises(DataError, match=r"needs 4 judges who are not its author.* 4 has only 3"):
         simulate_votes(twin, judges=2, pool=4)
 
 

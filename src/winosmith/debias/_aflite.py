@@ -302,8 +302,8 @@ def aflite(
     if settings.train_size >= len(rows.y):
         train, cut = suggest_sizes(len(rows.y))
         warnings.warn(
-            f"train_size is {settings.train_size}, but there are only {len(rows.y)} rows: nothing "
-            f"is removed; the paper's sizes, scaled to this number of rows, are "
+            f"train_size is {settings.train_size}, but there are only {len(rows.y)} rows, so "
+            f"nothing is removed. Scaled to this number of rows, the paper's sizes are "
             f"train_size={train} and cutoff={cut}",
             UserWarning,
             stacklevel=3,

@@ -397,8 +397,8 @@ def _factorize_bound(V: Singles, chunks: Sequence[_Chunk], C: float, scale: floa
         lengths = np.linalg.norm(V, axis=1) / scale
         raise DataError(
             f"no model can be fitted to vectors whose largest length is {lengths.max():.3g} and "
-            f"median length {np.median(lengths):.3g}, with C {C:g}; remove or shorten vectors that "
-            "are far longer than the others, or choose a smaller C"
+            f"median length {np.median(lengths):.3g}, with C = {C:g}; remove or shorten vectors "
+            "that are far longer than the others, or choose a smaller C"
         ) from None
 
 

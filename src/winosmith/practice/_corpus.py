@@ -303,8 +303,8 @@ def _draw_judges(
     needed = judges * len(halves)
     if len(eligible) < needed:
         raise DataError(
-            f"the twin of {halves[0].id!r} needs {needed} judges who are not its author; the pool "
-            f"of {len(people)} has {len(eligible)}; enlarge it or use fewer judges"
+            f"the twin of {halves[0].id!r} needs {needed} judges who are not its author, but the "
+            f"pool of {len(people)} has only {len(eligible)}; enlarge the pool or use fewer judges"
         )
     return eligible[:needed]
 
