@@ -86,7 +86,7 @@ def get_published_digests(name: str) -> Digests:
     if low not in known:
         raise InputError(
             f"the contents of {name!r} are unknown; known data sets are {', '.join(known)}. Give "
-            f"the file, or write other:{name} if it is not available"
+            f"the file, or write other:{name} if the file is not available"
         )
     return Digests(low, _load_digests("whole")[known[low]], _load_digests("sides")[known[low]])
 
