@@ -135,7 +135,7 @@ def prepare_content(
     )
     mark = previous.content.canary if previous else make_canary(Dataset(seen))  # no answers
 
-    def make_released(part: str, problem: Problem) -> Problem:
+    def make_released_problem(part: str, problem: Problem) -> Problem:
         old = old_of[problem.id]
         removed = {} if part == _content.TEST else source.removed.get(old.id, {})
         fields = dict(judges(old))
@@ -146,7 +146,7 @@ def prepare_content(
         )
 
     ready = {
-        part: Dataset((make_released(part, problem) for problem in dataset), part)
+        part: Dataset((make_released_problem(part, problem) for problem in dataset), part)
         for part, dataset in named.items()
     }
     source_ids = {
@@ -358,11 +358,11 @@ def release(
         MissingExtraError: pyarrow is not installed.
     """
     show = step or no_progress
-    paths = _as_list(source)
+    paths = _make_list(source)
     with show("reading", None):
         found = _source.read_source(paths, format_name, pair_by)
         before = _source.read_previous(previous) if previous is not None else None
-        judges = _source.make_judge_lookup(_as_list(votes), found)
+        judges = _source.make_judge_lookup(_make_list(votes), found)
     if before is not None and before.content.keyed and not keyed:
         raise InputError(
             f"the previous release {before.version} is keyed, so this release must also be "
@@ -378,7 +378,7 @@ def release(
         if done.content.keyed:
             done = apply_coins(done, done.content.keyed, _keyed.get_key(out, about))
     total = len(list_files(done.content, {}))
-    with show("writing", total) as advance, hidden_folder(out, about) as hidden:
+    with show("writing", total) as advance, create_hidden_folder(out, about) as hidden:
         folder = out / _content.make_folder_name(write_files(done.content, hidden, advance))
         is_new = move_into_place(hidden, folder, about)
         key = write_private(done, folder)
@@ -387,12 +387,12 @@ def release(
     return Released(folder, done.content, key, is_new, done.copies)
 
 
-def _as_list(paths: _Paths) -> list[str | Path]:
+def _make_list(paths: _Paths) -> list[str | Path]:
     return [paths] if isinstance(paths, str | Path) else list(paths)
 
 
 @contextlib.contextmanager
-def hidden_folder(out: Path, about: About) -> Iterator[Path]:
+def create_hidden_folder(out: Path, about: About) -> Iterator[Path]:
     """Yield a new hidden folder in `out`; remove it if the block fails.
 
     The folders of earlier runs that were killed are removed first.
