@@ -67,7 +67,7 @@ def blocks(dataset: Dataset, *, lookalikes: bool = True) -> list[list[int]]:
             forest.join(row, first.setdefault(("twin", problem.twin_id), row))
     if lookalikes:
         _join_lookalikes(dataset, forest)
-    return forest.trees()
+    return forest.list_trees()
 
 
 class _Forest:
@@ -89,7 +89,7 @@ class _Forest:
         first, second = self.root(first), self.root(second)
         self._parent[max(first, second)] = min(first, second)
 
-    def trees(self) -> list[list[int]]:
+    def list_trees(self) -> list[list[int]]:
         """Return the trees as lists of numbers, all in ascending order."""
         together: dict[int, list[int]] = {}
         for number in range(len(self._parent)):
@@ -370,7 +370,7 @@ def join_blocks(
         for row in rows:
             for key in keys[row]:
                 forest.join(number, holder.setdefault(key, number))
-    return [[row for number in tree for row in order[number]] for tree in forest.trees()]
+    return [[row for number in tree for row in order[number]] for tree in forest.list_trees()]
 
 
 def draw(

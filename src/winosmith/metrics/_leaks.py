@@ -270,12 +270,12 @@ def _find_tells(values: Sequence[Scalar], dataset: Dataset) -> Iterator[Tell]:
 
 def _find_option_tells(dataset: Dataset) -> Iterator[Tell]:
     yield "order in the sentence", [_find_unique_min(*_find_option_positions(p)) for p in dataset]
-    texts = [[*map(_tidy, problem.options)] for problem in dataset]
+    texts = [[*map(_normalize_spaces, problem.options)] for problem in dataset]
     yield "alphabetical order", [_find_unique_min(*map(str.casefold, own)) for own in texts]
     yield "lengths", [_find_unique_min(*(-len(text) for text in own)) for own in texts]
 
 
-def _tidy(text: str) -> str:
+def _normalize_spaces(text: str) -> str:
     return " ".join(remove_invisible(text).split())
 
 
@@ -285,7 +285,9 @@ def _count_unusual_spaces(text: str) -> int:
     >>> [*map(_count_unusual_spaces, ("a cup", "a cup ", "a\u00a0cup", "a\u200b  cup"))]
     [0, 1, 1, 2]
     """
-    return len(text) - len(_tidy(text)) + sum(one.isspace() and one != " " for one in text)
+    return (
+        len(text) - len(_normalize_spaces(text)) + sum(one.isspace() and one != " " for one in text)
+    )
 
 
 def _find_option_positions(problem: Problem) -> list[int | None]:
