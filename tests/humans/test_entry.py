@@ -100,12 +100,16 @@ def test_both_layouts_of_a_table_give_the_same_answers(tmp_path: Path) -> None:
             r"'S1' already answered question 1.*csv:2\)",
         ),
         ("subject,number,answer\nS1,1,C\n", 2, "question 1 has no answer 'C'; use one of A, B"),
-        ("subject,number,answer\nS1,one,A\n", 2, "'one' is not the number of a question"),
+        ("subject,number,answer\nS1,one,A\n", 2, "'one' is not a question number"),
         ("subject,number,answer,seconds\nS1,1,A,-2\n", 2, "'-2' is not a number of seconds"),
         ("subject,number,answer,seconds\nS1,1,A,inf\n", 2, "'inf' is not a number of seconds"),
         ("subject,number,answer\n,1,A\n", 2, "has no subject"),
         ("subject,number,answer\nS1,1\n", 2, "2 cells; the header has 3"),
-        ("subject,sheet,number,answer\nS1,b-9-QQQQ,1,A\n", 2, "'b-9-QQQQ' is unknown; the sheets"),
+        (
+            "subject,sheet,number,answer\nS1,b-9-QQQQ,1,A\n",
+            2,
+            "unknown sheet 'b-9-QQQQ'; the sheets",
+        ),
         ("subject,1,2\nS1,A,B\n\nS1,B,B\n", 4, r"already has the sheet .*csv:2\); it was typed"),
         ("subject,1,5\nS1,A,B\n", 2, "questions 1 to 4, not 5"),
         ("subject,1,1\nS1,A,B\n", 1, "the column '1' occurs twice"),
@@ -118,7 +122,7 @@ def test_both_layouts_of_a_table_give_the_same_answers(tmp_path: Path) -> None:
         (
             '{"subject": "S1", "number": 1, "answer": "A"}\n{"subject": "S2", "answer": "A"}\n',
             2,
-            "'' is not the number of a question",
+            "'' is not a question number",
         ),
     ],
 )
@@ -164,8 +168,8 @@ def test_the_time_of_all_sheets_is_told_where_each_has_one(
     [
         ({"winosmith": "sheet"}, "not an answers file from a form"),
         ({"version": 9}, "unknown version 9"),
-        ({"sheet": "a-1-ZZZZ"}, "the sheet 'a-1-ZZZZ' is unknown"),
-        ({"subject": " "}, "the answers don't name a subject"),
+        ({"sheet": "a-1-ZZZZ"}, "unknown sheet 'a-1-ZZZZ'"),
+        ({"subject": " "}, "the answers have no subject"),
         ({"answers": {"1": {"letter": "E"}}}, "question 1 has no answer 'E'"),
         ({"answers": {"7": {"letter": "A"}}}, "questions 1 to 4, not 7"),
         ({"answers": {"one": {"letter": "A"}}}, "'one' is not the number"),
@@ -233,7 +237,7 @@ def test_a_file_of_subjects_says_what_it_knows(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "line", "reason"),
     [
-        ("S1,yes\nS1,no\n", 3, "two subjects have the code 'S1'; the first is in line 2"),
+        ("S1,yes\nS1,no\n", 3, "two subjects have the code 'S1'; the first is on line 2"),
         ("S1,maybe\n", 2, "native is 'maybe'"),
         (",yes\n", 2, "the subject has no code"),
         ("S1\n", 2, "has 1 cells; the header has 2"),
@@ -298,7 +302,7 @@ def test_the_entry_of_another_subject_or_sheet_is_not_gone_on_with(tmp_path: Pat
     Entry(Sitting("S1", A, {1: Answer("A")}), 2).save(path)
     with pytest.raises(FormatError, match="the entry of 'S1', not of 'S2'"):
         Entry.resume(path, A, "S2")
-    with pytest.raises(FormatError, match="is unknown"):
+    with pytest.raises(FormatError, match="unknown sheet"):
         Entry.resume(path, sheet("b"), "S1")
     path.write_text("[]")
     with pytest.raises(FormatError, match="this is not a saved entry"):

@@ -284,7 +284,7 @@ def test_counts_tell_what_counts_can() -> None:
     ("asked", "right", "message"),
     [
         ([0, 0], [0, 0], "no problem has an answer"),
-        ([3, 3], [3, 4], "'p1' has 4 intended answers but 3 in all"),
+        ([3, 3], [3, 4], "'p1' has 4 intended answers, but only 3 answers in all"),
     ],
 )
 def test_counts_that_cannot_be_are_refused(

@@ -206,8 +206,7 @@ def parse_sitting(record: Any, sheets: Mapping[str, Sheet], path: str | Path) ->
     sheet = sheets.get(str(record.get("sheet")))
     if sheet is None:
         raise FormatError(
-            f"the sheet {record.get('sheet')!r} is unknown; the sheets are "
-            f"{', '.join(sorted(sheets))}",
+            f"unknown sheet {record.get('sheet')!r}; the sheets are {', '.join(sorted(sheets))}",
             path,
         )
     try:
@@ -221,7 +220,7 @@ def parse_sitting(record: Any, sheets: Mapping[str, Sheet], path: str | Path) ->
 def _make_sitting(record: Mapping[str, Any], sheet: Sheet, path: Path) -> Sitting:
     subject = str(record.get("subject") or "").strip()
     if not subject:
-        raise FormatError("the answers don't name a subject", path)
+        raise FormatError("the answers have no subject", path)
     attributes = {str(k): str(v) for k, v in (record.get("attributes") or {}).items() if v}
     native = attributes.pop("native", None)
     if native not in (None, "yes", "no"):
@@ -229,7 +228,7 @@ def _make_sitting(record: Mapping[str, Any], sheet: Sheet, path: Path) -> Sittin
     answers = {}
     for name, given in (record.get("answers") or {}).items():
         if not name.isascii() or not name.isdigit():
-            raise FormatError(f"{name!r} is not the number of a question", path)
+            raise FormatError(f"{name!r} is not a question number", path)
         item = sheet[int(name)]
         if given["letter"] is not None:
             item.get_option_index(given["letter"])
@@ -388,7 +387,7 @@ def _find_sheet_code(cells: Mapping[str, str], sheets: Mapping[str, Sheet]) -> s
         return next(iter(sheets))
     if code in sheets:
         return code
-    what = f"the sheet {code!r} is unknown" if code else "the row has no sheet"
+    what = f"unknown sheet {code!r}" if code else "the row has no sheet"
     raise DataError(f"{what}; the sheets are {', '.join(sorted(sheets))}")
 
 
@@ -398,7 +397,7 @@ def _read_letters(cells: Mapping[str, str], is_long: bool) -> dict[int, str]:
         return {number: cell for number, cell in numbered if number is not None}
     number = _parse_question_number(cells["number"].lower())
     if number is None:
-        raise DataError(f"{cells['number']!r} is not the number of a question")
+        raise DataError(f"{cells['number']!r} is not a question number")
     return {number: cells["answer"]}
 
 

@@ -199,7 +199,7 @@ def read_subjects(path: str | Path) -> tuple[Subject, ...]:
             raise FormatError("the subject has no code", path, line)
         if subject.code in found:
             raise FormatError(
-                f"two subjects have the code {subject.code!r}; the first is in line "
+                f"two subjects have the code {subject.code!r}; the first is on line "
                 f"{found[subject.code][1]}",
                 path,
                 line,

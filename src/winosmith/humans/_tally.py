@@ -210,7 +210,9 @@ def summarize_agreement(dataset: Dataset, tally: Tally) -> Counts:
     for row in asked:
         right, of = pairs[row]
         if right > of:
-            raise DataError(f"{dataset[row].id!r} has {right} intended answers but {of} in all")
+            raise DataError(
+                f"{dataset[row].id!r} has {right} intended answers, but only {of} answers in all"
+            )
         size = len(dataset[row].options)
         before = by_options.get(size, (0, 0))
         by_options[size] = before[0] + right, before[1] + of
