@@ -144,12 +144,12 @@ def test_the_verdict_knows_what_chance_is(
     ("embed", "chosen", "told"),
     [
         ({}, {"method": "aflite"}, r"of 240 problems have more than two options \(first: 'q000'\); "
-         "aflite filters only problems with two; set method = 'mirror'"),
+         "aflite filters only problems with two options; set method = 'mirror'"),
         ({}, {"method": "random"}, "or 'random' with `keep`"),
         ({"reads": "sentence"}, {"method": "mirror"}, "the light embedder reads only sentences"),
         ({"array": "X.npz"}, {"method": "mirror"}, "only one vector per problem"),
         ({"encoder": "some", "finetune_train": 100, "finetune_dev": 20}, {"method": "mirror"},
-         "an encoder can only be fine-tuned on problems with two"),
+         "an encoder can only be fine-tuned on problems with two options"),
     ],
 )  # fmt: skip
 def test_what_takes_two_options_refuses_more_before_any_work(

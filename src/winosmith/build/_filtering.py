@@ -56,7 +56,8 @@ def refuse_many_options(dataset: Dataset, embedding: EmbedRecipe, chosen: Filter
     drawn = chosen.method == "random" and chosen.keep is not None
     if chosen.method not in ("mirror", "none") and not drawn:
         raise DataError(
-            what + f"{chosen.method} filters only problems with two; set method = 'mirror', or "
+            what
+            + f"{chosen.method} filters only problems with two options; set method = 'mirror', or "
             "'random' with `keep`, under [filter]"
         )
     if embedding.array is not None:
@@ -66,11 +67,12 @@ def refuse_many_options(dataset: Dataset, embedding: EmbedRecipe, chosen: Filter
         )
     if embedding.encoder == "light" and embedding.reads == "sentence":
         raise DataError(
-            what + "the light embedder reads only sentences with two; name an encoder, or use "
+            what
+            + "the light embedder reads only sentences with two options; name an encoder, or use "
             'reads = "options"'
         )
     if embedding.finetune_train:
-        raise DataError(what + "an encoder can only be fine-tuned on problems with two")
+        raise DataError(what + "an encoder can only be fine-tuned on problems with two options")
 
 
 def refuse_symmetric_vectors(embedding: EmbedRecipe, chosen: FilterRecipe) -> None:

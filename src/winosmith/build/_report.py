@@ -234,9 +234,9 @@ def make_previous_split_blocks(record: Mapping[str, Any] | None) -> list[report.
     """Make report blocks from the sentences of `describe_previous_splits`."""
     first, *joints = describe_previous_splits(record) or [""]
     why = (
-        "A block whose problems were in several splits is now in train, if one was there, and "
-        "otherwise in dev, because problems that were used for training or published with answers "
-        "can't be in test"
+        "A block whose problems were in several splits is now in train if any of them was there, "
+        "and otherwise in dev, because problems that were used for training or published with "
+        "answers can't be in test"
     )
     return [
         *_make_text_blocks([first] if first else []),

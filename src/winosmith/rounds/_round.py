@@ -63,7 +63,7 @@ class RoundRecipe:
             raise ValueError("a round needs at least one [[solvers]] table")
         names = [rule.name for rule in self.solvers]
         if twice := sorted({name for name in names if names.count(name) > 1}):
-            raise ValueError(f"two solvers are named {twice[0]!r}; each needs its own name")
+            raise ValueError(f"two solvers are named {twice[0]!r}; rename one")
         if self.build.split.dev <= 0:
             raise ValueError("split.dev is 0, but a round measures its solvers on dev")
 
