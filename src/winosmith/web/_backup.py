@@ -278,7 +278,9 @@ def _extract_archive(path: Path, folder: Path) -> Manifest:
             raise InputError(
                 f"{path} does not exist; give a file written by `winosmith admin backup`"
             ) from (None)
-        raise InputError(f"{path} is not a readable backup ({error}); use another one") from None
+        raise InputError(
+            f"{path} can't be read as a backup ({error}); use another backup"
+        ) from None
     if wanted:
         raise InputError(
             f"{path} is incomplete: {', '.join(wanted)} is missing; use another backup"
@@ -300,8 +302,8 @@ def _read_manifest(path: Path, tar: tarfile.TarFile, member: tarfile.TarInfo | N
     try:
         if about["layout"] > LAYOUT:
             raise InputError(
-                f"{path} was made by winosmith {about['winosmith']}; this is {__version__}: "
-                "install that version, or a newer one"
+                f"{path} was made by winosmith {about['winosmith']}, but this is {__version__}; "
+                "install that version or a newer one"
             )
         names = {SECRET, SETTINGS, DUMPS[about["database"]]}
         files = {str(name): str(digest) for name, digest in about["files"].items()}

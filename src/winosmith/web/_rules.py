@@ -198,7 +198,7 @@ class Mail:
         try:
             return path.read_text("utf-8").partition("\n")[0].strip()
         except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"{path}: {error}; [mail] password_file names it") from None
+            raise InputError(f"{path}: {error}; correct password_file under [mail]") from None
 
 
 Proxies = Annotated[int, Field(ge=0, le=9)] | Texts
@@ -314,12 +314,12 @@ class SiteRules:
     def __post_init__(self) -> None:
         if 0 < self.training_questions < self.training_right:
             refusal = RecipeError(
-                f"training_right is {self.training_right}; it must be at most training_questions, "
-                f"which is {self.training_questions}; otherwise nobody could pass"
+                f"training_right is {self.training_right}, more than training_questions "
+                f"({self.training_questions}), so nobody could pass; lower training_right"
             )
             refusal.key = "training_right"
             refusal.wanted = _(
-                "it must be at most the number of questions; otherwise nobody could pass"
+                "it must be at most the number of training questions, or nobody could pass"
             )
             raise refusal
 
@@ -371,12 +371,12 @@ def _parse_models(tables: Any) -> tuple[SolverRule, ...]:
     for rule in rules:
         if rule.options.get("sees") == "pronoun":
             raise RecipeError(
-                f"the solver {rule.name}: sentences on a site have a blank and no pronoun; remove "
-                f"the key sees"
+                f"the solver {rule.name} has the key sees, but sentences on a site have a blank, "
+                f"not a pronoun; remove the key"
             )
     names = [rule.name for rule in rules]
     if twice := {name for name in names if names.count(name) > 1}:
-        raise RecipeError(f"two models are named {min(twice)!r}; each needs its own name")
+        raise RecipeError(f"two models are named {min(twice)!r}; rename one")
     return rules
 
 
@@ -451,7 +451,8 @@ def render_settings() -> str:
     """
     parts = [
         "# The settings of this site, with their defaults. Remove the # before a setting to\n"
-        "# change it, and start the server again. Then the browser can't change it.\n"
+        "# change it, and start the server again. A setting that is set here can't be\n"
+        "# changed in the browser.\n"
     ]
     for group in (*GROUPS, SERVER):
         parts.append(f"# {group.title}\n# {'-' * len(group.title)}\n{_format_comment(group.lead)}")
@@ -461,8 +462,8 @@ def render_settings() -> str:
             text = f"{describe_setting(key)} Values: {values}." if values else describe_setting(key)
             parts.append(f"{_format_comment(text)}# {name} = {json.dumps(value)}\n")
     parts.append(
-        "# The models that predict perturbed sentences. If the file has any, the site has only\n"
-        "# these. Tables are at the end of the file.\n"
+        "# The models that predict perturbed sentences. If this file lists any, they replace the\n"
+        "# defaults below. Keep these tables at the end of the file.\n"
         + "#\n".join(
             f'# [[models]]\n# name = "{rule.name}"\n# solver = "{rule.solver}"\n'
             for rule in BUILT_IN

@@ -175,7 +175,7 @@ def _read_or_create_key(path: Path, database: Database) -> str:
         raise InputError(f"{path} is readable by other users; run: chmod 600 {path}")
     key = path.read_text("ascii").strip()
     if len(key) < MIN_KEY_LENGTH:
-        raise InputError(f"{path} contains no key; restore it from the backup")
+        raise InputError(f"{path} contains no key; restore it from a backup")
     return key
 
 

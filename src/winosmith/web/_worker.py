@@ -98,7 +98,7 @@ def supervise(targets: Sequence[Callable[[], None]], children: Sequence[Child] =
                 if not process.is_alive():
                     processes[place] = start_process(targets[place])
         except OSError:  # no process can be started now
-            logging.getLogger(__name__).exception("a server process can't be replaced")
+            logging.getLogger(__name__).exception("a server process that ended can't be replaced")
         time.sleep(POLL_SECONDS)
     for process in processes:
         process.terminate()

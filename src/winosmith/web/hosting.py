@@ -156,7 +156,7 @@ def _convert_database_errors(site: Site) -> Iterator[None]:
         reason = str(error).strip().splitlines()[-1].strip()
         hint = "check the folder's permissions and the free disk space"
         if site.database.url:
-            hint = "check the address, that the server runs, and that the database exists"
+            hint = "check the address, and that the server is running and the database exists"
         raise InputError(
             f"the database {site.database.location} can't be used: {reason}; {hint}"
         ) from None
@@ -450,8 +450,7 @@ def run(site: Site, listener: socket.socket, *, workers: int, run_jobs: bool = T
     _merge_write_ahead_log(site)
     if interrupted:
         raise Interrupted(
-            "All acknowledged writes are on the disk; "
-            f"start again with: winosmith serve {site.folder}"
+            f"All acknowledged writes are on disk; start again with: winosmith serve {site.folder}"
         )
 
 

@@ -482,7 +482,9 @@ def run_worker() -> None:
             with connection.cursor() as cursor:
                 cursor.execute("SELECT 1")
     except DatabaseError:  # on PostgreSQL, the lock ends with the connection
-        logging.getLogger(__name__).exception("the worker is stopping: it has lost its database")
+        logging.getLogger(__name__).exception(
+            "the worker is stopping: it lost its database connection"
+        )
         os._exit(1)  # the threads must not continue while the next worker runs
     with suppress(OperationalError), writing():  # no job caused the end of this worker
         Job.objects.filter(state__in=BEGUN, tries__gt=0).update(tries=F("tries") - 1)
@@ -599,7 +601,7 @@ def _run_jobs_forever(kinds: Iterable[str]) -> None:
             if more:
                 continue
         except UnavailableError as error:
-            logging.getLogger(__name__).exception("a job is postponed")
+            logging.getLogger(__name__).exception("a job was postponed")
             postponed[error.args[0]] = time.monotonic() + PUT_OFF
             connection.close()
         except Exception:

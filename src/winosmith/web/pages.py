@@ -45,7 +45,9 @@ forms.Field.default_error_messages.update(
 forms.ChoiceField.default_error_messages.update(
     invalid_choice=gettext_lazy("“%(value)s” is not one of the choices; choose another one."),
 )
-forms.SlugField.default_error_messages = {"invalid": gettext_lazy("Only letters, digits, - and _.")}
+forms.SlugField.default_error_messages = {
+    "invalid": gettext_lazy("Use only letters, digits, - and _.")
+}
 
 
 def site_context(request: HttpRequest) -> dict[str, Any]:

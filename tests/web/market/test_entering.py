@@ -156,7 +156,7 @@ def test_a_study_takes_no_more_than_its_places_and_some_for_returns(
     assert came == [302] * 18 + [410] * 3
     assert made.participations.count() == made.max_starts == 18
     browser = visit()
-    assert "All places of this study are taken" in _begin(browser, token, 30).content.decode()
+    assert "All places in this study are taken" in _begin(browser, token, 30).content.decode()
     set_places(made, 13)
     assert _begin(browser, token, 30).status_code == 302
 

@@ -333,7 +333,7 @@ def test_whoever_pays_is_told_of_work_that_was_training_alone(
     finish_participation(failing)
     m.give(passing.person)
     notes = [entry.notes for entry in compute_ledger(made).entries]
-    told = "the training was not passed: none of the 3 answers is a vote"
+    told = "the training was not passed: none of the 3 answers counts as a vote"
     assert [told in note for note in notes] == [True, False]
     file = m.export(tmp_path / "x.csv", [(1, "APPROVED"), (2, "APPROVED")])
     assert _run("reconcile", made.name, str(file), "--dry-run").count(told) == 1

@@ -199,7 +199,7 @@ FAULTS = {
     "worker,status,paid\nabcd,approved,€2.50\n": ":2: 'paid': '€2.50' is in a currency other",
     "worker,status,paid\nabcd,approved,-1\n": ":2: 'paid': '-1' is not an amount of money",
     "worker,status,seconds\nabcd,approved,1e999\n": ":2: 'seconds' is '1e999', which is not a num",
-    "worker,status\nabcd,approved\n\nabcd,returned\n": ":4: repeats the submission in line 2",
+    "worker,status\nabcd,approved\n\nabcd,returned\n": ":4: repeats the submission on line 2",
     'worker,status\n"abcd,approved\n': ":2: this is not a row of a table",
     "worker,status\n\udcff,approved\n": "here (or in another encoding, such as cp1250))",
     "PK\x03\x04": "save a workbook as CSV UTF-8",
@@ -237,7 +237,7 @@ def test_qualifications_screen(db: Any, rules: Any, tmp_path: Path) -> None:
         ("worker id\nnot an id\n", ":2: this is not an id of generic", []),
         ("AAAAAAAA1\nx\n", ":2: this is not an id", []),
         ("worker id\nAAAAAAAA1\n", ":1: there is no column 'rate'", ["rate>=1"]),
-        ("worker id,rate\nAAAAAAAA1,1\n", "no id remains", ["rate>=2"]),
+        ("worker id,rate\nAAAAAAAA1,1\n", "no ids remain", ["rate>=2"]),
         ("worker id;rate\nAAAAAAAA1;98,5\n", ":2: '98,5' in 'rate' is not a number", ["rate>=99"]),
     ):
         table.write_text(text)

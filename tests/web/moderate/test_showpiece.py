@@ -64,7 +64,7 @@ def test_a_choice_shows_nothing_that_is_not_public(
 @pytest.mark.parametrize(
     ("fields", "why"),
     [
-        ({"state": "judging"}, "it is being judged"),
+        ({"state": "judging"}, "is not possible in the state “is being judged”"),
         ({"state": "valid", "embargo": True}, "both halves are public"),
     ],
 )

@@ -128,7 +128,7 @@ def test_one_bad_sentence_costs_no_other_its_prediction(model: Any) -> None:
     assert _predict(model, Told((1, 0), bad, (9, 9), (1, 0), bad, (0, 1))) == [3, 1, 1, 1]
     assert [one.stand for one in _rows(model)] == ["done", "failed", "done"]
     failed = _rows(model)[1]
-    assert failed.failure_reason == "The model gave no usable scores for this sentence."
+    assert failed.failure_reason == "The model returned no usable scores for this sentence."
     assert "secret" not in failed.error
 
 

@@ -106,8 +106,8 @@ def test_the_page_has_the_figures_of_the_record(db: Any, stored: Any, visit: Any
         f"problems kept of {build['funnel']['collected']['problems']}",
         f"guessed: {last['dropped']['guessed']}",
         f"{100 * accuracy:.1f} %",
-        "of the kept problems are predicted by a linear model, measured across halves that were "
-        f"filtered separately; before the filter, it was {100 * before:.1f} %",
+        "of the kept problems are predicted by a linear model across halves that were filtered "
+        f"separately (before the filter: {100 * before:.1f} %)",
         f"{made.record['roots']['drawn']} problems that all solvers answer correctly",
         made.record["digest"],
         f"whole twins, unfiltered){build['counts']['train_xl']}",

@@ -504,7 +504,7 @@ def test_a_file_that_is_gone_is_told_as_gone(db: Any, send: Callable[..., Any], 
     job = Job.objects.create(actor=adam, kind="import", asked=asked, state="reading")
     work_off()
     job.refresh_from_db()
-    assert (job.state, job.error) == ("failed", "The file no longer exists; send it again.")
+    assert (job.state, job.error) == ("failed", "The file no longer exists; upload it again.")
 
 
 def test_a_file_that_is_picked_takes_the_place_of_pieces_before(

@@ -82,7 +82,7 @@ def test_of_two_tests_of_one_name_one_is_opened(
         (SCHEMAS, {"name": "taken"}, "a round named"),
         (SCHEMAS, {"orders": "0"}, "Enter 1 or more."),
         (SCHEMAS, {"orders": "101"}, "Enter 100 or less."),
-        (SCHEMAS, {"name": "über uns"}, "Only letters, digits, - and _."),
+        (SCHEMAS, {"name": "über uns"}, "Use only letters, digits, - and _."),
         (SCHEMAS, {"format": "xls"}, "“xls” is not one of the choices; choose another one."),
         (SCHEMAS, {"title": ""}, "required"),
     ],

@@ -78,7 +78,7 @@ def test_a_currency_may_be_typed_in_small_letters(db: Any, send: Callable[..., A
     [
         ({"currency": "pounds"}, "Use at most 3 characters; there are 6."),
         ({"code": ""}, "this market requires a completion code"),
-        ({"name": "a b"}, "Only letters, digits, - and _."),
+        ({"name": "a b"}, "Use only letters, digits, - and _."),
         ({"reward": "2.505"}, "no more than 2 decimal places"),
         ({"code": "SAME", "short_code": "SAME"}, "must differ"),
     ],

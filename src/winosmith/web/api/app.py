@@ -75,8 +75,8 @@ Public data needs no token. To read data that only you can see, create a [token]
 site and send it with each request: `Authorization: Bearer ws_…`. Errors are problem details
 (RFC 9457): `detail` explains the error and what to do, and `errors` lists the fields.
 
-Version 1 only gets additional operations and fields. Before one is removed, it is marked as
-deprecated for half a year.
+Version 1 only gets additional operations and fields. Each is marked as deprecated for half a year
+before it is removed.
 """
 
 _TAGS = {

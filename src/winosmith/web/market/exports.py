@@ -136,7 +136,7 @@ def read_export(path: Path, provider: str, currency: str = "") -> list[Row]:
             )
             key = rows[-1].submission or f"of {rows[-1].worker}"
             if key in lines:
-                raise InputError(_("repeats the submission in line %d") % lines[key])
+                raise InputError(_("repeats the submission on line %d") % lines[key])
             lines[key] = line.place.number
         except InputError as error:
             faults.append(f"{line.place}: {error}")
@@ -334,8 +334,8 @@ def plan_changes(
         if part is not None and study.reward and (row.paid or 0) > CENTS_FACTOR * study.reward:
             values = {"paid": row.paid, "reward": study.reward, "currency": study.currency}
             part, doubt = None, _(
-                "paid is %(paid)s, far above the reward of %(reward)s %(currency)s; use units, "
-                "not cents"
+                "paid is %(paid)s, far above the reward of %(reward)s %(currency)s; give amounts "
+                "in %(currency)s, not in cents"
             ) % values  # fmt: skip
         if doubt:
             doubts.append((row.line, doubt))

@@ -200,7 +200,9 @@ def _iter_warnings(study: Study, median_wage: Decimal | None) -> Iterator[str]:
     least = study.least_wage
     if least is None:
         return
-    planned = _("With the study’s expected time, the hourly pay is %(wage)s, less than %(least)s.")
+    planned = _(
+        "At the study’s expected time, the hourly pay is %(wage)s; the minimum is %(least)s."
+    )
     actual = _("The median hourly pay is %(wage)s; the minimum is %(least)s.")
     for wage, text in ((compute_planned_wage(study), planned), (median_wage, actual)):
         if wage is not None and wage < least:

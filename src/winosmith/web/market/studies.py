@@ -111,7 +111,7 @@ def read_ids(path: Path, provider: str, requirements: Sequence[Requirement] = ()
         except InputError as error:
             raise InputError(f"{row.place}: {error}") from None
     if not ids:
-        fault = _("no id remains; check the file and the requirements")
+        fault = _("no ids remain; check the file and the requirements")
         raise InputError(f"{path}: {fault}")
     return list(dict.fromkeys(ids))
 

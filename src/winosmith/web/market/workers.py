@@ -223,7 +223,7 @@ def describe_training(part: Participation) -> str:
     asked, n = settings.RULES.training_questions, rows.count()
     if not asked or n <= asked or rows.filter(gold=False).exists():  # voters have no training
         return ""
-    text = _("the training was not passed: none of the %(n)d answers is a vote")
+    text = _("the training was not passed: none of the %(n)d answers counts as a vote")
     if passed:
         text = _("%(n)d of the answers were training, which was passed late or not at all")
     return text % {"n": n}
@@ -307,7 +307,7 @@ ABANDONED_AFTER = timedelta(hours=24)
 
 
 class StudyClosedError(InputError):
-    """The study is closed to new people."""
+    """The study is closed to new participants."""
 
 
 class NotInvitedError(InputError):
@@ -381,10 +381,10 @@ def start_participation(study: Study, arrival: Arrival) -> Participation:
 def _create_participation(study: Study, arrival: Arrival) -> Participation:
     open_study = Study.objects.select_for_update().filter(pk=study.pk, closed=None).first()
     if open_study is None:
-        raise StudyClosedError(_("This study is closed to new people."))
+        raise StudyClosedError(_("This study is closed to new participants."))
     if open_study.participations.count() >= open_study.max_starts:
         fault = _(
-            "All places of this study are taken. Please return your "
+            "All places in this study are taken. Please return your "
             "submission on the marketplace’s site."
         )
         raise StudyClosedError(fault)
@@ -443,7 +443,7 @@ def _get_earlier_participations(worker: str) -> list[Participation]:
 def _explain_id_in_use() -> str:
     return _(
         "Your id is already in use in another study on this site. Finish that "
-        "study or give up, in the browser in which you started it."
+        "study, or give it up, in the browser in which you started it."
     )
 
 

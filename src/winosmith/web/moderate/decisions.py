@@ -423,7 +423,7 @@ def _find_obstacle(action: Action, problem: Problem) -> str:
     """Return why an action is not possible on a problem; "" if it is possible."""
     state = State(problem.state)
     if state not in action.states:
-        return gettext("it %(state)s; “%(action)s” is not possible") % {
+        return gettext("“%(action)s” is not possible in the state “%(state)s”") % {
             "state": state.label,
             "action": action.label,
         }
@@ -449,7 +449,9 @@ def _find_embargo_obstacle(action: Action, problem: Problem) -> str:
     if action.name == "lift" and not problem.embargo:
         return gettext("it is not under embargo")
     if action.name == "lift" and covered:
-        return gettext("the problem that it was perturbed from is under embargo; lift that embargo")
+        return gettext(
+            "the problem that it was perturbed from is under embargo; lift that embargo instead"
+        )
     return ""
 
 

@@ -256,7 +256,7 @@ def rate_limit_middleware(
         if accepts_html(request):
             page = render(request, "429.html", {"wait": error.minutes}, status=429)
         else:
-            text = f"429: this file has no data: {error}, after {error.seconds} seconds.\n"
+            text = f"429: this file has no data: {error}, in {error.seconds} seconds.\n"
             page = HttpResponse(text, status=429, content_type="text/plain; charset=utf-8")
         page.headers["Retry-After"] = str(error.seconds)
         return page

@@ -210,7 +210,7 @@ def send_mail(job: Job, _progress: Progress) -> None:
     """
     if job.at < timezone.now() - STALE:
         raise MailError(
-            "The mail waited for more than an hour; it was not sent.", is_temporary=False
+            "The mail waited for more than an hour, and was not sent.", is_temporary=False
         )
     try:
         _send_link(job)
@@ -227,10 +227,10 @@ def _send_link(job: Job) -> None:
             for person in Person.objects.filter(pk=asked["person"], is_active=True):
                 token = make_address_token(person, email, asked["news"])
                 page = {"link": asked["there"] + reverse("people:mail_confirm", args=[token])}
-                subject = _("Your address at %s") % settings.RULES.title
+                subject = _("Confirm your e-mail address for %s") % settings.RULES.title
                 _deliver(subject, "people/mail_confirm.txt", page, email)
             return
-        subject = _("A new password at %(title)s") % {"title": settings.RULES.title}
+        subject = _("Set a new password for %(title)s") % {"title": settings.RULES.title}
         for person in ResetForm().get_users(email):
             if person.pk not in asked.get("sent", ()):
                 page = {
@@ -333,7 +333,7 @@ def send_news() -> int:
         if not items or not mailing.exists():  # they may have left meanwhile
             continue
         page = {"n": len(items), "link": there + reverse("people:news")}
-        subject = _("News at %s") % settings.RULES.title
+        subject = _("News from %s") % settings.RULES.title
         with suppress(MailError):
             _deliver(subject, "people/mail_news.txt", page, person.email)
             with writing():

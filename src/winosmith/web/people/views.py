@@ -163,7 +163,8 @@ class EraseForm(ConfirmedForm):
     """Form that confirms an erasure."""
 
     texts = forms.BooleanField(
-        label=gettext_lazy("Also erase the sentences that are not released yet"), required=False
+        label=gettext_lazy("Also erase the sentences that have not been released yet"),
+        required=False,
     )
     sure = forms.BooleanField(label=gettext_lazy("I know that this can’t be undone"))
     password = _make_password_field(gettext_lazy("Your password"), "current-password")

@@ -251,7 +251,7 @@ def _check_options(typed: SentenceInput) -> Check:
     elif any(BLANK in option for option in folded):
         advice = _("An option can’t contain a blank.")
     else:
-        advice = _("An option has at most %d characters.") % checks.LONGEST_OPTION
+        advice = _("An option can have at most %d characters.") % checks.LONGEST_OPTION
     return Check("options", verdict, _("The options are different"), "", advice, field)
 
 

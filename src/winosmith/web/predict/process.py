@@ -147,8 +147,8 @@ TARGET_SECONDS = 0.3
 MAX_BATCH = 128
 
 _REASONS = (
-    (ChatError, gettext_noop("The model's server gave no usable answer.")),
-    (DataError, gettext_noop("The model gave no usable scores for this sentence.")),
+    (ChatError, gettext_noop("The model's server returned no usable answer.")),
+    (DataError, gettext_noop("The model returned no usable scores for this sentence.")),
     (InputError, gettext_noop("The model can't read this sentence.")),
     (MemoryError, gettext_noop("The model ran out of memory on this sentence.")),
     (Exception, gettext_noop("The model failed on this sentence.")),
@@ -215,11 +215,11 @@ def _predict_batch(made_solver: MadeSolver, tasks: Sequence[Prediction]) -> list
     results = made_solver.solver.score([task.datum for task in tasks])
     seconds = (time.monotonic() - start) / len(tasks)
     if len(results) != len(tasks):
-        raise DataError(f"the solver gave {len(results)} results for {len(tasks)} problems")
+        raise DataError(f"the solver returned {len(results)} results for {len(tasks)} problems")
     found = []
     for task, scores in zip(tasks, results, strict=True):
         if len(scores) != len(task.problem.options) or not all(map(math.isfinite, scores)):
-            raise DataError("the solver must give a finite score for each option")
+            raise DataError("the solver must return a finite score for each option")
         found.append(Outcome(task, tuple(map(float, scores)), seconds))
     return found
 

@@ -114,8 +114,8 @@ def _make_summary_cards(record: Mapping[str, Any]) -> list[tuple[str, str]]:
     cards = [(f"{build['kept']:,}", _("problems kept of %s") % collected)]
     if artifacts["after"] is not None:
         label = _(
-            "of the kept problems are predicted by a linear model, measured across halves "
-            "that were filtered separately; before the filter, it was %s"
+            "of the kept problems are predicted by a linear model across halves that were "
+            "filtered separately (before the filter: %s)"
         )
         label %= format_value(artifacts["before"], ".1%")
         cards.append((format_value(artifacts["after"], ".1%"), label))

@@ -252,7 +252,9 @@ def _save_and_queue(round_: Round) -> None:
             round_.save()
             queue_round(round_)
     except IntegrityError:  # on PostgreSQL, a concurrent request was faster
-        raise BusyError(_("Another round, or one of this name, has just been started.")) from None
+        raise BusyError(
+            _("Another round, or a round with this name, has just been started.")
+        ) from None
 
 
 def _lock_round(round_: Round) -> Round:

@@ -295,7 +295,7 @@ def job_file(job: Job) -> Path:
     """
     path = job.file
     if not path.exists():
-        raise InputError(_("The file no longer exists; send it again."))
+        raise InputError(_("The file no longer exists; upload it again."))
     return path
 
 

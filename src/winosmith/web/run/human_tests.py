@@ -75,9 +75,13 @@ def _read_complete_file(job: Job, reading: Reading | None = None) -> FileContent
     found = read_file(job_file(job), job.asked, "valid", reading)
     if found.refused:
         raise InputError(
-            "\n".join([_("A test needs all problems of a file, but some are not valid."),
-                       *get_faults(job.asked, found)])
-        )  # fmt: skip
+            "\n".join(
+                [
+                    _("A test uses all problems in a file; correct or remove the invalid ones."),
+                    *get_faults(job.asked, found),
+                ]
+            )
+        )
     return found
 
 

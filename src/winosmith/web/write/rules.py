@@ -469,7 +469,7 @@ def _check_options(typed: TwinInput, usable: bool) -> Check:
     long = any(len(option) > checks.LONGEST_OPTION for option in typed.options)
     verdict: Verdict = "pass" if usable and not long else "fail" if all(typed.options) else "todo"
     if long:
-        advice = _("An option has at most %d characters.") % checks.LONGEST_OPTION
+        advice = _("An option can have at most %d characters.") % checks.LONGEST_OPTION
     elif any(BLANK in option for option in typed.options):
         advice = _("An option can’t contain a blank.")
     elif all(typed.options):
@@ -491,7 +491,7 @@ def _check_half(data: _CheckedInput, half: int, typed_text: str) -> list[Check]:
         found.append(_check_anchor(data, half, field))
     if typed_text == data.typed.sentences[half]:
         return found
-    advice = _("A half has at most %d characters.") % checks.LONGEST_SENTENCE
+    advice = _("A half can have at most %d characters.") % checks.LONGEST_SENTENCE
     return [
         Check("length", "fail", one.label, "", advice, field, half)
         if one.rule == "length"
