@@ -105,10 +105,10 @@ def check_sittings(sittings: Sequence[Sitting]) -> None:
             met = schemas.setdefault((sitting.subject, item.schema), (sitting, item.number))
             if met[0] is not sitting:
                 raise DataError(_describe_repeated_schema(met, sitting, item.number))
-    said: dict[tuple[str, str], tuple[str, str]] = {}
+    declared: dict[tuple[str, str], tuple[str, str]] = {}
     for sitting in sittings:
         for name, value in sitting.declared.items():
-            first, where = said.setdefault((sitting.subject, name), (value, sitting.where))
+            first, where = declared.setdefault((sitting.subject, name), (value, sitting.where))
             if first != value:
                 raise DataError(
                     f"{sitting.where}: {sitting.subject!r} has {name} {value!r}, and {first!r} in "
@@ -141,14 +141,14 @@ def make_responses(sittings: Iterable[Sitting]) -> tuple[Response, ...]:
             item.problem_id,
             sitting.subject,
             "test",
-            item.get_option_index(given.letter),
-            ambiguous=given.letter == AMBIGUOUS,
+            item.get_option_index(answer.letter),
+            ambiguous=answer.letter == AMBIGUOUS,
             shown=item.shown,
-            seconds=given.seconds,
+            seconds=answer.seconds,
         )
         for sitting in sittings
         for item in sitting.sheet.items
-        if (given := sitting.answers.get(item.number)) is not None
+        if (answer := sitting.answers.get(item.number)) is not None
     )
 
 
@@ -305,7 +305,7 @@ def read_answer_table(path: str | Path, sheets: Mapping[str, Sheet]) -> list[Sit
     names = [name.lower() for name in rows.names]
     is_long = {"number", "answer"} <= set(names)
     _check_columns(names, is_long, path)
-    given: dict[tuple[str, str], tuple[str, dict[int, Answer]]] = {}
+    by_sheet: dict[tuple[str, str], tuple[str, dict[int, Answer]]] = {}
     for row in rows:
         where = str(row.place)
         try:
@@ -318,12 +318,12 @@ def read_answer_table(path: str | Path, sheets: Mapping[str, Sheet]) -> list[Sit
             if not cells["subject"]:
                 raise DataError("the row has no subject")
             key = cells["subject"], _find_sheet_code(cells, sheets)
-            if not is_long and key in given:
+            if not is_long and key in by_sheet:
                 raise DataError(
-                    f"{key[0]!r} already has the sheet {key[1]} ({given[key][0]}); it was typed "
+                    f"{key[0]!r} already has the sheet {key[1]} ({by_sheet[key][0]}); it was typed "
                     "twice, or two subjects have the same code"
                 )
-            _, answers = given.setdefault(key, (where, {}))
+            _, answers = by_sheet.setdefault(key, (where, {}))
             for number, letter in _read_letters(cells, is_long).items():
                 item = sheets[key[1]][number]
                 if number in answers and letter:
@@ -338,11 +338,11 @@ def read_answer_table(path: str | Path, sheets: Mapping[str, Sheet]) -> list[Sit
                     answers[number] = Answer(letter.upper(), seconds, where)
         except InputError as error:
             raise FormatError(str(error), path, row.place.number, row.place.unit) from None
-    if not given:
+    if not by_sheet:
         raise FormatError("the table has no answers", path)
     return [
         Sitting(subject, sheets[code], answers, where=where)
-        for (subject, code), (where, answers) in given.items()
+        for (subject, code), (where, answers) in by_sheet.items()
     ]
 
 

@@ -105,31 +105,31 @@ def compute_results(
         DataError: there are no test responses; a problem, option or subject is unknown; an answer
             was given twice; a problem has no answer; or a subject saw both halves of a schema.
     """
-    said = [response for response in responses if response.purpose == "test"]
-    if not said:
+    test_responses = [response for response in responses if response.purpose == "test"]
+    if not test_responses:
         raise DataError("there are no test responses; `winosmith humans enter` creates them")
     people = {subject.code: subject for subject in subjects}
-    _tally.tally(dataset, said)  # checks the responses
-    given: Answered = {}
-    for response in said:
-        given.setdefault(response.participant, {})[response.problem_id] = response
-    _check_seen_halves(dataset, given)
-    if people and (strangers := given.keys() - people.keys()):
+    _tally.tally(dataset, test_responses)  # checks the responses
+    answered: Answered = {}
+    for response in test_responses:
+        answered.setdefault(response.participant, {})[response.problem_id] = response
+    _check_seen_halves(dataset, answered)
+    if people and (strangers := answered.keys() - people.keys()):
         raise DataError(
             f"{min(strangers)!r} has answers, but is not among the {len(people)} subjects"
         )
-    asked = _group_questions_by_test(given, people)
+    asked = _group_questions_by_test(answered, people)
     for problem in {p for sheets in asked.values() for each in sheets.values() for p in each}:
         if dataset[dataset.row(problem)].answer is None:
-            raise DataError(f"{problem!r} has no answer, so no response to it can be judged")
+            raise DataError(f"{problem!r} has no answer, so responses to it can't be scored")
     tests = tuple(
-        measure_test(dataset, name, sheets, given, people, weakest, seed)
+        measure_test(dataset, name, sheets, answered, people, weakest, seed)
         for name, sheets in sorted(asked.items())
     )
     return Results(
         tests,
         _count_halves(dataset, tests),
-        _tally.measure_paces(_measure_times(given, people, asked)),
+        _tally.measure_paces(_measure_times(answered, people, asked)),
         tuple((who, remark) for who, subject in people.items() for remark in subject.recognised),
         tuple((who, remark) for who, subject in people.items() for remark in subject.words),
         len({who for sheets in asked.values() for who in sheets}),

@@ -92,19 +92,19 @@ def find_unsuitable(dataset: Dataset, counts: Tally, rules: Rules) -> dict[int, 
 
 
 def _explain_unsuitability(dataset: Dataset, counts: Tally, rules: Rules, row: int) -> str | None:
-    said, right = int(counts.subjects[row]), int(counts.intended[row])
+    respondents, right = int(counts.subjects[row]), int(counts.intended[row])
     if dataset[row].answer is None:
         return "its answer is withheld"
-    if said < rules.subjects:
-        return f"{said} people answered it; {rules.subjects} are required"
-    if right / said >= rules.floor:
+    if respondents < rules.subjects:
+        return f"{respondents} people answered it; {rules.subjects} are required"
+    if right / respondents >= rules.floor:
         return None
     most = counts.find_majority(row)
     other = most is not None and most != dataset[row].answer
     chose = f", and more chose {dataset[row].options[most]!r}" if most is not None and other else ""
     return (
-        f"{right} of {said} gave the intended answer ({percent(right / said, 0)}){chose}; "
-        f"{percent(rules.floor, 0)} are required"
+        f"{right} of {respondents} gave the intended answer "
+        f"({percent(right / respondents, 0)}){chose}; {percent(rules.floor, 0)} are required"
     )
 
 
@@ -436,16 +436,16 @@ def cross_fit(
         RecipeError: there are fewer than 2 folds.
     """
     rules = rules or Rules()
-    said = [response for response in responses if response.purpose == "test"]
-    people = sorted({response.participant for response in said})
+    test_responses = [response for response in responses if response.purpose == "test"]
+    people = sorted({response.participant for response in test_responses})
     if len(people) < MIN_PEOPLE:
         raise DataError(f"{len(people)} people answered; cross-fitting needs at least {MIN_PEOPLE}")
-    whole = set(select(dataset, tally(dataset, said), rules, seed).rows)
+    whole = set(select(dataset, tally(dataset, test_responses), rules, seed).rows)
     held_out: list[Response] = []
     sizes, shared = [], []
-    dealt = _divide_into_folds(said, people, min(folds, len(people)), seed)
+    dealt = _divide_into_folds(test_responses, people, min(folds, len(people)), seed)
     for number, fold in enumerate(dealt):
-        rest = [response for response in said if response.participant not in fold]
+        rest = [response for response in test_responses if response.participant not in fold]
         fraction = 1 - len(fold) / len(people)
         fewer = replace(rules, subjects=max(1, int(rules.subjects * fraction)))
         counts = tally(dataset, rest)
@@ -454,7 +454,7 @@ def cross_fit(
         except InputError:
             rows = select(dataset, counts, replace(fewer, size=None), seed).rows
         ids = {dataset[row].id for row in rows}
-        held_out += [r for r in said if r.participant in fold and r.problem_id in ids]
+        held_out += [r for r in test_responses if r.participant in fold and r.problem_id in ids]
         sizes.append(len(rows))
         shared.append(len(whole & set(rows)) / max(1, len(whole)))
         if on_fold is not None:
