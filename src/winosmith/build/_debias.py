@@ -12,7 +12,7 @@ from winosmith import formats, report
 from winosmith.build import _filtering, _publish
 from winosmith.build._filter import METHOD_NAMES, FilterRun
 from winosmith.build._filtering import Filtering, Measures
-from winosmith.build._pool import DISCARDED, read_tuning_ids
+from winosmith.build._pool import USED_FOR_TUNING, read_tuning_ids
 from winosmith.build._report_filter import make_figures, make_filter_record, make_sections, verdict
 from winosmith.dataset import Dataset, Dropped, Filtered
 from winosmith.options import EmbedRecipe, FilterRecipe, MeasureRecipe
@@ -136,7 +136,7 @@ def _make_parameters(
 
 def _split_problems(dataset: Dataset, rows: Sequence[int], run: FilterRun) -> Filtered:
     """Split the problems into kept and dropped; those that fine-tuned the encoder are dropped."""
-    gone = dict.fromkeys({*range(len(dataset))} - {*rows}, DISCARDED)
+    gone = dict.fromkeys({*range(len(dataset))} - {*rows}, USED_FOR_TUNING)
     gone |= {rows[at]: (run.method, reason) for at, reason in run.reasons.items()}
     return Filtered(
         dataset.drop({row: reason for row, (_, reason) in gone.items()}, run.method).kept,

@@ -230,7 +230,7 @@ OTHER_RUNS = ("another seed", "perturbed vectors")
 """The names of the other runs with which a filter's run is compared."""
 
 
-def run_again(
+def run_variant(
     run: FilterRun,
     chosen: FilterRecipe,
     variant: str,

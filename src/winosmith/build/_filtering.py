@@ -23,8 +23,8 @@ from winosmith.build._filter import (
     OTHER_RUNS,
     FilterRun,
     make_row_filter,
-    run_again,
     run_filter,
+    run_variant,
 )
 from winosmith.build._recipe import Copies, get_embedder_input, has_many_options
 from winosmith.dataset import Dataset
@@ -312,7 +312,7 @@ class Filtering:
             checkpoint = self.checkpoints.enter_context(scratch)
             with self.step(f"again, {other}", len(pool)) as advance:
                 more = self._make_callbacks(advance, len(pool))
-                run = run_again(run, chosen, other, checkpoint=checkpoint, **more)
+                run = run_variant(run, chosen, other, checkpoint=checkpoint, **more)
         return run
 
     def _make_callbacks(self, advance: Advance, problems: int) -> dict[str, Any]:

@@ -141,7 +141,7 @@ def read_pool_votes(recipe: Recipe) -> tuple[Response, ...]:
     )
 
 
-DISCARDED = "embed split", "discarded: it was used to fine-tune the encoder"
+USED_FOR_TUNING = "embed split", "discarded: it was used to fine-tune the encoder"
 """The stage and the reason for dropping problems that were used to fine-tune an encoder."""
 
 
@@ -240,7 +240,7 @@ def set_aside_for_tuning(
         train, dev = draw(order, free, sizes)
         known |= {ids[row] for row in (*train, *dev)}
         parts = stages.collected.select(train), stages.collected.select(dev)
-    stage, reason = DISCARDED
+    stage, reason = USED_FOR_TUNING
     rows = {row: reason for row, problem in enumerate(stages.remaining) if problem.id in known}
     if rows:
         stages.results[stage] = stages.remaining.drop(rows, stage)
@@ -259,14 +259,14 @@ def read_tuning_ids(array: str) -> set[str]:
 COPIES = "copies"
 """The stage that removes copies."""
 
-SHOWN = 3
+MAX_EXAMPLES = 3
 """Maximum number of groups of copies that a report lists."""
 
 _COPY = "copy: identical to a kept problem"
-_HALF_OF_COPY = "copy: the other half is identical to a kept problem"
-_ONE_TWICE = "copy: both halves are identical"
-_AGAINST = "contradictory: a copy has a different answer"
-_HALF_AGAINST = "contradictory: a copy of the other half has a different answer"
+_OTHER_HALF_COPIED = "copy: the other half is identical to a kept problem"
+_IDENTICAL_HALVES = "copy: both halves are identical"
+_CONTRADICTED = "contradictory: a copy has a different answer"
+_OTHER_HALF_CONTRADICTED = "contradictory: a copy of the other half has a different answer"
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,7 +308,7 @@ def find_copies(dataset: Dataset, seed: int, known: Collection[str] = ()) -> Cop
     wrong = {row for rows in against for row in rows}
     units = [*dataset.twins, *((row,) for row in dataset.singles)]
     reasons = {
-        row: _AGAINST if row in wrong else _HALF_AGAINST
+        row: _CONTRADICTED if row in wrong else _OTHER_HALF_CONTRADICTED
         for unit in units
         if not wrong.isdisjoint(unit)
         for row in unit
@@ -341,7 +341,7 @@ def find_copies(dataset: Dataset, seed: int, known: Collection[str] = ()) -> Cop
             gone.append(unit)
     of = {row: stays[alike[row]] for unit in gone for row in unit if alike.get(row) in stays}
     for unit in gone:
-        other = _HALF_OF_COPY if any(row in of for row in unit) else _ONE_TWICE
+        other = _OTHER_HALF_COPIED if any(row in of for row in unit) else _IDENTICAL_HALVES
         reasons |= {row: _COPY if row in of else other for row in unit}
     return CopiesToOmit(reasons, of, groups, against)
 
@@ -371,7 +371,7 @@ def make_copies_record(
         "contradictory": len(found.contradictory),
         "left_out": len(found.reasons) if rule == "once" else 0,
         "none_left": none_left if rule == "once" else 0,
-        "examples": [of for of in named if all(id_ in shown for id_ in of)][:SHOWN],
+        "examples": [of for of in named if all(id_ in shown for id_ in of)][:MAX_EXAMPLES],
     }
 
 

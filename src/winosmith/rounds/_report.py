@@ -17,10 +17,10 @@ from winosmith.report import format_value, points, span
 from winosmith.rounds._solving import NextRound
 from winosmith.text import count_noun
 
-MOST = 20
+MAX_SHOWN = 20
 """Maximum number of problems of each kind in the report; the files contain all problems."""
 
-OWN_REPORT = "The release of this round has its own report, in build/report.html."
+RELEASE_NOTE = "The release of this round has its own report, in build/report.html."
 
 
 def make_round_page(
@@ -28,7 +28,7 @@ def make_round_page(
     changes: Sequence[Change],
     next_round: NextRound,
     *,
-    subtitle: str = OWN_REPORT,
+    subtitle: str = RELEASE_NOTE,
 ) -> str:
     """Return the report of a round as one HTML page.
 
@@ -181,8 +181,14 @@ def _make_next_blocks(next_round: NextRound) -> list[report.Block]:
         ("Solved by people but not by models", "fooling", next_round.fooling, fools),
     ):
         if len(problems):
-            passages = [[_make_passage(problem, status[problem.id])] for problem in problems[:MOST]]
-            more = f"Only {MOST} are shown; {name}.jsonl has all." if len(problems) > MOST else ""
+            passages = [
+                [_make_passage(problem, status[problem.id])] for problem in problems[:MAX_SHOWN]
+            ]
+            more = (
+                f"Only {MAX_SHOWN} are shown; {name}.jsonl has all."
+                if len(problems) > MAX_SHOWN
+                else ""
+            )
             blocks.append(report.Passages(title, passages, note=more))
     return blocks
 
@@ -269,11 +275,11 @@ def pair_results(current: Mapping[str, Any], previous: Mapping[str, Any] | None)
     earlier: Mapping[str, Any] = previous or {}
     names = list(dict.fromkeys([*current["solvers"], *earlier.get("solvers", {})]))
     figures = [
-        *_FIGURES,
+        *_METRICS,
         *(
             (f"{name}: {what}", ("solvers", name, *path), form)
             for name in names
-            for what, path, form in _OF_SOLVERS
+            for what, path, form in _SOLVER_METRICS
         ),
     ]
     found = [
@@ -285,7 +291,7 @@ def pair_results(current: Mapping[str, Any], previous: Mapping[str, Any] | None)
 
 _Path = tuple[str, ...]
 
-_FIGURES: tuple[tuple[str, _Path, str], ...] = (
+_METRICS: tuple[tuple[str, _Path, str], ...] = (
     ("collected", ("build", "funnel", "collected", "problems"), ",d"),
     ("valid fraction of collected problems", ("valid",), ".1%"),
     ("kept", ("build", "kept"), ",d"),
@@ -301,7 +307,7 @@ _FIGURES: tuple[tuple[str, _Path, str], ...] = (
 )
 """Name, path in the record, and format specification of each result."""
 
-_OF_SOLVERS: tuple[tuple[str, _Path, str], ...] = (
+_SOLVER_METRICS: tuple[tuple[str, _Path, str], ...] = (
     ("accuracy on this round's dev and test", ("accuracy", "value"), ".1%"),
     ("whole twins correct", ("twins", "value"), ".1%"),
     ("mean depth of errors", ("stability", "mean", "value"), ".2f"),

@@ -432,7 +432,7 @@ def _check_answers_differ(first: Problem, second: Problem, _: bool) -> str | Non
 
 
 def _check_overlap(first: Problem, second: Problem, min_overlap: float) -> str | None:
-    if _lack_spaces(first, second):
+    if _are_unspaced(first, second):
         return None
     share = text.overlap(text.words(first.sentence), text.words(second.sentence))
     if share >= min_overlap:
@@ -447,14 +447,14 @@ def _check_edit_distance(first: Problem, second: Problem, limit: float) -> str |
     distance, longer = text.edit_distance(left, right), max(len(left), len(right))
     if distance == 0:
         return "the halves are the same sentence"
-    if _lack_spaces(first, second):
+    if _are_unspaced(first, second):
         return None
     if distance <= limit * longer:
         return ""
     return f"the halves differ in {distance} of {longer} tokens; {percent(limit, 0)} are allowed"
 
 
-def _lack_spaces(*halves: Problem) -> bool:
+def _are_unspaced(*halves: Problem) -> bool:
     return any(text.detect_script(half.sentence) == "unspaced" for half in halves)
 
 
