@@ -126,7 +126,7 @@ def count_bytes():
 
 def measure(args):
     from winosmith.web.problems import association
-    from winosmith.web.problems.checks import contributor_hints
+    from winosmith.web.problems.checks import find_contributor_hints
     from winosmith.web.problems.lookalikes import find_lookalikes
 
     data = read_originals()
@@ -145,12 +145,12 @@ def measure(args):
 
     def live(halves):
         check_structure(halves)
-        contributor_hints(halves)
+        find_contributor_hints(halves)
         association.measure_association(halves)
 
     ways = {
         "lookalikes": lambda halves: find_lookalikes(halves[:1]),
-        "hints": contributor_hints,
+        "hints": find_contributor_hints,
         "meter": association.measure_association,
         "live": live,
     }

@@ -172,12 +172,12 @@ def _others(ann: Any) -> dict[str, str]:
 
 def _twin(halves: list[Any], contributor: Any, state: Any) -> None:
     from winosmith.web.judge.votes import open_slots
-    from winosmith.web.problems.checks import moderator_hints
+    from winosmith.web.problems.checks import find_moderator_hints
     from winosmith.web.problems.models import Event, Problem, State, Twin
     from winosmith.web.problems.records import problem_fields, twin_fields
 
     fields = {**twin_fields(halves[0]), "source": "crowd", "licence": "CC-BY-4.0"}
-    hints = moderator_hints(halves, contributor) if state == State.HELD else []
+    hints = find_moderator_hints(halves, contributor) if state == State.HELD else []
     twin = Twin.objects.create(ref=halves[0].twin_id, contributor=contributor, **fields)
     for half in halves:
         columns = {**problem_fields(half), "record": {}}

@@ -24,14 +24,14 @@ from winosmith.web import jobs, pages
 from winosmith.web.jobs import (
     BACKUP,
     DAY,
-    ENDED,
-    FAULT,
     LANES,
     MAIL,
     MAX_TRIES,
     MEASURE,
+    PROGRAM_FAILED,
     ROUND,
     ROUND_LOCK,
+    WORKER_ENDED,
     Child,
     Job,
     get_worker_process_id,
@@ -155,7 +155,7 @@ def test_a_job_that_ends_the_worker_three_times_has_failed(
     work_off()
     job.refresh_from_db()
     other.refresh_from_db()
-    assert (job.state, job.error, other.state) == ("failed", ENDED, "done")
+    assert (job.state, job.error, other.state) == ("failed", WORKER_ENDED, "done")
     job.retry(adam)
     with pytest.raises(InputError, match="not failed"):
         job.retry(adam)
@@ -178,7 +178,7 @@ def test_a_fault_is_no_end_of_the_worker(
     _due(MEASURE)
     work_off()
     job.refresh_from_db()
-    assert (job.state, job.error, did) == ("failed", FAULT, ["measure"])
+    assert (job.state, job.error, did) == ("failed", PROGRAM_FAILED, ["measure"])
     assert "the disk is gone" in caplog.text
 
 
@@ -194,7 +194,7 @@ def test_a_duty_that_ends_the_worker_is_due_later(
                 run_next_job([MEASURE])
     take_over_jobs()
     row = Job.objects.get(mark=MEASURE)
-    assert (row.state, row.error, row.at > timezone.now()) == ("waiting", ENDED, True)
+    assert (row.state, row.error, row.at > timezone.now()) == ("waiting", WORKER_ENDED, True)
 
 
 def test_a_job_that_the_database_refuses_blocks_no_other(

@@ -25,7 +25,7 @@ from winosmith.web._lock import chunked, writing
 from winosmith.web.judge.trust import add_gold
 from winosmith.web.judge.votes import open_all_slots
 from winosmith.web.problems import models
-from winosmith.web.problems.checks import LONGEST_SENTENCE
+from winosmith.web.problems.checks import MAX_SENTENCE_LENGTH
 from winosmith.web.problems.family import (
     COVERING_KINDS,
     hash_version,
@@ -48,10 +48,10 @@ EXPLANATION, ATTENTION = "gold.explanation", "gold.attention"
 ROWS = 500
 """Number of family rows per query."""
 
-MOST_OPTIONS = 5
+MAX_OPTIONS_PER_PROBLEM = 5
 """Maximum number of options that fit on the site's pages."""
 
-LONGEST = 80
+MAX_ID_LENGTH = 80
 """Maximum number of characters in an id, which becomes part of a URL."""
 
 NUL = gettext_noop("it contains a NUL character, which PostgreSQL can't store")
@@ -240,16 +240,21 @@ def contains_nul(datum: Datum) -> bool:
 def _find_import_obstacle(datum: Datum, purpose: Purpose) -> str | None:
     """Return why a problem can't be imported, or None."""
     for name in (datum.id, datum.twin_id or ""):
-        if len(name) > LONGEST or "/" in name or not name.isprintable() or name != name.strip():
-            return _BAD_ID % {"id": repr(name[:100]), "most": LONGEST}
+        if (
+            len(name) > MAX_ID_LENGTH
+            or "/" in name
+            or not name.isprintable()
+            or name != name.strip()
+        ):
+            return _BAD_ID % {"id": repr(name[:100]), "most": MAX_ID_LENGTH}
     if contains_nul(datum):
         return NUL
     name = repr(datum.id)
-    if not datum.blank_is_unique or len(datum.options) > MOST_OPTIONS:
-        return _NO_SENTENCE % {"id": name, "most": MOST_OPTIONS}
+    if not datum.blank_is_unique or len(datum.options) > MAX_OPTIONS_PER_PROBLEM:
+        return _NO_SENTENCE % {"id": name, "most": MAX_OPTIONS_PER_PROBLEM}
     longest = max(map(len, (datum.sentence, *datum.options)))
-    if longest > LONGEST_SENTENCE:
-        return _TOO_LONG % {"id": name, "n": f"{longest:,}", "most": f"{LONGEST_SENTENCE:,}"}
+    if longest > MAX_SENTENCE_LENGTH:
+        return _TOO_LONG % {"id": name, "n": f"{longest:,}", "most": f"{MAX_SENTENCE_LENGTH:,}"}
     if datum.answer is None and purpose != "valid":
         return (_NO_ANSWER if purpose == "judging" else _NO_GOLD_ANSWER) % {"id": name}
     if purpose == "gold" and not str(datum.extra.get(EXPLANATION) or "").strip():

@@ -21,7 +21,7 @@ MAX_AGE = 600
 Value = TypeVar("Value")
 
 
-def cached(name: str, compute: Callable[[], tuple[int, Value]]) -> Value:
+def get_cached(name: str, compute: Callable[[], tuple[int, Value]]) -> Value:
     """Return cached statistics; `compute` returns the number of problems, and the statistics.
 
     Statistics are cached for one second per `PROBLEMS_PER_SECOND` problems, up to `MAX_AGE`. On a
@@ -33,7 +33,7 @@ def cached(name: str, compute: Callable[[], tuple[int, Value]]) -> Value:
 def get_cached_each(
     name: str, keys: Sequence[int], compute: Callable[[list[int]], dict[int, tuple[int, Value]]]
 ) -> dict[int, Value]:
-    """Return cached statistics for each key, as `cached` does; `name` starts the cache keys."""
+    """Return cached statistics for each key, as `get_cached` does; `name` starts the cache keys."""
     names = {f"{name}.{key}": key for key in keys}
     found = {names[known]: value for known, value in cache.get_many(names).items()}
     if missing := [key for key in keys if key not in found]:

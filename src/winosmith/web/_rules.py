@@ -72,12 +72,12 @@ GROUPS = (
     Group(
         "trust",
         _("How judges are checked"),
-        _("Training, gold questions, and the reasons for which votes wait for a moderator."),
+        _("Training, gold questions, and when votes wait for a moderator."),
     ),
     Group(
         "limits",
         _("Limits"),
-        _("How much one person may submit in an hour, and which words moderators read first."),
+        _("How much one person may submit in an hour, and which words are flagged for moderators."),
     ),
 )
 """Groups of settings in the browser form."""
@@ -112,10 +112,10 @@ _REVIEW = {
     "all": _("all"),
 }
 
-LONGEST = 1000
+MAX_LENGTH = 1000
 """Maximum number of characters in a name, an address, or a word."""
 
-MOST_WORDS = 10_000
+MAX_LIST_LENGTH = 10_000
 """Maximum number of words in `SiteRules.words_to_flag`."""
 
 
@@ -147,7 +147,7 @@ _IS_LANGUAGE_TAG = _make_validator(
     _("it must be a language tag, such as en, de or pt-BR"),
 )
 _IS_SHORT_LIST = _make_validator(
-    lambda texts: len(texts) <= MOST_WORDS and all(len(text) <= LONGEST for text in texts),
+    lambda texts: len(texts) <= MAX_LIST_LENGTH and all(len(text) <= MAX_LENGTH for text in texts),
     _("it must be at most 10,000 words of up to 1,000 characters"),
 )
 
@@ -209,15 +209,15 @@ Short = Annotated[str, AfterValidator(lambda text: text.strip().removeprefix("ma
 class SiteRules:
     """The settings of a site; values in section 2 of the WinoGrande paper are the defaults."""
 
-    title: Annotated[str, _setting("name", min_length=1, max_length=LONGEST)] = "Winosmith"
+    title: Annotated[str, _setting("name", min_length=1, max_length=MAX_LENGTH)] = "Winosmith"
     """Name of the site. Shown at the top of each page."""
-    contact: Annotated[Short, _setting("name", max_length=LONGEST), _IS_CONTACT] = ""
+    contact: Annotated[Short, _setting("name", max_length=MAX_LENGTH), _IS_CONTACT] = ""
     """How to reach you. A mail address or the address of a page; shown with the consent text and
     below each page."""
     goal: Annotated[int, _setting("name", ge=0, le=1_000_000_000)] = 0
     """Goal for the number of valid problems. Shown to contributors; 0 for no goal."""
     language: Annotated[
-        str, _setting("name", more=True, min_length=1, max_length=LONGEST), _IS_LANGUAGE_TAG
+        str, _setting("name", more=True, min_length=1, max_length=MAX_LENGTH), _IS_LANGUAGE_TAG
     ] = "en"
     """Language of the sentences. A language tag, such as en, de or pt-BR. Screen readers and
     spelling checkers use it."""

@@ -140,13 +140,13 @@ class Job(models.Model):
     @property
     def busy(self) -> bool:
         """Whether the job is running or waits for the worker."""
-        return self.state in BUSY
+        return self.state in BUSY_STATES
 
     @property
     def stoppable(self) -> bool:
         """Whether the job can be stopped now."""
-        by_a_person = self.state in BEFORE and self.actor_id is not None
-        return by_a_person or (self.busy and self.kind in IN_PARTS)
+        by_a_person = self.state in PENDING_STATES and self.actor_id is not None
+        return by_a_person or (self.busy and self.kind in STOPPABLE_KINDS)
 
     @property
     def retryable(self) -> bool:
@@ -154,7 +154,7 @@ class Job(models.Model):
 
         The job's input must still exist: mail addresses and files of stopped imports are deleted.
         """
-        is_stopped = self.state == State.STOPPED and self.kind in CONTINUABLE
+        is_stopped = self.state == State.STOPPED and self.kind in RESUMABLE_KINDS
         return is_stopped or (self.state == State.FAILED and self.kind != MAIL)
 
     @property
@@ -168,7 +168,7 @@ class Job(models.Model):
         Raises:
             InputError: The job was already confirmed or discarded.
         """
-        self._change_state(Q(state=State.SHOWN), ALREADY, State.WAITING, decided=person)
+        self._change_state(Q(state=State.SHOWN), ALREADY_DECIDED, State.WAITING, decided=person)
 
     def discard(self, person: Any = None) -> None:
         """Discard a job after its preview; `person` is None if nobody confirmed it in time.
@@ -176,7 +176,7 @@ class Job(models.Model):
         Raises:
             InputError: The job was already confirmed or discarded.
         """
-        self._change_state(Q(state=State.SHOWN), ALREADY, State.DROPPED, decided=person)
+        self._change_state(Q(state=State.SHOWN), ALREADY_DECIDED, State.DROPPED, decided=person)
 
     def stop(self, person: Any) -> None:
         """Stop a job that has changed nothing yet, or that runs in parts; finished parts are kept.
@@ -184,8 +184,8 @@ class Job(models.Model):
         Raises:
             InputError: The job can't be stopped, or has already ended.
         """
-        by_a_person = Q(state__in=BEFORE, actor__isnull=False)
-        allowed = by_a_person | Q(state__in=BUSY, kind__in=IN_PARTS)
+        by_a_person = Q(state__in=PENDING_STATES, actor__isnull=False)
+        allowed = by_a_person | Q(state__in=BUSY_STATES, kind__in=STOPPABLE_KINDS)
         refusal = gettext_noop("This job can no longer be stopped.")
         with writing():
             self._change_state(allowed, refusal, State.STOPPED, decided=person)
@@ -202,11 +202,12 @@ class Job(models.Model):
         state = State.WAITING
         if unread:
             state = State.READING
-        elif self.kind in IN_PARTS or self.error == ENDED:  # some parts may be finished
-            state = State.RUNNING
+        elif self.kind in STOPPABLE_KINDS or self.error == WORKER_ENDED:
+            state = State.RUNNING  # some parts may be finished
         columns = {} if unread else {"decided": person}
-        ended = Q(state=State.FAILED) & ~Q(kind=MAIL) | Q(state=State.STOPPED, kind__in=CONTINUABLE)
-        why = gettext_noop("This job has not failed, or it can’t run again.")
+        is_stopped = Q(state=State.STOPPED, kind__in=RESUMABLE_KINDS)
+        ended = Q(state=State.FAILED) & ~Q(kind=MAIL) | is_stopped
+        why = gettext_noop("This job has not failed, or can’t be retried.")
         self._change_state(ended, why, state, tries=0, error="", **columns)
 
     def _change_state(self, allowed: Q, refusal: str, state: Any, **columns: Any) -> None:
@@ -232,26 +233,26 @@ State = Job.State
 MODERATOR_KINDS = (BATCH, VOTES)
 """Kinds of jobs that moderators request, stop and continue."""
 
-CONTINUABLE = (ROUND, *MODERATOR_KINDS)
+RESUMABLE_KINDS = (ROUND, *MODERATOR_KINDS)
 """Kinds of jobs that can continue after a stop. Imports can't, because their file is deleted."""
 
-IN_PARTS = (IMPORT, *CONTINUABLE)
+STOPPABLE_KINDS = (IMPORT, *RESUMABLE_KINDS)
 """Kinds of jobs that can be stopped while they run."""
 
-BEFORE = (State.READING, State.WAITING)
+PENDING_STATES = (State.READING, State.WAITING)
 """States before the job has changed anything: the worker is reading its file or has not started."""
 
-BUSY = (*BEFORE, State.RUNNING)
+BUSY_STATES = (*PENDING_STATES, State.RUNNING)
 
-BEGUN = (State.READING, State.RUNNING)
+STARTED_STATES = (State.READING, State.RUNNING)
 """States in which the worker may be running the job."""
 
 UPLOADS = "uploads"
 """Folder in the site's folder for the files of unfinished jobs; backups omit this folder."""
 
-ALREADY = gettext_noop("This job was already confirmed or discarded; open the page again.")
-FAULT = gettext_noop("The program failed; the site’s log contains the error.")
-ENDED = gettext_noop(
+ALREADY_DECIDED = gettext_noop("This job was already confirmed or discarded; open the page again.")
+PROGRAM_FAILED = gettext_noop("The program failed; the site’s log contains the error.")
+WORKER_ENDED = gettext_noop(
     "The worker ended three times during this job; it may need more memory than the server has."
 )
 
@@ -340,7 +341,7 @@ def run_next_job(
         UnavailableError: The database or mail server did not answer; other jobs may still run.
     """
     waits = [key for key, until in postponed.items() if until > time.monotonic()]
-    due = Job.objects.filter(state__in=BUSY, kind__in=kinds, at__lte=timezone.now())
+    due = Job.objects.filter(state__in=BUSY_STATES, kind__in=kinds, at__lte=timezone.now())
     job = due.exclude(pk__in=waits).order_by("pk").first()
     if job is None:
         return False
@@ -368,7 +369,7 @@ def _run_job(job: Job, tries: int) -> None:
             _delete_file(job)
     except Exception:
         logging.getLogger(__name__).exception("%s of %s failed", job.kind, job.at)
-        _finish_job(job, State.FAILED, error=FAULT)
+        _finish_job(job, State.FAILED, error=PROGRAM_FAILED)
     else:
         _finish_job(job, State.DONE, came=came or {}, error="")
         _delete_file(job)
@@ -420,14 +421,14 @@ def _store_progress(job: Job, done: int) -> None:
     row = Job.objects.filter(pk=job.pk)
     with writing():
         row.update(done=done)
-        continues = row.filter(state__in=BUSY).exists()
+        continues = row.filter(state__in=BUSY_STATES).exists()
     if not continues:
         raise JobStopped
 
 
 def _update_row(job: Job, **columns: Any) -> None:
     with writing():
-        if not Job.objects.filter(pk=job.pk, state__in=BUSY).update(**columns):
+        if not Job.objects.filter(pk=job.pk, state__in=BUSY_STATES).update(**columns):
             raise JobStopped
 
 
@@ -437,7 +438,7 @@ LOCK = "worker.lock"
 ONE_WORKER = 0x776F726B
 """Key ("work") of the worker's PostgreSQL advisory lock, for servers that share only a database."""
 
-EVERY, AWAY, PUT_OFF = 0.5, 5.0, 30.0
+EVERY, ERROR_WAIT, PUT_OFF = 0.5, 5.0, 30.0
 """Polling intervals in seconds: normally, after an error, and for a postponed job."""
 
 ROUND_LOCK, ROUND_KEY = "rounds.lock", ONE_WORKER + 1
@@ -487,7 +488,7 @@ def run_worker() -> None:
         )
         os._exit(1)  # the threads must not continue while the next worker runs
     with suppress(OperationalError), writing():  # no job caused the end of this worker
-        Job.objects.filter(state__in=BEGUN, tries__gt=0).update(tries=F("tries") - 1)
+        Job.objects.filter(state__in=STARTED_STATES, tries__gt=0).update(tries=F("tries") - 1)
     os._exit(0)  # unfinished jobs run again
 
 
@@ -567,10 +568,10 @@ def take_over_jobs(kinds: Iterable[str] = Job.Kind.values) -> None:
 
     A job fails if `MAX_TRIES` workers have ended while running it; a periodic job is rescheduled.
     """
-    left = Job.objects.filter(state__in=BEGUN, kind__in=kinds, tries__gte=MAX_TRIES)
+    left = Job.objects.filter(state__in=STARTED_STATES, kind__in=kinds, tries__gte=MAX_TRIES)
     for job in left:
         with suppress(JobStopped):
-            _finish_job(job, State.FAILED, error=ENDED)
+            _finish_job(job, State.FAILED, error=WORKER_ENDED)
             crash_hooks[job.kind](job) if job.kind in crash_hooks else None
     now = timezone.now()
     with writing():
@@ -607,7 +608,7 @@ def _run_jobs_forever(kinds: Iterable[str]) -> None:
         except Exception:
             logging.getLogger(__name__).exception("jobs can't run now")
             connection.close()
-            wait = AWAY
+            wait = ERROR_WAIT
         time.sleep(wait)
 
 

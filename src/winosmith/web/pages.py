@@ -64,7 +64,7 @@ def site_context(request: HttpRequest) -> dict[str, Any]:
     }
 
 
-LONGEST = 1000
+MAX_URL_LENGTH = 1000
 """Maximum length of the URL to return to; the home page replaces a longer URL."""
 
 
@@ -102,7 +102,7 @@ def _render_languages(
 
 
 def _get_safe_return_url(request: HttpRequest, url: str) -> str:
-    is_safe = is_site_url(request, url) and len(url) <= LONGEST
+    is_safe = is_site_url(request, url) and len(url) <= MAX_URL_LENGTH
     return url if is_safe else resolve_url("read:home")
 
 
@@ -373,7 +373,7 @@ def _to_svg_y(height: float) -> float:
     return round(HEIGHT - _BOTTOM - height, 2)
 
 
-AGAIN = 5
+RETRY_SECONDS = 5
 """Seconds after which a client should try again: about as long as a database restart."""
 
 
@@ -440,7 +440,7 @@ def reject_nul(
     def middleware(request: HttpRequest) -> HttpResponse:
         sent = chain(*(values for _, values in chain(request.GET.lists(), request.POST.lists())))
         if "\0" in request.path or any("\0" in value for value in sent):
-            raise SuspiciousOperation("NUL in a request")
+            raise SuspiciousOperation("the request contains a NUL character")
         return get_response(request)
 
     return middleware
@@ -455,7 +455,7 @@ def handle_error(request: HttpRequest) -> HttpResponse:
     context = {"away": True, **_get_submitted_form(request)} if away else {}
     page = HttpResponse(render_to_string("500.html", context), status=503 if away else 500)
     if away:
-        page.headers["Retry-After"] = str(AGAIN)
+        page.headers["Retry-After"] = str(RETRY_SECONDS)
     return page
 
 

@@ -53,7 +53,7 @@ def application(environ: Environ, start_response: Start) -> Iterable[bytes]:
     elif _files.acquire(blocking=False):
         answer = _LongFile(environ, start_response)
     else:
-        busy = "too many files are being sent; try again in a few seconds"
+        busy = "too many downloads are in progress; try again in a few seconds"
         return _send_text(start_response, busy, UNAVAILABLE)
     if environ["REQUEST_METHOD"] != "HEAD":
         return answer
@@ -97,15 +97,15 @@ def _send_text(start_response: Start, text: str, status: str) -> Iterable[bytes]
     return [body]
 
 
-AWAY = "the database does not answer"
+NO_ANSWER = "the database does not answer"
 LOCKED = (
     "the database is locked by another program or by a long write of the site; pages can be read, "
     "but nothing can be written"
 )
 READ_ONLY = "the database is read-only"
-FULL = "the disk is full; pages can be read, but nothing can be written"
+DISK_FULL = "the disk is full; pages can be read, but nothing can be written"
 UNWRITABLE = "the site's folder can't be written to"
-BROKEN = "the database returns an error; see the server's log"
+DATABASE_ERROR = "the database returns an error; see the server's log"
 
 CHECK_SECONDS = 0.8
 """Seconds within which the database and the disk must answer."""
@@ -136,7 +136,7 @@ def find_fault() -> str:
             try:
                 found = results.get(timeout=CHECK_SECONDS)
             except queue.Empty:
-                found = AWAY
+                found = NO_ANSWER
             _last[:] = [(time.monotonic(), found)]
         return _last[0][1]
 
@@ -155,7 +155,7 @@ def _find_disk_fault() -> str:
             while left > 0:
                 left -= file.write(bytes(left))
     except OSError as error:
-        return FULL if error.errno in (errno.ENOSPC, errno.EDQUOT) else UNWRITABLE
+        return DISK_FULL if error.errno in (errno.ENOSPC, errno.EDQUOT) else UNWRITABLE
     return ""
 
 
@@ -174,7 +174,7 @@ def _find_database_fault() -> str:
         return _get_error_message(error)
     except Error:
         logging.getLogger(__name__).exception("the database could not be checked")
-        return BROKEN
+        return DATABASE_ERROR
 
 
 def _find_postgresql_fault() -> str:
@@ -193,15 +193,15 @@ def _get_error_message(error: Error) -> str:
     cause = error.__cause__
     code = getattr(cause, "sqlite_errorcode", None)
     if code is not None:
-        return _OF_SQLITE.get(code & 0xFF, AWAY)
-    return _OF_POSTGRESQL.get(str(getattr(cause, "sqlstate", "")), AWAY)
+        return _SQLITE_FAULTS.get(code & 0xFF, NO_ANSWER)
+    return _POSTGRESQL_FAULTS.get(str(getattr(cause, "sqlstate", "")), NO_ANSWER)
 
 
-_OF_SQLITE = {
+_SQLITE_FAULTS = {
     sqlite3.SQLITE_BUSY: LOCKED,
     sqlite3.SQLITE_LOCKED: LOCKED,
     sqlite3.SQLITE_READONLY: READ_ONLY,
-    sqlite3.SQLITE_FULL: FULL,
+    sqlite3.SQLITE_FULL: DISK_FULL,
 }
-_OF_POSTGRESQL = {"55P03": LOCKED, "25006": READ_ONLY, "53100": FULL}
+_POSTGRESQL_FAULTS = {"55P03": LOCKED, "25006": READ_ONLY, "53100": DISK_FULL}
 """Faults by SQLSTATE: lock_not_available, read_only_sql_transaction, disk_full."""

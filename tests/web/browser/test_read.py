@@ -28,7 +28,9 @@ with writing():
     for pair in data.twins[:15]:
         halves = [data[row] for row in pair]
         twin = Twin.objects.create(
-            ref=halves[0].twin_id, contributor=ann, **{**twin_fields(halves[0]), "topic": "Home"}
+            ref=halves[0].twin_id,
+            contributor=ann,
+            **{**twin_fields(halves[0]), "topic": "Home"},
         )
         for half in halves:
             Problem.objects.create(

@@ -15,7 +15,7 @@ from tests.web.judge.making import give, twin
 from winosmith.errors import InputError
 from winosmith.web.judge.models import Judge, Skip, Slot, has_seen
 from winosmith.web.judge.turns import (
-    LONGEST,
+    MAX_COMMENT_LENGTH,
     ProblemLostError,
     explain_no_work,
     get_current_slot,
@@ -253,11 +253,11 @@ def test_a_comment_has_so_many_characters(db: Any, rules: Any, person: Maker) ->
     """The longest comment is kept, of an answer and of who passes on; a longer one is refused."""
     rules(local_first=False)
     twin(halves=1), twin(halves=1)
-    ann, text = person("ann"), "x" * LONGEST
+    ann, text = person("ann"), "x" * MAX_COMMENT_LENGTH
     ref = lease_next_problem(ann).ref
-    with pytest.raises(InputError, match=f"to {LONGEST} characters"):
+    with pytest.raises(InputError, match=f"to {MAX_COMMENT_LENGTH} characters"):
         store_answer(ann, ref, 0, comment=f"{text}x")
-    with pytest.raises(InputError, match=f"to {LONGEST} characters"):
+    with pytest.raises(InputError, match=f"to {MAX_COMMENT_LENGTH} characters"):
         skip_problem(ann, ref, "known", f"{text}x")
     assert store_answer(ann, ref, 0, comment=f" {text} ").comment == text
     skip_problem(ann, lease_next_problem(ann).ref, "known", f" {text} ")

@@ -30,7 +30,7 @@ from winosmith.web.people.privacy import (
     withdraw_texts,
 )
 from winosmith.web.predict.models import Model, Prediction
-from winosmith.web.problems.family import path_from_root
+from winosmith.web.problems.family import get_path
 from winosmith.web.problems.models import Problem, Version
 from winosmith.web.problems.records import as_problem, as_public
 from winosmith.web.problems.states import get_public_problems
@@ -279,7 +279,7 @@ def test_erasure_leaves_no_word_in_what_others_made_of_it(db: Any, person: Any) 
     middle.refresh_from_db()
     made.refresh_from_db()
     assert middle.state == "withdrawn"
-    assert path_from_root(made) == [top, middle, made]
+    assert get_path(made) == [top, middle, made]
     after = Version.objects.get(problem=made)
     assert [after.lineage, after.edit, after.step] == [before.lineage, before.edit, before.step]
     for datum in (as_problem(middle), *as_public([made])):
@@ -314,7 +314,7 @@ def test_versions_written_without_an_account_join_one(db: Any, person: Any) -> N
     made.twin.refresh_from_db()
     assert made.twin.contributor == ann
     assert lease_next_problem(ann) is None
-    assert path_from_root(made) == [top, made]
+    assert get_path(made) == [top, made]
 
 
 def test_my_data_tell_where_versions_stand(db: Any, person: Any) -> None:

@@ -15,7 +15,7 @@ from winosmith.lineage import apply_edits, check_lineages, depths
 from winosmith.problem import BLANK
 from winosmith.text import diff_text, tokens
 from winosmith.web.people.privacy import erase
-from winosmith.web.problems.family import add_to_family, hash_version, path_from_root
+from winosmith.web.problems.family import add_to_family, get_path, hash_version
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.records import as_problem
 
@@ -64,7 +64,7 @@ def test_what_is_entered_is_a_true_lineage(
     ann, root = contributor(), original()
     child = send(ann, root, typed(declared="3"))
     grandchild = send(ann, child, typed(GRANDCHILD))
-    rows = path_from_root(grandchild)
+    rows = get_path(grandchild)
     assert rows == [root, child, grandchild]
     dataset = Dataset(map(as_problem, rows))
     assert check_lineages(dataset) == {}
@@ -92,11 +92,11 @@ def test_the_path_costs_what_it_is_long(
     child = send(ann, root)
     grandchild = send(ann, child, typed(GRANDCHILD))
     with at_most(2):
-        path = path_from_root(grandchild)
+        path = get_path(grandchild)
     assert [row.ref for row in path] == ["root", child.ref, grandchild.ref]
     alone = original("alone")
     with at_most(1):
-        assert path_from_root(alone) == [alone]
+        assert get_path(alone) == [alone]
 
 
 def test_below_what_was_erased_no_depth_is_made_up(

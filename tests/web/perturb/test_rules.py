@@ -24,7 +24,7 @@ from winosmith.web.perturb.rules import (
 )
 from winosmith.web.predict.models import Prediction
 from winosmith.web.problems.checks import RefusedError
-from winosmith.web.problems.family import may_perturb, path_from_root
+from winosmith.web.problems.family import get_path, may_perturb
 from winosmith.web.problems.lookalikes import index_problems, index_published_dataset
 from winosmith.web.problems.models import Remembered, Version
 from winosmith.web.problems.records import as_problem
@@ -260,7 +260,7 @@ def test_a_revision_takes_the_place(database: Any, contributor: Any, original: A
     assert old.state == "revised"
     assert not Slot.objects.filter(problem=old, open=True).exists()
     assert Seen.objects.filter(person=bob, twin=new.twin).exists()
-    assert [row.pk for row in path_from_root(below)] == [root.pk, old.pk, below.pk]
+    assert [row.pk for row in get_path(below)] == [root.pk, old.pk, below.pk]
     with pytest.raises(InputError, match="can’t be revised"):
         create_version(Position.for_revision(ann, old), typed(GRANDCHILD), "m" * 32)
     Problem.objects.filter(pk=new.pk).update(state="rejected")

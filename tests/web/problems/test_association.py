@@ -13,7 +13,7 @@ import pytest
 from tests.web.making import single
 from tests.web.working import work_off
 from winosmith import Dataset, Problem, practice, solve
-from winosmith.web.jobs import FAULT, Job, take_over_jobs
+from winosmith.web.jobs import PROGRAM_FAILED, Job, take_over_jobs
 from winosmith.web.problems import association
 from winosmith.web.problems.association import (
     FILE,
@@ -208,4 +208,4 @@ def test_a_learning_that_fails_leaves_what_was_learnt(
     assert learning.load_latest().problem_count == SHIPPED
     assert "the disk is gone" in caplog.text
     row = Job.objects.get(mark="learn")
-    assert (row.state, row.error) == ("waiting", FAULT)
+    assert (row.state, row.error) == ("waiting", PROGRAM_FAILED)

@@ -13,15 +13,15 @@ from django.test import override_settings
 from tests.web.making import single
 from winosmith import Dataset, Problem, formats, practice
 from winosmith.web.problems.checks import (
-    contributor_hints,
     find_contact_data,
+    find_contributor_hints,
     find_flagged_words,
     find_foreign_lookalikes,
     find_full_names,
     find_invisible,
+    find_moderator_hints,
     find_shouting,
     find_text_hints,
-    moderator_hints,
 )
 from winosmith.web.problems.lookalikes import Half, index_problems, index_published_dataset
 from winosmith.web.problems.models import Problem as Row
@@ -181,21 +181,21 @@ def test_a_hint_names_what_was_found_once(db: Any) -> None:
     """Both halves hold the same: one hint a kind, with three findings at most."""
     text = f"{TEXT} Call 555-0134, 555-0135, 555-0136 or 555-0137, you clod."
     with override_settings(RULES=replace(settings.RULES, words_to_flag=("clod",))):
-        assert moderator_hints([_half(text), _half(text + " ")]) == [
+        assert find_moderator_hints([_half(text), _half(text + " ")]) == [
             "words on this site's list: clod",
             "possible contact data: 555-0134, 555-0135, 555-0136, …",
         ]
-    assert moderator_hints([_half(TEXT)]) == []
+    assert find_moderator_hints([_half(TEXT)]) == []
 
 
 def test_a_full_name_as_an_option_is_named(db: Any) -> None:
     """Options with a first and a last name give a hint; those with a first name do not."""
     text = "{0} met {1} and _ smiled."
     full, first = ("Ada Lovelace", "Alan Turing"), ("Ada", "Alan")
-    assert moderator_hints([Half(text.format(*full), full, 0)]) == [
+    assert find_moderator_hints([Half(text.format(*full), full, 0)]) == [
         "a possible full name of a real person: Ada Lovelace, Alan Turing"
     ]
-    assert moderator_hints([Half(text.format(*first), first, 0)]) == []
+    assert find_moderator_hints([Half(text.format(*first), first, 0)]) == []
 
 
 def test_near_duplicates_are_hints(db: Any, person: Any) -> None:
@@ -213,14 +213,14 @@ def test_near_duplicates_are_hints(db: Any, person: Any) -> None:
         "shares 100 % of its words with w-1 in WinoGrande",
         "shares 95 % of its words with open on this site",
     ]
-    assert contributor_hints([_half(TEXT), _half(TEXT)], ann) == [*known, hidden]
-    assert moderator_hints([_half(TEXT), _half(TEXT)], ann) == [*known, hidden]
+    assert find_contributor_hints([_half(TEXT), _half(TEXT)], ann) == [*known, hidden]
+    assert find_moderator_hints([_half(TEXT), _half(TEXT)], ann) == [*known, hidden]
     Row.objects.filter(ref="held").update(state="withdrawn")
-    assert contributor_hints([_half(TEXT)], ann) == known
-    assert moderator_hints([_half(TEXT)], ann) == [*known, hidden]
+    assert find_contributor_hints([_half(TEXT)], ann) == known
+    assert find_moderator_hints([_half(TEXT)], ann) == [*known, hidden]
     for told in (
-        contributor_hints([_half(TEXT)], ann),
-        moderator_hints([_half(TEXT)], ann),
+        find_contributor_hints([_half(TEXT)], ann),
+        find_moderator_hints([_half(TEXT)], ann),
     ):
         assert "embargoed" not in " ".join(told)
 
@@ -237,5 +237,5 @@ def test_near_duplicates_are_hints(db: Any, person: Any) -> None:
 )
 def test_what_is_half_written_does_no_harm(db: Any, halves: list[Any]) -> None:
     """Unfinished and absurd input gives a list of hints, and no error."""
-    assert isinstance(contributor_hints([Half(*half) for half in halves]), list)
-    assert isinstance(moderator_hints([Half(*half) for half in halves]), list)
+    assert isinstance(find_contributor_hints([Half(*half) for half in halves]), list)
+    assert isinstance(find_moderator_hints([Half(*half) for half in halves]), list)

@@ -400,7 +400,7 @@ def test_a_file_that_did_not_come_whole_is_not_read(
     for form in (_sent(mark, data), _sent(new_key(), data)):
         answer = send("/admin/import/", **form)
         assert answer.status_code == 422
-        assert "did not arrive completely" in answer.content.decode()
+        assert "The upload is incomplete" in answer.content.decode()
     assert not Job.objects.exists()
 
 

@@ -17,7 +17,7 @@ from winosmith.web.judge.models import Slot
 from winosmith.web.judge.submissions import withdraw_twin
 from winosmith.web.judge.votes import settle_votes
 from winosmith.web.moderate.models import Appeal
-from winosmith.web.problems.family import path_from_root
+from winosmith.web.problems.family import get_path
 from winosmith.web.problems.models import Event, Problem, State, Twin
 from winosmith.web.problems.records import as_problem
 from winosmith.web.problems.states import move
@@ -234,4 +234,4 @@ def test_children_outlive_what_was_withdrawn(db: Any, contributor: Any) -> None:
     states = dict(Problem.objects.values_list("ref", "state"))
     assert states == {top.ref: "valid", middle.ref: "withdrawn", made.ref: "valid"}
     assert as_problem(Problem.objects.get(pk=made.pk)) == before
-    assert path_from_root(made) == [top, middle, made]
+    assert get_path(made) == [top, middle, made]

@@ -22,7 +22,7 @@ from winosmith.errors import InputError
 from winosmith.problem import Lineage, Origin
 from winosmith.records import problem_record
 from winosmith.web.api import models as tokens
-from winosmith.web.pages import AGAIN
+from winosmith.web.pages import RETRY_SECONDS
 from winosmith.web.people.models import Person
 from winosmith.web.problems.checks import RefusedError
 from winosmith.web.problems.models import Problem as Row
@@ -108,7 +108,7 @@ def _handle_refused(request: HttpRequest, error: Any) -> HttpResponse:
 
 
 def _handle_unavailable(request: HttpRequest, error: Exception) -> HttpResponse:
-    return make_error_response(503, headers={"Retry-After": str(AGAIN)})
+    return make_error_response(503, headers={"Retry-After": str(RETRY_SECONDS)})
 
 
 def _handle_failure(request: HttpRequest, error: Exception) -> HttpResponse:

@@ -288,7 +288,7 @@ MAX_BARS = 40
 MAX_LABELS = 14
 """Maximum number of labelled depths in the chart."""
 
-FEW = 5
+PALE_BELOW = 5
 """Bars for fewer versions than this are drawn in a pale colour."""
 
 
@@ -307,9 +307,9 @@ def draw_chart(
         f"{to_fixed(row.percent, 0)} % ({row.right}/{row.n}) · {row.depth}" for row in shown
     )
     return make_bar_chart(
-        [[(row.percent, row.n < FEW)] for row in shown],
+        [[(row.percent, row.n < PALE_BELOW)] for row in shown],
         [str(row.depth) if at % every == 0 else "" for at, row in enumerate(shown)],
-        _("Accuracy of %(name)s by depth: %(told)s") % {"name": name, "told": description},
+        _("Accuracy of %(name)s by depth: %(points)s") % {"name": name, "points": description},
         top=100,
         unit=" %",
         line=None if chance is None else 100 * chance,

@@ -42,8 +42,8 @@ class Slots(models.QuerySet["Slot"]):
 
     def answers(self, since: datetime | None = None) -> Slots:
         """Return the answers, to gold questions too; if `since` is given, only later ones."""
-        given = self.filter(answered_at__isnull=False)
-        return given if since is None else given.filter(answered_at__gt=since)
+        answers = self.filter(answered_at__isnull=False)
+        return answers if since is None else answers.filter(answered_at__gt=since)
 
     def gold_answers(self, since: datetime | None = None) -> Slots:
         """Return the `answers` to gold questions that are not retired."""
@@ -401,7 +401,7 @@ def has_seen(person: Person, problem: Problem) -> bool:
     return (rows.filter(problem=problem) if settings.RULES.both_halves else rows).exists()
 
 
-def unseen_by(person: Person) -> models.Q:
+def is_unseen(person: Person) -> models.Q:
     """Return the condition that a person has neither read nor written a slot's twin.
 
     A problem whose local context the person knows meets the condition, unless they have another

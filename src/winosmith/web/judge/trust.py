@@ -24,7 +24,7 @@ from django.utils.translation import gettext
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
-from winosmith.web.judge.models import Contest, Gold, Judge, Seen, Slot, Slots, unseen_by
+from winosmith.web.judge.models import Contest, Gold, Judge, Seen, Slot, Slots, is_unseen
 from winosmith.web.judge.votes import count_votes, make_slot, return_slot, settle_votes
 from winosmith.web.people.addresses import read_address
 from winosmith.web.people.models import Person, make_digest
@@ -192,7 +192,7 @@ def delete_origins(now: datetime | None = None) -> int:
         return Slot.objects.filter(answered_at__lt=before).exclude(origin="").update(origin="")
 
 
-FEW = 3
+MIN_JUDGES = 3
 """Minimum number of judges within an hour for which a common address is reported."""
 
 
@@ -200,7 +200,7 @@ def count_address_judges() -> int:
     """Return the number of judges in a clock hour if all of them share one address, otherwise 0.
 
     The current and the previous hour are checked separately, because digests differ between hours.
-    The result is 0 for fewer than `FEW` judges, or without `SiteRules.hold_accounts`.
+    The result is 0 for fewer than `MIN_JUDGES` judges, or without `SiteRules.hold_accounts`.
     """
     if not settings.RULES.hold_accounts:
         return 0
@@ -212,7 +212,7 @@ def count_address_judges() -> int:
             judges=Count("holder", distinct=True), origins=Count("origin", distinct=True),
             unread=Count("pk", filter=Q(origin="")),
         )  # fmt: skip
-        if counts["judges"] >= FEW and counts["origins"] == 1 and not counts["unread"]:
+        if counts["judges"] >= MIN_JUDGES and counts["origins"] == 1 and not counts["unread"]:
             found = max(found, counts["judges"])
     return found
 
@@ -451,7 +451,7 @@ def reclaim_gold_slots(person: Person) -> None:
     rows = Slot.objects.filter(open=True, gold=True, lease_until__lte=timezone.now())
     if not rows.exists():  # the usual case; this check takes a tenth of the time
         return
-    rows = rows.filter(unseen_by(person)).exclude(holder=person)
+    rows = rows.filter(is_unseen(person)).exclude(holder=person)
     for slot in rows.select_for_update(of=("self",), skip_locked=True):
         if get_training_progress(Judge.objects.filter(person=slot.holder_id).first()) is None:
             return_slot(slot)

@@ -21,7 +21,7 @@ from winosmith.errors import InputError
 from winosmith.problem import BLANK
 from winosmith.web._lock import writing
 from winosmith.web.judge import trust
-from winosmith.web.judge.models import Contest, Judge, Skip, Slot, mark_read, note_seen, unseen_by
+from winosmith.web.judge.models import Contest, Judge, Skip, Slot, is_unseen, mark_read, note_seen
 from winosmith.web.judge.votes import return_slot, settle_votes
 from winosmith.web.people.gates import may_judge
 from winosmith.web.people.models import Person
@@ -35,10 +35,10 @@ test_checks: list[Callable[[Person], bool]] = []
 MAX_COUNTED = 1000
 """Maximum number of slots to count; larger numbers are shown as 1000."""
 
-LONGEST = 2000
+MAX_COMMENT_LENGTH = 2000
 """Maximum number of characters in a comment."""
 
-UNDO = timedelta(minutes=1)
+UNDO_PERIOD = timedelta(minutes=1)
 """Time for which judges can undo their last answer."""
 
 
@@ -81,8 +81,8 @@ def is_paid_work_done(judge: Judge) -> bool:
     """Return whether a paid judge has given all answers that the work requires."""
     if judge.job is None:
         return False
-    given = Slot.objects.filter(job=judge.job, holder=judge.person_id).answers()
-    return judge.quota == 0 or given.count() >= judge.quota
+    answers = Slot.objects.filter(job=judge.job, holder=judge.person_id).answers()
+    return judge.quota == 0 or answers.count() >= judge.quota
 
 
 def _lease_slot(slot: Slot, person: Person) -> None:
@@ -156,13 +156,13 @@ def find_next_slot(person: Person, cursor: int, *, lock: bool = False) -> Slot |
 def get_expired_slots(person: Person, now: datetime) -> QuerySet[Slot]:
     """Return the slots with expired leases that a person may take, sorted by expiry time."""
     rows = Slot.objects.filter(open=True, lease_until__isnull=False, lease_until__lte=now)
-    return rows.filter(unseen_by(person), gold=False).order_by("lease_until")
+    return rows.filter(is_unseen(person), gold=False).order_by("lease_until")
 
 
 def get_fresh_slots(person: Person, after: int) -> QuerySet[Slot]:
     """Return the slots after a queue position that were never leased and that a person may take."""
     rows = Slot.objects.filter(open=True, lease_until__isnull=True, place__gt=after)
-    return rows.filter(unseen_by(person)).order_by("place")
+    return rows.filter(is_unseen(person)).order_by("place")
 
 
 def make_slot_context(slot: Slot, typed: Mapping[str, Any]) -> dict[str, Any]:
@@ -221,8 +221,8 @@ def explain_no_work(person: Person) -> dict[str, Any]:
     or None.
     """
     rows = Slot.objects.filter(open=True, gold=False).exclude(holder=person)
-    held = rows.filter(unseen_by(person), lease_until__gt=timezone.now())
-    seen = rows.exclude(contributor=person).exclude(unseen_by(person))
+    held = rows.filter(is_unseen(person), lease_until__gt=timezone.now())
+    seen = rows.exclude(contributor=person).exclude(is_unseen(person))
     return {
         "own": rows.filter(contributor=person)[:MAX_COUNTED].count(),
         "seen": seen[:MAX_COUNTED].count(),
@@ -275,7 +275,8 @@ def store_answer(
         choice: The 0-based index of the chosen option; None (neither) requires `ambiguous`.
         ambiguous: Whether both options are plausible.
         associative: Whether nearby words give the answer away.
-        comment: A comment for the contributor and the moderators, of at most `LONGEST` characters.
+        comment: A comment for the contributor and the moderators, of at most `MAX_COMMENT_LENGTH`
+            characters.
         address: The client's address, of which a digest is stored for up to two hours.
 
     Raises:
@@ -290,8 +291,8 @@ def store_answer(
             raise InputError(_("Choose the option that fits, or mark the problem as ambiguous."))
         if choice is not None:
             _check_choice(slot, choice)
-        if len(comment := comment.strip()) > LONGEST:
-            raise InputError(_("Shorten the comment to %d characters.") % LONGEST)
+        if len(comment := comment.strip()) > MAX_COMMENT_LENGTH:
+            raise InputError(_("Shorten the comment to %d characters.") % MAX_COMMENT_LENGTH)
         if needs_local_answer(slot):
             raise InputError(_("Answer from the local context first."))
         now = timezone.now()
@@ -302,7 +303,7 @@ def store_answer(
         slot.provisional = judge.held is not None or (judge.job is not None and judge.provisional)
         if slot.gold:
             slot.right = choice == slot.problem.answer
-        slot.save(update_fields=_OF_ANSWER)
+        slot.save(update_fields=_ANSWER_FIELDS)
         trust.apply_bounds(judge, slot, address)
         if slot.gold:
             trust.finish_training(judge)
@@ -311,7 +312,7 @@ def store_answer(
         return slot
 
 
-_OF_ANSWER = (
+_ANSWER_FIELDS = (
     *("choice", "ambiguous", "associative", "comment", "answered_at", "open"),
     *("seconds", "right", "job", "provisional", "origin"),
 )
@@ -330,15 +331,15 @@ def skip_problem(person: Person, ref: str, reason: str, comment: str = "") -> No
         slot = _lock_slot(person, ref)
         if reason not in Skip.Reason.values:
             raise InputError(_("Choose a reason for skipping."))
-        if len(comment := comment.strip()) > LONGEST:
-            raise InputError(_("Shorten the comment to %d characters.") % LONGEST)
+        if len(comment := comment.strip()) > MAX_COMMENT_LENGTH:
+            raise InputError(_("Shorten the comment to %d characters.") % MAX_COMMENT_LENGTH)
         Skip.objects.create(person=person, problem=slot.problem, reason=reason, comment=comment)
         mark_read(person, slot)
         return_slot(slot)
 
 
 def undo_answer(person: Person, ref: str) -> Slot:
-    """Undo a judge's last answer, within `UNDO` and before the problem is decided.
+    """Undo a judge's last answer, within `UNDO_PERIOD` and before the problem is decided.
 
     Raises:
         ProblemLostError: The answer can no longer be undone.
@@ -369,13 +370,13 @@ def get_undoable_slot(person: Person) -> Slot | None:
 
 def count_judged(person: Person) -> tuple[int, str | None]:
     """Count a person's judged problems; also return the reference of the undoable slot, or None."""
-    given = Slot.objects.filter(holder=person).answers()
+    answers = Slot.objects.filter(holder=person).answers()
     columns = "answered_at", "gold", "excluded", "problem__state", "ref"
-    newest = given.filter(open=False).order_by("-answered_at").values_list(*columns)[:1]
+    newest = answers.filter(open=False).order_by("-answered_at").values_list(*columns)[:1]
     for at, gold, excluded, state, ref in newest:
-        is_late = at <= timezone.now() - UNDO
+        is_late = at <= timezone.now() - UNDO_PERIOD
         is_final = gold or excluded or state != State.JUDGING
-        return given.count(), None if is_late or is_final else ref
+        return answers.count(), None if is_late or is_final else ref
     return 0, None
 
 

@@ -174,7 +174,7 @@ def _render_problem(
         **turns.make_slot_context(slot, typed or {}),
         "error": error,
         "reasons": Skip.Reason.choices,
-        "longest": turns.LONGEST,
+        "longest": turns.MAX_COMMENT_LENGTH,
     }
     return render(request, "judge/turn.html", page, status=status)
 
@@ -184,7 +184,7 @@ def _make_common_context(person: Person) -> dict[str, Any]:
     return {
         "judged": judged,
         "undo": last,
-        "undo_seconds": int(turns.UNDO.total_seconds()),
+        "undo_seconds": int(turns.UNDO_PERIOD.total_seconds()),
     }
 
 

@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _, gettext_noop
 from winosmith import Dataset, Response, metrics
 from winosmith.lineage import UNVALIDATED
 from winosmith.validate import VoteRules, filter_by_votes
-from winosmith.web._kept import cached
+from winosmith.web._kept import get_cached
 from winosmith.web._lock import chunked, writing
 from winosmith.web.judge.models import Gold, Skip, Slot, Verdict
 from winosmith.web.pages import translate_message
@@ -313,10 +313,10 @@ def delete_timings(before: datetime) -> int:
     return changed
 
 
-LAST = 10_000
+MAX_PROBLEMS_COMPARED = 10_000
 """Maximum number of decided problems, newest first, from which alpha is computed."""
 
-LAST_OF_ONE = 200
+MAX_VOTES_COMPARED = 200
 """Maximum number of a judge's votes, newest first, that are compared with other judges' votes."""
 
 
@@ -326,11 +326,11 @@ def measure_agreement() -> dict[str, Any]:
     It contains the numbers of `problems` decided by votes, of those found `valid`, and of
     `unanimous` ones, on which all judges made the same choice; the fraction of `pairs` of a
     problem's judges who made the same choice (None if no problem has two judges); Krippendorff's
-    `alpha` over the last `LAST` problems, by the stored order of options, with their number
-    `alpha_of`; and the numbers of correct answers and of all answers to `gold` questions. The
-    counts come from the verdicts; only alpha needs the votes.
+    `alpha` over the last `MAX_PROBLEMS_COMPARED` problems, by the stored order of options, with
+    their number `alpha_of`; and the numbers of correct answers and of all answers to `gold`
+    questions. The counts come from the verdicts; only alpha needs the votes.
     """
-    return cached("judge.agreement", _compute_agreement)
+    return get_cached("judge.agreement", _compute_agreement)
 
 
 def _compute_agreement() -> tuple[int, dict[str, Any]]:
@@ -363,7 +363,9 @@ def _get_final_verdicts() -> QuerySet[Verdict]:
 
 
 def _compute_alpha() -> tuple[metrics.Reliability | None, int]:
-    last = list(_get_final_verdicts().order_by("-at").values_list("pk", flat=True)[:LAST])
+    last = list(
+        _get_final_verdicts().order_by("-at").values_list("pk", flat=True)[:MAX_PROBLEMS_COMPARED]
+    )
     chosen: dict[int, list[int | None]] = {key: [] for key in last}
     for keys in chunked(last, CHUNK):
         rows = Slot.objects.filter(problem__in=keys).counted()
@@ -378,15 +380,15 @@ def compare_with_others(judges: Iterable[int]) -> dict[int, metrics.Proportion]:
     """Map each judge to the fraction of their votes that equal the other judges' majority.
 
     The majority is that of the other judges' votes on the same problem. Only a judge's last
-    `LAST_OF_ONE` votes are compared, and only on problems with votes of at least two other judges.
-    Votes on hold are compared with other votes, but never the reverse. `ties` counts the votes on
-    problems without such a majority; `n` does not include them. Judges without any problem that has
-    a majority are omitted.
+    `MAX_VOTES_COMPARED` votes are compared, and only on problems with votes of at least two other
+    judges. Votes on hold are compared with other votes, but never the reverse. `ties` counts the
+    votes on problems without such a majority; `n` does not include them. Judges without any problem
+    that has a majority are omitted.
     """
     mine: dict[int, dict[int, int | None]] = {}
     for judge in judges:
         rows = Slot.objects.filter(holder=judge).included().order_by("-answered_at")
-        mine[judge] = dict(rows.values_list("problem", "choice")[:LAST_OF_ONE])
+        mine[judge] = dict(rows.values_list("problem", "choice")[:MAX_VOTES_COMPARED])
     chosen: dict[int, dict[int, int | None]] = defaultdict(dict)
     for keys in chunked({problem for votes in mine.values() for problem in votes}, CHUNK):
         rows = Slot.objects.filter(problem__in=keys).counted()

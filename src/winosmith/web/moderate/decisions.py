@@ -71,10 +71,10 @@ class Action:
         return (*self.reasons, *more)
 
 
-LIVE = frozenset((State.HELD, State.JUDGING, State.VALID, State.REJECTED))
+LIVE_STATES = frozenset((State.HELD, State.JUDGING, State.VALID, State.REJECTED))
 """States of problems that are neither withdrawn nor replaced."""
 
-_ALL = (
+_ACTIONS = (
     Action(
         "let-through",
         _("Approve"),
@@ -139,7 +139,7 @@ _ALL = (
         "w",
         _("Only moderators and the contributor see the problem; nothing is deleted."),
         _("withdrawn"),
-        LIVE,
+        LIVE_STATES,
         State.WITHDRAWN,
         (
             _("It is a copy of an existing problem."),
@@ -179,7 +179,7 @@ _ALL = (
         "e",
         _("The problem is excluded from pages, search, counts and downloads."),
         _("put under embargo"),
-        LIVE,
+        LIVE_STATES,
         None,
         (
             _("It is reserved for a later test."),
@@ -192,7 +192,7 @@ _ALL = (
         "f",
         _("The problem may be published when it is valid."),
         _("released from the embargo"),
-        LIVE,
+        LIVE_STATES,
         None,
         (_("The embargo is over."),),
     ),
@@ -234,7 +234,7 @@ _ALL = (
     ),
 )
 
-ACTIONS: dict[str, Action] = {action.name: action for action in _ALL}
+ACTIONS: dict[str, Action] = {action.name: action for action in _ACTIONS}
 
 APPEAL_ANSWERS = frozenset({"accept", "restore", "reopen", "decline"})
 """Actions that resolve an open appeal."""

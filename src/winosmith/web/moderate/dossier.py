@@ -20,7 +20,7 @@ from winosmith.web.moderate.people import count_problems_by_state
 from winosmith.web.pages import round_percent
 from winosmith.web.people.models import Person, find_person, pseudonym
 from winosmith.web.predict import asking
-from winosmith.web.problems.family import fold_steps, get_visible_steps, path_from_root
+from winosmith.web.problems.family import fold_steps, get_path, get_visible_steps
 from winosmith.web.problems.lookalikes import find_lookalikes
 from winosmith.web.problems.models import Event, Problem, Version
 from winosmith.web.problems.states import LATE, get_public_time
@@ -71,7 +71,7 @@ def make_family_context(reader: Person, problem: Problem) -> dict[str, Any] | No
     It contains the root, the steps from the root to the problem, the models' predictions, and links
     to the queue with the family's problems, and with the contributor's problems in the family.
     """
-    path = path_from_root(problem)
+    path = get_path(problem)
     root = path[0]
     if not hasattr(root, "version"):
         return None

@@ -296,7 +296,7 @@ def download_log(request: HttpRequest) -> StreamingHttpResponse:
     return pages.make_csv_response(rows, "audit-log.csv")
 
 
-TOGETHER = "-together"
+GROUP_SUFFIX = "-together"
 """Suffix of actions on all accounts that share an address and are on hold."""
 
 MAX_PROBLEMS = 50
@@ -381,10 +381,10 @@ def appoint(request: HttpRequest, name: str) -> HttpResponse:
     other, kind = _get_person(name), request.POST.get("kind", "")
 
     def appoint_all() -> None:
-        others = members.get_people_held_together(other) if kind.endswith(TOGETHER) else []
+        others = members.get_people_held_together(other) if kind.endswith(GROUP_SUFFIX) else []
         for one in (other, *others):
             members.appoint(
-                request.user, one, kind.removesuffix(TOGETHER), request.POST.get("reason", "")
+                request.user, one, kind.removesuffix(GROUP_SUFFIX), request.POST.get("reason", "")
             )
 
     try:

@@ -59,8 +59,8 @@ def invite(role: str, minutes: int, *, creator: Person | None = None, label: str
         raise InputError(f"unknown role {role!r}; use one of {', '.join(ROLES)}")
     if creator is not None and not may_invite(creator, role):
         raise InputError(_("You can’t assign this role; ask an admin."))
-    given = dict.fromkeys(ROLES[role], True)
-    return _create_link(minutes, made_by=creator, label=label, **given)
+    permissions = dict.fromkeys(ROLES[role], True)
+    return _create_link(minutes, made_by=creator, label=label, **permissions)
 
 
 def create_reset_link(person: Person, minutes: int, *, creator: Person | None = None) -> str:

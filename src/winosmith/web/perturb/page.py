@@ -25,8 +25,8 @@ from winosmith.web.perturb import rules
 from winosmith.web.perturb.rules import Position, SentenceInput
 from winosmith.web.predict.asking import check_model, get_current_models, get_current_predictions
 from winosmith.web.predict.models import Model, Prediction, Status
+from winosmith.web.problems import checks
 from winosmith.web.problems.association import softmax
-from winosmith.web.problems.checks import contributor_hints, form_context, mark_rejected, summarize
 from winosmith.web.problems.family import fold_steps, get_visible_steps, may_perturb
 from winosmith.web.problems.lookalikes import Half
 from winosmith.web.problems.models import Problem, State, Version
@@ -194,7 +194,7 @@ def get_context(
         **fold_steps(steps),
         "typed": typed,
         "key": key,
-        **form_context(typed.options, faults),
+        **checks.make_form_context(typed.options, faults),
         "sentence_faults": faults.get("sentence", []),
         "answer_faults": faults.get("answer", []),
         "declared_faults": faults.get("declared", []),
@@ -208,7 +208,7 @@ def make_checks_context(
     position: Position, typed: SentenceInput, faults: dict[str, list[str]] | None = None
 ) -> dict[str, Any]:
     """Return the template context for the checks that are updated while the user types."""
-    checks = mark_rejected(rules.run_checks(typed, position), faults or {})
+    results = checks.mark_rejected(rules.run_checks(typed, position), faults or {})
     parent, read = position.parent, typed.without_long_texts()
     edits = find_edits(tokens(parent.sentence), tokens(read.sentence)) if read.sentence else ()
     seen = is_visible_to(position.person, parent)
@@ -220,8 +220,8 @@ def make_checks_context(
         "edits": [_SIGNS[edit.op].format(old=edit.old, new=edit.new) for edit in edits],
         "depths": rules.measure_input_depths(read, position),
         "before": position.parent.answer,
-        "checks": checks,
-        **summarize(checks),
+        "checks": results,
+        **checks.summarize(results),
         "readings": _make_readings(read),
         "hints": _get_hints(position, read),
     }
@@ -243,7 +243,9 @@ def _get_hints(position: Position, typed: SentenceInput) -> list[str]:
         return []
     half = Half(typed.sentence, tuple(option for option in typed.options if option))
     without = position.revises.twin_id if position.revises else None
-    found = contributor_hints([half], position.person, skip_twin=without, family=position.root)
+    found = checks.find_contributor_hints(
+        [half], position.person, skip_twin=without, family=position.root
+    )
     if settings.RULES.review == "all":
         return [_("this site’s moderators check everything first"), *found]
     if position.person is None or position.person.anonymous:

@@ -83,8 +83,10 @@ class SentenceInput:
 
     def without_long_texts(self) -> SentenceInput:
         """Return a copy without texts that are too long to check."""
-        sentence = checks.empty_if_long(self.sentence, checks.LONGEST_SENTENCE)
-        options = (checks.empty_if_long(option, checks.LONGEST_OPTION) for option in self.options)
+        sentence = checks.empty_if_long(self.sentence, checks.MAX_SENTENCE_LENGTH)
+        options = (
+            checks.empty_if_long(option, checks.MAX_OPTION_LENGTH) for option in self.options
+        )
         return replace(self, sentence=sentence, options=tuple(options))
 
     @property
@@ -93,7 +95,7 @@ class SentenceInput:
         return int(self.declared) if is_number(self.declared, 3) else None
 
 
-FEWEST_WORDS = 5
+MIN_SENTENCE_WORDS = 5
 """Minimum number of words; WinoGrande's range of 15 to 30 words applies only to twins."""
 
 
@@ -114,12 +116,12 @@ class Position:
     @classmethod
     def for_new_version(cls, person: Person | None, parent: Problem) -> Position:
         """Return the position for a new version of a problem."""
-        return cls(person, family.path_from_root(parent))
+        return cls(person, family.get_path(parent))
 
     @classmethod
     def for_revision(cls, person: Person | None, old: Problem) -> Position:
         """Return the position for a version that replaces an earlier version."""
-        return cls(person, family.path_from_root(old)[:-1], old)
+        return cls(person, family.get_path(old)[:-1], old)
 
     @property
     def root(self) -> Problem:
@@ -134,7 +136,7 @@ class Position:
 
 def has_usable_options(typed: SentenceInput) -> bool:
     """Return whether the options are distinct and none of them is too long."""
-    short = all(len(option) <= checks.LONGEST_OPTION for option in typed.options)
+    short = all(len(option) <= checks.MAX_OPTION_LENGTH for option in typed.options)
     return short and checks.are_usable_options(typed.options)
 
 
@@ -178,16 +180,16 @@ def _check_blank(typed: SentenceInput) -> Check:
 
 def _check_length(typed: SentenceInput) -> Check:
     label = _("A whole sentence, not too long")
-    if len(typed.sentence) > checks.LONGEST_SENTENCE:
-        advice = _("Shorten it to %d characters.") % checks.LONGEST_SENTENCE
+    if len(typed.sentence) > checks.MAX_SENTENCE_LENGTH:
+        advice = _("Shorten it to %d characters.") % checks.MAX_SENTENCE_LENGTH
         return Check("length", "fail", label, "", advice, "sentence")
     number = len(words(typed.sentence))
     figure = ngettext("%d word", "%d words", number) % number if number else ""
     if detect_script(typed.sentence) == "unspaced":  # there are no words to count
         return Check("length", "pass", label, "", "", "sentence")
-    advice = _("Write %d words or more.") % FEWEST_WORDS
+    advice = _("Write %d words or more.") % MIN_SENTENCE_WORDS
     short: Verdict = "fail" if typed.sentence else "todo"
-    verdict = "pass" if number >= FEWEST_WORDS else short
+    verdict = "pass" if number >= MIN_SENTENCE_WORDS else short
     return Check("length", verdict, label, figure, advice, "sentence")
 
 
@@ -251,7 +253,7 @@ def _check_options(typed: SentenceInput) -> Check:
     elif any(BLANK in option for option in folded):
         advice = _("An option can’t contain a blank.")
     else:
-        advice = _("An option can have at most %d characters.") % checks.LONGEST_OPTION
+        advice = _("An option can have at most %d characters.") % checks.MAX_OPTION_LENGTH
     return Check("options", verdict, _("The options are different"), "", advice, field)
 
 
@@ -370,7 +372,7 @@ def _store_version(person: Person, typed: SentenceInput, position: Position) -> 
     (problem,) = submit_twin(
         person,
         [half],
-        checks.moderator_hints([half], person, skip_twin=skip_twin, family=position.root),
+        checks.find_moderator_hints([half], person, skip_twin=skip_twin, family=position.root),
         embargo=embargo,
         record=_build_record(typed, position),
         source=SOURCE,

@@ -24,7 +24,7 @@ from winosmith.web.people.privacy import get_missing_documents
 from winosmith.web.perturb import page as pages, rules
 from winosmith.web.perturb.rules import Position, SentenceInput
 from winosmith.web.problems.checks import RefusedError
-from winosmith.web.problems.family import fold_steps, get_visible_steps, may_perturb, path_from_root
+from winosmith.web.problems.family import fold_steps, get_path, get_visible_steps, may_perturb
 from winosmith.web.problems.models import State, Version
 from winosmith.web.problems.search import parse_terms
 from winosmith.web.problems.states import is_visible_to
@@ -79,7 +79,7 @@ def perturb_sentence(request: HttpRequest, ref: str) -> HttpResponse:
     position = Position.for_new_version(person, parent)
     note_twins_read(person, [row for row in position.path if is_visible_to(person, row)])
     if request.method != "POST":
-        against = request.GET.get("against", "") or str(request.session.get(AGAINST, ""))
+        against = request.GET.get("against", "") or str(request.session.get(CHOSEN_MODEL_KEY, ""))
         first = SentenceInput.from_parent(parent, against)
         return _render_form(request, pages.get_context(position, first, gates.new_key()))
     return _process_form(request, position)
@@ -146,12 +146,12 @@ def _process_form(request: HttpRequest, position: Position) -> HttpResponse:
         return answer
     except InputError as refused:
         return _render_form(request, get_context(key or gates.new_key(), error=str(refused)), 422)
-    if request.session.get(AGAINST) != typed.against:  # otherwise nothing is written
-        request.session[AGAINST] = typed.against
+    if request.session.get(CHOSEN_MODEL_KEY) != typed.against:  # otherwise nothing is written
+        request.session[CHOSEN_MODEL_KEY] = typed.against
     return redirect("perturb:made", made.ref)
 
 
-AGAINST = "perturb.against"
+CHOSEN_MODEL_KEY = "perturb.against"
 """Session key for the last chosen model."""
 
 
@@ -180,7 +180,7 @@ def show_version(request: HttpRequest, ref: str) -> HttpResponse:
     person = gates.get_current_writer(request)
     version = _get_version(person, ref)
     problem = version.problem
-    path = path_from_root(problem)
+    path = get_path(problem)
     note_twins_read(person, [row for row in path if is_visible_to(person, row)])
     parent = path[-2]
     steps = get_visible_steps(path, person)

@@ -48,10 +48,10 @@ def retry_predictions(request: HttpRequest, name: str) -> HttpResponse:
     except InputError as refused:
         messages.error(request, str(refused))
         return redirect("predict:model", name=name)
-    said = ngettext(
+    message = ngettext(
         "%(count)d prediction will be retried.",
         "%(count)d predictions will be retried.",
         result["count"],
     )
-    messages.success(request, said % result)
+    messages.success(request, message % result)
     return redirect("predict:model", name=name)

@@ -29,10 +29,10 @@ from winosmith.web.pages import read_file_stamp
 from winosmith.web.problems.lookalikes import AnyHalf
 from winosmith.web.problems.states import get_public_problems
 
-LEAST_GAIN = 0.1
+MIN_GAIN = 0.1
 """Minimum number of nats by which a listed word favours the correct option: odds of 1.1 to 1."""
 
-MOST_WORDS = 3
+MAX_WORDS_SHOWN = 3
 
 INTERVAL = 600.0
 """Seconds between trainings."""
@@ -105,8 +105,8 @@ def measure_half(half: AnyHalf, pairs: Pairs) -> Reading:
         - max(_sum_weights(known, other, word) for other in wrong)
         for word in filter(is_content, units(half.sentence))
     }
-    strong = sorted((word for word in gains if gains[word] >= LEAST_GAIN), key=lambda w: -gains[w])
-    return Reading(softmax(scores)[half.answer], tuple(strong[:MOST_WORDS]))
+    strong = sorted((word for word in gains if gains[word] >= MIN_GAIN), key=lambda w: -gains[w])
+    return Reading(softmax(scores)[half.answer], tuple(strong[:MAX_WORDS_SHOWN]))
 
 
 def _get_unique_words(text: str) -> list[str]:

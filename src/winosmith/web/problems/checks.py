@@ -59,7 +59,7 @@ _NOT_NAMES = frozenset(
 )
 """Titles, days, places and other capitalised words that are not part of a person's name."""
 
-MOST_SHOUTED = 2
+MAX_WORDS_IN_CAPITALS = 2
 """Maximum number of words in capitals that are considered abbreviations."""
 
 _OPENERS = frozenset(
@@ -113,14 +113,14 @@ def find_full_names(text: str, options: Sequence[str] = ()) -> list[str]:
 
 
 def find_shouting(text: str) -> list[str]:
-    """Return repeated ! and ? marks, and words in capitals if more than `MOST_SHOUTED`.
+    """Return repeated ! and ? marks, and words in capitals if more than `MAX_WORDS_IN_CAPITALS`.
 
     >>> find_shouting("NASA called. THIS IS NOT FUNNY AT ALL!!!")
     ['NASA', 'THIS', 'FUNNY', '!!!']
     """
     loud = [w for w in re.findall(r"\b[^\W\d_]{4,}\b", text) if w.isupper()]
     marks = re.findall(r"[!?]{2,}", text)
-    return [*(loud if len(loud) > MOST_SHOUTED else ()), *marks]
+    return [*(loud if len(loud) > MAX_WORDS_IN_CAPITALS else ()), *marks]
 
 
 def _compile_pattern(phrase: str) -> re.Pattern[str]:
@@ -190,7 +190,7 @@ def _get_character_name(letter: str) -> str:
     return unicodedata.name(letter, f"U+{ord(letter):04X}")
 
 
-LONGEST_SENTENCE, LONGEST_OPTION = 1000, 100
+MAX_SENTENCE_LENGTH, MAX_OPTION_LENGTH = 1000, 100
 """Maximum numbers of characters."""
 
 MAX_CHARACTERS = 20_000
@@ -303,7 +303,9 @@ def summarize(checks: Sequence[Check]) -> dict[str, Any]:
     }
 
 
-def form_context(options: Sequence[str], faults: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+def make_form_context(
+    options: Sequence[str], faults: Mapping[str, Sequence[str]]
+) -> dict[str, Any]:
     """Return the template context for a form's options and their errors."""
     return {
         "options": [
@@ -318,8 +320,8 @@ def form_context(options: Sequence[str], faults: Mapping[str, Sequence[str]]) ->
         ],
         "fault_count": sum(map(len, faults.values())),
         "first_fault": next(iter(faults), ""),
-        "longest_sentence": LONGEST_SENTENCE,
-        "longest_option": LONGEST_OPTION,
+        "longest_sentence": MAX_SENTENCE_LENGTH,
+        "longest_option": MAX_OPTION_LENGTH,
     }
 
 
@@ -344,7 +346,7 @@ MAX_FINDINGS = 3
 """Maximum number of findings of one kind in a hint."""
 
 
-def moderator_hints(
+def find_moderator_hints(
     halves: Sequence[AnyHalf],
     contributor: Person | None = None,
     *,
@@ -358,12 +360,12 @@ def moderator_hints(
     with the root `family`, and of a twin that these halves revise (`skip_twin`), give no hint.
     """
     with translation.override(settings.LANGUAGE_CODE):
-        return contributor_hints(
+        return find_contributor_hints(
             halves, contributor, skip_twin=skip_twin, family=family, include_hidden=True
         )
 
 
-def contributor_hints(
+def find_contributor_hints(
     halves: Sequence[AnyHalf],
     contributor: Person | None = None,
     *,

@@ -52,7 +52,7 @@ def find_root(problem: Problem) -> Problem:
     return version.root if version else problem
 
 
-def path_from_root(problem: Problem) -> list[Problem]:
+def get_path(problem: Problem) -> list[Problem]:
     """Return the path from the root to a problem, including hidden versions."""
     with connection.cursor() as cursor:
         cursor.execute(_PATH, [problem.pk])
@@ -68,7 +68,7 @@ def measure_depths(
 ) -> Depths:
     """Measure the depths of a new version of a path's last problem; see `winosmith.lineage`.
 
-    The path is from `path_from_root`. Without `edits` from its last problem to the sentence, a
+    The path is from `get_path`. Without `edits` from its last problem to the sentence, a
     shortest script is used. The time depends on the path, not on the size of the family. If a text
     on the path was erased, the lineage depth is unknown; if the root's text was erased, so is the
     edit depth.
@@ -106,7 +106,7 @@ def add_to_family(problem: Problem, parent: Problem, **columns: Any) -> Version:
     above = Version.objects.get(problem=parent)
     lineage = as_problem(problem).lineage
     found = measure_depths(
-        path_from_root(parent),
+        get_path(parent),
         problem.sentence,
         declared=lineage.declared if lineage else None,
         edits=lineage.edits if lineage else (),

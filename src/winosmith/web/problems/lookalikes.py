@@ -31,16 +31,16 @@ from winosmith.web.problems.states import REMOVED_STATES, is_visible_to
 MIN_SHARE = 0.7
 """Minimum fraction of shared words of near-duplicates, the same as for the halves of a twin."""
 
-MOST_HASHES = 100
+MAX_HASHES = 100
 """Maximum number of hashes by which a text is looked up: three times as many as a half has."""
 
 STEP = 16
 """SQL statements have multiples of this number of values, so that few distinct ones occur."""
 
-MOST_PER_HASH = 200
+MAX_PER_HASH = 200
 """Maximum number of sentences considered per hash: a more frequent hash is not informative."""
 
-MOST_COMPARED = 60
+MAX_COMPARED = 60
 """Maximum number of sentences compared word by word: those with the most and rarest hashes."""
 
 CHUNK = 500
@@ -55,7 +55,7 @@ WIDTH = 3
 GAP = "•"
 """Placeholder for the blank and each mention of an option, so that names make no difference."""
 
-LEAST_CONTENT = 0.5
+MIN_CONTENT_SHARE = 0.5
 """Minimum fraction of shared content words; below it, sentences share mostly function words."""
 
 _ARTICLES = frozenset("a an the his her their its my your our".split())
@@ -133,7 +133,7 @@ def find_lookalikes(
         limit: The maximum number of results.
     """
     asked = [get_words_to_compare(half.sentence, half.options) for half in halves]
-    numbers = [hash_shingles(words)[:MOST_HASHES] for words in asked]
+    numbers = [hash_shingles(words)[:MAX_HASHES] for words in asked]
     stored: Sequence[tuple[int, int]] = _look_up_hashes(
         list({number: None for own in numbers for number in own})
     )
@@ -268,7 +268,7 @@ def _insert_hashes(sketches: Iterable[tuple[Remembered, Sequence[int]]]) -> None
 def _look_up_hashes(hashes: Sequence[int]) -> list[tuple[int, int]]:
     select = (
         f"SELECT value, remembered_id FROM {Shingle._meta.db_table} "  # noqa: S608
-        f"WHERE value = {{}} LIMIT {MOST_PER_HASH}"
+        f"WHERE value = {{}} LIMIT {MAX_PER_HASH}"
     )
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":  # one plan, however many numbers
@@ -292,7 +292,7 @@ def _rank_keys(stored: Sequence[tuple[int, int]], hashes: set[int]) -> list[int]
     weights: defaultdict[int, float] = defaultdict(float)
     for number, key in own:
         weights[key] += 1 / times[number]
-    return nlargest(MOST_COMPARED, weights, key=weights.__getitem__)
+    return nlargest(MAX_COMPARED, weights, key=weights.__getitem__)
 
 
 def _exclude_family(
@@ -321,11 +321,11 @@ def compute_word_overlap(first: Sequence[str], second: Sequence[str]) -> float:
     """Return the fraction of words that two sentences share, 0–1: `winosmith.text.overlap`.
 
     The words are those of `get_words_to_compare`. The fraction is 0 if they share less than
-    `LEAST_CONTENT` of the content words. Without this condition, 1,572 other sentences share 70 %
-    of their words with one of 250 sentences of WinoGrande, most of them little more than function
-    words.
+    `MIN_CONTENT_SHARE` of the content words. Without this condition, 1,572 other sentences share
+    70 % of their words with one of 250 sentences of WinoGrande, most of them little more than
+    function words.
     """
-    if overlap(_select_content_words(first), _select_content_words(second)) < LEAST_CONTENT:
+    if overlap(_select_content_words(first), _select_content_words(second)) < MIN_CONTENT_SHARE:
         return 0.0
     return overlap(first, second)
 

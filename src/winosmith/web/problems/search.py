@@ -19,7 +19,7 @@ from django.db.models.expressions import RawSQL
 
 from winosmith.web.problems.models import Problem
 
-MOST_TERMS = 20
+MAX_TERMS = 20
 """Maximum number of terms in a search; later ones are ignored."""
 
 _PARTS = re.compile(r'(-?)(?:"([^"]*)"?|(\S+))')
@@ -67,7 +67,7 @@ def parse_terms(text: str) -> list[Term]:
         words = tuple(_WORD.findall((phrase or word).lower()))
         if words:
             terms.append(Term(words, wanted=not minus))
-    return terms[:MOST_TERMS]
+    return terms[:MAX_TERMS]
 
 
 RARE = 1000

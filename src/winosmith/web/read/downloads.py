@@ -164,7 +164,7 @@ class Content:
 
 
 def survey(query: QuerySet[Problem], file_format: Format, *, skip_unfit: bool = False) -> Content:
-    """Survey the public problems of a query in one pass; return the content of their file.
+    """Read the public problems of a query in one pass; return the content of their file.
 
     With `skip_unfit`, problems that don't fit the format are omitted; otherwise `rows` includes
     them, and the caller must show `unfit`.

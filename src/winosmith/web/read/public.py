@@ -24,7 +24,7 @@ from django.utils.translation import gettext_lazy as _
 
 from winosmith import __version__
 from winosmith.validate import DOMAINS
-from winosmith.web._kept import cached
+from winosmith.web._kept import get_cached
 from winosmith.web.judge.models import Slot, Verdict
 from winosmith.web.people.models import find_person, make_digest
 from winosmith.web.people.privacy import get_current_documents
@@ -46,7 +46,7 @@ def get_stats() -> dict[str, Any]:
     None if there are none). `since` and `until` are when the first and the last problem were
     written.
     """
-    return cached("read.figures", _compute_stats)
+    return get_cached("read.figures", _compute_stats)
 
 
 def _compute_stats() -> tuple[int, dict[str, Any]]:
@@ -99,7 +99,9 @@ def get_example() -> list[Problem]:
     rows = rows.annotate(halves=Count("problems", filter=Q(problems__public=True))).filter(halves=2)
     twin = rows.order_by("-chosen", "-pk").values_list("pk", flat=True).first()
     if twin is None:
-        twin = cached("read.showpiece", lambda: (get_stats()["problems"], _find_most_agreed_twin()))
+        twin = get_cached(
+            "read.showpiece", lambda: (get_stats()["problems"], _find_most_agreed_twin())
+        )
     halves = list(get_public_problems().filter(twin=twin).order_by("id")) if twin else []
     return halves if len(halves) == 2 else []
 
@@ -149,7 +151,7 @@ def agreement() -> Agreement | None:
 
     Large sites cache the agreement.
     """
-    return cached("read.agreement", lambda: (get_stats()["problems"], _compute_agreement()))
+    return get_cached("read.agreement", lambda: (get_stats()["problems"], _compute_agreement()))
 
 
 def _compute_agreement() -> Agreement | None:
@@ -194,7 +196,7 @@ def render_card_markdown(card: dict[str, Any], site_url: str) -> str:
         return render_to_string("read/card.md", context)
 
 
-MOST_COUNTED = 1_000
+MAX_ROWS_COUNTED = 1_000
 """Maximum number of problems that a page counts; above it, the page shows "more than", which is
 faster."""
 
@@ -313,9 +315,9 @@ class Filters(forms.Form):
 
 
 def count_rows(query: QuerySet[Problem]) -> tuple[int, bool]:
-    """Count rows up to MOST_COUNTED; also return whether there are more."""
-    found = query.values("id")[: MOST_COUNTED + 1].count()
-    return min(found, MOST_COUNTED), found > MOST_COUNTED
+    """Count rows up to MAX_ROWS_COUNTED; also return whether there are more."""
+    found = query.values("id")[: MAX_ROWS_COUNTED + 1].count()
+    return min(found, MAX_ROWS_COUNTED), found > MAX_ROWS_COUNTED
 
 
 def _filter_public_family(query: QuerySet[Problem], ref: str) -> QuerySet[Problem]:

@@ -27,7 +27,7 @@ from winosmith.web.judge.votes import list_votes
 from winosmith.web.pages import mark_as_download
 from winosmith.web.people.gates import get_current_page, get_current_writer
 from winosmith.web.people.models import Person, pseudonym
-from winosmith.web.problems.family import fold_steps, get_visible_steps, may_perturb, path_from_root
+from winosmith.web.problems.family import fold_steps, get_path, get_visible_steps, may_perturb
 from winosmith.web.problems.models import Problem, State, Twin
 from winosmith.web.problems.search import Term, parse_terms
 from winosmith.web.problems.states import get_public_time, is_visible_to
@@ -252,7 +252,7 @@ def _make_family_context(person: Person | None, problem: Problem) -> dict[str, A
     An original has no path, and its family is included only if one of its versions is visible.
     `tree` is the id of the family's page.
     """
-    path = path_from_root(problem)
+    path = get_path(problem)
     version = getattr(path[-1], "version", None)
     if version is None:
         return None
@@ -311,8 +311,8 @@ def render_edits(pieces: Iterable[Change]) -> SafeString:
         part = _escape_sentence(text)
         if tag:
             # The hidden label is in the page's language, and keeps the sentence's direction.
-            said = f'<bdi class="hidden" lang="{language}">{spoken[tag]} </bdi>'
-            part = f'<{tag}>{said}{part}<span class="hidden">]</span></{tag}>'
+            label = f'<bdi class="hidden" lang="{language}">{spoken[tag]} </bdi>'
+            part = f'<{tag}>{label}{part}<span class="hidden">]</span></{tag}>'
         shown.append(part)
     return mark_safe("".join(shown))  # noqa: S308 - all escaped
 

@@ -33,7 +33,7 @@ from winosmith.validate import write_votes
 from winosmith.web._export import iter_chunks, read_snapshot
 from winosmith.web._lock import chunked, writing
 from winosmith.web._site import RECIPE_NAME, RECIPES
-from winosmith.web.jobs import BUSY, ENDED, ROUND, Job, Progress, are_rounds_idle
+from winosmith.web.jobs import BUSY_STATES, ROUND, WORKER_ENDED, Job, Progress, are_rounds_idle
 from winosmith.web.judge.votes import get_vote_rules, iter_responses
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Problem
@@ -199,7 +199,7 @@ def cancel_round(round_: Round) -> None:
         locked.state, locked.busy = Round.State.CANCELLED, False
         locked.ended = timezone.now()
         locked.save(update_fields=["state", "busy", "ended"])
-        job = Job.objects.filter(mark=_get_job_mark(locked), state__in=BUSY)
+        job = Job.objects.filter(mark=_get_job_mark(locked), state__in=BUSY_STATES)
         job.update(state=Job.State.STOPPED, ended=locked.ended)
 
 
@@ -543,7 +543,7 @@ def queue_round(round_: Round) -> Job:
         Job.objects.get_or_create(mark=mark, defaults={**columns, "state": Job.State.WAITING})
         job = Job.objects.filter(mark=mark)
         job.update(error="", tries=0)
-        job.exclude(state__in=BUSY).update(state=Job.State.WAITING)
+        job.exclude(state__in=BUSY_STATES).update(state=Job.State.WAITING)
     return job.get()
 
 
@@ -554,7 +554,7 @@ def find_round(job: Job) -> Round:
 
 def fail_lost_round(job: Job) -> None:
     """Mark a job's round as failed because the worker ended while running it."""
-    _mark_failed(find_round(job), _(ENDED))
+    _mark_failed(find_round(job), _(WORKER_ENDED))
 
 
 def run_job(job: Job, progress: Progress) -> None:

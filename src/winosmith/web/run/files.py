@@ -34,10 +34,10 @@ from winosmith.web.people.models import Person
 from winosmith.web.problems.lookalikes import index_published_dataset
 from winosmith.web.run.uploads import CHUNK_BYTES, get_max_bytes, store_file
 
-LONGEST = 80
+MAX_NAME_LENGTH = 80
 """Maximum length of a stored file name, the same as for the source of a published sentence."""
 
-LISTED = 100
+MAX_ROWS = 100
 """Maximum number of listed records that can't be imported."""
 
 EXAMPLES = 5
@@ -116,7 +116,7 @@ class FileForm(forms.Form):
         """
         typed = self.cleaned_data
         name = typed["sent_name"] if typed["sent"] else typed["file"].name
-        asked = {"file": PurePath(str(name)).name[-LONGEST:] or "file", **values}  # no path
+        asked = {"file": PurePath(str(name)).name[-MAX_NAME_LENGTH:] or "file", **values}  # no path
         asked |= {name.rstrip("_"): typed[name] for name in self.asks}
         return store_file(Job(actor=person, kind=self.kind, asked=asked), typed)
 
@@ -301,7 +301,7 @@ def job_file(job: Job) -> Path:
 
 def get_faults(options: dict[str, Any], content: FileContent) -> list[str]:
     """List the first records that can't be imported, as "file:line: reason"."""
-    return [f"{options['file']}:{line}: {reason}" for line, reason in content.refused[:LISTED]]
+    return [f"{options['file']}:{line}: {reason}" for line, reason in content.refused[:MAX_ROWS]]
 
 
 def _parse_purpose(options: dict[str, Any]) -> Purpose | None:

@@ -11,12 +11,12 @@ from winosmith.errors import InputError
 from winosmith.humans import TITLE
 from winosmith.web.jobs import TEST, TEST_PUBLISH, Job, Progress, Reading
 from winosmith.web.people.models import Person
-from winosmith.web.run.files import LISTED, DataForm, FileContent, get_faults, job_file, read_file
+from winosmith.web.run.files import MAX_ROWS, DataForm, FileContent, get_faults, job_file, read_file
 from winosmith.web.take import rounds
 from winosmith.web.take.models import Round
 
-MOST_ORDERS = 100
-LONGEST_CONSENT = 20_000
+MAX_ORDERS = 100
+MAX_CONSENT_LENGTH = 20_000
 
 
 class TestForm(DataForm):
@@ -34,7 +34,7 @@ class TestForm(DataForm):
         label=gettext_lazy("Question orders per sheet"),
         help_text=gettext_lazy("Several orders average out the effects of question order."),
         min_value=1,
-        max_value=MOST_ORDERS,
+        max_value=MAX_ORDERS,
         initial=1,
     )
     consent = forms.CharField(
@@ -43,7 +43,7 @@ class TestForm(DataForm):
             "If empty, the built-in text is used. Lines without a full stop are shown as headings."
         ),
         widget=forms.Textarea(attrs={"rows": 4}),
-        max_length=LONGEST_CONSENT,
+        max_length=MAX_CONSENT_LENGTH,
         required=False,
     )
     public_too = forms.BooleanField(
@@ -67,7 +67,7 @@ def preview_test(job: Job, reading: Reading) -> None:
         "notes": list(found.notes),
         "sheets": [[sheet.name, len(sheet)] for sheet in made.sheets],
         "alone": len(made.left_out),
-        "left_out": [[each.problem.id, each.reason] for each in made.left_out[:LISTED]],
+        "left_out": [[each.problem.id, each.reason] for each in made.left_out[:MAX_ROWS]],
     }
 
 

@@ -26,7 +26,10 @@ FORMS: dict[str, type[forms.Form]] = {
     **{form.kind: form for form in (ImportForm, TestForm, PlacesForm, ListForm, DecisionForm)},
 }
 
-OTHERS = {"name": gettext_lazy("Name"), "drop": gettext_lazy("Treat unfinished sheets as given up")}
+OTHER_LABELS = {
+    "name": gettext_lazy("Name"),
+    "drop": gettext_lazy("Treat unfinished sheets as given up"),
+}
 
 
 @register.filter("told")
@@ -55,7 +58,7 @@ def _describe_setting(name: str, value: Any) -> str:
 def _describe_field(kind: str, name: str, value: str) -> tuple[Any, str]:
     fields = FORMS[kind].base_fields if kind in FORMS else {}
     field = fields.get(name) or fields.get(f"{name}_")  # `as` is a keyword in Python
-    label = OTHERS.get(name, name) if field is None else field.label
+    label = OTHER_LABELS.get(name, name) if field is None else field.label
     if value == "True":
         return label, ""
     if isinstance(field, forms.ChoiceField):

@@ -30,7 +30,7 @@ from winosmith.web.market.studies import (
     set_places,
 )
 from winosmith.web.people.models import Person
-from winosmith.web.run.files import LISTED, FileForm, job_file
+from winosmith.web.run.files import MAX_ROWS, FileForm, job_file
 
 
 class StudyForm(forms.ModelForm):
@@ -251,7 +251,7 @@ def _make_plan_record(plan: Plan) -> dict[str, Any]:
         "same": plan.unchanged,
         "unmatched": record["unmatched"],
         "votes": sum(change.votes for change in plan.changes),
-        **{name: record[name][:LISTED] for name in lists},
+        **{name: record[name][:MAX_ROWS] for name in lists},
         **{f"all_{name}": len(record[name]) for name in lists},
     }
 

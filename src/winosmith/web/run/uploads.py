@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 
 from winosmith.errors import InputError
 from winosmith.outputs import make_write_error
-from winosmith.web.jobs import BUSY, UPLOADS, Job, previews
+from winosmith.web.jobs import BUSY_STATES, UPLOADS, Job, previews
 
 DAY = timedelta(days=1)
 """Time after which an unconfirmed file is deleted."""
@@ -54,7 +54,7 @@ def store_chunk(upload_id: str, offset: int, data: bytes) -> None:
     """
     path = Path(settings.SITE.folder, UPLOADS, upload_id)
     if Job.objects.filter(mark=upload_id).exists():
-        raise InputError(_("This file has already been sent; open the page again."))
+        raise InputError(_("This file has already been uploaded; open the page again."))
     if offset + len(data) > get_max_bytes():
         raise InputError(
             _("The file is %(size).1f MB; the limit in the browser is %(most)d MB.")
@@ -71,7 +71,7 @@ def store_chunk(upload_id: str, offset: int, data: bytes) -> None:
             )
         )
     if offset and (not path.exists() or path.stat().st_size < offset):
-        raise InputError(_("Part of the file is missing; send the file again."))
+        raise InputError(_("Part of the file is missing; upload the file again."))
     try:
         path.parent.mkdir(mode=0o700, exist_ok=True)
         flags = os.O_WRONLY | os.O_CREAT | (0 if offset else os.O_TRUNC)
@@ -111,7 +111,7 @@ def store_file(job: Job, values: dict[str, Any]) -> Job:
         if not sent:
             store_chunk(job.mark, 0, values["file"].read())
         elif not path.exists() or path.stat().st_size != values["sent_bytes"]:
-            raise InputError(_("The file did not arrive completely; send it again."))
+            raise InputError(_("The upload is incomplete; upload the file again."))
         with path.open("rb") as file:
             os.fsync(file.fileno())  # the file must be on disk before the job is saved
         if not sent:
@@ -137,7 +137,7 @@ def delete_unconfirmed_jobs(now: datetime, cutoff: datetime) -> int:
 
 
 def _delete_orphaned_files(cutoff: datetime) -> None:
-    states = (Job.State.SHOWN, *BUSY)
+    states = (Job.State.SHOWN, *BUSY_STATES)
     open_ = set(Job.objects.filter(state__in=states).values_list("mark", flat=True))
     for path in Path(settings.SITE.folder, UPLOADS).glob("*"):
         with suppress(FileNotFoundError):  # deleted in the meantime

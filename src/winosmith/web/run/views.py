@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from winosmith.errors import InputError, RecipeError, WinosmithError
-from winosmith.web.jobs import BACKUP, BUSY, MAIL, TEST, Job, duties, get_worker_process_id
+from winosmith.web.jobs import BACKUP, BUSY_STATES, MAIL, TEST, Job, duties, get_worker_process_id
 from winosmith.web.market.models import Study
 from winosmith.web.market.providers import make_study_link
 from winosmith.web.market.studies import measure_progress
@@ -30,11 +30,11 @@ from winosmith.web.run.dashboard import make_dashboard_context
 from winosmith.web.run.steps import count_incomplete, list_faults, list_setup_steps
 from winosmith.web.run.uploads import CHUNK_BYTES, get_max_bytes, store_chunk
 from winosmith.web.take.models import Round
-from winosmith.web.take.rounds import end_round, round_progress
+from winosmith.web.take.rounds import count_round_sittings, end_round
 
 PAGE_SIZE = 50
 
-LAST = 5
+MAX_JOBS_SHOWN = 5
 """Number of a kind's latest jobs that are shown below its form."""
 
 
@@ -46,7 +46,7 @@ def show_start(request: HttpRequest) -> HttpResponse:
     context = {
         "steps": found,
         "left": count_incomplete(found),
-        "jobs": _get_admin_jobs()[:LAST],
+        "jobs": _get_admin_jobs()[:MAX_JOBS_SHOWN],
         "faults": list_faults(),
     }
     return render(request, "run/start.html", context)
@@ -75,7 +75,9 @@ def show_jobs(request: HttpRequest) -> HttpResponse:
     """Show unfinished and failed jobs, and the site's periodic tasks."""
     rows = _get_visible_jobs()
     context = {
-        "busy": rows.filter(state__in=(*BUSY, Job.State.SHOWN)).exclude(mark__in=list(duties)),
+        "busy": rows.filter(state__in=(*BUSY_STATES, Job.State.SHOWN)).exclude(
+            mark__in=list(duties)
+        ),
         "failed": rows.filter(state=Job.State.FAILED)[:PAGE_SIZE],
         "duties": rows.filter(mark__in=list(duties)).order_by("at"),
         "worker": get_worker_process_id(site_settings.SITE.folder),
@@ -117,7 +119,7 @@ def _render_preview_page(
 ) -> HttpResponseBase:
     if request.method == "POST" and form.is_valid() and (mark := _store_preview(request, form)):
         return redirect("run:job", mark)
-    jobs = _get_admin_jobs().filter(kind=form.kind)[:LAST]
+    jobs = _get_admin_jobs().filter(kind=form.kind)[:MAX_JOBS_SHOWN]
     return _render_form(request, page, form, jobs=jobs, **context)
 
 
@@ -171,7 +173,7 @@ def _add_error(form: Form, field: str | None, error: WinosmithError) -> None:
 
 
 def _list_tests() -> list[Any]:
-    return [round_progress(row) for row in Round.objects.order_by("-created")]
+    return [count_round_sittings(row) for row in Round.objects.order_by("-created")]
 
 
 @require_POST
@@ -207,7 +209,7 @@ def _act_on_test(
     try:
         done = process_form(request, request.user, lambda: {"job": action().mark})
     except WinosmithError as error:
-        form, jobs = human_tests.TestForm(), _get_admin_jobs().filter(kind=TEST)[:LAST]
+        form, jobs = human_tests.TestForm(), _get_admin_jobs().filter(kind=TEST)[:MAX_JOBS_SHOWN]
         context = {"jobs": jobs, "error": error, "rows": _list_tests()}
         return _render_form(request, "run/tests.html", form, status=409, **context)
     return str(done["job"])
@@ -258,7 +260,7 @@ def show_study(request: HttpRequest, name: str) -> HttpResponseBase:
         mark = _store_preview(request, asked, which, name=name)
         if mark:
             return redirect("run:job", mark)
-    jobs = _get_admin_jobs().filter(asked__name=name, kind__startswith="study")[:LAST]
+    jobs = _get_admin_jobs().filter(asked__name=name, kind__startswith="study")[:MAX_JOBS_SHOWN]
     context = {
         "row": measure_progress(found),
         "listed": found.screens.filter(allowed=True).count(),
@@ -322,7 +324,7 @@ def show_backups(request: HttpRequest) -> HttpResponseBase:
         "kept": backups.list_backups(),
         "most": backups.MAX_BACKUPS,
         "folder": backups.get_backup_folder(),
-        "jobs": _get_admin_jobs().filter(kind=BACKUP)[:LAST],
+        "jobs": _get_admin_jobs().filter(kind=BACKUP)[:MAX_JOBS_SHOWN],
     }
     return _render_form(request, "run/backups.html", form, **context)
 
@@ -374,7 +376,7 @@ def _get_admin_jobs() -> QuerySet[Job]:
 
 
 def _get_visible_jobs() -> QuerySet[Job]:
-    rows = Job.objects.exclude(kind=MAIL, state__in=BUSY).order_by("-pk")
+    rows = Job.objects.exclude(kind=MAIL, state__in=BUSY_STATES).order_by("-pk")
     return rows.select_related("actor", "decided")
 
 

@@ -342,8 +342,8 @@ def _plan_publication(round_: Round) -> tuple[Publication, humans.Published]:
         values = {"name": name, "at": f"{round_.published:%Y-%m-%d}"}
         raise InputError(_("the round %(name)r was already published on %(at)s") % values)
     dataset = load_dataset(round_)
-    given = Sheet.objects.filter(round=round_, sittings__isnull=False).distinct()
-    used = get_problem_ids(given) & set(dataset.ids)
+    taken = Sheet.objects.filter(round=round_, sittings__isnull=False).distinct()
+    used = get_problem_ids(taken) & set(dataset.ids)
     after = humans.publish(dataset, used)
     others = Round.objects.filter(
         state=Round.State.OPEN, materials__problem__ref__in=list(after.released.ids)
@@ -371,7 +371,7 @@ _COUNTS = {
 }
 
 
-def round_progress(round_: Round) -> dict[str, Any]:
+def count_round_sittings(round_: Round) -> dict[str, Any]:
     """Return the progress of a human test.
 
     The result contains the `round`, the number of `problems` in its data, and its `sheets`: code,

@@ -103,7 +103,7 @@ def record_reading(person: Person, sheet: Sheet) -> None:
 CODE_CHARACTERS = "23456789BCDFGHJKLMNPQRSTVWXZ"
 """Characters of respondents' codes, chosen so that they don't look alike or form words."""
 
-LONGEST = 200
+MAX_NOTE_LENGTH = 200
 """Maximum number of characters of a declared text or a note."""
 
 
@@ -170,7 +170,7 @@ def choose_sheet(person: Person, round_: Round) -> Sheet:
     free = [read_sheet(sheet) for sheet in rows.values() if sheet.test not in spoilt]
     ledger, mark = _load_ledger(person, rows.values()), _make_ledger_name(person.pk, 0)
     try:
-        given = humans.assign(ledger, free, mark, another=True, seed=round_.seed)
+        assignment = humans.assign(ledger, free, mark, another=True, seed=round_.seed)
     except DataError:
         raise InputError(
             _(
@@ -178,18 +178,18 @@ def choose_sheet(person: Person, round_: Round) -> Sheet:
                 "written some of its texts on this site."
             )
         ) from None
-    return rows[given[1].code]
+    return rows[assignment[1].code]
 
 
 def _load_ledger(person: Person, sheets: Iterable[Sheet]) -> humans.Ledger:
-    given = Sitting.objects.order_by("pk").values_list(
+    assigned = Sitting.objects.order_by("pk").values_list(
         "subject__person", "subject", "sheet__code", "state"
     )
     own = Sheet.objects.filter(sittings__subject__person=person)
     return humans.Ledger(
         tuple(
             humans.Assignment(_make_ledger_name(who, row), code, state)
-            for who, row, code, state in given
+            for who, row, code, state in assigned
         ),
         {sheet.code: read_sheet(sheet) for sheet in (*sheets, *own)},
     )
@@ -216,8 +216,8 @@ def _clean_declared(round_: Round, declared: Mapping[str, str]) -> dict[str, str
         value = " ".join(declared.get(each["name"], "").split())
         if each["choices"] and value not in ("", *each["choices"]):
             raise InputError(_("Choose one of the options, or none."))
-        if len(value) > LONGEST or not value.isprintable():
-            raise InputError(_("Write at most %d characters.") % LONGEST)
+        if len(value) > MAX_NOTE_LENGTH or not value.isprintable():
+            raise InputError(_("Write at most %d characters.") % MAX_NOTE_LENGTH)
         if value:
             checked[each["name"]] = value
     return checked
@@ -226,7 +226,7 @@ def _clean_declared(round_: Round, declared: Mapping[str, str]) -> dict[str, str
 MIN_ANSWERS = 5
 """Minimum number of answers for which a sheet's pace is measured."""
 
-LONGEST_UNSEEN = 600.0
+MAX_UNSEEN_SECONDS = 600.0
 """Maximum seconds recorded for a page view if no script reports its visible time."""
 
 _SALT = "take.shown"
@@ -242,11 +242,11 @@ def measure_time_shown(token: str, visible_seconds: str, sitting: Sitting, numbe
 
     `token` is from `sign_time_shown`; for the token of another question, the result is 0.
     `visible_seconds` is reported by the page's script. Without a script, it is "", and the result
-    is the whole time, up to `LONGEST_UNSEEN`.
+    is the whole time, up to `MAX_UNSEEN_SECONDS`.
     """
     try:
         of, at, shown = signing.loads(token, salt=_SALT)
-        visible = float(visible_seconds or LONGEST_UNSEEN)
+        visible = float(visible_seconds or MAX_UNSEEN_SECONDS)
     except (signing.BadSignature, ValueError, TypeError):
         return 0.0
     if [of, at] != [sitting.pk, number] or not math.isfinite(visible):
@@ -267,7 +267,7 @@ def measure_pace(sitting: Sitting) -> float | None:
     return round(median((later - earlier).total_seconds() for earlier, later in gaps), 1)
 
 
-MOST_REMARKS = 200
+MAX_REMARKS = 200
 """Maximum number of notes on a sheet."""
 
 
@@ -352,16 +352,16 @@ def _lock_and_clean_text(
     if number is not None:
         read_sheet(sitting.sheet)[number]
     text = " ".join(text.split())
-    if len(text) > LONGEST or not text.isprintable():
-        raise InputError(_("Write at most %d characters.") % LONGEST)
+    if len(text) > MAX_NOTE_LENGTH or not text.isprintable():
+        raise InputError(_("Write at most %d characters.") % MAX_NOTE_LENGTH)
     return sitting, text
 
 
 def _add_remark(sitting: Sitting, kind: str, number: int | None, text: str) -> None:
     if kind not in Remark.Kind.values:
         raise InputError(_("This kind of note is not supported."))
-    if sitting.remarks.count() >= MOST_REMARKS:
-        raise InputError(_("You already have %d notes.") % MOST_REMARKS)
+    if sitting.remarks.count() >= MAX_REMARKS:
+        raise InputError(_("You already have %d notes.") % MAX_REMARKS)
     Remark.objects.create(sitting=sitting, kind=kind, number=number, text=text)
 
 

@@ -20,7 +20,7 @@ from winosmith.web.people.privacy import agree, get_missing_documents
 from winosmith.web.take import sheets
 from winosmith.web.take.models import Remark, Round, Sitting
 from winosmith.web.take.results import make_results_context
-from winosmith.web.take.rounds import approve_sheet, find_job, list_sittings, round_progress
+from winosmith.web.take.rounds import approve_sheet, count_round_sittings, find_job, list_sittings
 
 MAX_STARTS = 60
 """Maximum number of tests that a person may start per hour, because each start shows a sheet."""
@@ -95,7 +95,7 @@ def _render_test(request: HttpRequest, round_: Round, *, error: str = "") -> Htt
         # A newer document needs a new agreement.
         "agreed": read and bool(request.POST.get("agree")),
         "again": person is not None and round_.subjects.filter(person=person).exists(),
-        "longest": sheets.LONGEST,
+        "longest": sheets.MAX_NOTE_LENGTH,
         "error": error,
     }
     return render(request, "take/about.html", page, status=422 if error else 200)
@@ -238,7 +238,7 @@ def _render_question(
             name: sent.get(name, "") if error else noted.get(kind, "")
             for name, kind in NOTES.items()
         },
-        "longest": sheets.LONGEST,
+        "longest": sheets.MAX_NOTE_LENGTH,
         "shown": sheets.sign_time_shown(sitting, number),
         "error": error,
     }
@@ -288,7 +288,7 @@ def _render_end(request: HttpRequest, sitting: Sitting, error: str = "") -> Http
             }
             for kind in Remark.Kind.values
         ],
-        "longest": sheets.LONGEST,
+        "longest": sheets.MAX_NOTE_LENGTH,
         "error": error,
     }
     return render(request, "take/end.html", page, status=422 if error else 200)
@@ -322,7 +322,7 @@ def _get_sitting(request: HttpRequest, ref: str) -> Sitting:
 @gates.moderators_only
 def show_rounds(request: HttpRequest) -> HttpResponse:
     """Show the progress of all rounds."""
-    rows = [round_progress(round_) for round_ in Round.objects.order_by("-created")]
+    rows = [count_round_sittings(round_) for round_ in Round.objects.order_by("-created")]
     return render(request, "take/progress.html", {"rows": rows})
 
 
@@ -348,7 +348,7 @@ def approve_held_sheet(request: HttpRequest, name: str) -> HttpResponse:
 def _render_round(request: HttpRequest, round_: Round, error: str = "") -> HttpResponse:
     sittings = list_sittings(round_)
     page: dict[str, Any] = {
-        "standing": round_progress(round_),
+        "standing": count_round_sittings(round_),
         "round": round_,
         "held": [sitting for sitting in sittings if sitting.held],
         "error": error,

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _, ngettext
 from winosmith.problem import BLANK
 from winosmith.text import Change, diff_text, mark_differences
 from winosmith.validate import DOMAINS
-from winosmith.web._kept import cached
+from winosmith.web._kept import get_cached
 from winosmith.web.judge import submissions
 from winosmith.web.judge.votes import list_votes
 from winosmith.web.moderate import decisions
@@ -67,7 +67,7 @@ def _fill_blank(half: Iterable[Change], option: str) -> list[tuple[str, str]]:
     return [(text, kind) for text, kind in pieces if text]
 
 
-MOST_NEAR = 3
+MAX_LOOKALIKES = 3
 """Maximum number of near-duplicates shown."""
 
 
@@ -110,7 +110,7 @@ def make_draft_context(
         "stored": stored,
         "stored_typed": TwinInput.from_form(stored.typed) if stored else None,
         "error": error,
-        **checks.form_context(typed.options, faults),
+        **checks.make_form_context(typed.options, faults),
         **make_checks_context(draft, typed, person, faults),
     }
 
@@ -126,7 +126,7 @@ def make_checks_context(
     # Near-duplicates are only searched for halves of at least five words.
     begun = [half for half in halves if len(half.sentence.split()) >= 5]
     near = (
-        find_lookalikes(begun, skip_twin=draft.revises_id, reader=person, limit=MOST_NEAR)
+        find_lookalikes(begun, skip_twin=draft.revises_id, reader=person, limit=MAX_LOOKALIKES)
         if begun
         else []
     )
@@ -186,7 +186,7 @@ def count_problems(person: Person | None) -> ProblemCounts:
 
     The count of the site's problems may be cached.
     """
-    site, goal = cached("write.public", _count_public_problems), settings.RULES.goal
+    site, goal = get_cached("write.public", _count_public_problems), settings.RULES.goal
     if person is None:
         return ProblemCounts(0, 0, 0, 0, site, goal)
     found = count_problems_by_state(person)
@@ -266,7 +266,7 @@ def make_twin_context(
     hints: list[str] = []
     if held:
         root = find_root(problems[0])
-        hints = checks.contributor_hints(problems, person, skip_twin=twin.pk, family=root)
+        hints = checks.find_contributor_hints(problems, person, skip_twin=twin.pk, family=root)
     return {
         "twin": twin,
         "version": make_version_context(person, twin),

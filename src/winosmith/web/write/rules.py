@@ -202,7 +202,9 @@ def submit_draft(
     # Checked before the database is locked, so that others need not wait.
     faults = _find_faults(typed, draft.anchors)
     found = (
-        [] if faults else checks.moderator_hints(typed.halves(), person, skip_twin=draft.revises_id)
+        []
+        if faults
+        else checks.find_moderator_hints(typed.halves(), person, skip_twin=draft.revises_id)
     )
 
     def store_twin() -> dict[str, str]:
@@ -350,10 +352,10 @@ class TwinInput:
     def without_long_texts(self) -> TwinInput:
         """Return a copy without texts that are too long to check."""
         first, second = (
-            checks.empty_if_long(one, checks.LONGEST_SENTENCE) for one in self.sentences
+            checks.empty_if_long(one, checks.MAX_SENTENCE_LENGTH) for one in self.sentences
         )
         one, other = (
-            checks.empty_if_long(option, checks.LONGEST_OPTION) for option in self.options
+            checks.empty_if_long(option, checks.MAX_OPTION_LENGTH) for option in self.options
         )
         return TwinInput(self.domain, (one, other), (first, second), self.answers, self.separated)
 
@@ -366,7 +368,7 @@ class TwinInput:
 RULES = StructureRules("winogrande")
 """The structural rules of WinoGrande."""
 
-LEAST_WORDS, MOST_WORDS = RULES.length or (1, checks.LONGEST_SENTENCE)
+MIN_WORDS, MAX_WORDS = RULES.length or (1, checks.MAX_SENTENCE_LENGTH)
 OVERLAP = RULES.overlap or 0.0
 
 WORD_RULES, ENGLISH_RULES = ("length", "overlap", "edit distance"), ("anchor", "function word")
@@ -452,7 +454,7 @@ class _CheckedInput:
     def is_short(self, half: int) -> bool:
         if text.detect_script(self.typed.sentences[half]) == "unspaced":
             return False
-        return len(text.words(self.typed.sentences[half])) < LEAST_WORDS
+        return len(text.words(self.typed.sentences[half])) < MIN_WORDS
 
 
 def _contains_word(word: str, words: set[str]) -> bool:
@@ -466,10 +468,10 @@ def _check_domain(typed: TwinInput) -> Check:
 
 
 def _check_options(typed: TwinInput, usable: bool) -> Check:
-    long = any(len(option) > checks.LONGEST_OPTION for option in typed.options)
+    long = any(len(option) > checks.MAX_OPTION_LENGTH for option in typed.options)
     verdict: Verdict = "pass" if usable and not long else "fail" if all(typed.options) else "todo"
     if long:
-        advice = _("An option can have at most %d characters.") % checks.LONGEST_OPTION
+        advice = _("An option can have at most %d characters.") % checks.MAX_OPTION_LENGTH
     elif any(BLANK in option for option in typed.options):
         advice = _("An option can’t contain a blank.")
     elif all(typed.options):
@@ -491,7 +493,7 @@ def _check_half(data: _CheckedInput, half: int, typed_text: str) -> list[Check]:
         found.append(_check_anchor(data, half, field))
     if typed_text == data.typed.sentences[half]:
         return found
-    advice = _("A half can have at most %d characters.") % checks.LONGEST_SENTENCE
+    advice = _("A half can have at most %d characters.") % checks.MAX_SENTENCE_LENGTH
     return [
         Check("length", "fail", one.label, "", advice, field, half)
         if one.rule == "length"
@@ -518,19 +520,19 @@ def _check_length(data: _CheckedInput, half: int, field: str) -> Check:
     sentence = data.typed.sentences[half]
     count = len(text.words(sentence))
     verdict = data.get_verdict("length", half)
-    if verdict == "todo" and count > MOST_WORDS:
+    if verdict == "todo" and count > MAX_WORDS:
         verdict = "fail"
-    if verdict == "fail" and count < LEAST_WORDS:
+    if verdict == "fail" and count < MIN_WORDS:
         verdict = "todo"
     figure = str(count)
     if data.is_unreadable("length", half):
         verdict, figure = "unchecked", ""
-    label = _("%(least)d–%(most)d words") % {"least": LEAST_WORDS, "most": MOST_WORDS}
-    if count < LEAST_WORDS:
-        missing = LEAST_WORDS - count
+    label = _("%(least)d–%(most)d words") % {"least": MIN_WORDS, "most": MAX_WORDS}
+    if count < MIN_WORDS:
+        missing = MIN_WORDS - count
         advice = ngettext("Write %d more word.", "Write %d more words.", missing) % missing
     else:
-        extra = max(0, count - MOST_WORDS)
+        extra = max(0, count - MAX_WORDS)
         advice = ngettext("Delete %d word.", "Delete %d words.", extra) % extra
     return Check("length", verdict, label, figure, advice, field, half)
 
