@@ -20,7 +20,7 @@ from winosmith import validate
 from winosmith.blocks import shuffle
 from winosmith.build import _pool, _publish
 from winosmith.build._filter import FilterRun
-from winosmith.build._filtering import Filtering, Measures, refuse_symmetric_vectors
+from winosmith.build._filtering import Filtering, Measures, check_vector_symmetry
 from winosmith.build._pool import Stages
 from winosmith.build._publish import LastBuild
 from winosmith.build._recipe import Recipe
@@ -196,7 +196,7 @@ def _open_job(
 ) -> _Job:
     if last is not None and Path(last).resolve() == Path(out).resolve():
         raise InputError(f"{out} is both the output and the last build; choose a new output folder")
-    refuse_symmetric_vectors(recipe.embed, recipe.filter)
+    check_vector_symmetry(recipe.embed, recipe.filter)
     before = None if last is None else _publish.read_last_build(last)
     read, notes = _pool.read_files(recipe, skip_bad)
     votes, planted = _pool.read_pool_votes(recipe), _pool.read_planted(recipe)
@@ -230,7 +230,7 @@ def _run_steps(job: _Job, step: Step, checkpoints: ExitStack) -> BuildResult:
         _pool.drop_invalid(stages, recipe, job.votes)
         _pool.drop_copies(stages, recipe, {one.problem.id for one in former if one.split})
         tuning = _pool.set_aside_for_tuning(stages, recipe, job.order)
-        stages.refuse_empty()
+        stages.check_not_empty()
         pool = stages.find_remaining_rows()
     run, notes = filtering.run(stages.remaining, job.renamed.select(pool), old_ids, tuning)
     stages.results[recipe.filter.method] = stages.remaining.drop(run.reasons, recipe.filter.method)

@@ -80,8 +80,8 @@ def debias_to_folder(
         OutputError: the folder can't be used.
     """
     dataset = formats.as_dataset(dataset)
-    _filtering.refuse_symmetric_vectors(embed, chosen)
-    _filtering.refuse_many_options(dataset, embed, chosen)
+    _filtering.check_vector_symmetry(embed, chosen)
+    _filtering.check_option_counts(dataset, embed, chosen)
     parameters = _make_parameters(embed, chosen, splits, seed)
     folder = OutputFolder.open(out, {"data": dataset.digest, **parameters}, force=force)
     if force and folder.is_complete(PAGE):

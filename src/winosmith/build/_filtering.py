@@ -40,7 +40,7 @@ Vectors = NDArray[Any]
 """Shape (n, d), or (n, K, d) with one vector per option if a problem has more than two options."""
 
 
-def refuse_many_options(dataset: Dataset, embedding: EmbedRecipe, chosen: FilterRecipe) -> None:
+def check_option_counts(dataset: Dataset, embedding: EmbedRecipe, chosen: FilterRecipe) -> None:
     """Reject problems with more than two options if the filter or embedder supports only two.
 
     Raises:
@@ -75,7 +75,7 @@ def refuse_many_options(dataset: Dataset, embedding: EmbedRecipe, chosen: Filter
         raise DataError(what + "an encoder can only be fine-tuned on problems with two options")
 
 
-def refuse_symmetric_vectors(embedding: EmbedRecipe, chosen: FilterRecipe) -> None:
+def check_vector_symmetry(embedding: EmbedRecipe, chosen: FilterRecipe) -> None:
     """Reject the mirror filter for vectors whose sign does not flip when options are swapped.
 
     Raises:
@@ -217,7 +217,7 @@ class Filtering:
         Raises:
             DataError: problems have more options than the filter or embedder supports.
         """
-        refuse_many_options(collected, self.embed, self.filter)
+        check_option_counts(collected, self.embed, self.filter)
         folder, name, notes_in = self.folder, self.vectors, self.notes
         if not (folder.is_finished(name) and (notes_in is None or folder.is_finished(notes_in))):
             with self.step("embedding", len(collected)) as advance:

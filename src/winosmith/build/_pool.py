@@ -174,7 +174,7 @@ class Stages:
         """Return the remaining problems as rows of the collected problems."""
         return [self.collected.row(problem_id) for problem_id in self.remaining.ids]
 
-    def refuse_empty(self) -> None:
+    def check_not_empty(self) -> None:
         """Raise DataError, with the reasons, if no problem is left."""
         if len(self.remaining):
             return
