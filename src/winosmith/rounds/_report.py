@@ -185,7 +185,7 @@ def _make_next_blocks(next_round: NextRound) -> list[report.Block]:
                 [_make_passage(problem, status[problem.id])] for problem in problems[:MAX_SHOWN]
             ]
             more = (
-                f"Only {MAX_SHOWN} are shown; {name}.jsonl has all."
+                f"Only {MAX_SHOWN} are shown; {name}.jsonl contains all."
                 if len(problems) > MAX_SHOWN
                 else ""
             )
