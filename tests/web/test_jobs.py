@@ -123,7 +123,7 @@ def did(db: Any, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Return what was done: works of three kinds do nothing but to be noted there."""
     done: list[str] = []
     for kind in (BACKUP, MEASURE, MAIL):
-        monkeypatch.setitem(jobs.works, kind, lambda job, _: done.append(job.kind))
+        monkeypatch.setitem(jobs.runners, kind, lambda job, _: done.append(job.kind))
     return done
 
 
@@ -145,7 +145,7 @@ def test_a_job_that_ends_the_worker_three_times_has_failed(
     """It may fill the memory; the next one in the queue is not blamed, and Retry counts again."""
     job, other = (jobs.create_job(adam, BACKUP, {}, state="waiting") for _ in range(2))
     with monkeypatch.context() as patch:
-        patch.setitem(jobs.works, BACKUP, _kill)
+        patch.setitem(jobs.runners, BACKUP, _kill)
         for _worker in range(MAX_TRIES):
             assert Job.objects.get(pk=job.pk).state != "failed"
             take_over_jobs()
@@ -173,7 +173,7 @@ def test_a_fault_is_no_end_of_the_worker(
     def broken(*_: Any) -> None:
         raise OSError("the disk is gone")
 
-    monkeypatch.setitem(jobs.works, BACKUP, broken)
+    monkeypatch.setitem(jobs.runners, BACKUP, broken)
     job = jobs.create_job(adam, BACKUP, {}, state="waiting")
     _due(MEASURE)
     work_off()
@@ -188,7 +188,7 @@ def test_a_duty_that_ends_the_worker_is_due_later(
     """After three ends it waits until its next time, as if it had failed."""
     _due(MEASURE)
     with monkeypatch.context() as patch:
-        patch.setitem(jobs.works, MEASURE, _kill)
+        patch.setitem(jobs.runners, MEASURE, _kill)
         for _worker in range(MAX_TRIES):
             with pytest.raises(_Killed):
                 run_next_job([MEASURE])
@@ -205,7 +205,7 @@ def test_a_job_that_the_database_refuses_blocks_no_other(
     def locked(*_: Any) -> None:
         raise OperationalError("database or disk is full")
 
-    monkeypatch.setitem(jobs.works, BACKUP, locked)
+    monkeypatch.setitem(jobs.runners, BACKUP, locked)
     job = jobs.create_job(adam, BACKUP, {}, state="waiting")
     _due(MEASURE)
     with pytest.raises(jobs.UnavailableError) as caught:
@@ -308,7 +308,7 @@ def test_a_process_that_ends_at_once_is_started_ever_more_seldom() -> None:
 def rounds(db: Any, monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """Return whether each call of a round's work continued one that had begun."""
     calls: list[bool] = []
-    monkeypatch.setitem(jobs.works, ROUND, lambda job, _: calls.append(job.tries > 0))
+    monkeypatch.setitem(jobs.runners, ROUND, lambda job, _: calls.append(job.tries > 0))
     return calls
 
 
@@ -351,8 +351,8 @@ def test_a_command_waits_for_a_locked_database_and_then_does_its_round(
         if len(tries) < 3:
             raise OperationalError("database is locked")
 
-    monkeypatch.setitem(jobs.works, ROUND, work)
-    monkeypatch.setattr(jobs, "PUT_OFF", 0.0)
+    monkeypatch.setitem(jobs.runners, ROUND, work)
+    monkeypatch.setattr(jobs, "POSTPONE_SECONDS", 0.0)
     monkeypatch.setattr(time, "sleep", lambda _seconds: None)
     wait_for_job(job)
     assert (tries, Job.objects.get(pk=job.pk).state) == ([1, 1, 1], "done")

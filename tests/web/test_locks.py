@@ -198,7 +198,7 @@ def test_health_tells_of_a_locked_database(sites: Start, database: str) -> None:
         assert time.monotonic() < start + WAITED
     assert (answer.status, answer.text) == (
         503,
-        "the database is locked by another program or by a long write of the site; pages can be "
+        "the database is locked by another program or a long write by the site; pages can be "
         "read, but nothing can be written\n",
     )
     time.sleep(1.1)

@@ -141,9 +141,9 @@ def test_a_reader_that_takes_nothing_is_let_go(
     answering: Callable[..., Answering], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A long file that nobody reads any more makes room for another one."""
-    monkeypatch.setattr(_worker, "IDLE", 1)
+    monkeypatch.setattr(_worker, "IDLE_SECONDS", 1)
     worker = answering(_endless_files)
-    stuck = [worker.connect(ASKED % b"download/a") for _ in range(wsgi.FILES)]
+    stuck = [worker.connect(ASKED % b"download/a") for _ in range(wsgi.MAX_LONG_FILES)]
     for wire in stuck:
         assert wire.recv(100).startswith(OK)
     assert not worker.first_bytes(b"download/a").startswith(OK)
@@ -158,7 +158,7 @@ def test_slow_readers_of_long_files_hold_a_few_threads(
 ) -> None:
     """Readers of endless files keep no page waiting; further files are refused until one ends."""
     worker = answering(_endless_files)
-    slow = [worker.connect(ASKED % path) for _ in range(wsgi.FILES)]
+    slow = [worker.connect(ASKED % path) for _ in range(wsgi.MAX_LONG_FILES)]
     for wire in slow:
         assert wire.recv(100).startswith(OK)
     for _ in range(2 * _worker.THREADS):
@@ -184,7 +184,7 @@ def test_a_file_that_fails_makes_room_for_the_next(
     def ask(method: str) -> Any:
         return wsgi.application({"PATH_INFO": "/download/a", "REQUEST_METHOD": method}, _ignore)
 
-    for _ in range(wsgi.FILES + 1):
+    for _ in range(wsgi.MAX_LONG_FILES + 1):
         monkeypatch.setattr(wsgi, "_pages", fails)
         with pytest.raises(OSError):  # noqa: PT011 - it has no text
             ask("GET")
@@ -319,12 +319,12 @@ def test_a_failed_connection_is_logged_without_its_address(
 def test_every_address_of_a_long_file_is_known(site: Any) -> None:
     """Each view that streams a file is among the long files."""
     site.activate()
-    assert wsgi.LONG.search(reverse("read:file", args=["problems.jsonl"]))
-    assert wsgi.LONG.search(reverse("families:file", args=["a.jsonl"]))
-    assert wsgi.LONG.search(reverse("rounds:file", args=["one", "kept.jsonl"]))
-    assert wsgi.LONG.search(reverse("moderate:log_csv"))
-    assert not wsgi.LONG.search(reverse("read:download"))
-    assert not wsgi.LONG.search(reverse("rounds:progress", args=["one"]))
+    assert wsgi.LONG_FILE_PATH.search(reverse("read:file", args=["problems.jsonl"]))
+    assert wsgi.LONG_FILE_PATH.search(reverse("families:file", args=["a.jsonl"]))
+    assert wsgi.LONG_FILE_PATH.search(reverse("rounds:file", args=["one", "kept.jsonl"]))
+    assert wsgi.LONG_FILE_PATH.search(reverse("moderate:log_csv"))
+    assert not wsgi.LONG_FILE_PATH.search(reverse("read:download"))
+    assert not wsgi.LONG_FILE_PATH.search(reverse("rounds:progress", args=["one"]))
 
 
 @pytest.mark.long

@@ -99,7 +99,7 @@ def await_models(browser: Browser, models: int, problems: int) -> None:
     while time.monotonic() < until:
         page = browser.get("/models/").text
         if (
-            page.count("The model predicts.") == models
+            page.count("The model is ready.") == models
             and page.count(f"{problems} of {problems}") == models
         ):
             browser.close()

@@ -31,23 +31,23 @@ THREADS = 16
 CONNECTIONS = 2000
 """Maximum number of connections per process; further connections wait in the kernel."""
 
-IDLE = 150
+IDLE_SECONDS = 150
 """Seconds after which an idle connection is closed. This must exceed the timeout of proxies (Caddy:
 120), or a proxy may submit a form on a connection that is being closed."""
 
-FILES = 16_384
+MAX_FILES = 16_384
 """Maximum number of open files that a process requests; a connection may need three files."""
 
-IN_MEMORY = 1 << 16
+MAX_BYTES_IN_MEMORY = 1 << 16
 """Maximum number of bytes of a request or response in memory; the rest is in a temporary file."""
 
-HEADERS = 1 << 15
+MAX_HEADER_BYTES = 1 << 15
 """Maximum size of a request's headers in bytes."""
 
 GRACE = 28.0
 """Maximum number of seconds for requests to finish after SIGTERM."""
 
-ORPHANED = 5.0
+ORPHAN_GRACE = 5.0
 """Maximum number of seconds for requests to finish after the parent process was killed; a new
 server waits for the lock meanwhile."""
 
@@ -58,7 +58,7 @@ POLL_SECONDS = 0.2
 def raise_connection_limit() -> int:
     """Raise the limit on open files, and return the new maximum number of connections."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    limit = FILES if hard == resource.RLIM_INFINITY else min(FILES, hard)
+    limit = MAX_FILES if hard == resource.RLIM_INFINITY else min(MAX_FILES, hard)
     if soft != resource.RLIM_INFINITY and soft < limit:
         resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
     return min(CONNECTIONS, max(20, (limit - 200) // 3))
@@ -126,11 +126,11 @@ def answer_requests(
         threads=THREADS,
         backlog=2048,
         connection_limit=connections,
-        channel_timeout=IDLE,
-        max_request_header_size=HEADERS,
+        channel_timeout=IDLE_SECONDS,
+        max_request_header_size=MAX_HEADER_BYTES,
         max_request_body_size=settings.DATA_UPLOAD_MAX_MEMORY_SIZE + 1,
-        inbuf_overflow=IN_MEMORY,
-        outbuf_overflow=IN_MEMORY,
+        inbuf_overflow=MAX_BYTES_IN_MEMORY,
+        outbuf_overflow=MAX_BYTES_IN_MEMORY,
         clear_untrusted_proxy_headers=False,  # the site knows its proxies (people.addresses)
         log_socket_errors=False,
         ident="",
@@ -149,20 +149,20 @@ def answer_requests(
         os._exit(0)
 
     def close_stalled_connections() -> None:
-        """Close connections whose client has read nothing from its response for `IDLE` seconds.
+        """Close connections whose client has read nothing from its response for `IDLE_SECONDS`.
 
         Waitress itself closes only idle connections without a request.
         """
         while True:
-            time.sleep(IDLE / 10)
+            time.sleep(IDLE_SECONDS / 10)
             for channel in [*server.active_channels.values()]:
-                if channel.total_outbufs_len and channel.last_activity < time.time() - IDLE:
+                if channel.total_outbufs_len and channel.last_activity < time.time() - IDLE_SECONDS:
                     server.trigger.pull_trigger(channel.handle_close)
 
     def finish_after_parent() -> None:
         if (parent := multiprocessing.parent_process()) is not None:
             parent.join()
-            finish(ORPHANED)
+            finish(ORPHAN_GRACE)
 
     signal.signal(signal.SIGTERM, lambda *_: threading.Thread(target=finish).start())
     threading.Thread(target=finish_after_parent, daemon=True).start()

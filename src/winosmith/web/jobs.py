@@ -198,7 +198,7 @@ class Job(models.Model):
         Raises:
             InputError: The job is not `retryable`.
         """
-        unread = self.kind in previews and self.decided_id is None
+        unread = self.kind in file_readers and self.decided_id is None
         state = State.WAITING
         if unread:
             state = State.READING
@@ -260,13 +260,13 @@ Progress = Callable[[int], object]
 """Function that a job calls with its number of finished problems or votes, possibly within the
 transaction that finishes them. It raises `JobStopped` if a user has stopped the job."""
 
-works: dict[str, Callable[[Job, Progress], dict[str, Any] | None]] = {}
+runners: dict[str, Callable[[Job, Progress], dict[str, Any] | None]] = {}
 """For each kind, the function that runs a job and returns its result; a second call resumes it."""
 
 Reading = Callable[[float], object]
 """Function that is called with the fraction, 0–1, of a file that has been read."""
 
-previews: dict[str, Callable[[Job, Reading], None]] = {}
+file_readers: dict[str, Callable[[Job, Reading], None]] = {}
 """For each kind, the function that reads a job's file and stores a preview in the job's row."""
 
 HOUR, DAY = 3600.0, 24 * 3600.0
@@ -277,21 +277,21 @@ crash_hooks: dict[str, Callable[[Job], object]] = {}
 stop_hooks: dict[str, Callable[[Job], object]] = {}
 """For each kind, the function that is called in the transaction that stops a job."""
 
-duties: dict[str, float] = {}
+periods: dict[str, float] = {}
 """For each kind of periodic job, the seconds between its runs."""
 
-_APART = (
+_SEPARATE_LANES = (
     (MAIL,),
     (NEWS, PUBLISH, ORIGINS, TIDY),
     (ROUND,),
     (*MODERATOR_KINDS, TEST_CLOSE),
 )
 
-LANES = (*_APART, tuple(sorted(set(Job.Kind.values).difference(*_APART))))
+LANES = (*_SEPARATE_LANES, tuple(sorted(set(Job.Kind.values).difference(*_SEPARATE_LANES))))
 """Groups of kinds: only jobs of the same group wait for each other, so that a moderator's action
 never waits for an import."""
 
-watchers: list[Callable[[], object]] = []
+thread_functions: list[Callable[[], object]] = []
 """Functions that the worker runs in separate threads, in addition to the jobs, until it ends."""
 
 
@@ -324,7 +324,7 @@ def register_periodic_task(kind: str, seconds: float, work: Callable[[], object]
     def run(_job: Job, _progress: Progress) -> None:
         work()
 
-    duties[kind], works[kind] = seconds, run
+    periods[kind], runners[kind] = seconds, run
 
 
 def run_next_job(
@@ -357,10 +357,10 @@ def _run_job(job: Job, tries: int) -> None:
     try:
         if job.state == State.READING:
             _update_row(job, tries=tries)
-            previews[job.kind](job, _make_reading_reporter(job))
+            file_readers[job.kind](job, _make_reading_reporter(job))
             return _update_row(job, state=State.SHOWN, tries=0, total=job.total, came=job.came)
         _update_row(job, state=State.RUNNING, tries=tries)
-        came = works[job.kind](job, lambda done: _store_progress(job, done))
+        came = runners[job.kind](job, lambda done: _store_progress(job, done))
     except (JobStopped, OperationalError, UnavailableError):
         raise  # the worker tries the job again later
     except WinosmithError as error:
@@ -384,8 +384,8 @@ def _finish_job(job: Job, state: Any, **columns: Any) -> None:
             return
         columns["asked"] = {}
     now = timezone.now()
-    if job.mark in duties:
-        state, columns["at"] = State.WAITING, now + timedelta(seconds=duties[job.mark])
+    if job.mark in periods:
+        state, columns["at"] = State.WAITING, now + timedelta(seconds=periods[job.mark])
     _update_row(job, state=state, tries=0, ended=now, **columns)
 
 
@@ -438,7 +438,7 @@ LOCK = "worker.lock"
 ONE_WORKER = 0x776F726B
 """Key ("work") of the worker's PostgreSQL advisory lock, for servers that share only a database."""
 
-EVERY, ERROR_WAIT, PUT_OFF = 0.5, 5.0, 30.0
+POLL_SECONDS, ERROR_SECONDS, POSTPONE_SECONDS = 0.5, 5.0, 30.0
 """Polling intervals in seconds: normally, after an error, and for a postponed job."""
 
 ROUND_LOCK, ROUND_KEY = "rounds.lock", ONE_WORKER + 1
@@ -465,7 +465,7 @@ def run_worker() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN if server else stop)  # Ctrl-C is for the server
 
     def should_continue() -> bool:
-        return not ended.wait(EVERY) and server in (0, os.getppid())
+        return not ended.wait(POLL_SECONDS) and server in (0, os.getppid())
 
     _lock.limit_lock_waits()
     while (_lock_of_worker := _acquire_lock(LOCK, ONE_WORKER, {"process": os.getpid()})) is None:
@@ -476,7 +476,7 @@ def run_worker() -> None:
         threading.Thread(
             target=_run_jobs_forever, args=(kinds,), name=kinds[0], daemon=True
         ).start()
-    for watch in watchers:
+    for watch in thread_functions:
         threading.Thread(target=watch, name="watcher", daemon=True).start()
     try:
         while should_continue():
@@ -558,7 +558,7 @@ def wait_for_job(job: Job) -> None:
             try:
                 done = run_next_job([job.kind], postponed)
             except UnavailableError:
-                done, postponed[job.pk] = False, time.monotonic() + PUT_OFF
+                done, postponed[job.pk] = False, time.monotonic() + POSTPONE_SECONDS
         if not done:
             time.sleep(1)
 
@@ -575,10 +575,10 @@ def take_over_jobs(kinds: Iterable[str] = Job.Kind.values) -> None:
             crash_hooks[job.kind](job) if job.kind in crash_hooks else None
     now = timezone.now()
     with writing():
-        for kind, seconds in duties.items():  # a wrong clock may have scheduled it years ahead
+        for kind, seconds in periods.items():  # a wrong clock may have scheduled it years ahead
             last = now + timedelta(seconds=seconds)
             Job.objects.filter(mark=kind, at__gt=last).update(at=last)
-        new = [Job(mark=kind, kind=kind, state=State.WAITING) for kind in duties]
+        new = [Job(mark=kind, kind=kind, state=State.WAITING) for kind in periods]
         Job.objects.bulk_create(new, ignore_conflicts=True)
 
 
@@ -589,7 +589,7 @@ def _run_jobs_forever(kinds: Iterable[str]) -> None:
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
     postponed: dict[int, float] = {}
     while True:
-        wait = EVERY
+        wait = POLL_SECONDS
         try:
             reload_rules()
             if ROUND not in kinds:
@@ -603,12 +603,12 @@ def _run_jobs_forever(kinds: Iterable[str]) -> None:
                 continue
         except UnavailableError as error:
             logging.getLogger(__name__).exception("a job was postponed")
-            postponed[error.args[0]] = time.monotonic() + PUT_OFF
+            postponed[error.args[0]] = time.monotonic() + POSTPONE_SECONDS
             connection.close()
         except Exception:
             logging.getLogger(__name__).exception("jobs can't run now")
             connection.close()
-            wait = ERROR_WAIT
+            wait = ERROR_SECONDS
         time.sleep(wait)
 
 
@@ -620,7 +620,7 @@ class Child:
         environment: Environment variables in addition to those of this process.
     """
 
-    LONGEST, SOUND, GRACE = 60.0, 20.0, 10.0
+    MAX_DELAY, HEALTHY_AFTER, GRACE = 60.0, 20.0, 10.0
     """Times in seconds: the maximum delay before a restart, the run time after which a process is
     considered healthy, and the maximum time for shutting down."""
 
@@ -638,8 +638,8 @@ class Child:
             if code is None:
                 return
             self.process = None
-            self.failures = 0 if now - self.started > self.SOUND else self.failures + 1
-            self.due = self.started + min(self.LONGEST, 2.0 ** (self.failures - 1))
+            self.failures = 0 if now - self.started > self.HEALTHY_AFTER else self.failures + 1
+            self.due = self.started + min(self.MAX_DELAY, 2.0 ** (self.failures - 1))
             self.on_exit(code)
         if now >= self.due:
             self.started = now

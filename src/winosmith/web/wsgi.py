@@ -29,17 +29,17 @@ UNAVAILABLE = "503 Service Unavailable"
 Environ = dict[str, Any]
 Start = Callable[..., Any]
 
-LONG = re.compile(
+LONG_FILE_PATH = re.compile(
     r"^/+(download/.|moderate/log\.csv|families/data/|rounds/round/[^/]+/(?!progress/).)"
 )
 """Pattern for the paths of long files; leading slashes may be repeated."""
 
-FILES = 3
+MAX_LONG_FILES = 3
 """Maximum number of long files that one process sends at the same time. Each occupies a thread
 until its client has read it; the other threads answer pages and forms."""
 
 _pages = get_wsgi_application()
-_files = threading.BoundedSemaphore(FILES)
+_files = threading.BoundedSemaphore(MAX_LONG_FILES)
 
 
 def application(environ: Environ, start_response: Start) -> Iterable[bytes]:
@@ -48,7 +48,7 @@ def application(environ: Environ, start_response: Start) -> Iterable[bytes]:
     if path == HEALTH:
         found = find_fault()
         return _send_text(start_response, found or "ok", UNAVAILABLE if found else "200 OK")
-    if not LONG.search(path):
+    if not LONG_FILE_PATH.search(path):
         answer: Any = _pages(environ, start_response)
     elif _files.acquire(blocking=False):
         answer = _LongFile(environ, start_response)
@@ -99,7 +99,7 @@ def _send_text(start_response: Start, text: str, status: str) -> Iterable[bytes]
 
 NO_ANSWER = "the database does not answer"
 LOCKED = (
-    "the database is locked by another program or by a long write of the site; pages can be read, "
+    "the database is locked by another program or a long write by the site; pages can be read, "
     "but nothing can be written"
 )
 READ_ONLY = "the database is read-only"

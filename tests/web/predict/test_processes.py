@@ -81,7 +81,7 @@ def test_a_prediction_comes_by_itself(served: Any, database: str) -> None:
         "hunting": "done",
     }
     page = site.get("/models/").text
-    assert page.count("The model predicts.") == 2
+    assert page.count("The model is ready.") == 2
 
 
 @pytest.mark.long

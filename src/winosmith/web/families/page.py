@@ -105,7 +105,7 @@ Text = Any
 Verdict = tuple[str, str, str, Text]
 """A model's name and its result on a version: its kind, as a sign, and in words."""
 
-NOTES: Mapping[Any, Text] = {
+OWN_STATE_NOTES: Mapping[Any, Text] = {
     State.REJECTED: _("yours, not found valid"),
     State.VALID: _("yours, not published yet"),
 }
@@ -174,7 +174,9 @@ def build_nodes(
             "options": [] if parent and parent.options == problem.options else problem.options,
             "depths": _list_version_depths(tree, shown.number),
             "verdicts": verdicts.get(problem.pk, []),
-            "note": "" if tree.public[shown.number] else NOTES.get(problem.state, NOT_JUDGED),
+            "note": ""
+            if tree.public[shown.number]
+            else OWN_STATE_NOTES.get(problem.state, NOT_JUDGED),
             "shown": shown,
             "wrong": whole.incorrect_below[shown.number] if whole and shown.folded else None,
             "focus": shown.number == focus,

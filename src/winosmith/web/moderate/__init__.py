@@ -12,12 +12,12 @@ class Config(AppConfig):
 
     def ready(self) -> None:
         """Register the queue's indexes, the worker's jobs, and the functions for appeals."""
-        from winosmith.web.jobs import BATCH, VOTES, works
+        from winosmith.web.jobs import BATCH, VOTES, runners
         from winosmith.web.moderate import batches, decisions, people, queue
         from winosmith.web.people import accounts, news, privacy
         from winosmith.web.problems import search
 
-        works[BATCH], works[VOTES] = batches.run_batch_job, people.run_vote_job
+        runners[BATCH], runners[VOTES] = batches.run_batch_job, people.run_vote_job
         search.indexes.append(queue.create_indexes)
         privacy.erasers.append(decisions.erase_appeal_texts)
         accounts.adopters.append(decisions.move_appeals_to_account)

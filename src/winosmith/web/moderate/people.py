@@ -188,7 +188,7 @@ def get_paused_people() -> QuerySet[Judge]:
 
 PAGE_SIZE = 30
 
-ONLY = {
+MEMBER_FILTERS = {
     "judges": (gettext_lazy("judges"), Q(is_judge=True)),
     "held": (gettext_lazy("judges on hold"), Q(pk__in=get_paused_people())),
     "moderators": (gettext_lazy("moderators"), Q(is_moderator=True)),
@@ -208,8 +208,8 @@ def get_member_record(person: Person) -> dict[str, Any]:
 def get_page(*, only: str = "", before: str = "") -> tuple[list[dict[str, Any]], str]:
     """Return a page of people who were not erased; see `winosmith.web.pages.get_newest_rows`."""
     rows = Person.objects.filter(erased=None).order_by("-pk")
-    if only in ONLY:
-        rows = rows.filter(ONLY[only][1])
+    if only in MEMBER_FILTERS:
+        rows = rows.filter(MEMBER_FILTERS[only][1])
     people, older = get_newest_rows(rows, before, PAGE_SIZE)
     return _list_members(people), older
 

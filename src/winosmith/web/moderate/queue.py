@@ -98,7 +98,7 @@ KINDS = {
     "perturbed": _("perturbed"),
 }
 
-ONLY = {
+ONLY_CHOICES = {
     "appeal": _("with an open appeal"),
     "close": _("decided by a narrow majority"),
     "hinted": _("with a hint"),
@@ -124,7 +124,7 @@ class QueueFilters:
 
     Attributes:
         state: One of `State`.
-        only: One of `ONLY`.
+        only: One of `ONLY_CHOICES`.
         hint: Part of a hint's text.
         domain: A domain.
         by: A contributor's pseudonym.
@@ -156,7 +156,7 @@ class QueueFilters:
         """
         asked = QueryDict(query)
         values = {field.name: asked.get(field.name, "").strip()[:200] for field in fields(cls)}
-        words = (("state", State.values), ("only", ONLY), ("kind", KINDS), ("age", AGES))
+        words = (("state", State.values), ("only", ONLY_CHOICES), ("kind", KINDS), ("age", AGES))
         for name, known in words:
             if values[name] not in known:
                 values[name] = ""

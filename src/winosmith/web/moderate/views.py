@@ -46,7 +46,7 @@ def show_queue(request: HttpRequest) -> HttpResponse:
         "waiting": lists.count_pending(),
         "untrained": bool(settings.RULES.training_questions) and not trust.has_enough_gold(),
         "states": State.choices,
-        "only": lists.ONLY.items(),
+        "only": lists.ONLY_CHOICES.items(),
         "kinds": lists.KINDS.items(),
         "ages": lists.AGES.items(),
         "done": _get_finished_batch(request),
@@ -330,7 +330,7 @@ def list_people(request: HttpRequest) -> HttpResponse:
         "older": older,
         "text": text,
         "only": only,
-        "kinds": [(name, label) for name, (label, _condition) in members.ONLY.items()],
+        "kinds": [(name, label) for name, (label, _condition) in members.MEMBER_FILTERS.items()],
     }
     return render(request, "moderate/people.html", context)
 

@@ -15,12 +15,12 @@ class Config(AppConfig):
 
     def ready(self) -> None:
         """Create the first documents once the tables exist; delete old rows once a day."""
-        from winosmith.web.jobs import DAY, MAIL, NEWS, TIDY, register_periodic_task, works
+        from winosmith.web.jobs import DAY, MAIL, NEWS, TIDY, register_periodic_task, runners
         from winosmith.web.people import news, privacy
 
         register_periodic_task(TIDY, DAY, privacy.delete_old_rows)
         register_periodic_task(NEWS, DAY, news.send_news)
-        works[MAIL] = news.send_mail
+        runners[MAIL] = news.send_mail
         post_migrate.connect(_create_missing_documents, sender=self)
 
 

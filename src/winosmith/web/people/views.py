@@ -82,7 +82,9 @@ class JoinForm(NewPasswordForm):
     """Form for a new account."""
 
     name = _make_name_field(
-        gettext_lazy("Only the people who run this site see it. It need not be your real name.")
+        gettext_lazy(
+            "Only the people who run this site see this name. It need not be your real name."
+        )
     )
     field_order = ("name", "password", "again")
 

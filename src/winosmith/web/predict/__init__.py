@@ -14,10 +14,12 @@ class Config(AppConfig):
 
     def ready(self) -> None:
         """Register the eraser of predictions, and the model processes that the worker manages."""
-        from winosmith.web.jobs import watchers
+        from winosmith.web.jobs import thread_functions
         from winosmith.web.people.privacy import erasers
         from winosmith.web.predict.asking import erase_predictions
 
         erasers.append(erase_predictions)
         # The module loads the libraries of solvers.
-        watchers.append(lambda: import_module("winosmith.web.predict.process").manage_processes())
+        thread_functions.append(
+            lambda: import_module("winosmith.web.predict.process").manage_processes()
+        )

@@ -270,7 +270,7 @@ def list_failed_predictions(model: Model) -> QuerySet[Prediction]:
 
 
 LOADING = gettext_noop("The model is being loaded.")
-READY = gettext_noop("The model predicts.")
+READY = gettext_noop("The model is ready.")
 STARTING = gettext_noop("The model will restart in a moment.")
 
 

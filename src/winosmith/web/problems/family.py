@@ -36,7 +36,7 @@ WITH RECURSIVE path(id, parent, back) AS (
 SELECT id FROM path ORDER BY back DESC
 """  # noqa: S608 - a table's name
 
-_ANY = ("1", "2")
+_PLACEHOLDER_OPTIONS = ("1", "2")
 """Placeholder options, because depths depend only on sentences."""
 
 
@@ -74,7 +74,10 @@ def measure_depths(
     edit depth.
     """
     row = Datum(
-        "new", sentence, _ANY, lineage=Lineage(str(path[0].pk), str(path[-1].pk), edits, declared)
+        "new",
+        sentence,
+        _PLACEHOLDER_OPTIONS,
+        lineage=Lineage(str(path[0].pk), str(path[-1].pk), edits, declared),
     )
     found = depths(Dataset([*_iter_path_problems(path), row]))[-1]
     erased = [problem.sentence == ERASED_SENTENCE for problem in path]
@@ -137,7 +140,12 @@ def _iter_path_problems(path: Sequence[Problem]) -> Iterator[Datum]:
             own = row.record.get("lineage") or {}
             record = {**own, "root": root, "parent": str(path[at - 1].pk)}
         yield parse_problem(
-            {"id": str(row.pk), "sentence": row.sentence, "options": list(_ANY), "lineage": record}
+            {
+                "id": str(row.pk),
+                "sentence": row.sentence,
+                "options": list(_PLACEHOLDER_OPTIONS),
+                "lineage": record,
+            }
         )
 
 

@@ -24,7 +24,7 @@ from winosmith.web.problems.models import Problem, State, Version
 CHUNK = 1000
 """Number of rows that an export reads, and keeps in memory, at a time."""
 
-_KEPT = ("pronoun", "lineage", "extra", "origin", "single")
+_STORED_FIELDS = ("pronoun", "lineage", "extra", "origin", "single")
 """Fields of a `winosmith.Problem` that `Problem.record` stores because they have no column."""
 
 
@@ -110,7 +110,7 @@ def problem_fields(datum: Datum) -> dict[str, Any]:
     `as_problem` converts the row back to an equal problem if the twin's `ref` is its `twin_id`.
     """
     record = problem_record(datum)
-    kept: dict[str, Any] = {key: record[key] for key in _KEPT if key in record}
+    kept: dict[str, Any] = {key: record[key] for key in _STORED_FIELDS if key in record}
     kept["origin"] = record.get("origin")
     if datum.twin_id is None:
         kept["single"] = True

@@ -15,13 +15,13 @@ class Config(AppConfig):
 
     def ready(self) -> None:
         """Register the job for rounds, and the functions that erase texts."""
-        from winosmith.web.jobs import ROUND, crash_hooks, stop_hooks, works
+        from winosmith.web.jobs import ROUND, crash_hooks, runners, stop_hooks
         from winosmith.web.people.privacy import cleaners, erasers
 
         # Both load `winosmith.rounds`, which is slow, so they are imported only when needed.
         running = partial(import_module, "winosmith.web.rounds.running")
         results = partial(import_module, "winosmith.web.rounds.results")
-        works[ROUND] = lambda job, progress: running().run_job(job, progress)
+        runners[ROUND] = lambda job, progress: running().run_job(job, progress)
         crash_hooks[ROUND] = lambda job: running().fail_lost_round(job)
         stop_hooks[ROUND] = lambda job: running().cancel_round(running().find_round(job))
         erasers.append(lambda person, texts: results().erase_texts(person, texts))

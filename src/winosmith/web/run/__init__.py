@@ -12,19 +12,19 @@ class Config(AppConfig):
 
     def ready(self) -> None:
         """Register the jobs, apply the saved settings, and delete old files."""
-        from winosmith.web.jobs import Job, previews, works
+        from winosmith.web.jobs import Job, file_readers, runners
         from winosmith.web.pages import reload_rules
         from winosmith.web.people.privacy import cleaners
         from winosmith.web.run import backups, files, human_tests, studies, uploads
 
         kind = Job.Kind
-        previews |= {
+        file_readers |= {
             kind.IMPORT: files.preview_import,
             kind.TEST: human_tests.preview_test,
             kind.STUDY_LIST: studies.preview_list,
             kind.STUDY_PAID: studies.preview_decisions,
         }
-        works |= {
+        runners |= {
             kind.IMPORT: files.run_import,
             kind.TEST: human_tests.open_test,
             kind.TEST_PUBLISH: human_tests.publish_test,

@@ -24,7 +24,7 @@ from winosmith.web.predict.asking import check_model, get_current_models
 from winosmith.web.problems.models import Problem
 from winosmith.web.take.models import Round
 
-FRESH = timedelta(days=7)
+MAX_BACKUP_AGE = timedelta(days=7)
 """Maximum age of a backup that counts as recent."""
 
 
@@ -228,7 +228,7 @@ def _make_backup_step() -> Step:
         _("last backup: %s") % f"{date_format(last.at, _('j M Y, H:i'))} UTC"
         if last
         else _("no backup made in the browser yet"),
-        last is not None and last.at > timezone.now() - FRESH,
+        last is not None and last.at > timezone.now() - MAX_BACKUP_AGE,
         True,
         reverse("run:backups"),
         _("Backups"),

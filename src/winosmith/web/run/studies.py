@@ -76,7 +76,7 @@ class StudyForm(forms.ModelForm):
                 "The market’s code. If there is none, each worker gets an individual code."
             ),
             "short_code": gettext_lazy("For people who could not finish because no work was left."),
-            "market_study": gettext_lazy("If you enter it, links must contain it."),
+            "market_study": gettext_lazy("If you enter this id, links must contain it."),
             "trust": gettext_lazy(
                 "If this is off, votes count once the market has approved the submission."
             ),

@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 
 from winosmith.errors import InputError
 from winosmith.outputs import make_write_error
-from winosmith.web.jobs import BUSY_STATES, UPLOADS, Job, previews
+from winosmith.web.jobs import BUSY_STATES, UPLOADS, Job, file_readers
 
 DAY = timedelta(days=1)
 """Time after which an unconfirmed file is deleted."""
@@ -94,7 +94,7 @@ def store_file(job: Job, values: dict[str, Any]) -> Job:
     """Store a form's file; a small file is read now, a chunked file later by the worker.
 
     Args:
-        job: A new job, saved by the caller; its kind has a function in `previews`.
+        job: A new job, saved by the caller; its kind has a function in `file_readers`.
         values: The form's `file`; or `sent`, the id of a chunked upload, and its size `sent_bytes`.
 
     Raises:
@@ -115,7 +115,7 @@ def store_file(job: Job, values: dict[str, Any]) -> Job:
         with path.open("rb") as file:
             os.fsync(file.fileno())  # the file must be on disk before the job is saved
         if not sent:
-            previews[job.kind](job, lambda _share: None)
+            file_readers[job.kind](job, lambda _share: None)
     except BaseException:
         if not sent:
             path.unlink(missing_ok=True)

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from winosmith.errors import InputError, RecipeError, WinosmithError
-from winosmith.web.jobs import BACKUP, BUSY_STATES, MAIL, TEST, Job, duties, get_worker_process_id
+from winosmith.web.jobs import BACKUP, BUSY_STATES, MAIL, TEST, Job, get_worker_process_id, periods
 from winosmith.web.market.models import Study
 from winosmith.web.market.providers import make_study_link
 from winosmith.web.market.studies import measure_progress
@@ -76,10 +76,10 @@ def show_jobs(request: HttpRequest) -> HttpResponse:
     rows = _get_visible_jobs()
     context = {
         "busy": rows.filter(state__in=(*BUSY_STATES, Job.State.SHOWN)).exclude(
-            mark__in=list(duties)
+            mark__in=list(periods)
         ),
         "failed": rows.filter(state=Job.State.FAILED)[:PAGE_SIZE],
-        "duties": rows.filter(mark__in=list(duties)).order_by("at"),
+        "duties": rows.filter(mark__in=list(periods)).order_by("at"),
         "worker": get_worker_process_id(site_settings.SITE.folder),
     }
     return render(request, "run/running.html", context)

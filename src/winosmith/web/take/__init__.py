@@ -12,12 +12,12 @@ class Config(AppConfig):
 
     def ready(self) -> None:
         """Register the functions that concern people who take tests."""
-        from winosmith.web.jobs import TEST_CLOSE, works
+        from winosmith.web.jobs import TEST_CLOSE, runners
         from winosmith.web.judge import turns
         from winosmith.web.people import news, privacy
         from winosmith.web.take import rounds, sheets
 
-        works[TEST_CLOSE] = rounds.run_results_job
+        runners[TEST_CLOSE] = rounds.run_results_job
         privacy.exporters["tests"] = (sheets.export_tests, "take.Subject")
         privacy.cleaners["take"] = sheets.delete_old_times
         privacy.erasers.append(sheets.erase_subject)

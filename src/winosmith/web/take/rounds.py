@@ -242,7 +242,7 @@ def end_round(name: str, *, drop: bool = False, by: Person | None = None) -> Job
         out = Sitting.objects.filter(subject__round=locked, state=Sitting.State.GIVEN)
         if (count := out.count()) and not drop:
             used = ngettext("%d sheet is still in use", "%d sheets are still in use", count) % count
-            raise InputError(_("%s; wait, or treat them as abandoned") % used)
+            raise InputError(_("%s; wait, or treat them as given up") % used)
         now = timezone.now()
         out.update(state=Sitting.State.DROPPED, ended=now)
         locked.state, locked.closed = Round.State.CLOSED, now

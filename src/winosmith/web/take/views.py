@@ -129,7 +129,7 @@ MAX_FORMS = 4000
 """Maximum number of test forms per person and hour: one per second, and the same number for pages
 that are hidden and shown again."""
 
-NOTES = {"source": "recognised", "word": "word"}
+NOTE_KINDS = {"source": "recognised", "word": "word"}
 """Maps each note field on a question's page to the kind of its notes."""
 
 
@@ -187,7 +187,7 @@ def _process_answer(
         seconds = sheets.measure_time_shown(
             sent.get("shown", ""), sent.get("seconds", ""), sitting, number
         )
-        for name, kind in NOTES.items():
+        for name, kind in NOTE_KINDS.items():
             if name in sent:
                 sheets.store_question_note(person, sitting.ref, number, kind, sent[name])
         sheets.store_answer(person, sitting.ref, number, sent.get("letter", ""), seconds, goto=to)
@@ -236,7 +236,7 @@ def _render_question(
         "is_ambiguous": letter == humans.AMBIGUOUS,
         "notes": {
             name: sent.get(name, "") if error else noted.get(kind, "")
-            for name, kind in NOTES.items()
+            for name, kind in NOTE_KINDS.items()
         },
         "longest": sheets.MAX_NOTE_LENGTH,
         "shown": sheets.sign_time_shown(sitting, number),
