@@ -45,7 +45,7 @@ from winosmith.text import overlap
 TITLE = "Who or what is meant?"
 """The default title of a sheet."""
 
-ALIKE = 0.5
+MIN_SIMILARITY = 0.5
 """Fraction of shared words above which consecutive texts are considered easy to confuse. Halves of
 a schema share 70 % (WinoGrande, section 2), but are never on the same sheet."""
 
@@ -75,7 +75,7 @@ def make_sheets(
         Seed, Field(description="Random seed for assigning halves and shuffling the questions.")
     ] = 0,
     title: Annotated[str, Field(description="Title of the sheets.")] = TITLE,
-    alike: Fraction = ALIKE,
+    alike: Fraction = MIN_SIMILARITY,
 ) -> Sheets:
     """Make test sheets: each version has one half of every schema; a common test has the rest.
 
@@ -133,10 +133,10 @@ def _check_arguments(dataset: Dataset, versions: Sequence[str], orders: int) -> 
                 f"{problem.id!r} has {len(problem.options)} options; a test sheet allows at most "
                 f"{len(_sheet.LETTERS)}"
             )
-    if len(versions) < 2 or len(set(versions)) < len(versions) or _sheet.COMMON in versions:
+    if len(versions) < 2 or len(set(versions)) < len(versions) or _sheet.COMMON_TEST in versions:
         raise DataError(
             f"invalid versions {', '.join(versions)!r}; give at least two different names, such "
-            f"as a,b, other than {_sheet.COMMON!r}"
+            f"as a,b, other than {_sheet.COMMON_TEST!r}"
         )
     for name in versions:
         if not name.isascii() or not name.isalnum() or not name.islower() or len(name) > 8:
@@ -241,7 +241,7 @@ def assign_to_tests(
         for row in rows:
             schema[row] = key
             texts.setdefault(_sheet.make_text_key(dataset[row]), []).append(row)
-        names = [_sheet.COMMON] if len(texts) == 1 else list(versions)
+        names = [_sheet.COMMON_TEST] if len(texts) == 1 else list(versions)
         asked = _choose_texts(dataset, texts, len(names), seed)
         order = sorted(asked, key=lambda text: make_sort_key(seed, "half", text))
         tests = names if len(order) >= len(names) else sorted(
@@ -262,9 +262,9 @@ def assign_to_tests(
             reasons[row] = f"a copy of {dataset[asked_before].id!r}"
     rows_of = {
         name: tuple(row for row in sorted(where) if where[row] == name and row not in reasons)
-        for name in (*versions, _sheet.COMMON)
+        for name in (*versions, _sheet.COMMON_TEST)
     }
-    common = rows_of[_sheet.COMMON]
+    common = rows_of[_sheet.COMMON_TEST]
     if len(common) < _MIN_QUESTIONS and any(rows_of[name] for name in versions):
         rows_of = {name: tuple(sorted(rows_of[name] + common)) for name in versions}
     tests_with_rows = {name: rows for name, rows in rows_of.items() if rows}

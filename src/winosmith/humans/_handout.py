@@ -188,7 +188,9 @@ def _load_template() -> Template:
 
 Paper = Literal["a4", "us-letter"]
 
-_IN_OUR_FONTS = re.compile(r"[\u0000-\u052F\u0590-\u05FF\u1E00-\u22FF\u2500-\u259F\uFB00-\uFB4F]*")
+_IN_BUILTIN_FONTS = re.compile(
+    r"[\u0000-\u052F\u0590-\u05FF\u1E00-\u22FF\u2500-\u259F\uFB00-\uFB4F]*"
+)
 """Characters in typst's built-in fonts: Latin, Greek, Cyrillic, Hebrew and punctuation."""
 
 _PROBE = """\
@@ -199,7 +201,7 @@ _PROBE = """\
 """
 """A typst document with a page for each character, plain and bold, in the fonts of a sheet."""
 
-_NO_CHARACTER = "\ufffe"
+_UNSUPPORTED_CHARACTER = "\ufffe"
 """A character that no font contains, so typst draws a box in its place."""
 
 _GLYPH = re.compile(rb'href="(#[^"]*)"')
@@ -285,7 +287,7 @@ def _fits_builtin_fonts(sheet: Sheet, data: str, fonts: str | Path | None) -> bo
     texts = list(_iter_texts(sheet, data))
     # every font has ASCII
     signs = "".join(sorted({sign for _, text in texts for sign in text if not sign.isascii()}))
-    if fonts is None and _IN_OUR_FONTS.fullmatch(data) and not _find_missing(signs, None, True):
+    if fonts is None and _IN_BUILTIN_FONTS.fullmatch(data) and not _find_missing(signs, None, True):
         return True
     folder = None if fonts is None else str(fonts)
     if lacking := _find_missing(signs, folder, False):
@@ -322,7 +324,7 @@ def _find_missing(characters: str, fonts: str | None, builtin_only: bool) -> str
     drawn = typst.compile(
         _PROBE.encode(),
         format="svg",
-        sys_inputs={"asked": json.dumps([_NO_CHARACTER, *characters], ensure_ascii=False)},
+        sys_inputs={"asked": json.dumps([_UNSUPPORTED_CHARACTER, *characters], ensure_ascii=False)},
         font_paths=[] if fonts is None else [fonts],
         ignore_system_fonts=builtin_only,
     )

@@ -25,7 +25,7 @@ from winosmith.results import HIDDEN, Result, computed, shown
 
 Sheets = Mapping[str, tuple[str, ...]]
 """Subject → problems, in the order of the subject's sheet."""
-Answered = dict[str, dict[str, Response]]
+ResponsesBySubject = dict[str, dict[str, Response]]
 """Subject → problem → response."""
 
 
@@ -110,7 +110,7 @@ def compute_results(
         raise DataError("there are no test responses; `winosmith humans enter` creates them")
     people = {subject.code: subject for subject in subjects}
     _tally.tally(dataset, test_responses)  # checks the responses
-    answered: Answered = {}
+    answered: ResponsesBySubject = {}
     for response in test_responses:
         answered.setdefault(response.participant, {})[response.problem_id] = response
     _check_seen_halves(dataset, answered)
@@ -136,7 +136,7 @@ def compute_results(
     )
 
 
-def _check_seen_halves(dataset: Dataset, answers: Answered) -> None:
+def _check_seen_halves(dataset: Dataset, answers: ResponsesBySubject) -> None:
     for first, second in dataset.twins:
         ids = dataset[first].id, dataset[second].id
         for who, own in answers.items():
@@ -148,7 +148,7 @@ def _check_seen_halves(dataset: Dataset, answers: Answered) -> None:
 
 
 def _group_questions_by_test(
-    answers: Answered, people: Mapping[str, Subject]
+    answers: ResponsesBySubject, people: Mapping[str, Subject]
 ) -> dict[str, dict[str, tuple[str, ...]]]:
     tests: dict[str, dict[str, tuple[str, ...]]] = {}
     for who, mine in answers.items():
@@ -176,7 +176,7 @@ def _count_halves(dataset: Dataset, tests: Sequence[TestResult]) -> dict[tuple[L
 
 
 def _measure_times(
-    answers: Answered,
+    answers: ResponsesBySubject,
     people: Mapping[str, Subject],
     questions: Mapping[str, Mapping[str, tuple[str, ...]]],
 ) -> dict[str, tuple[float, int]]:

@@ -106,7 +106,7 @@ class Item:
         return self.letters[self.shown.index(option)]
 
 
-COMMON = "common"
+COMMON_TEST = "common"
 """Name of the test that every subject may take in addition to one version of the schemas."""
 
 _CHECK_CHARACTERS = "23456789BCDFGHJKLMNPQRSTVWXZ"

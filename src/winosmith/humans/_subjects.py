@@ -170,7 +170,7 @@ def count_seconds_between(started: str | None, ended: str | None) -> float | Non
 
 
 _YES_NO = {"": None, "yes": True, "no": False, "1": True, "0": False}
-_KNOWN = {"subject", "native", "started", "ended", "recognised", "words"}
+_KNOWN_COLUMNS = {"subject", "native", "started", "ended", "recognised", "words"}
 
 
 def read_subjects(path: str | Path) -> tuple[Subject, ...]:
@@ -224,7 +224,7 @@ def _parse_row(cells: Mapping[str, str]) -> Subject:
     return Subject(
         row["subject"],
         _YES_NO[native],
-        {name: cell for name, cell in row.items() if name not in _KNOWN and cell},
+        {name: cell for name, cell in row.items() if name not in _KNOWN_COLUMNS and cell},
         count_seconds_between(started, ended),
         (),
         tuple(_parse_remarks(row.get("recognised", ""))),

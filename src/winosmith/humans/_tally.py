@@ -246,7 +246,7 @@ def measure_accuracy(is_correct: Floats, problems: Ints | None = None) -> Propor
     return crossed_proportion(is_correct[who, what], who, together)
 
 
-_PARTS = 8
+_CHART_PARTS = 8
 """Number of equal parts into which the chart divides a sheet."""
 
 _FAST, _SLOW = 0.5, 2.0
@@ -326,7 +326,7 @@ def measure_course(
     adjusted = bool((positions.min(axis=0, where=answered, initial=length) < last).any())
     fit_slope = _fit_slope_within_levels if adjusted else _fit_slope
     along = (positions - 1) / (length - 1)
-    edges = np.linspace(0, length, min(_PARTS, length) + 1).round().astype(int)
+    edges = np.linspace(0, length, min(_CHART_PARTS, length) + 1).round().astype(int)
     parts = []
     for first, last in zip(edges[:-1] + 1, edges[1:], strict=True):
         here = answered & (positions >= first) & (positions <= last)
