@@ -84,7 +84,7 @@ class BuildResult:
 
 
 @dataclass(frozen=True, eq=False)
-class _Job:
+class _BuildJob:
     """The inputs and the output folder that all build steps share.
 
     The problems are in shuffled order, and `order` are their blocks, as rows. `planted` is None if
@@ -149,7 +149,7 @@ def build(
     return built
 
 
-def _copy_vectors(job: _Job, source: Path) -> None:
+def _copy_vectors(job: _BuildJob, source: Path) -> None:
     """Copy the vectors of another build of the same recipe, unless they already exist."""
     if not (source / PRIVATE).is_dir():
         raise OutputError(f"{source} contains no build with vectors")
@@ -193,7 +193,7 @@ def _open_job(
     force: bool,
     last: str | Path | None,
     skip_bad: str | Path | None,
-) -> _Job:
+) -> _BuildJob:
     if last is not None and Path(last).resolve() == Path(out).resolve():
         raise InputError(f"{out} is both the output and the last build; choose a new output folder")
     check_vector_symmetry(recipe.embed, recipe.filter)
@@ -207,10 +207,12 @@ def _open_job(
     )
     secret = _publish.digest_secret_inputs(recipe, collected)
     folder = OutputFolder.open(out, shown, secret=secret, force=force)
-    return _Job(recipe, votes, planted, notes, collected, order, renamed, shown, folder, before)
+    return _BuildJob(
+        recipe, votes, planted, notes, collected, order, renamed, shown, folder, before
+    )
 
 
-def _run_steps(job: _Job, step: Step, checkpoints: ExitStack) -> BuildResult:
+def _run_steps(job: _BuildJob, step: Step, checkpoints: ExitStack) -> BuildResult:
     recipe, old_ids, new_ids = job.recipe, job.collected.ids, job.renamed.ids
     former = job.last.former if job.last else ()
     filtering = Filtering(

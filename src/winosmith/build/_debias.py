@@ -19,10 +19,10 @@ from winosmith.options import EmbedRecipe, FilterRecipe, MeasureRecipe
 from winosmith.outputs import OutputFolder, sha256
 from winosmith.parallel import Step, no_progress
 
-PAGE = "report.html"
+REPORT_PAGE = "report.html"
 """The HTML report, which is written last to mark a finished run."""
 
-LARGE = 1 << 26
+MEMORY_MAP_BYTES = 1 << 26
 """Size in bytes above which vectors are memory-mapped instead of read."""
 
 
@@ -84,10 +84,12 @@ def debias_to_folder(
     _filtering.check_option_counts(dataset, embed, chosen)
     parameters = _make_parameters(embed, chosen, splits, seed)
     folder = OutputFolder.open(out, {"data": dataset.digest, **parameters}, force=force)
-    if force and folder.is_complete(PAGE):
+    if force and folder.is_complete(REPORT_PAGE):
         folder.clear()
     how = {"executor": executor, "scratch": scratch}
-    work = Filtering(embed, chosen, splits, seed, folder, step or no_progress, large=LARGE, how=how)
+    work = Filtering(
+        embed, chosen, splits, seed, folder, step or no_progress, large=MEMORY_MAP_BYTES, how=how
+    )
     with folder.discard_on_error(), work.checkpoints:
         tuned = set() if embed.array is None else read_tuning_ids(embed.array)
         rows = [row for row, problem in enumerate(dataset) if problem.id not in tuned]
@@ -115,11 +117,11 @@ def is_filter_finished(
     Raises:
         OutputError: the folder contains the results of another run.
     """
-    if not (Path(out) / PAGE).is_file():
+    if not (Path(out) / REPORT_PAGE).is_file():
         return False
     parameters = _make_parameters(embed, chosen, splits, seed)
     recipe = {"data": dataset.digest, **parameters}
-    return OutputFolder.open(out, recipe).is_complete(PAGE)
+    return OutputFolder.open(out, recipe).is_complete(REPORT_PAGE)
 
 
 def _make_parameters(
@@ -165,4 +167,4 @@ def _write_results(folder: OutputFolder, result: DebiasResult, parameters: dict[
         subtitle=verdict(result.run, result.measures),
         signature=result.measures.signature,
     )
-    folder.write_lines(PAGE, [page])
+    folder.write_lines(REPORT_PAGE, [page])

@@ -161,7 +161,7 @@ def reads_letters(run: FilterRun) -> bool:
     return run.options is not None or any(problem.blank is None for problem in run.pool)
 
 
-TURNED_OFF = "not measured: measure.splits is 0 in the recipe"
+NOT_MEASURED = "not measured: measure.splits is 0 in the recipe"
 """Reason given for a measurement that was turned off."""
 
 
@@ -412,7 +412,7 @@ class Filtering:
         if run.blind_reason:
             return run.blind_reason
         if not self.splits:
-            return TURNED_OFF
+            return NOT_MEASURED
         combined = get_combination(self.embed)
         letters = embed.OptionsEmbedder(features="letters")
         if run.options is not None:
