@@ -112,7 +112,7 @@ problems, their roots, and problems of known published data sets."""
 PERTURBED = "perturbed or their roots"
 """The reason for exempting a family with lineages from the rules."""
 
-MADE_FOR = frozenset({"WinoGrande"})
+COVERED_DATASETS = frozenset({"WinoGrande"})
 """The published data sets to which the rules apply."""
 
 
@@ -207,7 +207,7 @@ def _find_exempt_rows(dataset: Dataset) -> dict[int, str]:
     whole = published.recognise_dataset(dataset)
     for row, problem in enumerate(dataset):
         name = published.find_source_name(problem.sentence) or whole
-        if name is not None and name not in MADE_FOR:
+        if name is not None and name not in COVERED_DATASETS:
             exempt.setdefault(row, f"of {name}, published")
     for rows in dataset.groups:
         why = next((exempt[row] for row in rows if row in exempt), None)
