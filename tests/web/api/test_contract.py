@@ -150,7 +150,7 @@ def test_a_family_is_listed_a_page_at_a_time(
     assert parents[root.ref] is None
     assert [one["public"] for one in page["items"]] == [True, False, False, False]
     assert Version.objects.get(problem__ref=ids[-1]).parent.ref == parents[ids[-1]]
-    monkeypatch.setattr(families, "SIZE", 3)
+    monkeypatch.setattr(families, "PAGE_SIZE", 3)
     first = caller.get(f"families/{root.ref}/versions").json()
     assert (first["items"], first["next"]) == (page["items"][:3], ids[2])
     rest = caller.get(f"families/{root.ref}/versions?after={ids[2]}").json()

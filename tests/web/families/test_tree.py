@@ -103,7 +103,7 @@ def test_pages_are_never_long_and_lose_nothing(places: list[int], looked: int, a
 
     def walk(shown: Any, level: int) -> None:
         seen.append(shown.number)
-        assert level <= trees.MAX_ABOVE + trees.LEVELS + 2
+        assert level <= trees.MAX_ABOVE + trees.LEVELS_SHOWN + 2
         below = tree.children[shown.number]
         assert [child.number for child in shown.children] <= below or shown.skipped is not None
         if shown.number not in (*tree.ancestors(number), number):

@@ -24,7 +24,7 @@ from winosmith.web.judge.exclusion import (
 )
 from winosmith.web.judge.models import Judge, Slot
 from winosmith.web.judge.trust import (
-    CONTESTS,
+    MAX_CREDITED_CONTESTS,
     TRAINING,
     Pace,
     compute_false_hold_rate,
@@ -509,7 +509,7 @@ def test_contests_keep_nobody_from_being_held(db: Any, rules: Any, person: Maker
         slot = give(ann, choice=at % 2)
         if not slot.right and _judge(ann).held is None:
             made.append(contest_gold(ann, slot.ref, "I think otherwise."))
-    assert len(made) == CONTESTS + 1
+    assert len(made) == MAX_CREDITED_CONTESTS + 1
     assert _judge(ann).cause == "gold"
     settle_contest(made[0], eva, upheld=True)
     assert _judge(ann).cause == "gold"
@@ -520,15 +520,15 @@ def test_contests_of_questions_that_were_retired_wait_for_nothing(
 ) -> None:
     """Of four contests three are agreed with when another judge makes them; the fourth waits."""
     rules(gold_every=1)
-    gold(CONTESTS + 1)
+    gold(MAX_CREDITED_CONTESTS + 1)
     ann, bob, eva = person("ann"), person("bob"), person("eva", is_moderator=True)
     made = [
         contest_gold(who, give(who, choice=1).ref, "both fit")
         for who in (ann, bob)
-        for _ in range(CONTESTS + 1)
+        for _ in range(MAX_CREDITED_CONTESTS + 1)
     ]
-    assert count_gold_answers([ann])[ann.pk] == (0, CONTESTS + 1)
-    for one in made[-CONTESTS:]:
+    assert count_gold_answers([ann])[ann.pk] == (0, MAX_CREDITED_CONTESTS + 1)
+    for one in made[-MAX_CREDITED_CONTESTS:]:
         settle_contest(one, eva, upheld=True)
     assert count_gold_answers([ann])[ann.pk] == (0, 0)
 

@@ -18,8 +18,8 @@ from winosmith import Dataset, Problem, formats
 from winosmith.errors import InputError
 from winosmith.testing import make_twins
 from winosmith.web.problems.lookalikes import (
+    HASHES_STORED,
     MIN_SHARE,
-    STORED,
     Half,
     compute_word_overlap,
     find_lookalikes,
@@ -244,7 +244,7 @@ def test_what_is_stored_is_asked_for(words: list[str]) -> None:
     asked = hash_shingles(get_words_to_compare(" ".join(words), ["cup"]))
     assert set(hash_sketch(Half(" ".join(words), ("cup",)))) <= set(asked)
     assert len(set(asked)) == len(asked)
-    assert len(hash_sketch(Half(" ".join(words)))) <= STORED + 1
+    assert len(hash_sketch(Half(" ".join(words)))) <= HASHES_STORED + 1
     assert all(-(2**63) <= number < 2**63 for number in asked)
 
 

@@ -18,7 +18,7 @@ from ninja.params.models import QueryModel
 
 from winosmith import __version__
 from winosmith.web.api import families, own, reading
-from winosmith.web.api.door import HANDLERS, TYPE, Error, MalformedRequestError
+from winosmith.web.api.door import ERROR_CONTENT_TYPE, HANDLERS, Error, MalformedRequestError
 
 
 def _reject_unknown_parameters(operation: Any) -> None:
@@ -103,7 +103,7 @@ def build_api_description() -> dict[str, Any]:
         operation["operationId"] = operation["operationId"].removeprefix("winosmith_web_api_")
         operation["responses"]["default"] = {
             "description": "An error, and what to do about it.",
-            "content": {TYPE: {"schema": {"$ref": "#/components/schemas/Error"}}},
+            "content": {ERROR_CONTENT_TYPE: {"schema": {"$ref": "#/components/schemas/Error"}}},
         }
     return schema
 

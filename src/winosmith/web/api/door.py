@@ -28,7 +28,7 @@ from winosmith.web.problems.checks import RefusedError
 from winosmith.web.problems.models import Problem as Row
 from winosmith.web.problems.records import as_public
 
-TYPE = "application/problem+json"
+ERROR_CONTENT_TYPE = "application/problem+json"
 
 STATUS_TITLES: Mapping[int, Any] = {
     400: gettext_lazy("The request can’t be read."),
@@ -74,7 +74,9 @@ def make_error_response(
         "detail": detail or str(STATUS_TITLES[status]),
         "errors": list(errors),
     }
-    return JsonResponse(body, status=status, content_type=TYPE, headers=dict(headers or {}))
+    return JsonResponse(
+        body, status=status, content_type=ERROR_CONTENT_TYPE, headers=dict(headers or {})
+    )
 
 
 MAX_ERRORS = 100

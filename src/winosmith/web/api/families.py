@@ -97,7 +97,7 @@ class TreeVersions(Response):
 
 router = Router(tags=["families"])
 
-SIZE = 100
+PAGE_SIZE = 100
 """Maximum number of versions on a page."""
 
 
@@ -138,7 +138,7 @@ def list_versions(request: HttpRequest, ref: Ref, query: Query[VersionsQuery]) -
         root = get_root(version.root.ref, person)  # the reader must be allowed to see both
     tree = load_tree(root, person)
     start = get_version_number(tree, query.after) + 1 if query.after else 0
-    here = range(start, min(start + SIZE, len(tree)))
+    here = range(start, min(start + PAGE_SIZE, len(tree)))
     rows = _load_rows(tree, here)
     above = _load_rows(tree, {int(tree.parents[at]) for at in here} - {-1})
     note_twins_read(person, [rows[at] for at in here if tree.public[at] or at == 0])

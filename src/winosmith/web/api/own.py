@@ -144,7 +144,7 @@ def revoke_token(request: HttpRequest) -> HttpResponse:
 @router.get("/me/twins", response=Twins, summary="List your twins", **auth())
 def list_twins(request: HttpRequest, query: Query[TwinsQuery]) -> dict[str, Any]:
     """List your twins and perturbed sentences, newest first."""
-    page = Paginator(pages.list_own_twins(get_owner(request)), pages.SIZE).get_page(query.page)
+    page = Paginator(pages.list_own_twins(get_owner(request)), pages.PAGE_SIZE).get_page(query.page)
     return {
         "items": [_make_twin_summary(twin) for twin in page.object_list],
         "page": page.number,

@@ -232,7 +232,7 @@ MAX_ADDED = 30
 MAX_CHILDREN = 30
 """Maximum number of versions shown below one parent."""
 
-LEVELS = 5
+LEVELS_SHOWN = 5
 """Number of generations shown initially; deeper generations can be opened."""
 
 MAX_ABOVE = 4
@@ -299,7 +299,7 @@ def build_tree_below(
     for shown, start, level in waiting:
         below = tree.children[shown.number]
         here = below[start : start + MAX_CHILDREN]
-        if shown is not top and (len(here) > limit or level >= LEVELS):
+        if shown is not top and (len(here) > limit or level >= LEVELS_SHOWN):
             shown.folded = int(tree.sizes[shown.number])
             continue
         limit -= len(here)

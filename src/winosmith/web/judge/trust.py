@@ -35,7 +35,7 @@ HOUR = timedelta(hours=1)
 
 PACE, GOLD, ADDRESS, TRAINING, MODERATOR = Judge.Cause.values
 
-CAREFUL = 0.95
+CAREFUL_ACCURACY = 0.95
 """Fraction of gold questions that a careful judge answers correctly."""
 
 
@@ -75,7 +75,8 @@ def count_gold_answers(people: Sequence[Person]) -> dict[int, tuple[int, int]]:
     """Map each judge's key to the numbers of correct answers and all answers to gold questions.
 
     Retired questions are ignored. An incorrect, contested answer is only included if a moderator
-    has rejected the contest, or if more than `CONTESTS` of the judge's contests are pending.
+    has rejected the contest, or if more than `MAX_CREDITED_CONTESTS` of the judge's contests are
+    pending.
     """
     keys = [person.pk for person in people]
     rows = _filter_gold_answers(keys).values_list("holder").order_by()
@@ -84,13 +85,13 @@ def count_gold_answers(people: Sequence[Person]) -> dict[int, tuple[int, int]]:
     return {key: found.get(key, (0, 0)) for key in keys}
 
 
-CONTESTS = 3
+MAX_CREDITED_CONTESTS = 3
 """If a judge has at most this many pending contests, the contested answers are ignored. With more
 contests, all contested answers count, so that nobody gains by contesting each one."""
 
 
 def _filter_gold_answers(
-    people: Collection[int], since: datetime | None = None, contests: int = CONTESTS
+    people: Collection[int], since: datetime | None = None, contests: int = MAX_CREDITED_CONTESTS
 ) -> Slots:
     rows = Slot.objects.filter(holder__in=people).gold_answers(since)
     pending = Contest.objects.filter(slot__holder__in=people, upheld=None)
@@ -100,7 +101,7 @@ def _filter_gold_answers(
     return rows.filter(Q(right=True) | Q(contest=None) | counts)
 
 
-def _find_failed_gold(judge: Judge, contests: int = CONTESTS) -> dict[str, int]:
+def _find_failed_gold(judge: Judge, contests: int = MAX_CREDITED_CONTESTS) -> dict[str, int]:
     """Return a judge's counts if too few last answers to gold questions are correct, else {}."""
     rules = settings.RULES
     rows = _filter_gold_answers([judge.pk], judge.since, contests).order_by("-answered_at")
@@ -110,7 +111,7 @@ def _find_failed_gold(judge: Judge, contests: int = CONTESTS) -> dict[str, int]:
     return {"right": right, "over": n} if failed else {}
 
 
-def compute_false_hold_rate(accuracy: float = CAREFUL) -> float:
+def compute_false_hold_rate(accuracy: float = CAREFUL_ACCURACY) -> float:
     """Return the probability that a careful judge's last answers to gold questions miss the bound.
 
     This is the binomial probability, for one check, that fewer than `SiteRules.hold_gold_percent`

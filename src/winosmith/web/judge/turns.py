@@ -414,7 +414,7 @@ def _measure_seconds(start: datetime | None, end: datetime) -> float | None:
     return round(max(0.0, (end - start).total_seconds()), 1)
 
 
-SIZE = 20
+PAGE_SIZE = 20
 """Number of answers on a page."""
 
 

@@ -241,7 +241,7 @@ def show_history(request: HttpRequest) -> HttpResponse:
     person: Person = request.user
     rows = Slot.objects.filter(holder=person, open=False).answers()
     rows = rows.select_related("problem").order_by("-answered_at", "-pk")
-    page = Paginator(rows, turns.SIZE).get_page(request.GET.get("page"))
+    page = Paginator(rows, turns.PAGE_SIZE).get_page(request.GET.get("page"))
     context = {
         "rows": [(slot, turns.list_shown_options(slot)) for slot in page.object_list],
         "judged": turns.count_judged(person)[0],

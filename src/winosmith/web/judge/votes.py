@@ -29,13 +29,13 @@ from winosmith.web.problems.states import move
 CHUNK = 500
 """Number of slots, or of problems with their votes, that are read or written per batch."""
 
-WIDTH = 1000
+POSITIONS_PER_PROBLEM = 1000
 """Number of queue positions reserved for each problem; must exceed the number of its judges."""
 
 
 def get_queue_position(problem: Problem) -> int:
     """Return the queue position of a problem's first slot."""
-    return problem.pk * WIDTH
+    return problem.pk * POSITIONS_PER_PROBLEM
 
 
 def count_votes(problem: Problem) -> int:
@@ -175,15 +175,15 @@ FAULTS = (
 """Reasons for an invalid problem, as `winosmith.validate.filter_by_votes` stores them."""
 
 
-_NEXT = re.compile(f"; (?={'|'.join(fault.partition(':')[0] for fault in FAULTS)}: )")
+_FAULT_SEPARATOR = re.compile(f"; (?={'|'.join(fault.partition(':')[0] for fault in FAULTS)}: )")
 
 
 def translate_verdict(reason: str) -> str:
     """Translate the reason, or joined reasons, of a verdict; other messages stay unchanged."""
-    return "; ".join(translate_message(each, FAULTS) for each in _NEXT.split(reason))
+    return "; ".join(translate_message(each, FAULTS) for each in _FAULT_SEPARATOR.split(reason))
 
 
-UNDEFINED = (
+UNDEFINED_REASONS = (
     gettext_noop("no item has two answers or more"),
     gettext_noop("all answers are the same, so agreement beyond chance is undefined"),
     gettext_noop(
@@ -195,7 +195,7 @@ UNDEFINED = (
 
 def translate_undefined_reason(reason: str) -> str:
     """Translate the reason for an undefined coefficient to the reader's language."""
-    return translate_message(reason, UNDEFINED)
+    return translate_message(reason, UNDEFINED_REASONS)
 
 
 def get_vote_rules() -> VoteRules:

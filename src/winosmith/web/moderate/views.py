@@ -445,6 +445,6 @@ def _make_false_hold_note() -> str:
         "A careful judge, who answers %(careful)s of the gold questions correctly, "
         "is put on hold by mistake in %(mistaken)s of checks."
     ) % {
-        "careful": pages.to_percent(trust.CAREFUL, 0),
+        "careful": pages.to_percent(trust.CAREFUL_ACCURACY, 0),
         "mistaken": pages.to_percent(trust.compute_false_hold_rate(), 2),
     }

@@ -34,7 +34,7 @@ MIN_SHARE = 0.7
 MAX_HASHES = 100
 """Maximum number of hashes by which a text is looked up: three times as many as a half has."""
 
-STEP = 16
+VALUES_STEP = 16
 """SQL statements have multiples of this number of values, so that few distinct ones occur."""
 
 MAX_PER_HASH = 200
@@ -46,13 +46,13 @@ MAX_COMPARED = 60
 CHUNK = 500
 """Number of published sentences stored per transaction, so that others can write in between."""
 
-STORED = 8
+HASHES_STORED = 8
 """Number of shingle hashes stored for a sentence, in addition to the hash of the sentence."""
 
-WIDTH = 3
+SHINGLE_WORDS = 3
 """Number of words in a shingle."""
 
-GAP = "•"
+PLACEHOLDER = "•"
 """Placeholder for the blank and each mention of an option, so that names make no difference."""
 
 MIN_CONTENT_SHARE = 0.5
@@ -172,7 +172,7 @@ def _load_sentences(keys: set[int], skip_twin: int | None) -> dict[int, Remember
     while skip_twin is not None and skip_twin not in skipped:
         skipped.add(skip_twin)
         skip_twin = Twin.objects.filter(pk=skip_twin).values_list("revises", flat=True).first()
-    asked = [*keys, *range(-(-len(keys) % STEP), 0)]  # padded with negative numbers: no keys
+    asked = [*keys, *range(-(-len(keys) % VALUES_STEP), 0)]  # padded with negative numbers: no keys
     rows = Remembered.objects.select_related("problem__twin").filter(pk__in=asked)
     return {
         row.pk: row
@@ -280,7 +280,7 @@ def _look_up_hashes(hashes: Sequence[int]) -> list[tuple[int, int]]:
             )
         else:
             each = f"SELECT * FROM ({select.format('%s')})"  # noqa: S608
-            asked = [*hashes, *[None] * (-len(hashes) % STEP)]
+            asked = [*hashes, *[None] * (-len(hashes) % VALUES_STEP)]
             cursor.execute(" UNION ALL ".join([each] * len(asked)), asked)
         return list(cursor.fetchall())
 
@@ -314,7 +314,7 @@ def get_words_to_compare(sentence: str, options: Sequence[str] = ()) -> list[str
     words = list(_iter_plain_words(sentence))
     for option in sorted((_get_option_words(option) for option in options), key=len, reverse=True):
         words = list(_mask_option(words, option))
-    return [GAP if word == BLANK else word for word in words]
+    return [PLACEHOLDER if word == BLANK else word for word in words]
 
 
 def compute_word_overlap(first: Sequence[str], second: Sequence[str]) -> float:
@@ -342,8 +342,8 @@ def hash_shingles(words: Sequence[str]) -> list[int]:
     """
     whole = _hash_text("\0".join(("", *words)))
     ranked = {}
-    for start in range(len(words) - WIDTH + 1):
-        three = words[start : start + WIDTH]
+    for start in range(len(words) - SHINGLE_WORDS + 1):
+        three = words[start : start + SHINGLE_WORDS]
         if content := len(_select_content_words(three)):
             number = _hash_text("\0".join(three))
             ranked[number] = (content < 2, number)
@@ -351,12 +351,12 @@ def hash_shingles(words: Sequence[str]) -> list[int]:
 
 
 def hash_sketch(half: AnyHalf) -> list[int]:
-    """Return the hashes to store for a sentence: its own hash, and those of `STORED` shingles."""
-    return hash_shingles(get_words_to_compare(half.sentence, half.options))[: 1 + STORED]
+    """Return the stored hashes of a sentence: its own hash, and `HASHES_STORED` of its shingles."""
+    return hash_shingles(get_words_to_compare(half.sentence, half.options))[: 1 + HASHES_STORED]
 
 
 def _select_content_words(words: Sequence[str]) -> list[str]:
-    return [word for word in words if word != GAP and word not in FUNCTION_WORDS]
+    return [word for word in words if word != PLACEHOLDER and word not in FUNCTION_WORDS]
 
 
 def _iter_plain_words(text: str) -> Iterator[str]:
@@ -374,7 +374,7 @@ def _mask_option(words: Sequence[str], option: Sequence[str]) -> Iterator[str]:
     at, length = 0, len(option)
     while at < len(words):
         if length and list(words[at : at + length]) == list(option):
-            yield GAP
+            yield PLACEHOLDER
             at += length
         else:
             yield words[at]

@@ -276,7 +276,7 @@ def open_votes_file(query: QuerySet[Problem], name: str) -> tuple[str, HeadedFil
 QUOTA = 240
 """Maximum number of downloads per hour for a network or account; each one reads all its rows."""
 
-TYPES = {
+CONTENT_TYPES = {
     ".csv": "text/csv; charset=utf-8; header=present",
     ".jsonl": "application/x-ndjson",
     ".sha256": "text/plain; charset=utf-8",
@@ -349,7 +349,7 @@ def send_file(
     else:
         body = () if request.method == "HEAD" else ClosingIterator(parts or source, source)
         response = mark_as_download(StreamingHttpResponse(body), name)
-        response.headers["Content-Type"] = TYPES[name[name.rindex(".") :]]
+        response.headers["Content-Type"] = CONTENT_TYPES[name[name.rindex(".") :]]
     response.headers["ETag"] = tag
     response.headers["X-Data-Digest"] = digest
     response.headers["X-Robots-Tag"] = "noindex"

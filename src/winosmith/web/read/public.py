@@ -332,7 +332,7 @@ def _make_utc_datetime(day: Any, clock_time: time) -> datetime:
     return datetime.combine(day, clock_time, tzinfo=UTC)
 
 
-SIZE = 20
+PAGE_SIZE = 20
 """Number of problems on a page."""
 
 
@@ -372,8 +372,8 @@ def get_page(query: QuerySet[Problem], params: QueryDict) -> Page:
     mark = before if back else after
     if mark is not None:
         query = query.filter(**{"place__gt" if back else "place__lt": mark})
-    found = list(query.order_by("place" if back else "-place")[: SIZE + 1])
-    rows, more = found[:SIZE], len(found) > SIZE
+    found = list(query.order_by("place" if back else "-place")[: PAGE_SIZE + 1])
+    rows, more = found[:PAGE_SIZE], len(found) > PAGE_SIZE
     if back:
         rows.reverse()
     newer, older = (more, True) if back else (mark is not None, more)

@@ -271,7 +271,7 @@ def list_flagged_places(person: Person, round_: Round) -> QuerySet[Place]:
 register = template.Library()
 """Template tags for pages of other areas: flags, and the roots to perturb."""
 
-SHOWN_ROOTS = 6
+MAX_ROOTS_SHOWN = 6
 """Number of roots shown on the *Perturb* page; the round's page shows all of them."""
 
 
@@ -315,8 +315,8 @@ def get_wanted_roots(context: Any) -> dict[str, Any]:
     if round_ is None:
         return {"round": None, "roots": ()}
     roots = get_public_roots(round_)
-    note_twins_read(get_current_writer(request), roots[:SHOWN_ROOTS])
-    return {"round": round_, "roots": roots[:SHOWN_ROOTS], "more": len(roots) > SHOWN_ROOTS}
+    note_twins_read(get_current_writer(request), roots[:MAX_ROOTS_SHOWN])
+    return {"round": round_, "roots": roots[:MAX_ROOTS_SHOWN], "more": len(roots) > MAX_ROOTS_SHOWN}
 
 
 def _get_cached_last_published_round(request: Any) -> Round | None:

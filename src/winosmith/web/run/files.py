@@ -40,7 +40,7 @@ MAX_NAME_LENGTH = 80
 MAX_ROWS = 100
 """Maximum number of listed records that can't be imported."""
 
-EXAMPLES = 5
+MAX_EXAMPLES = 5
 """Number of example problems in the preview."""
 
 PURPOSES = (
@@ -282,7 +282,7 @@ def preview_import(job: Job, reading: Reading) -> None:
         "told": get_faults(asked, found),
         "examples": [
             {"sentence": one.sentence, "options": list(one.options), "answer": one.answer}
-            for one in found.dataset[:EXAMPLES]
+            for one in found.dataset[:MAX_EXAMPLES]
         ],
     }
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from winosmith.web.people.models import Person
 
 
-SECONDS_A_QUESTION = 18.3
+SECONDS_PER_QUESTION = 18.3
 """Mean seconds per question (Davis, Morgenstern & Ortiz 2016, section 4)."""
 
 
@@ -50,7 +50,7 @@ def estimate_minutes(question_count: int) -> int:
     >>> estimate_minutes(89)
     27
     """
-    return max(1, round(question_count * SECONDS_A_QUESTION / 60))
+    return max(1, round(question_count * SECONDS_PER_QUESTION / 60))
 
 
 def read_sheet(row: Sheet) -> humans.Sheet:

@@ -228,7 +228,7 @@ def make_version_contexts(
     return found
 
 
-SIZE = 20
+PAGE_SIZE = 20
 """Number of twins on a page."""
 
 

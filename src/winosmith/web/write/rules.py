@@ -369,12 +369,12 @@ RULES = StructureRules("winogrande")
 """The structural rules of WinoGrande."""
 
 MIN_WORDS, MAX_WORDS = RULES.length or (1, checks.MAX_SENTENCE_LENGTH)
-OVERLAP = RULES.overlap or 0.0
+MIN_OVERLAP = RULES.overlap or 0.0
 
 WORD_RULES, ENGLISH_RULES = ("length", "overlap", "edit distance"), ("anchor", "function word")
 """Rules that are not checked in text without spaces, and rules not checked in other scripts."""
 
-PLACEHOLDERS = ("option 1", "option 2")
+PLACEHOLDER_OPTIONS = ("option 1", "option 2")
 """Options used while the typed options are invalid; rules on options are ignored meanwhile."""
 
 
@@ -402,7 +402,7 @@ def check_twin(typed: TwinInput, anchors: Sequence[str]) -> list[Check]:
         half: Problem(
             f"half-{half + 1}",
             sentence,
-            typed.options if usable else PLACEHOLDERS,
+            typed.options if usable else PLACEHOLDER_OPTIONS,
             typed.answers[half],
             twin_id="twin",
             origin=Origin(anchor=anchor or None),
@@ -594,7 +594,7 @@ def _check_overlap(data: _CheckedInput) -> Check:
     share = text.overlap(first, second) if first and second else 0.0
     is_shown = first and second and not data.is_unreadable("overlap")
     figure = f"{int(share * 100)} %" if is_shown else ""
-    label = _("At least %d %% of the words shared") % round(OVERLAP * 100)
+    label = _("At least %d %% of the words shared") % round(MIN_OVERLAP * 100)
     advice = _(
         "The second half must repeat the first, except for the words that decide the answer."
     )

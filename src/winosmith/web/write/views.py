@@ -210,7 +210,9 @@ def _parse_version(request: HttpRequest) -> int:
 def show_twins(request: HttpRequest) -> HttpResponse:
     """Show the person's twins, newest first."""
     person = gates.get_current_writer(request)
-    page = Paginator(pages.list_own_twins(person), pages.SIZE).get_page(request.GET.get("page"))
+    page = Paginator(pages.list_own_twins(person), pages.PAGE_SIZE).get_page(
+        request.GET.get("page")
+    )
     places = pages.make_version_contexts(person, page.object_list)
     context = {
         "twins": [(twin, places.get(twin.pk)) for twin in page.object_list],
