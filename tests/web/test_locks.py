@@ -235,7 +235,7 @@ def test_a_full_disk_is_told(healthy: Any, monkeypatch: pytest.MonkeyPatch) -> N
         "winosmith.web.wsgi.tempfile.TemporaryFile",
         lambda **_: open("/dev/full", "wb", 0),  # noqa: PTH123, SIM115
     )
-    assert healthy.find_fault() == healthy.FULL
+    assert healthy.find_fault() == healthy.DISK_FULL
 
 
 def test_a_folder_that_is_gone_is_told(healthy: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -89,7 +89,7 @@ def run_jobs(folder: Path, database: str | None, imported: int) -> dict[str, flo
     """Queue the import and the round; return the seconds until the end of each."""
     open_site(folder, database)
     from winosmith.records import dump_json
-    from winosmith.web.jobs import BUSY, IMPORT, ROUND, Job, create_job
+    from winosmith.web.jobs import BUSY_STATES, IMPORT, ROUND, Job, create_job
     from winosmith.web.people.models import Person
     from winosmith.web.rounds.running import create_round
 
@@ -116,7 +116,7 @@ def run_jobs(folder: Path, database: str | None, imported: int) -> dict[str, flo
     seconds: dict[str, float] = {}
     while len(seconds) < 2 and time.monotonic() < start + PATIENCE:
         time.sleep(1)
-        for one in Job.objects.filter(kind__in=(IMPORT, ROUND)).exclude(state__in=BUSY):
+        for one in Job.objects.filter(kind__in=(IMPORT, ROUND)).exclude(state__in=BUSY_STATES):
             if one.state != Job.State.DONE:
                 raise RuntimeError(f"{one.kind}: {one.state}: {one.error}")
             seconds.setdefault(one.kind, time.monotonic() - start)
