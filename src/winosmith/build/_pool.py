@@ -186,7 +186,7 @@ class Stages:
         reasons = ", ".join(f"{count:,} by {what}" for what, count in dropped.most_common())
         raise DataError(
             f"no problems are left to filter; of {len(self.collected):,} collected, these "
-            f"were dropped: {reasons or 'none'}; winosmith check lists them"
+            f"were dropped: {reasons or 'none'}. Run `winosmith check` to list them"
         )
 
     def map_dropped_by_row(self) -> dict[int, Dropped]:
