@@ -172,7 +172,7 @@ def test_the_time_of_all_sheets_is_told_where_each_has_one(
         ({"subject": " "}, "the answers have no subject"),
         ({"answers": {"1": {"letter": "E"}}}, "question 1 has no answer 'E'"),
         ({"answers": {"7": {"letter": "A"}}}, "questions 1 to 4, not 7"),
-        ({"answers": {"one": {"letter": "A"}}}, "'one' is not the number"),
+        ({"answers": {"one": {"letter": "A"}}}, "'one' is not a question number"),
         ({"answers": [1]}, "the answers can't be read"),
         ({"attributes": {"native": "perhaps"}}, "native is 'perhaps'"),
         ({"winosmith": "entry", "next": 3}, "stopped before question 3"),
