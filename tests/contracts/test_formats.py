@@ -180,7 +180,7 @@ BROKEN = {
     ),
     "dpr-tsv": ("bounced.\t1", "bounced.\t0", 4, "the labels are ['0', '0']; one must be 1"),
     "knowref": ("[she] ran", "[she] saw [her]", 3, "2 pronouns in brackets; 1 is required"),
-    "winogender": ("he was on call", "she was on call", 3, "0 pronouns of the gender 'male'"),
+    "winogender": ("he was on call", "she was on call", 3, "0 male pronouns"),
     "winogender-templates": ("patient\t0", "patient\t5", 3, "is not occupation.participant"),
     "perturbed-wsc": ("and it bounced", "and she bounced", 3, "the text has no pronoun 'it'"),
     "perturbed-wsc-jsonl": ('"q11"', '"wsc11"', 2, "the qID 'wsc11' must be 'q', a digit"),

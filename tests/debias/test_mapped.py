@@ -95,7 +95,7 @@ def test_the_room_that_is_told_is_that_of_the_rows(tmp_path, caplog, monkeypatch
     with pytest.raises(OutputError, match=r"nowhere.* a folder with 5 MiB free for scratch"):
         debias.aflite(X, y, scratch=tmp_path / "nowhere", **SIZES)
     monkeypatch.setattr("shutil.disk_usage", lambda _: type("Usage", (), {"free": 3 * 2**20}))
-    with pytest.raises(OutputError, match="takes 5 MiB, and 3 MiB are free; choose another folder"):
+    with pytest.raises(OutputError, match="takes 5 MiB, but only 3 MiB are free; choose another"):
         debias.aflite(X, y, scratch=tmp_path, **SIZES)
 
 

@@ -88,7 +88,7 @@ def test_room_is_asked_for_before_rows_are_read(tmp_path):
     except OSError:
         pytest.skip("the file system knows no files of that size")
     X = np.memmap(path, np.float16, "r", shape=shape)
-    with pytest.raises(OutputError, match=r"takes 3,814,697 MiB, and .* are free; choose another"):
+    with pytest.raises(OutputError, match=r"takes 3,814,697 MiB, but only .* are free; choose"):
         debias.aflite(X, np.arange(1_000) % 2, **SIZES)
 
 

@@ -82,7 +82,7 @@ def test_a_build_that_publishes_what_is_withheld_is_refused(built: Path, tmp_pat
     line = json.dumps({**json.loads(lines(copy / "dev.jsonl")[0]), "stage": "x", "reason": "y"})
     with (copy / "private/withheld.jsonl").open("a", encoding="utf-8") as file:
         file.write(line + "\n")
-    with pytest.raises(DataError, match=r"released:\ndata/dev\.jsonl:1: .* is withheld"):
+    with pytest.raises(DataError, match=r"released:\ndata/dev\.jsonl:1: .* must be withheld"):
         release(copy, about(), tmp_path / "out")
     assert leak.answer is not None
 

@@ -102,7 +102,7 @@ def test_what_is_withheld_is_found(small: Released, tmp_path: Path) -> None:
     faults = found(small.folder, private=private)
     assert len(faults) == 3
     assert faults[0].startswith("data/dev.jsonl:3: ")
-    assert "is withheld" in faults[0]
+    assert "must be withheld" in faults[0]
     assert all("an id from before the build" in fault for fault in faults[1:])
 
 

@@ -70,7 +70,7 @@ class AnswerFile:
 
     @cached_property
     def _ids(self) -> dict[str, str]:
-        """The ids by their normalised form, if it is unique."""
+        """The id for each unique normalised form."""
         return _map_unique((_normalise_id(name), name) for name in self.dataset.ids)
 
     @cached_property

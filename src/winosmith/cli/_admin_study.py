@@ -214,7 +214,7 @@ def reconcile(site: Site, name: str, export: str, final: bool, dry_run: bool) ->
 @click.option("--csv", "table", type=click.Path(dir_okay=False), metavar="FILE",
               help="Also write the ledger, with pseudonyms, to this file.")  # fmt: skip
 @click.option("--bonuses", type=click.Path(dir_okay=False), metavar="FILE",
-              help="Write the bonuses that are due to FILE: worker ids and amounts in the market's "
+              help="Write the outstanding bonuses to FILE: worker ids and amounts in the market's "
               "format, followed by currencies and payment ids. Delete FILE after "
               "the payment.")  # fmt: skip
 @click.option("--paid", type=FILE, metavar="FILE",

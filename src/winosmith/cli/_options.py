@@ -113,8 +113,9 @@ _READING = {
     "answer_is": (
         "KIND",
         "Content of the answer column: letter (A for the first choice), letter2 (in the script's "
-        "second order, such as イ ロ ハ), 0 or 1 (the number of the first choice), text (of the "
-        "choice) or label (name of the choice's column); by default detected from the whole file.",
+        "alternative order, such as イ ロ ハ), 0 or 1 (the number of the first choice), text (of "
+        "the choice) or label (name of the choice's column); by default detected from the whole "
+        "file.",
     ),
     "encoding": (
         "NAME",

@@ -109,7 +109,7 @@ _SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet")
               help="Also train models on this encoder's vectors, in addition to word models; light "
               "uses hashed words and needs no download.")  # fmt: skip
 @click.option("--fail-on", "rules", default="", metavar="RULES",
-              help="Exit with code 1 if one of these comma-separated rules is broken: cue=3pt, "
+              help="Exit with code 1 if any of these comma-separated conditions is met: cue=3pt, "
               "borderline, probe=3pt, duplicates, contradictions, leak, options, unfilled, "
               "refused, texts, licence, canary.")  # fmt: skip
 @click.option("--baseline", type=FILE, metavar="OLD.json",

@@ -32,7 +32,7 @@ from winosmith.text import count_noun
 @click.option("--baseline", metavar="NAME", help="Compare the others with this solver, named as "
               "in the table: after its file, or as in its log.")  # fmt: skip
 @click.option("--fail-on", "rules", default="", metavar="RULES",
-              help="Exit with code 1 if one of these comma-separated rules is broken: worse (the "
+              help="Exit with code 1 if any of these comma-separated conditions is met: worse (the "
               "95 % interval of the difference from the baseline is below 0), worse=2pt (2 points "
               "or more below the baseline).")  # fmt: skip
 @_options.seed_option("Random seed of the bootstrap.")

@@ -34,7 +34,7 @@ seed = {seed}
 
 @click.command()
 @click.option("--out", required=True, metavar="DIR", help="Output folder, which must be new or "
-              "contain the same practice twins.")  # fmt: skip
+              "already contain these practice twins.")  # fmt: skip
 @click.option("--twins", type=click.IntRange(1), default=3000, show_default=True,
               help="Number of twins.")  # fmt: skip
 @click.option("--strength", type=click.FloatRange(0, 1), default=0.5, show_default=True,

@@ -58,7 +58,7 @@ Options = Mapping[str, Any]
 @click.option("--sets", is_flag=True, help="Write the sets small, medium and large, split by root; "
               "the first --with creates the set medium, the second creates large.")  # fmt: skip
 @click.option("--people", metavar="FILE", type=_options.MORE_DATA, help="With --sets: problems "
-              "for the set small that people made from the roots, with lineage.")  # fmt: skip
+              "that people made from the roots, with lineage, for the set `small`.")  # fmt: skip
 @click.option("--grow", type=click.Choice(["roots", "small"]), default="roots", show_default=True,
               help="With --sets: problems from which the set medium is grown.")  # fmt: skip
 @click.option("--augment", type=click.Choice(["train+dev", "all"]), default="train+dev",

@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from pydantic import Field
 
-from winosmith.debias._chance import Null, flip_labels, make_null
+from winosmith.debias._chance import Null, compare_with_null, flip_labels
 from winosmith.debias._rows import check_labels, encode_groups
 from winosmith.errors import DataError
 from winosmith.options import Draws, OrFalse, Positive, Seed, TwoOrMore, declaration
@@ -168,8 +168,8 @@ def assess(
         X: (n, d) finite embeddings; if d is 1, d2 is 0.
         y: (n,) labels: 0 if option 1 is correct, 1 if option 2 is.
         subsets: Row numbers by subset name, such as `range(n)` for "all".
-        groups: The rows of each twin, with every row in one group, such as `Dataset.groups`; by
-            default every row is a separate group.
+        groups: The rows of each twin, such as `Dataset.groups`; each row is in exactly one group.
+            By default, every row is a separate group.
         blocks: The rows that are never split between fitting and evaluating a direction, and whose
             answers the null flips together, such as `blocks.blocks(dataset)`; by default the
             groups.
@@ -322,7 +322,7 @@ def make_histograms(
     kl, *drawn = compute_divergence(
         counts[:, 0], counts[:, 1], smoothing=settings.smoothing, direction=settings.direction
     ).tolist()
-    return AnswerHistograms(bins.edges, shown, kl, make_null(kl, drawn))
+    return AnswerHistograms(bins.edges, shown, kl, compare_with_null(kl, drawn))
 
 
 def _convert_pair(values: Iterable[Any], convert: type = int) -> Any:

@@ -65,7 +65,7 @@ class Null(Result):
     draws: tuple[float, ...]
 
 
-def make_null(value: float, draws: Sequence[float]) -> Null:
+def compare_with_null(value: float, draws: Sequence[float]) -> Null:
     """Compare a number with the draws of its null distribution."""
     low, high = null_interval(draws)
     reached = sum(number >= value for number in draws)
@@ -232,7 +232,7 @@ def draw_phase_null(
         scores.append(_selection.compute_scores(correct, total))
         if on_draw is not None:
             on_draw(draw + 1)
-    return make_null(observed, drawn), scores
+    return compare_with_null(observed, drawn), scores
 
 
 def pool_votes(ensemble: Ensemble, rows: NDArray[np.int32], votes: Votes) -> tuple[Counts, Counts]:

@@ -408,8 +408,8 @@ def check_free_space(folder: Path, size: int) -> None:
         raise _make_disk_space_error(error, folder, size) from error
     if size > free:
         raise OutputError(
-            f"{folder}: the rotated copy of the rows takes {size / 2**20:,.0f} MiB, and "
-            f"{free / 2**20:,.0f} MiB are free; choose another folder for scratch"
+            f"{folder}: the rotated copy of the rows takes {size / 2**20:,.0f} MiB, but only "
+            f"{free / 2**20:,.0f} MiB are free; choose another scratch folder"
         )
 
 

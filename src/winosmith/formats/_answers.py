@@ -12,7 +12,7 @@ from typing import Any
 
 from winosmith.data import Place, parse_whole
 from winosmith.errors import FormatError, ProblemError
-from winosmith.formats._base import Entry, count_common_start, get_problems
+from winosmith.formats._base import Entry, count_common_prefix, get_problems
 from winosmith.formats._choices import PREFIX
 from winosmith.formats._columns import is_empty
 from winosmith.formats._letters import Letter, locate_letter
@@ -22,7 +22,7 @@ from winosmith.text import edit_distance, normalize, remove_invisible
 
 KINDS = {
     "letter": "letters",
-    "letter2": "letters in another order of their script",
+    "letter2": "letters in the alternative order",
     "0": "numbers from 0",
     "1": "numbers from 1",
     "text": "texts of choices",
@@ -316,7 +316,7 @@ def _have_same_stem(label: str, other: str) -> bool:
     (True, False)
     """
     (start, _, word), (other_start, _, other_word) = label.rpartition(" "), other.rpartition(" ")
-    shared = count_common_start([word, other_word]) if start == other_start else 0
+    shared = count_common_prefix([word, other_word]) if start == other_start else 0
     return shared >= max(_MIN_STEM, 2 / 3 * min(len(word), len(other_word)))
 
 

@@ -195,8 +195,8 @@ def tidy(text: str) -> str:
     return " ".join(text.split())
 
 
-def count_common_start(parts: Iterable[Sequence[str]]) -> int:
-    """Return the length of the start that all parts share, in words, letters or turns."""
+def count_common_prefix(parts: Iterable[Sequence[str]]) -> int:
+    """Return the length of the common prefix, in words, letters or turns."""
     return len([*takewhile(lambda own: len({*own}) == 1, zip(*parts, strict=False))])
 
 

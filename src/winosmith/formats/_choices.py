@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from winosmith.errors import ProblemError
-from winosmith.formats._base import count_common_start
+from winosmith.formats._base import count_common_prefix
 from winosmith.formats._columns import Plan, is_empty
 from winosmith.formats._letters import FIRST_MARKERS, SERIES
 from winosmith.formats._names import FLAGS, find_name, normalise
@@ -138,12 +138,12 @@ def split_chats(correct: Any, incorrect: Any) -> tuple[str, str, str] | None:
     """
     one, other = get_turns(correct), get_turns(incorrect)
     if one and other:
-        start = count_common_start([one, other])
+        start = count_common_prefix([one, other])
         rests = (one[start:], other[start:])
         return (" ".join(one[:start]), rests[0][-1], rests[1][-1]) if start and all(rests) else None
     if not (isinstance(correct, str) and isinstance(incorrect, str)):
         return None
-    shared = correct[: count_common_start([correct, incorrect])]
+    shared = correct[: count_common_prefix([correct, incorrect])]
     speakers = list(_SPEAKER.finditer(shared))
     if len(speakers) < 2 or shared[: speakers[0].start()].strip():
         return None

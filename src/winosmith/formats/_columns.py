@@ -40,7 +40,7 @@ from winosmith.text import separate_blank
 Row = Mapping[str, Any]
 
 AnswerIs = Literal["letter", "letter2", "0", "1", "text", "label"]
-"""Kinds of answers: a letter in the usual or another order (أ ب ت ث, イ ロ ハ ニ), a 0-based or
+"""Kinds of answers: a letter in the usual or alternative order (أ ب ت ث, イ ロ ハ ニ), a 0-based or
 1-based number, a choice's text, or its label."""
 
 
@@ -58,9 +58,9 @@ class Columns:
     answer: str | None = None
     """Column of the correct choice; detected by default."""
     answer_is: AnswerIs | None = None
-    """Content of the answer column: a letter, a letter in its script's second order (`letter2`), a
-    0-based or 1-based number, a choice's text or its label. By default it is detected from the
-    whole file."""
+    """Content of the answer column: a letter, a letter in its script's alternative order
+    (`letter2`), a 0-based or 1-based number, a choice's text or its label. By default it is
+    detected from the whole file."""
 
     def __post_init__(self) -> None:
         if self.answer_is is not None and self.answer_is not in get_args(AnswerIs):

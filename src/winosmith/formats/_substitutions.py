@@ -68,8 +68,8 @@ def _split_common_words(fillings: Sequence[Sequence[str]]) -> tuple[str, str]:
     if len(fillings) < 2:
         raise ProblemError("the blank can be filled in only one way")
     shortest = min(map(len, fillings))
-    before = _base.count_common_start(fillings)
-    after = _base.count_common_start([words[::-1] for words in fillings])
+    before = _base.count_common_prefix(fillings)
+    after = _base.count_common_prefix([words[::-1] for words in fillings])
     # No option may be empty: words that could belong to both the start and the end are its words.
     after = min(after, max(0, shortest - before - 1))
     before = min(before, shortest - after - 1)

@@ -42,7 +42,7 @@ def _parse_problem(row: Row, position: int) -> Problem:
     found = re.findall(rf"\b(?:{pronouns})\b", sentence, re.IGNORECASE)
     if len(found) != 1:
         raise ProblemError(
-            f"the sentence contains {len(found)} pronouns of the gender {gender!r}; 1 is required"
+            f"the sentence contains {len(found)} {gender} pronouns; exactly 1 is required"
         )
     return Problem(
         id=sentid,

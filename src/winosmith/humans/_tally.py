@@ -70,8 +70,8 @@ def tally(dataset: Dataset, responses: Iterable[Response]) -> Tally:
         who = (response.problem_id, response.participant)
         if who in seen:
             raise DataError(
-                f"{who[1]!r} answered {who[0]!r} twice; it was entered twice, or two subjects have "
-                "the same code"
+                f"{who[1]!r} answered {who[0]!r} twice; either it was entered twice, or "
+                "two subjects have the same code"
             )
         seen.add(who)
         subjects[row] += 1

@@ -74,7 +74,7 @@ def measure_human_accuracy(
     >>> measure_human_accuracy(data, given).accuracy
     1.0
     """
-    tests = collect_unseen_tests(dataset, responses)
+    tests = group_unseen_responses(dataset, responses)
     counted = {
         row: given
         for row, given in tests.items()
@@ -98,7 +98,7 @@ def measure_human_accuracy(
     )
 
 
-def collect_unseen_tests(
+def group_unseen_responses(
     dataset: Dataset, responses: Iterable[Response]
 ) -> dict[int, list[Response]]:
     """Group test responses by row; raise a DataError if a subject had seen the problem before."""
@@ -164,7 +164,7 @@ def measure_person_accuracy(dataset: Dataset, responses: Iterable[Response]) -> 
     """
     found = [
         (row, response.participant, response.choice == dataset[row].answer)
-        for row, given in collect_unseen_tests(dataset, responses).items()
+        for row, given in group_unseen_responses(dataset, responses).items()
         for response in given
         if dataset[row].answer is not None
     ]
@@ -272,7 +272,7 @@ def measure_annotators(
         )
     answers = {
         row: {response.participant: response.choice for response in given}
-        for row, given in sorted(collect_unseen_tests(dataset, responses).items())
+        for row, given in sorted(group_unseen_responses(dataset, responses).items())
         if dataset[row].answer is not None
     }
     if not answers:

@@ -35,7 +35,7 @@ class MadeSolver:
     Attributes:
         solver: the solver; its first prediction may load the weights.
         digest: SHA-256 of the weights and parameters, 64 hexadecimal digits.
-        revision: the publisher's name of the revision, or a digest.
+        revision: the publisher's name for the revision, or a digest.
         about: the parameters that determine the scores, without paths and keys.
         at_once: number of concurrent requests, in threads; 1 if the solver works in batches.
     """

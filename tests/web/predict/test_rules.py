@@ -90,7 +90,7 @@ def test_two_models_of_one_name_are_refused(tmp_path: Path) -> None:
 
 def test_a_site_has_no_pronoun_to_see(tmp_path: Path) -> None:
     """`sees = "pronoun"` is refused, since people write blanks; the blank may be named."""
-    with pytest.raises(RecipeError, match="have a blank and no pronoun"):
+    with pytest.raises(RecipeError, match="have a blank, not a pronoun"):
         _read(tmp_path, 'solver = "association"\nsees = "pronoun"')
     _read(tmp_path, 'solver = "association"\nsees = "blank"')
 

@@ -24,5 +24,5 @@ class Config(AppConfig):
         privacy.cleaners["origins"] = lambda now, _before: trust.delete_origins(now)
         accounts.adopters.append(submissions.move_texts_to_account)
         news.news_sources.append(turns.iter_judging_news)
-        news.work_sources.append(turns.iter_judging_work)
+        news.work_sources.append(turns.iter_pending_work)
         register_periodic_task(ORIGINS, HOUR, trust.delete_origins)

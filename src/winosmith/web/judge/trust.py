@@ -445,7 +445,7 @@ def draw_gold(judge: Judge) -> Slot | None:
 
 
 def reclaim_gold_slots(person: Person) -> None:
-    """Close gold questions whose lease has expired, as ordinary problems are then reassigned.
+    """Close gold questions whose lease has expired, just as ordinary problems are reassigned.
 
     Judges in training keep their questions, because they know that all of them are gold questions.
     """

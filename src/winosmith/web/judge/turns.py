@@ -456,8 +456,8 @@ def _has_work(person: Person) -> bool:
     return bool(get_judging_status(person, judge)["left"])
 
 
-def iter_judging_work(person: Person) -> Iterator[Work]:
-    """Yield a judge's pending work: the number of problems that they can judge now."""
+def iter_pending_work(person: Person) -> Iterator[Work]:
+    """Yield an entry for each kind of work that a judge can do now, with the number of problems."""
     if not may_judge(person):
         return
     to = reverse("judge:turn")

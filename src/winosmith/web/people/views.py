@@ -259,14 +259,14 @@ def _set_new_password(
             ended = accounts.set_new_password(person, form.cleaned_data["password"], invitation)
             _start_session(request, person)
             ended = ended if invitation else ended.without(browsers=1)  # the link is used already
-            messages.success(request, _add_ended(_("The password was changed."), ended))
+            messages.success(request, _append_ended_access(_("The password was changed."), ended))
             return redirect("people:me")
     doors = accounts.count_access(person)
     doors = doors.without(links=1) if invitation else doors.without(browsers=1)
     return _render_form(request, template, form, person=person, doors=doors)
 
 
-def _add_ended(message: str, ended: accounts.OpenAccess) -> str:
+def _append_ended_access(message: str, ended: accounts.OpenAccess) -> str:
     more = _("Ended: %s.") % ended
     return f"{message} {more}" if ended else message
 
@@ -375,7 +375,7 @@ def logout(request: HttpRequest) -> HttpResponse:
     """Log out of this browser; with "everywhere", end all access to the account."""
     message = _("You are logged out.")
     if request.POST.get("everywhere") and request.user.is_authenticated:
-        message = _add_ended(message, accounts.end_access(request.user))
+        message = _append_ended_access(message, accounts.end_access(request.user))
     log_out(request)
     messages.success(request, message)
     return redirect("read:home")

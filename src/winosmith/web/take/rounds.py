@@ -395,7 +395,7 @@ def count_round_sittings(round_: Round) -> dict[str, Any]:
 
 
 def list_sittings(round_: Round) -> list[Sitting]:
-    """List the assigned sheets with their number of answers, as `answered`."""
+    """List the assigned sheets, each annotated with its number of answers (`answered`)."""
     rows = Sitting.objects.filter(subject__round=round_).select_related("subject", "sheet")
     answered = Count("answers", filter=~Q(answers__letter=""))
     return list(rows.annotate(answered=answered).order_by("pk"))
