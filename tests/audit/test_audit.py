@@ -538,7 +538,8 @@ def test_a_long_audit_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> Non
         "mine: copies, fields, splits",
         "mine: near-duplicates: 38 of 120 items, about 3 minutes left",
         "mine: near-duplicates: 111 of 120 items, about 1 minute left",
-        "mine: fields: 1 of 3 fields, about 3 minutes left",
+        "mine: fields: 1 of 4 fields, about 4 minutes left",
+        "mine: fields: 3 of 4 fields, about 1 minute left",
     ]
 
 

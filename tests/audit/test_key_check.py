@@ -156,7 +156,7 @@ def test_copies_are_asked_once() -> None:
     [
         ({"winosmith": "sheet"}, "not written by `winosmith audit --check`"),
         ({"seed": "0"}, "seed"),
-        ({"strata": [{"name": "all", "items": 5, "drawn": 20}]}, "drawn from 'all'"),
+        ({"strata": [{"name": "all", "items": 5, "drawn": 20}]}, "the stratum 'all' must have"),
         ({"strata": []}, "strata"),
         ({"items": []}, "items"),
     ],

@@ -99,7 +99,7 @@ def test_a_round_by_the_mirror_filter_is_carried_out_and_shown(db: Any, visit: A
     assert len({place.problem.twin_id for place in gone}) == len(gone) / 2
     page = visit().get("/rounds/round/one/").content.decode()
     assert "filter (mirror)" in page
-    assert "filtered separately; before the filter, it was" in page
+    assert "filtered separately (before the filter:" in page
 
 
 def test_what_came_of_a_round_is_stored_once(database: Any, carried: Any, stored: Any) -> None:
