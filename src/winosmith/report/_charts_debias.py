@@ -117,7 +117,7 @@ def draw_phase_chance(
         if len(counts) == 1:  # a band needs two ends
             axes.vlines(phases, low, high, color=NULL, alpha=0.5, linewidth=8)
         axes.plot(phases, mean, color=MUTED, linestyle=(0, (4, 3)), linewidth=1.4,
-                  label="mean by chance", marker=dot, markersize=4)  # fmt: skip
+                  label="mean", marker=dot, markersize=4)  # fmt: skip
         axes.plot(phases, counts, color=INK, linewidth=1.6, label="found", marker=dot, markersize=4)
         axes.set_ylim(0, 1.08 * max([1, *counts, *high]))
         canvas.legend(loc="outside lower center", ncols=3)
