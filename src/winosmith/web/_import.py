@@ -177,7 +177,7 @@ def _is_partly_imported(dataset: Dataset) -> bool:
 
 
 def with_new_ids(dataset: Dataset, key: str, number: int = 1) -> Dataset:
-    """Return the problems with new ids that reveal nothing about them.
+    """Return the problems with new ids, which reveal nothing about the problems.
 
     Published ids may reveal the answer (WinoGrande's do), and two data sets may use the same ids.
     The same data and key give the same ids. References to roots and parents are updated.
@@ -263,7 +263,7 @@ def _find_import_obstacle(datum: Datum, purpose: Purpose) -> str | None:
 
 
 def _get_twin_ref(datum: Datum) -> str:
-    """Return the id of the problem's twin; a single gets its own twin id."""
+    """Return the id of the problem's twin; a single problem gets a twin id of its own."""
     if datum.twin_id is not None:
         return datum.twin_id
     return f"single-{blake2b(datum.id.encode(), digest_size=12).hexdigest()}"

@@ -33,7 +33,7 @@ def get_cached(name: str, compute: Callable[[], tuple[int, Value]]) -> Value:
 def get_cached_each(
     name: str, keys: Sequence[int], compute: Callable[[list[int]], dict[int, tuple[int, Value]]]
 ) -> dict[int, Value]:
-    """Return cached statistics for each key, as `get_cached` does; `name` starts the cache keys."""
+    """Return cached statistics by key, like `get_cached`; `name` is the prefix of cache keys."""
     names = {f"{name}.{key}": key for key in keys}
     found = {names[known]: value for known, value in cache.get_many(names).items()}
     if missing := [key for key in keys if key not in found]:

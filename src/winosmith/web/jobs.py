@@ -399,7 +399,7 @@ REPORT_SECONDS = 1.0
 
 
 def _make_reading_reporter(job: Job) -> Reading:
-    """Return a function that stores the progress of reading; it may raise `JobStopped`."""
+    """Return a function that stores the progress of reading a file, or raises `JobStopped`."""
     last = time.monotonic()
 
     def report_progress(fraction: float) -> None:

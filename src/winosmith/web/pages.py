@@ -468,7 +468,7 @@ def _get_submitted_form(request: HttpRequest) -> dict[str, Any]:
 
 
 class SecretLinkFilter(logging.Filter):
-    """Replace secret links in the log with their route, because the links may still work."""
+    """A log filter that replaces secret links, which may still work, with their routes."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Remove a secret link from a log record; return True to log the record."""
@@ -479,7 +479,7 @@ class SecretLinkFilter(logging.Filter):
 
 
 class ClientAddressFilter(logging.Filter):
-    """Remove clients' addresses from waitress's messages about failed connections."""
+    """A log filter that removes client addresses from waitress's messages on failed connections."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Remove the client's address from a log record; return True to log the record."""

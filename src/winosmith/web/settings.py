@@ -1,4 +1,4 @@
-"""Django's settings for the site in the environment variables; see `Site.environment`."""
+"""Django's settings for the site in the environment variables; see `Site.get_environment`."""
 
 from __future__ import annotations
 

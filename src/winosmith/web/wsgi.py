@@ -1,4 +1,4 @@
-"""The WSGI application, for servers that run with the environment variables of `Site.environment`.
+"""The WSGI application, for servers with the environment variables of `Site.get_environment`.
 
 `/healthz` is answered without Django, for any host name, and always within a second.
 """

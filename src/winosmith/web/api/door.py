@@ -45,7 +45,7 @@ _LOG = logging.getLogger("django.request")
 
 
 class InvalidTokenError(Exception):
-    """The token is missing or invalid; `challenge` is the header of RFC 6750 (section 3)."""
+    """The token is missing or invalid; `challenge` is the `WWW-Authenticate` header (RFC 6750)."""
 
     def __init__(self, challenge: str):
         self.challenge = challenge
@@ -53,7 +53,7 @@ class InvalidTokenError(Exception):
 
 
 class MalformedRequestError(RefusedError):
-    """A request's parameters are unknown or contradictory; `faults` has the errors of each."""
+    """A request's parameters are unknown or contradictory; `faults` maps each to its errors."""
 
 
 def make_error_response(

@@ -120,7 +120,7 @@ def _load_ties(tree: Tree, numbers: npt.NDArray[np.intp], model: Model) -> dict[
 
 @dataclass(frozen=True, slots=True)
 class ErrorDepth:
-    """The depth of a model's errors on one family, for one kind of depth.
+    """A summary of the depths of a model's errors on one family, for one kind of depth.
 
     Attributes:
         kind: The kind of depth: "declared", "lineage" or "edit".
@@ -266,7 +266,7 @@ def _get_depths(answers: Answers, kind: DepthKind) -> tuple[Ints, Bools]:
 
 
 def _follow_paths(parents: Ints, credit: Floats, known: Bools, depths: Ints) -> tuple[Floats, Ints]:
-    """Return the probability that each version's path is correct, and its deepest answer's depth.
+    """Return each version's probability of a correct path, and its path's deepest answered depth.
 
     Both include the version itself; the depth is -1 if no version has an answer. All paths are
     processed together, in segments that double in length, so that log2(depth) passes are enough.

@@ -76,7 +76,7 @@ def _get_predictions() -> QuerySet[Prediction]:
 
 
 def list_families() -> list[Family]:
-    """Count the versions and errors of all families with a public version."""
+    """Return all families with a public version, with their numbers of versions and errors."""
     counts = _get_versions().values_list("root")
     counts = counts.annotate(Count("pk"), Max("step"), Max("problem_id"))
     found = {row[0]: Family(*row) for row in counts}

@@ -35,7 +35,7 @@ from winosmith.web.read.downloads import HeadedFile, encode_for_digest
 
 
 def get_family_problems() -> QuerySet[Problem]:
-    """Return the public problems of families, including the roots."""
+    """Return the public problems of all families, including the roots."""
     return get_public_problems().filter(version__isnull=False).alias(place=F("id"))
 
 

@@ -269,7 +269,7 @@ class VisibleNode:
 
 
 def build_tree_around(tree: Tree, number: int, after: int = 0) -> VisibleNode:
-    """Return the nodes of the path from the root to a version, and of the versions below it.
+    """Return the nodes of a version, of the path to it from the root, and of its descendants.
 
     `after` is the number of the version's children that are already shown.
     """

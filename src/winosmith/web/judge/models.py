@@ -41,7 +41,7 @@ class Slots(models.QuerySet["Slot"]):
         return self.included().filter(provisional=True)
 
     def answers(self, since: datetime | None = None) -> Slots:
-        """Return the answers, to gold questions too; if `since` is given, only later ones."""
+        """Return the answers, including those to gold questions; with `since`, only later ones."""
         answers = self.filter(answered_at__isnull=False)
         return answers if since is None else answers.filter(answered_at__gt=since)
 

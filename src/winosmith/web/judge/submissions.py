@@ -94,7 +94,7 @@ def get_own_twin(person: Person | None, ref: str) -> Twin:
 
 
 def may_revise(person: Person, twin: Twin) -> bool:
-    """Return whether a twin can be revised: a half is undecided or rejected, and none released."""
+    """Return whether a twin can be revised: a half is undecided or rejected; none is released."""
     problems = [half for half in get_own_halves(person, twin) if half.state not in REMOVED_STATES]
     return (
         any(problem.state in OPEN for problem in problems)
@@ -241,7 +241,7 @@ def move_texts_to_account(account: Person, anonymous: Person) -> None:
 
 
 def erase_judge(person: Person, texts: bool) -> bool:
-    """Erase a person's judging data, and with `texts` their texts; return whether texts remain."""
+    """Erase a person's judging data and, with `texts`, their texts; return whether texts remain."""
     slots = Slot.objects.filter(holder=person)
     for slot in slots.filter(answered_at=None):
         return_slot(slot)

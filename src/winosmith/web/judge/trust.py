@@ -72,7 +72,7 @@ def measure_pace(person: int, since: datetime | None = None) -> Pace:
 
 
 def count_gold_answers(people: Sequence[Person]) -> dict[int, tuple[int, int]]:
-    """Map each judge's key to the numbers of correct answers and all answers to gold questions.
+    """Map each judge's key to their numbers of correct gold answers and of all gold answers.
 
     Retired questions are ignored. An incorrect, contested answer is only included if a moderator
     has rejected the contest, or if more than `MAX_CREDITED_CONTESTS` of the judge's contests are
@@ -102,7 +102,7 @@ def _filter_gold_answers(
 
 
 def _find_failed_gold(judge: Judge, contests: int = MAX_CREDITED_CONTESTS) -> dict[str, int]:
-    """Return a judge's counts if too few last answers to gold questions are correct, else {}."""
+    """Return a judge's counts if too few of their last gold answers are correct; otherwise {}."""
     rules = settings.RULES
     rows = _filter_gold_answers([judge.pk], judge.since, contests).order_by("-answered_at")
     last = list(rows.values_list("right", flat=True)[: rules.hold_gold_over])
@@ -145,7 +145,7 @@ def get_training_progress(judge: Judge | None) -> dict[str, int] | None:
 
 
 def has_enough_gold() -> bool:
-    """Return whether the site has gold questions from enough different twins for a training."""
+    """Return whether the site has gold questions from enough different twins for the training."""
     return (
         get_askable_questions().values("twin").distinct().count()
         >= settings.RULES.training_questions
@@ -445,7 +445,7 @@ def draw_gold(judge: Judge) -> Slot | None:
 
 
 def reclaim_gold_slots(person: Person) -> None:
-    """Close gold questions whose lease has expired, just as ordinary problems are reassigned.
+    """Reclaim gold slots whose leases have expired, just as ordinary slots return to the queue.
 
     Judges in training keep their questions, because they know that all of them are gold questions.
     """

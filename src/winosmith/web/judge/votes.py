@@ -44,7 +44,7 @@ def count_votes(problem: Problem) -> int:
 
 
 def open_slots(problem: Problem) -> None:
-    """Open a problem to judges; call this when its state becomes JUDGING.
+    """Open a problem's slots to judges; call this when the problem's state becomes JUDGING.
 
     A new problem gets k slots (`SiteRules.judges`). A problem that was on hold gets its unanswered
     slots back. If all judges had voted, a moderator wants the problem to be judged again, and it
@@ -62,7 +62,7 @@ def open_slots(problem: Problem) -> None:
 
 
 def open_all_slots(problems: Iterable[Problem]) -> None:
-    """Open many new problems to judges, as `open_slots` does for one problem.
+    """Open the slots of many new problems, as `open_slots` does for one problem.
 
     The problems must have no slots, and their twins must be loaded.
     """
@@ -74,7 +74,7 @@ def open_all_slots(problems: Iterable[Problem]) -> None:
 def make_slot(
     problem: Problem, n: int, *, gold: bool = False, lease_until: datetime | None = None
 ) -> Slot:
-    """Return an unsaved slot of a problem, with its number (for a gold question, the judge's)."""
+    """Return an unsaved slot; `n` is its number or, for a gold question, the judge's key."""
     return Slot(
         problem=problem,
         n=n,
@@ -96,7 +96,7 @@ def add_slots(problem: Problem, count: int) -> None:
 
 
 def close_slots(problem: Problem) -> None:
-    """Close a problem to judges; call this when the problem leaves JUDGING. Votes stay."""
+    """Close a problem's unanswered slots; call this when the problem leaves JUDGING."""
     with writing():
         Slot.objects.filter(problem=problem, gold=False, open=True).update(open=False)
 
@@ -377,7 +377,7 @@ def _compute_alpha() -> tuple[metrics.Reliability | None, int]:
 
 
 def compare_with_others(judges: Iterable[int]) -> dict[int, metrics.Proportion]:
-    """Map each judge to the fraction of their votes that equal the other judges' majority.
+    """Map each judge to the fraction of their votes that match the other judges' majority vote.
 
     The majority is that of the other judges' votes on the same problem. Only a judge's last
     `MAX_VOTES_COMPARED` votes are compared, and only on problems with votes of at least two other

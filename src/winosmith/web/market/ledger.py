@@ -228,7 +228,7 @@ def _make_payment_id(part: Participation, number: int) -> str:
 
 
 def record_bonuses(study: Study, path: Path) -> int:
-    """Record the payments in a file of `iter_payments`; return the number of new payments.
+    """Record the payments in a file made from `iter_payments`; return the number of new payments.
 
     A payment whose id is already in the ledger is not counted twice.
 

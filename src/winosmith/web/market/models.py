@@ -108,7 +108,7 @@ class Participation(models.Model):
     """
 
     class State(models.TextChoices):
-        """The progress of the work."""
+        """States of the work."""
 
         WORKING = "working", _("at work")
         COMPLETE = "complete", _("all done")
@@ -116,7 +116,7 @@ class Participation(models.Model):
         LEFT = "left", _("given up")
 
     class Verdict(models.TextChoices):
-        """The market's decision."""
+        """The market's possible decisions on a participation."""
 
         WAITING = "waiting", _("not confirmed yet")
         APPROVED = "approved", _("approved")
@@ -173,7 +173,7 @@ class Payment(models.Model):
 
 
 class Identity(models.Model):
-    """A market's id of a worker or a submission, encrypted; no other table has these ids.
+    """The encrypted id of a worker or a submission on a market; no other table has these ids.
 
     Attributes:
         digest: The keyed digest of the provider, the kind and the id, for look-ups.

@@ -172,7 +172,7 @@ PROVIDERS = {
 
 
 def make_study_link(provider: str, token: str, address: str) -> str:
-    """Return the study link that the market gets.
+    """Return the study link to be entered on the market.
 
     >>> make_study_link("generic", "s3cret", "https://twins.example.org/")
     'https://twins.example.org/study/s3cret/?worker=WORKER&submission=SUBMISSION'

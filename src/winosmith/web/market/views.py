@@ -104,7 +104,7 @@ def _make_welcome_context(
 
 
 def _start_study(request: HttpRequest, study: Study, arrival: workers.Arrival) -> HttpResponse:
-    """Start the study in a new session, and move texts written without an account to its person."""
+    """Start the study in a new session, and move the visitor's texts to the new participant."""
     gates.rate_limit(request, "study", MAX_STARTS)
     before = gates.get_current_writer(request)
     with writing():

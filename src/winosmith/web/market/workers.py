@@ -136,7 +136,7 @@ def count_work_seconds(part: Participation) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """A worker's progress.
+    """The work that a study requires of a worker, and the worker's progress.
 
     Attributes:
         done, amount: The number of problems or twins that are stored, and that are required.
@@ -230,7 +230,7 @@ def describe_training(part: Participation) -> str:
 
 
 def measure_workload(part: Participation) -> Workload:
-    """Return a worker's progress, as stored in the database."""
+    """Return a worker's workload, computed from the database."""
     done, amount = count_done(part), part.study.amount
     if part.study.kind == models.WRITE:
         return Workload(done, amount, False, done < amount, False, None)
@@ -342,7 +342,7 @@ def find_started(study: Study, arrival: Arrival) -> Participation | None:
 
 
 def find_by_id(study: Study, kind: str, text: str) -> Participation | None:
-    """Return the participation with a market's id of a worker or a submission, or None."""
+    """Return the participation with this worker or submission id on the market, or None."""
     ids = Identity.objects.select_related("participation__person", "participation__study")
     digest = digest_id(study.provider, kind, text)
     row = ids.filter(study=study, kind=kind, digest=digest).first()
@@ -471,7 +471,7 @@ def _mark_as_read(
 
 
 def _find_training_twins(person: Person, others: QuerySet[Participation]) -> list[int]:
-    """Return the twins of gold questions, already read, that a person's training needs.
+    """Return the already read twins of gold questions that a person's training needs.
 
     On a shared computer the first worker may have used all questions. If too few are left, return
     the twins of which no half is judged.

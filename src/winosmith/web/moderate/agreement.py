@@ -59,17 +59,17 @@ class Pair:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Return the 95 % interval (Wilson's) of `share`."""
+        """Return the 95 % Wilson interval of `share`."""
         return wilson_interval(self.same, self.n)
 
     @property
     def kappa(self) -> float | None:
-        """Return Cohen's kappa (1960), up to 1; None if both gave only one answer."""
+        """Return Cohen's kappa (1960), at most 1; None if only one answer was ever given."""
         return self._correct_for_chance(self.share)
 
     @property
     def kappa_interval(self) -> tuple[float, float] | None:
-        """Return a 95 % interval of kappa, from the ends of `interval` and with `chance` fixed.
+        """Return a 95 % interval of kappa, computed from `interval` with `chance` held fixed.
 
         The usual interval (Fleiss, Cohen & Everitt 1969) contains a kappa of 0.9 in only 63 % of
         samples of 20; this interval does in 93 %.

@@ -289,7 +289,7 @@ class ActionRequest:
 
 
 def get_return_path(path: str) -> str:
-    """Return a moderators' page to return to, without "done"; for other paths, the queue."""
+    """Return a moderators' path without its "done" parameter; for other paths, the queue's path."""
     home = reverse("moderate:queue")
     safe = path.startswith(home) and url_has_allowed_host_and_scheme(path, allowed_hosts=None)
     if not safe:

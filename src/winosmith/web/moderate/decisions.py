@@ -62,7 +62,7 @@ class Action:
 
     @property
     def preselects_reason(self) -> bool:
-        """Whether the action is neither against the contributor nor a reversal of a decision."""
+        """Whether a reason is preselected: not for decisions against contributors or on appeals."""
         return self.name not in {"hold", "reject", "withdraw"} | APPEAL_ANSWERS
 
     def list_reasons(self, *, has_appeal: bool = True) -> tuple[Any, ...]:
@@ -413,7 +413,7 @@ def decide(
             in_force = reversed(get_events_in_force(now))
             state = next(event.before for event in in_force if event.before != State.WITHDRAWN)
         note: dict[str, Any] = {"by": person, "kind": action.name, "reason": reason, "batch": batch}
-        event = _change_problem(now, action.name, state, **note)
+        event = _carry_out(now, action.name, state, **note)
         if action.name in APPEAL_ANSWERS:
             Appeal.objects.filter(problem=now, answer=None).update(answer=event)
         return event
@@ -441,7 +441,7 @@ def _find_obstacle(action: Action, problem: Problem) -> str:
 
 
 def _find_embargo_obstacle(action: Action, problem: Problem) -> str:
-    """Return why an embargo can't be set or lifted, or ""; covered problems have no own embargo."""
+    """Return why a problem's embargo can't be set or lifted; "" if it can be."""
     version = getattr(problem, "version", None)
     covered = version is not None and version.covered
     if action.name == "embargo" and problem.embargo and not covered:
@@ -491,8 +491,8 @@ _OPPOSITES = {"embargo": "lift", "lift": "embargo", "show": "unshow", "unshow": 
 """For each action that does not change the state, the action that an undo takes instead."""
 
 
-def _change_problem(problem: Problem, action: str, state: Any, **note: Any) -> Event:
-    """Set or lift an embargo, change the home page, or move the problem to a state; log it."""
+def _carry_out(problem: Problem, action: str, state: Any, **note: Any) -> Event:
+    """Carry out and log an action: an embargo, a change of the home page, or a change of state."""
     if action in ("embargo", "lift"):
         (set_embargo if action == "embargo" else lift_embargo)(problem, by=note["by"])
     elif action in ("show", "unshow"):
@@ -534,7 +534,7 @@ def undo(person: Person, event: Event, *, reason: str, batch: str) -> Event:
             raise InputError(reason_against)
         note: dict[str, Any] = {"by": person, "kind": UNDO, "reason": reason, "batch": batch}
         action = _OPPOSITES.get(event.kind, "")
-        taken = _change_problem(problem, action, event.before, undoes=event, **note)
+        taken = _carry_out(problem, action, event.before, undoes=event, **note)
         Appeal.objects.filter(answer=event).update(answer=None)
         return taken
 

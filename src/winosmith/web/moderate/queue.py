@@ -237,7 +237,7 @@ def _filter_domain(query: QuerySet[Problem], domain: str) -> QuerySet[Problem]:
 
 
 def get_page(filters: QueueFilters, cursor: str = "", *, size: int = PAGE_SIZE) -> Page:
-    """Return the page after the problem with the key `cursor`, or before it for "-" and the key."""
+    """Return the page after the key in `cursor`, or the page before it if "-" precedes the key."""
     backwards, key = cursor.startswith("-"), cursor.removeprefix("-")
     start = Problem.objects.filter(pk=int(key)).first() if is_number(key) else None
     ascending = bool(filters.oldest) != backwards

@@ -79,7 +79,7 @@ def create_reset_link(person: Person, minutes: int, *, creator: Person | None = 
 
 
 def create_recovery_link(person: Person, minutes: int) -> str:
-    """Return the path of a mailed password-reset link; earlier links still work."""
+    """Return the path of a new password-reset link for a mail; earlier links still work."""
     return _create_link(minutes, person=person)
 
 
@@ -306,7 +306,7 @@ def count_access(person: Person) -> OpenAccess:
 
 
 def end_access(person: Person) -> OpenAccess:
-    """End a person's log-ins, and revoke their tokens and links; return their numbers."""
+    """End a person's log-ins, and revoke their tokens and links; return how many of each."""
     with writing():
         ended = count_access(person)
         person.entry = make_salt()
@@ -320,7 +320,7 @@ def end_access(person: Person) -> OpenAccess:
 def set_new_password(
     person: Person, password: str, invitation: Invitation | None = None
 ) -> OpenAccess:
-    """Set a new password, and end all log-ins, tokens and links; return their numbers.
+    """Set a new password, and end all log-ins, tokens and links; return how many of each.
 
     Raises:
         ValidationError: The password is too easy to guess.

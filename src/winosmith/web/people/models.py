@@ -141,7 +141,7 @@ class Document(models.Model):
     """
 
     class Kind(models.TextChoices):
-        """The kind of text."""
+        """Kinds of texts."""
 
         CONSENT = "consent", _("consent")
         LICENCE = "licence", _("contributor licence")

@@ -194,7 +194,7 @@ server was down, or if its row comes from a backup."""
 
 
 class MailError(WinosmithError):
-    """The mail server rejected a mail; it may accept it later if `is_temporary`."""
+    """The mail server rejected a mail; if `is_temporary`, a later attempt may succeed."""
 
     def __init__(self, message: str, is_temporary: bool) -> None:
         super().__init__(message)
@@ -264,9 +264,10 @@ def confirm_address(person: Person, token: str) -> None:
 
 
 def _compute_owner_digest(person: Person) -> str:
-    """Return a digest that revokes the link if the password, log-in or address changes.
+    """Return a digest that changes with the person's password, log-in and address.
 
-    The digest does not reveal any of these to a reader of the mail.
+    Any such change therefore revokes the link with the digest. The digest does not reveal any of
+    these to a reader of the mail.
     """
     state = f"{person.pk}:{person.get_session_auth_hash()}:{person.email}"
     return str(salted_hmac(LINK_PURPOSE, state, algorithm="sha256").hexdigest())

@@ -253,7 +253,7 @@ def _set_new_password(
     person: Person,
     invitation: Invitation | None = None,
 ) -> HttpResponse:
-    """Set a new password; ending this session, or this link, is not mentioned."""
+    """Set a new password, and list the access that it ends, except this session or link."""
     if request.method == "POST" and form.is_valid():
         with _show_errors_on(form):
             ended = accounts.set_new_password(person, form.cleaned_data["password"], invitation)

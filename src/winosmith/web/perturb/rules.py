@@ -141,7 +141,7 @@ def has_usable_options(typed: SentenceInput) -> bool:
 
 
 def measure_input_depths(typed: SentenceInput, position: Position) -> Depths | None:
-    """Measure the depths of the typed sentence; None unless it has exactly one blank."""
+    """Measure the depths of the typed sentence; return None unless it has exactly one blank."""
     if typed.sentence.count(BLANK) != 1:
         return None
     return family.measure_depths(position.path, typed.sentence, declared=typed.depth)

@@ -121,7 +121,7 @@ class Prediction(models.Model):
 
     @property
     def datum(self) -> Datum:
-        """Everything that the model sees: not the answer, the contributor, or the parent."""
+        """What the model sees of the problem: no answer, contributor or parent."""
         problem = self.problem
         pronoun = problem.record.get("pronoun")
         return Datum(problem.ref, problem.sentence, tuple(problem.options), pronoun=pronoun)

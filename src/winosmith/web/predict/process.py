@@ -177,7 +177,7 @@ class BatchSize:
 def predict_tasks(
     made_solver: MadeSolver, tasks: Sequence[Prediction], limit: float, on_start: OnStart
 ) -> list[Outcome]:
-    """Predict the answers for some tasks with a solver; call `on_start` before each call of it.
+    """Predict the answers for some tasks; call `on_start` before each call of the solver.
 
     If a batch fails, its problems are solved one at a time, so a bad sentence affects only itself.
     An error after `limit` seconds counts as a timeout.
@@ -389,7 +389,7 @@ def get_fault_path(folder: Path, model_name: str) -> Path:
 
 
 class ModelProcess(Child):
-    """The worker's handle of a model's process."""
+    """The worker's handle on a model's process."""
 
     def __init__(self, rule: SolverRule) -> None:
         threads = str(getattr(rule.settings, "threads", 1))

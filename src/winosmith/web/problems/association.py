@@ -52,7 +52,7 @@ FILE = "association.npy"
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How well word association predicts the answer of a half.
+    """A reading of the association meter: how well word pairs predict a half's answer.
 
     Attributes:
         share: The probability of the correct option, 0–1: 0.5 if the words don't distinguish the

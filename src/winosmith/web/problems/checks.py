@@ -113,7 +113,7 @@ def find_full_names(text: str, options: Sequence[str] = ()) -> list[str]:
 
 
 def find_shouting(text: str) -> list[str]:
-    """Return repeated ! and ? marks, and words in capitals if more than `MAX_WORDS_IN_CAPITALS`.
+    """Return repeated ! and ? marks, and words in capitals if they exceed the allowed number.
 
     >>> find_shouting("NASA called. THIS IS NOT FUNNY AT ALL!!!")
     ['NASA', 'THIS', 'FUNNY', '!!!']

@@ -167,7 +167,7 @@ def find_lookalikes(
 
 
 def _load_sentences(keys: set[int], skip_twin: int | None) -> dict[int, Remembered]:
-    """Return indexed sentences, without removed problems and a twin with its earlier versions."""
+    """Return indexed sentences, except removed problems, `skip_twin` and its earlier versions."""
     skipped: set[int] = set()
     while skip_twin is not None and skip_twin not in skipped:
         skipped.add(skip_twin)

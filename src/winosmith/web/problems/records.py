@@ -75,7 +75,7 @@ def iter_rows(keys: Sequence[int], query: QuerySet[Problem]) -> Iterator[list[Pr
 
 
 def select_columns(query: QuerySet[Problem]) -> QuerySet[Problem]:
-    """Load only the columns of a query that `as_problem` needs."""
+    """Restrict a query to the columns that `as_problem` needs."""
     problem = "ref", "sentence", "options", "answer", "embargo", "record", "state", "twin"
     twin = (
         "ref",
@@ -105,7 +105,7 @@ def twin_fields(datum: Datum) -> dict[str, Any]:
 
 
 def problem_fields(datum: Datum) -> dict[str, Any]:
-    """Return the row fields for an imported problem, except `twin` and `state`.
+    """Return the `Problem` fields for an imported problem, except `twin` and `state`.
 
     `as_problem` converts the row back to an equal problem if the twin's `ref` is its `twin_id`.
     """

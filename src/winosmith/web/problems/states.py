@@ -37,7 +37,7 @@ REMOVED_STATES = (State.WITHDRAWN, State.REVISED)
 
 
 def move(problem: Problem, state: State, *, by: Person | None, kind: str, **columns: Any) -> Event:
-    """Move a problem to another state, and log who (None for the site) did what kind of event.
+    """Move a problem to another state, and log the event; `by` is None for the site itself.
 
     The problem is locked and read again first, so that concurrent moves can't both start from the
     same state. `columns` are other fields of `Event`: reason, batch, undoes.

@@ -256,7 +256,7 @@ VOTES = {
 
 
 def open_votes_file(query: QuerySet[Problem], name: str) -> tuple[str, HeadedFile]:
-    """Write one of `VOTES`, the votes on public problems with the alias `place`.
+    """Write the votes on a query's problems to one of `VOTES`; the query has the alias `place`.
 
     Return the file's digest and the open file, which the caller must close.
     """

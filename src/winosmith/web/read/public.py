@@ -362,7 +362,7 @@ def decrypt_key(encrypted: str) -> int | None:
 
 
 def get_page(query: QuerySet[Problem], params: QueryDict) -> Page:
-    """Return a page of problems with the alias `place` (`Filters.apply`), newest first.
+    """Return a page of problems, newest first; the query has the alias `place` (`Filters.apply`).
 
     The encrypted key in the parameter `after` or `before` determines the page; without a valid key,
     it is the first.

@@ -16,7 +16,7 @@ from winosmith.web.pages import round_percent
 
 
 class Round(models.Model):
-    """A round: public problems are filtered and solved, and compared with the last round.
+    """A round, in which public problems are filtered, solved, and compared with the last round.
 
     Attributes:
         name: The name, which is part of the URLs and of the folder's path.

@@ -282,7 +282,7 @@ def list_step_titles(solvers: list[str]) -> list[str]:
 
 
 class ProgressReporter:
-    """Writes a round's progress to its row, and collects the durations of finished steps.
+    """A reporter that stores a round's progress and collects the durations of finished steps.
 
     Attributes:
         doing: The progress of the current step: its title `step`; its `number`, from 1, `of` all

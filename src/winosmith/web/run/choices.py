@@ -119,10 +119,10 @@ class SettingsForm(forms.Form):
         """Reject values that contradict each other, using the site's start-up checks."""
         typed: dict[str, Any] = super().clean()
         while (fault := _find_fault(typed)) and (fault.key in typed or not self.errors):
-            self.add_recipe_error(fault)  # this also removes the value from `typed`
+            self.add_setting_error(fault)  # this also removes the value from `typed`
         return typed
 
-    def add_recipe_error(self, error: RecipeError) -> None:
+    def add_setting_error(self, error: RecipeError) -> None:
         """Add an error to the field of the invalid setting."""
         wanted = _(error.wanted) or str(error)
         self.add_error(error.key or None, f"{wanted[0].upper()}{wanted[1:]}.")

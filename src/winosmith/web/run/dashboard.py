@@ -255,8 +255,8 @@ def make_funnel_rows(statistics: Statistics) -> list[tuple[str, int, float | Non
     return [(_("submitted"), came, None), *shares]
 
 
-def _count_waiting() -> tuple[int, dict[str, int]]:
-    """Count all problems; also count the problems by state, and the pending votes."""
+def _count_problems_and_votes() -> tuple[int, dict[str, int]]:
+    """Count all problems; also return the counts of problems by state and of pending votes."""
     problems = Problem.objects.filter(gold=False)
     states = Counter(dict(problems.values_list("state").annotate(n=Count("pk")).order_by()))
     return states.total(), {
@@ -282,7 +282,7 @@ def make_dashboard_context(requested_view: str) -> dict[str, Any]:
         "view": view,
         "plots": draw_plots(found),
         "funnel": make_funnel_rows(found),
-        "now": get_cached("run.dashboard.now", _count_waiting),
+        "now": get_cached("run.dashboard.now", _count_problems_and_votes),
         "since": found.first[0],
         "week": view == "weeks",
     }

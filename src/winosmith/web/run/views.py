@@ -166,7 +166,7 @@ def upload_chunk(request: HttpRequest, mark: str) -> HttpResponse:
 
 def _add_error(form: Form, field: str | None, error: WinosmithError) -> None:
     if isinstance(error, RecipeError) and isinstance(form, SettingsForm):
-        form.add_recipe_error(error)
+        form.add_setting_error(error)
         return
     for line in str(error).splitlines():
         form.add_error(field, files.translate_fault(line))

@@ -47,12 +47,12 @@ class Round(models.Model):
         return f"{self.name}, {self.get_state_display()}"
 
     def blocks(self) -> list[tuple[bool, str]]:
-        """Return the consent text's paragraphs, each with whether it is a heading."""
+        """Return the consent text's paragraphs, each with a flag for headings."""
         return split_paragraphs(self.consent)
 
 
 class Material(models.Model):
-    """A problem in a round's data, used on a sheet or not; `place` is its position in the data."""
+    """A problem in a round's data, whether or not a sheet has it; `place` is its position there."""
 
     round = models.ForeignKey(Round, models.PROTECT, related_name="materials", db_index=False)
     problem = models.ForeignKey("problems.Problem", models.PROTECT, related_name="+")
@@ -140,7 +140,7 @@ class Sitting(models.Model):
     """
 
     class State(models.TextChoices):
-        """States of a sheet."""
+        """States of an assigned sheet."""
 
         GIVEN = "given", _("being taken")
         DONE = "done", _("submitted")

@@ -372,7 +372,7 @@ _COUNTS = {
 
 
 def count_round_sittings(round_: Round) -> dict[str, Any]:
-    """Return the progress of a human test.
+    """Count the respondents who are taking, have submitted or have given up each sheet of a round.
 
     The result contains the `round`, the number of `problems` in its data, and its `sheets`: code,
     test, order, and number of questions. For each sheet, `given` respondents are taking it, `done`

@@ -212,7 +212,7 @@ def make_version_context(person: Person | None, twin: Twin) -> dict[str, Any] | 
 def make_version_contexts(
     person: Person | None, twins: Iterable[Twin]
 ) -> dict[int, dict[str, Any]]:
-    """Return the `make_version_context` of each perturbed problem, by the twin's key."""
+    """Map the key of each perturbed problem's twin to its context (see `make_version_context`)."""
     rows = Version.objects.filter(problem__twin__in=list(twins), parent__isnull=False)
     found: dict[int, dict[str, Any]] = {}
     for version in rows.select_related("problem", "parent__twin").order_by("problem"):

@@ -59,7 +59,7 @@ def draw_topic() -> Topic:
 
 
 def start_draft(person: Person, topic: Topic) -> Draft:
-    """Start a draft on a topic, and delete the person's drafts left empty for an hour.
+    """Start a draft on a topic, and delete the person's drafts that stayed empty for an hour.
 
     Raises:
         InputError: The person has the maximum number of drafts.
@@ -80,7 +80,7 @@ def get_draft(person: Person | None, ref: str) -> Draft | None:
 
 
 def list_drafts(person: Person | None) -> list[Draft]:
-    """List a person's drafts that have input, last saved first."""
+    """List a person's drafts that have input, most recently saved first."""
     if person is None:
         return []
     mine = Draft.objects.filter(person=person).exclude(version=0, revises=None)
@@ -264,7 +264,7 @@ def to_input(twin: Twin) -> TwinInput:
 
 
 def _find_faults(typed: TwinInput, anchors: Sequence[str]) -> dict[str, list[str]]:
-    """Find a submitted form's faults, as advice by field; an empty half gets only one."""
+    """Find a submitted form's faults, as advice by field; an empty half has only one fault."""
     open_checks = [
         check for check in check_twin(typed, anchors) if check.verdict in ("fail", "todo")
     ]
