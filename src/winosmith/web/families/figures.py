@@ -58,17 +58,17 @@ class Answers:
     ties: Mapping[int, float] = field(default_factory=dict)
 
     def select(self, *stands: int) -> Bools:
-        """Return the mask of the public versions in one of these states, (n,)."""
+        """Return the mask of the public versions in one of these states; shape (n,)."""
         return self.tree.public & np.isin(self.stands, stands)
 
     @cached_property
     def answered(self) -> Bools:
-        """Mask of the public versions with an answer, including ties, (n,)."""
+        """Mask of the public versions with an answer, including ties; shape (n,)."""
         return self.select(RIGHT, WRONG, TIED)
 
     @cached_property
     def credit(self) -> Floats:
-        """Credit of each public answer, (n,): 1 if correct, fractional for ties, otherwise 0."""
+        """Credit of each public answer: 1 if correct, fractional for ties, else 0; shape (n,)."""
         found = self.select(RIGHT).astype(np.float64)
         for number, credit in self.ties.items():
             found[number] = credit if self.tree.public[number] else 0.0

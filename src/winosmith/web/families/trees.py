@@ -132,7 +132,7 @@ class Tree:
         return path[::-1]
 
     def sum_below(self, column: npt.NDArray[Any]) -> Ints:
-        """Return the sums of a column over each version's descendants, (n,)."""
+        """Return the sums of a column over each version's descendants; shape (n,)."""
         column = column.astype(np.int64)
         sums = column.tolist()
         parents = self.parents.tolist()
@@ -142,7 +142,7 @@ class Tree:
 
     @cached_property
     def sizes(self) -> Ints:
-        """Number of descendants of each version, (n,)."""
+        """Number of descendants of each version; shape (n,)."""
         return self.sum_below(np.ones(len(self), dtype=np.int64))
 
 

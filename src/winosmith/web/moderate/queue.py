@@ -163,7 +163,7 @@ class QueueFilters:
         return cls(**values)
 
     def get_states(self) -> set[Any]:
-        """Return the possible states of the results."""
+        """Return the states that the filtered problems can have."""
         if self.state:
             return {State(self.state)}
         decided = {State.VALID, State.REJECTED}

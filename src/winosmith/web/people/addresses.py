@@ -69,7 +69,7 @@ def get_client_address(request: HttpRequest) -> str:
 
 
 def _count_trusted_proxies(chain: Sequence[str]) -> int:
-    """Return the number of trusted proxies at the end of a chain, at most all but its first."""
+    """Count the trusted proxies at the end of a chain of addresses; the first is never counted."""
     expected = settings.RULES.proxies if settings.SITE.public_url else 0
     last = len(chain) - 1
     if isinstance(expected, int):

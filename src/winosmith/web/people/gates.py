@@ -196,7 +196,7 @@ def rate_limit(actor: HttpRequest | Person | str, action: str, limit: int) -> No
 
 
 def rate_limit_reading(actor: HttpRequest | Person | str, action: str, limit: int) -> None:
-    """Count a read request as `rate_limit` does, unless the database is not writable.
+    """Count a read request as `rate_limit` does, unless the database can't be written.
 
     Raises:
         RateLimitError: The limit is reached.
@@ -211,7 +211,7 @@ about 50: the form checks after 0.3 seconds, and saves after 0.7."""
 
 
 def rate_limit_typing(actor: HttpRequest | Person, action: str, limit: int) -> None:
-    """Count a check or an autosave ("save") of a form while the user types; a check only reads.
+    """Count a check, or an autosave (the action "save"), of a form while the user types.
 
     Raises:
         RateLimitError: There were `TYPING_FACTOR` checks or saves for each of the `limit` texts

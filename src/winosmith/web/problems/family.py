@@ -260,7 +260,7 @@ def _lock_family(problem: Problem) -> None:
 def spread_embargo(
     problem_ids: Sequence[int], by: Person | None = None, *, embargo: bool = True
 ) -> list[int]:
-    """Begin or end the embargo of the versions below problems; return the keys of the versions."""
+    """Begin or end the embargo on versions below the given problems; return the versions' keys."""
     changed: list[int] = []
     parent_ids = list(problem_ids)
     while parent_ids:

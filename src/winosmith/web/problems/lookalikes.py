@@ -183,7 +183,7 @@ def _load_sentences(keys: set[int], skip_twin: int | None) -> dict[int, Remember
 
 
 def _measure_overlap(row: Remembered, words: Sequence[str], root: Sequence[str] | None) -> float:
-    """Return the fraction of shared words; 0 if a row is similar only because the root is similar.
+    """Return the fraction of shared words; 0 if the row is similar only because the root is.
 
     An identical sentence that is not the root is still reported.
     """
