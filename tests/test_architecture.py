@@ -387,7 +387,7 @@ LIMITS = {
     "files": 376,
     "lines": 105_740,
     "folders": 38,
-    "lines of imports": 6_670,
+    "lines of imports": 6_680,
     "modules that one module beside them imports and no other": 10,
 }
 """Today's sizes, migrations apart. A limit goes up only with a decision (27 for

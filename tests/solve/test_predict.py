@@ -171,7 +171,7 @@ def test_a_solver_that_fails_leaves_what_was_solved(tmp_path: Path) -> None:
                 scores[0] = (float("nan"), 0.0)
             return scores
 
-    with pytest.raises(DataError, match=f"gave '{PROBLEMS[256].id}' the scores"):
+    with pytest.raises(DataError, match=f"returned the scores .* for '{PROBLEMS[256].id}'"):
         solve.predict_to_file(Fails(), PROBLEMS, tmp_path / "p.jsonl")
     assert len((tmp_path / ".p.jsonl.part").read_text("utf-8").splitlines()) == 257
 

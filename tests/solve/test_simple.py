@@ -264,8 +264,8 @@ def test_the_first_of_equals_is_chosen() -> None:
             [(1.0, 2.0), (1.0,)],
             r"the scores \(1.0,\) for 'p1'; it must return one finite score for each of the 2",
         ),
-        ([(1.0, math.nan), (1.0, 2.0)], r"gave 'p0' the scores \(1.0, nan\)"),
-        ([(1.0, 2.0), (math.inf, 2.0)], r"gave 'p1' the scores \(inf, 2.0\)"),
+        ([(1.0, math.nan), (1.0, 2.0)], r"returned the scores \(1.0, nan\) for 'p0'"),
+        ([(1.0, 2.0), (math.inf, 2.0)], r"returned the scores \(inf, 2.0\) for 'p1'"),
     ],
 )
 def test_a_solver_that_breaks_its_promise_is_told(
