@@ -120,7 +120,7 @@ def _join_lookalikes(dataset: Dataset, forest: _Forest) -> None:
 def _may_be_twin(
     problems: Sequence[Problem], rows: Sequence[int], words: Sequence[frozenset[str]]
 ) -> bool:
-    """Return whether the rows have exactly two texts, at least one of them without a twin id.
+    """Return whether rows have exactly two distinct texts, and at least one row has no twin id.
 
     If both texts have a twin id, a filter may have removed another text with these options.
     """
@@ -199,7 +199,7 @@ def _normalize_options(problem: Problem) -> tuple[str, ...]:
 
 
 def _extract_letters(text: str) -> str:
-    """Return the lower-cased letters without accents, digits and mathematical symbols of a text.
+    """Return a text's lower-cased letters without accents, its digits and its mathematical symbols.
 
     >>> _extract_letters("Thé <b>cup</b> “fell”: 1.5 m, as  the _ did."), _extract_letters("?!")
     ('thecupfell1.5masthe_did', '?!')
@@ -298,7 +298,9 @@ def contradictions(
     [[0, 1]]
     """
     groups = copies(dataset) if groups is None else groups
-    return [list(rows) for rows in groups if len(_get_answers(dataset[row] for row in rows)) > 1]
+    return [
+        list(rows) for rows in groups if len(_get_correct_options(dataset[row] for row in rows)) > 1
+    ]
 
 
 def normalize_tokens(text: str) -> str:
@@ -316,11 +318,11 @@ def _lower_options(problem: Problem) -> tuple[str, ...]:
     return lowered if len({*lowered}) == len(lowered) else problem.options
 
 
-def _get_answers(problems: Iterable[Problem]) -> set[str]:
+def _get_correct_options(problems: Iterable[Problem]) -> set[str]:
     return {_lower_options(p)[p.answer] for p in problems if p.answer is not None}
 
 
-def _sort_key(problem: Problem, seed: int) -> tuple[bytes, bytes]:
+def _make_sort_key(problem: Problem, seed: int) -> tuple[bytes, bytes]:
     """Return a problem's sort key in the shuffled order: a digest of its sentence and options.
 
     The input's order may reveal the answers (if the correct option is first, for example), and the
@@ -333,7 +335,7 @@ def _sort_key(problem: Problem, seed: int) -> tuple[bytes, bytes]:
 
 def shuffle_blocks(dataset: Dataset, seed: int) -> list[list[int]]:
     """Return the rows of each block; blocks and rows are in the shuffled order."""
-    places = [_sort_key(problem, seed) for problem in dataset]
+    places = [_make_sort_key(problem, seed) for problem in dataset]
     shuffled = [sorted(block, key=places.__getitem__) for block in blocks(dataset)]
     return sorted(shuffled, key=lambda block: places[block[0]])
 
@@ -561,7 +563,7 @@ def assign_splits(
 def _fill_splits(
     counts: Sequence[int], wanted: Mapping[SplitName, int], limits: Mapping[SplitName, float]
 ) -> list[SplitName]:
-    """Return the split of each group: the first split with room for it, or "train"."""
+    """Assign each group to the first split with room for it, or to "train"; return the splits."""
     sizes = dict.fromkeys(SPLITS, 0)
     found: list[SplitName] = []
     for n in counts:
@@ -577,7 +579,7 @@ def _keep_former_splits(
     wanted: Mapping[SplitName, int],
     limits: Mapping[SplitName, float],
 ) -> list[SplitName]:
-    """Return the split of each group: its former split, or the split that is least full."""
+    """Assign each group to its former split, or a new group to the least full split."""
     sizes = dict.fromkeys(SPLITS, 0)
     for n, side in zip(counts, former, strict=True):
         if side is not None:
@@ -625,7 +627,7 @@ def choose_kept_split(splits: Iterable[SplitName]) -> SplitName | None:
 def _iter_former_ids(
     dataset: Dataset, former: Sequence[FormerProblem]
 ) -> Iterable[tuple[Problem, str, str | None]]:
-    """Yield each problem, with ids of its root and its twin that a new problem may share."""
+    """Yield each former problem with its root's id and twin id, made distinct from reused ids."""
     now = {problem.id: problem for problem in dataset}
     reused = {
         old.problem.id
@@ -639,7 +641,7 @@ def _iter_former_ids(
 
 
 def _is_same_problem(old: Problem, new: Problem) -> bool:
-    """Return whether problems are versions of each other, with the same options or most words."""
+    """Return whether two problems are versions of one: they have the same options or most words."""
     if {option.lower() for option in old.options} == {option.lower() for option in new.options}:
         return True
     a, b = (Counter(pieces(problem.sentence.lower())) for problem in (old, new))

@@ -114,14 +114,14 @@ class ClusterExecutor(Executor):
 
     @property
     def workers(self) -> int:
-        """Number of threads on all connected workers; 1 if there are none."""
+        """The number of threads on all connected workers; 1 if there are none."""
         try:
             return max(1, sum(map(int, self._client.nthreads().values())))
         except OSError:
             return 1  # the work itself then raises an error
 
     def submit(self, fn: Callable[..., Result], /, *args: Any, **kwargs: Any) -> Future[Result]:
-        """Run `fn(*args, **kwargs)` on a worker, replacing tokens of `broadcast`."""
+        """Run `fn(*args, **kwargs)` on a worker; tokens from `broadcast` become their values."""
         future: Future[Result] = self._executor.submit(
             _run_on_worker, __version__, fn, args, kwargs
         )

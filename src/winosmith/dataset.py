@@ -97,7 +97,7 @@ class Dataset(Sequence[Problem]):
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of all fields of all problems in order, as 64 hexadecimal digits."""
+        """The SHA-256 of all fields of all problems, in order, as 64 hexadecimal digits."""
         state = hashlib.sha256()
         for problem in self.problems:
             state.update(dump_json(problem_record(problem)).encode("utf-8", "surrogatepass"))
@@ -128,7 +128,7 @@ class Dataset(Sequence[Problem]):
 
     @cached_property
     def families(self) -> dict[str, tuple[int, ...]]:
-        """The rows of each family, by the id of its root; problems without a lineage are roots."""
+        """The rows of each family, by its root's id; problems without a lineage are roots."""
         together: dict[str, list[int]] = {}
         for row, problem in enumerate(self.problems):
             together.setdefault(problem.root, []).append(row)
@@ -139,7 +139,7 @@ class Dataset(Sequence[Problem]):
         return Dataset((self.problems[row] for row in rows), self.name if name is None else name)
 
     def blind(self) -> Dataset:
-        """Return a copy for solvers, without the answers and `extra`."""
+        """Return a copy for solvers, without answers or `extra`."""
         return Dataset((problem.blind() for problem in self.problems), self.name)
 
     def drop(self, reasons: dict[int, str], stage: str) -> Filtered:

@@ -81,7 +81,7 @@ def escape_github(text: object, *, is_property: bool = False) -> str:
 
 
 def escape_sarif(text: object) -> str:
-    r"""Return the text as a SARIF message without links and placeholders.
+    r"""Return the text as a SARIF message without links or placeholders.
 
     >>> print(escape_sarif("[x](y) {0}"))
     \[x\](y) {{0}}
@@ -106,7 +106,7 @@ def escape_markdown(text: object) -> str:
 
 
 def markdown_code(text: object) -> str:
-    r"""Return the text as a Markdown code span; it may contain backticks.
+    r"""Return the text, which may contain backticks, as a Markdown code span.
 
     >>> print(markdown_code("a1"), markdown_code("a`b"))
     `a1` `` a`b ``
@@ -118,7 +118,7 @@ def markdown_code(text: object) -> str:
 
 
 def markdown_block(text: str) -> str:
-    r"""Return a release author's Markdown with its markup, but with control characters escaped.
+    r"""Return a release author's Markdown with control characters escaped but markup unchanged.
 
     >>> markdown_block("See *this*\x9b.")
     'See *this*\\x9b.'

@@ -39,7 +39,7 @@ class BuildFiles:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the file that contains the checksums of all public files."""
+        """The SHA-256 of the file that contains the checksums of all public files."""
         return hashlib.sha256((self.folder / LAST).read_bytes()).hexdigest()
 
     @property

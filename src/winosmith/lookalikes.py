@@ -38,7 +38,7 @@ _WORDS_PER_STEP = 200_000
 
 
 def make_longer_threshold(fraction: float) -> MinShared:
-    """Return a function that requires a fraction of the longer set's words to be shared.
+    """Return a function for the minimum number of shared words: a fraction of the longer set's.
 
     >>> make_longer_threshold(0.7)(np.array([8, 10]), np.array([10, 11])).tolist()
     [7, 8]
@@ -47,7 +47,7 @@ def make_longer_threshold(fraction: float) -> MinShared:
 
 
 def make_jaccard_threshold(fraction: float) -> MinShared:
-    """Return a function that requires a fraction of the union's words (Jaccard index).
+    """Return a function for the minimum number of shared words, given a minimum Jaccard index.
 
     >>> make_jaccard_threshold(0.8)(np.array([8, 9]), np.array([10, 9])).tolist()
     [8, 8]

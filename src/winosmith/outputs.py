@@ -89,7 +89,7 @@ _PARTIAL = ".part"
 
 
 def remove_stale_files(paths: Iterable[Path]) -> None:
-    """Remove temporary files and folders that no process has locked, left by killed runs."""
+    """Remove the temporary files and folders of killed runs: those that no process has locked."""
     for path in paths:
         with contextlib.suppress(OSError):
             handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
@@ -259,7 +259,7 @@ class OutputFolder:
         return name in self.files and target.is_file() and sha256(target) == self.files[name]
 
     def is_complete(self, last: str) -> bool:
-        """Return whether all files, up to the last one, exist unchanged."""
+        """Return whether the manifest lists `last`, and all listed files are finished."""
         return last in self.files and all(map(self.is_finished, self.files))
 
     def write_json(self, name: str, record: Mapping[str, Any]) -> None:

@@ -154,7 +154,7 @@ def pause_garbage_collection() -> Iterator[None]:
 
 
 def use_one_thread() -> AbstractContextManager[object]:
-    """Limit linear algebra to one thread in a block, so that sums have a fixed order.
+    """Return a context manager that limits linear algebra to one thread, to fix the order of sums.
 
     With several threads, the last bits of a result depend on the number of threads. These bits can
     decide between nearly equal directions, such as those of an SVD.

@@ -82,7 +82,7 @@ class Prediction:
 
     @property
     def chosen(self) -> tuple[int, ...]:
-        """Indices of the chosen options, in ascending order: none if invalid, one, or all tied.
+        """The indices of the chosen options, in ascending order: none if invalid, one, or all tied.
 
         A tie is stated in `tied`, or follows from the scores. Scores that contradict the choice are
         ignored; see `against_scores`.

@@ -322,7 +322,7 @@ class Problem:
 
     @property
     def blank_is_unique(self) -> bool:
-        """Whether the blank is the only `_` in sentence and options."""
+        """Whether the blank is the only `_` in the sentence and its options."""
         return (
             self.blank is not None
             and self.sentence.count(BLANK) == 1
@@ -334,7 +334,7 @@ class Problem:
         return f"{self.before}{text}{self.after}"
 
     def fill(self, option: int) -> str:
-        """Return the sentence with an option, by index, in place of the blank.
+        """Return the sentence with the option at an index in place of the blank.
 
         For a question: the question, a space and the option.
         """
@@ -345,7 +345,7 @@ class Problem:
         return tuple(self.fill(index) for index in range(len(self.options)))
 
     def blind(self) -> Problem:
-        """Return a copy without answer and `extra`, as solvers see it."""
+        """Return a copy without the answer or `extra`, as solvers see the problem."""
         return replace(self, answer=None, extra=_NOTHING)
 
     def with_new_ids(

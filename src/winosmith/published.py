@@ -185,7 +185,7 @@ def _digest_sentence(sentence: str) -> int:
 
 
 def _extract_letters(text: str) -> str:
-    """Return the letters and digits of a text, without articles and the blank.
+    """Return the letters and digits of a text, without articles or the blank.
 
     Versions of one data set differ in case, punctuation and the articles of options ("the _", or
     "_" with "the trophy").

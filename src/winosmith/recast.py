@@ -216,7 +216,7 @@ def find_reference(question: str, options: Sequence[str]) -> str | None:
 
 
 def refers_to_others(option: str, count: int) -> bool:
-    """Return whether an option refers to others, such as "all of the above", among `count`."""
+    """Return whether one of `count` options refers to others, such as "all of the above"."""
     if any(pattern.search(option) for pattern in (ALL, NONE, SEVERAL)):
         return True
     found = _LETTERS.search(option)

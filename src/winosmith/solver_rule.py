@@ -165,7 +165,7 @@ class _LocalModelOptions(_ModelOption, _Maker):
         return {"models": (str(find_model_folder(named if named.is_dir() else self.model)),)}
 
     def identify(self, solver: Any) -> tuple[str, str]:
-        """Return the digest of the weights, and the hub's revision or that digest; see `Kind`."""
+        """Return the weights' digest, and the hub's revision or else the digest; see `Kind`."""
         from winosmith.models import digest_weights
 
         place = Path(solver.model)

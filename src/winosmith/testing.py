@@ -103,7 +103,7 @@ _WORDS = tuple(
 
 
 def make_twins(count: int, *, singles: int = 0, seed: int = 0) -> Dataset:
-    """Generate `count` twins, followed by `singles` problems without another half.
+    """Generate `count` twins, followed by `singles` problems that are not in a twin.
 
     The sentences are distinct, have 18 words and pass the structure rules, but have no meaning. The
     order of halves and their answers are random.
@@ -241,7 +241,7 @@ def tiny_language_model(
 
 
 def _train_bpe_tokeniser(texts: Sequence[str], size: int, template: str) -> Any:
-    """Train a GPT-2-like tokeniser; `template` is the template with the tokens around each text."""
+    """Train a GPT-2-like tokeniser; `template` puts special tokens around each text."""
     tokenizers = require("tokenizers", "models")
     byte_level = tokenizers.pre_tokenizers.ByteLevel
     tokeniser = tokenizers.Tokenizer(tokenizers.models.BPE())

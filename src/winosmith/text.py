@@ -256,7 +256,7 @@ def get_inflection_prefix(word: str) -> str:
 
 
 def _split_unspaced(text: str) -> list[tuple[str, bool]]:
-    """Split a text into letters, words and marks, each with whether it is part of a word."""
+    """Split a text into letters, words and marks, with a flag for those that are part of a word."""
     found: list[tuple[str, bool]] = []
     for kind, run in groupby(text, _classify_character):
         if kind == "word":
@@ -362,7 +362,7 @@ def _split_treebank(sentence: str) -> list[str]:
 
 
 def content_words(text: str) -> list[str]:
-    """Return the lower-cased tokens that are neither function words, punctuation nor the blank.
+    """Return the lower-cased tokens, except function words, punctuation and the blank.
 
     >>> content_words("The trophy doesn't fit into the brown suitcase.")
     ['trophy', 'fit', 'brown', 'suitcase']
@@ -372,7 +372,7 @@ def content_words(text: str) -> list[str]:
 
 
 def is_content(token: str) -> bool:
-    """Return whether a lower-cased token is neither a function word, punctuation nor the blank."""
+    """Return whether a lower-cased token is not a function word, punctuation or the blank."""
     return token not in FUNCTION_WORDS and any(map(str.isalnum, token))
 
 
@@ -534,7 +534,7 @@ def _iter_changes(before: str, after: str) -> Iterator[Change]:
 
 
 def _iter_token_runs(before: str, after: str) -> Iterator[tuple[bool, slice, slice]]:
-    """Yield runs of equal or different tokens: whether they are equal, and two slices."""
+    """Yield each run of tokens: whether it is equal in both texts, and its slice in each."""
     cut = [[text[start:end] for start, end in find_token_spans(text)] for text in (before, after)]
     for same, ops in groupby(Levenshtein.opcodes(*cut), key=lambda op: op.tag == "equal"):
         first, *more = ops

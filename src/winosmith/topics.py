@@ -479,7 +479,7 @@ def _to_line(text: str) -> str:
 
 
 def _strip_invisible(text: str) -> str:
-    """Return the text without control characters and surrogates."""
+    """Return the text without control characters or surrogates."""
     text = text.replace("\r\n", "\n").replace("\r", "\n").encode("utf-8", "ignore").decode()
     return "".join(letter for letter in text if letter in "\n\t" or letter.isprintable())
 

@@ -16,7 +16,7 @@ from winosmith.errors import FormatError
 
 
 def _normalise_id(name: str) -> str:
-    """Remove a number's leading zeros and decimals, or any other id's case and extra spaces."""
+    """Return an id in lower case or, if it is a number, without leading zeros and decimals."""
     plain = " ".join(name.split()).casefold()
     whole = parse_whole(plain)
     return whole.lstrip("0") or "0" if whole else plain
@@ -75,7 +75,7 @@ class AnswerFile:
 
     @cached_property
     def _ids_by_sentence(self) -> dict[str, str]:
-        """The ids by sentence, if it is unique; needed only for files without ids."""
+        """The id for each unique sentence; needed only for files without ids."""
         return _map_unique((_normalise_id(one.sentence), one.id) for one in self.dataset)
 
     def records(self) -> list[tuple[Place, Record]]:

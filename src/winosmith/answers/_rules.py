@@ -255,7 +255,7 @@ def read_rows(
 
 
 def _detect_log_kinds(rows: Sequence[Row], file: AnswerFile) -> tuple[AnswerKind, AnswerKind]:
-    """Return the kinds of a log's keys and replies; the same kind if it fits most replies."""
+    """Return the kinds of a log's keys and replies: the keys' kind if it also fits most replies."""
     default = file.dataset[0].options
     keyed = [row for row in rows if isinstance(row.target, str)]
     keys = [formats.interpret_answer(row.target, row.options or default) for row in keyed]

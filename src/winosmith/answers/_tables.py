@@ -197,7 +197,7 @@ def unpack_object(file: AnswerFile) -> AnswerFile:
 def _classify_columns(
     columns: _Columns, graded: Sequence[str], file: AnswerFile
 ) -> tuple[list[str], dict[str, str], set[str]]:
-    """Distinguish the columns of a model's answers from others, by their names and labels.
+    """Distinguish columns of models' answers from other columns, by their names and labels.
 
     A column named `answer` may have a model's answers only if no column except those named like
     keys has letters or texts. It has them if it fits the grades. Without grades, it must differ

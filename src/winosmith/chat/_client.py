@@ -448,7 +448,7 @@ class Client:
 
     @property
     def max_reply_tokens(self) -> int | None:
-        """Maximum number of tokens per reply; None if there is no limit."""
+        """The maximum number of tokens per reply; None if there is no limit."""
         body = self.body
         most = body.get("max_completion_tokens", body.get("max_tokens"))
         return most if isinstance(most, int) else None

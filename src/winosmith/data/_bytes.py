@@ -97,7 +97,7 @@ def _read_standard_input(stream: IO[bytes]) -> bytes:
 
 
 def get_size_limit(packed_size: int) -> int:
-    """Return the maximum unpacked size, in bytes, for a file's packed size."""
+    """Return a file's maximum unpacked size, in bytes, given its packed size."""
     return max(_ALWAYS_ALLOWED_SIZE, _RATIO * packed_size)
 
 

@@ -43,7 +43,7 @@ class Delimited:
 
     @cached_property
     def _header_start(self) -> int:
-        """Offset of the header in the text, after the separator's declaration if there is one."""
+        """The offset of the header in the text, after the declaration of the separator, if any."""
         declared = _SEPARATOR_LINE.match(self.source.text)
         return declared.end() if declared else 0
 

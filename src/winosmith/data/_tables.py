@@ -193,7 +193,7 @@ _WHOLE_NUMBER = re.compile(r"(-?\d{1,300})(?:\.0*|,0)?")
 
 
 def parse_whole(text: str) -> str:
-    """Return the digits of a whole number, which may have a decimal zero; "" for other texts.
+    """Return a whole number without its decimal zero, if it has one; "" for other texts.
 
     Tables write a decimal zero in columns of whole numbers with missing values.
 

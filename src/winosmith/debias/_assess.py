@@ -353,7 +353,7 @@ class Axes:
     explained: NDArray[np.float64]
 
     def project(self, X: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the coordinates of rows along the principal components, shape (n, k)."""
+        """Return the coordinates of rows along the principal components, (rows, components)."""
         found = np.concatenate(
             [
                 (X[start : start + _CHUNK].astype(np.float64) - self.mean) @ self.directions
@@ -365,7 +365,7 @@ class Axes:
 
 
 def compute_principal_axes(X: NDArray[Any], k: int, *, flips_sign: bool = False) -> Axes:
-    """Return the first `k` principal components of the rows of X, or all d of them if d < k.
+    """Return the first `k` principal components of the rows of X, or all if there are fewer.
 
     The components are the eigenvectors of the covariance in float64, computed without a random
     start or a tolerance. The arbitrary sign of a component is chosen so that its loading of largest
@@ -447,7 +447,7 @@ def project_on_answer_axis(
 def _fit_discriminants(
     X: NDArray[Any], labels: NDArray[np.intp], X_test: NDArray[Any], flips_sign: bool
 ) -> NDArray[np.float64]:
-    """Fit a discriminant to X for each labelling, and return the positions of `X_test`, (k, m)."""
+    """Fit a discriminant to X for each labelling; return the positions, (labellings, test rows)."""
     from scipy.linalg import cho_factor, cho_solve
 
     mean = np.zeros(X.shape[1]) if flips_sign else X.mean(axis=0, dtype=np.float64)

@@ -80,7 +80,7 @@ class Settings:
     null_draws: options.Draws = DRAWS
 
     def compute_cutoff(self, size: int) -> int:
-        """Return the maximum number of rows that a phase removes, given the number of rows left.
+        """Return the maximum number of rows that a phase removes from `size` remaining rows.
 
         >>> Settings(64, 100, 0.01, 0.75, 1.0, 0).compute_cutoff(2_345)
         23
@@ -117,7 +117,7 @@ class Ensemble:
     relabelled: bool = False
 
     def compute_initial_start(self, rows: NDArray[np.int32]) -> Start:
-        """Return the starting point given by the classifier trained on all rows left."""
+        """Return the starting point given by a classifier trained on all remaining rows."""
         kernel, fraction = self._make_kernel(), self.settings.train_size / len(rows)
         origin = np.zeros((1, len(self.penalty)))
         flat = self.compute_start_at(origin[0], rows)
@@ -134,7 +134,7 @@ class Ensemble:
         return self.compute_start_at(fit.weights[0], rows)
 
     def compute_start_at(self, weights: Floats, rows: NDArray[np.int32]) -> Start:
-        """Return the starting point at the given weights, shape (D,), for the rows left."""
+        """Return the starting point at the given weights for the remaining rows."""
         kernel, size = self._make_kernel(), self.settings.train_size
         scale = size / len(rows)
         curved = self._map_parts(lambda part: kernel.compute_curvature(part, weights, scale), rows)
@@ -163,7 +163,7 @@ class Ensemble:
         return list(ordered_map(function, parts, self.threads, max_pending=len(parts)))
 
     def collect_votes(self, rows: NDArray[np.int32], phase: int, start: Start) -> Votes:
-        """Train a phase's classifiers on the rows left, and collect their votes."""
+        """Train a phase's classifiers on the remaining rows, and collect their votes."""
         whole = Share(
             labels=self.y if self.relabelled else None,
             rows=rows,
@@ -373,7 +373,7 @@ def _get_labels_path(basis_file: Path) -> Path:
 
 @lru_cache(maxsize=1)  # a worker needs the arrays of only one run at a time
 def load_arrays(file: str) -> Arrays:
-    """Map the basis in a file into memory, and read the labels."""
+    """Memory-map the basis in a file, and read the labels."""
     try:
         # copy-on-write, so that compiled code sees the same type of array as in a thread
         matrix = np.load(file, mmap_mode="c", allow_pickle=False)

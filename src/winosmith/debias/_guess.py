@@ -305,7 +305,7 @@ def verify(
             flips = flips_sign or name != LINEAR
             selectors[name] = partial(_TwoOptionProblems.from_rows, array, labels, flips)
     block_of[order] = encode_group_labels(block_of.tolist(), order)
-    shared = _SharedData(selectors, block_of, _resample_blocks(len(blocks), draws, seed), C)
+    shared = _SharedData(selectors, block_of, _draw_bootstrap_weights(len(blocks), draws, seed), C)
     halves = [
         half for split in range(splits) for half in _draw_halves(order, block_of, seed, split)
     ]
@@ -397,7 +397,7 @@ _Vectors = Choices | _TwoOptionProblems
 
 @dataclass(frozen=True, slots=True)
 class _SharedData:
-    """The data shared by all halves, with the weights from `_resample_blocks`."""
+    """The data shared by all halves, with the weights from `_draw_bootstrap_weights`."""
 
     selectors: Mapping[str, Callable[[Rows], _Vectors]]
     block_of: Rows
@@ -441,7 +441,8 @@ def _score_guessers(
                 fold = train.select(parts == part).score(models[:, at : at + count])
                 for field in ("leads", "credit", "opposite"):
                     getattr(cross, field)[parts == part] = getattr(fold, field)
-            train_ranks, test_ranks = _rank_margins(cross.leads), _rank_margins(scored[0].leads)
+            train_ranks = _compute_margin_ranks(cross.leads)
+            test_ranks = _compute_margin_ranks(scored[0].leads)
             pair = []
             for train_mask, test_mask, chance in (
                 (inside | True, outside | True, chances[0]),
@@ -456,8 +457,8 @@ def _score_guessers(
     return {name: found[name] for name in (LINEAR, TWO_PIECE, *found)}
 
 
-def _rank_margins(margins: Floats) -> NDArray[np.integer[Any]]:
-    """Return the quantile of each margin's magnitude within its column, from 0."""
+def _compute_margin_ranks(margins: Floats) -> NDArray[np.integer[Any]]:
+    """Return the rank of each margin's magnitude in its column, as a 0-based quantile."""
     sizes = np.abs(margins)
     ranks = np.empty(sizes.shape, np.int8)
     steps = np.arange(len(sizes)) * MARGIN_QUANTILES // max(len(sizes), 1)
@@ -510,7 +511,7 @@ def _apply_filter(keep_rows: Filter, rows: Rows, block_of: Rows) -> Rows:
     return rows[is_kept]
 
 
-def _resample_blocks(block_count: int, draws: int, seed: int) -> Floats:
+def _draw_bootstrap_weights(block_count: int, draws: int, seed: int) -> Floats:
     """Return the bootstrap weights of blocks, (blocks, 1 + draws); the first column is ones."""
     drawn = np.random.default_rng([seed, draws, block_count]).multinomial(
         block_count, np.full(block_count, 1 / block_count), draws

@@ -104,7 +104,7 @@ class Kernel:
     def compute_curvature(
         self, rows: Positions, weights: Floats, scale: float
     ) -> tuple[Floats, Floats]:
-        """Return the Hessian's diagonal at (D,) weights, and its product with the weights.
+        """Return the Hessian's diagonal, and the Hessian's product with the weights.
 
         Each row's loss is multiplied by `scale`; the penalty is not included.
         """
@@ -113,7 +113,7 @@ class Kernel:
         return diagonal, product
 
     def compute_leverage(self, rows: Positions, diagonal: Floats) -> float:
-        """Return the maximum of ``sum of x² / diagonal`` over rows."""
+        """Return the maximum over rows of the sum of x² / `diagonal`."""
         return float(compute_max_square_sum(self.X, rows, (1.0 / diagonal).astype(np.float32)))
 
 
@@ -309,7 +309,7 @@ def count_votes(
 
 @compile_cached
 def add_curvature(X: Array, rows: Array, w: Array, scale: float, h: Array, q: Array) -> None:
-    """Add the Hessian's diagonal at `w` to `h`, and its product with `w` to `q`.
+    """Add the Hessian's diagonal at `w` to `h`, and the Hessian's product with `w` to `q`.
 
     This is the Hessian of the rows' summed losses, times `scale`. `w` is float32, and `h` and `q`
     are float64, all of shape (D,).

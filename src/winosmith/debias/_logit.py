@@ -77,7 +77,7 @@ Rows = NDArray[np.intp]
 
 
 def bound_rounding_errors(V: NDArray[Any], W: Floats, starts: Rows | None = None) -> Floats:
-    """Return bounds on the rounding errors of units' products with weights, shape (U, c).
+    """Return bounds on the rounding errors of units' products with weights, (units, columns).
 
     A product's rounding error is proportional to the lengths of its factors (Higham 2002, "Accuracy
     and stability of numerical algorithms", section 3.1). A unit's length is the length of its
@@ -92,7 +92,7 @@ def bound_rounding_errors(V: NDArray[Any], W: Floats, starts: Rows | None = None
 
 
 def compute_unit_lengths(V: NDArray[Any], starts: Rows | None = None) -> Floats:
-    """Return the length of each unit, shape (U,), as used by `bound_rounding_errors`."""
+    """Return the length of each unit, as used by `bound_rounding_errors`."""
     lengths = np.sqrt(np.einsum("ij,ij->i", V, V, dtype=np.float64))
     if starts is not None:
         lengths = np.maximum.reduceat(lengths, starts)
@@ -120,7 +120,7 @@ class Logit:
         self.factor = _factorize_bound(self.V, self.chunks, C, self.scale)
 
     def fit(self, weights: Singles, coded_keys: Singles | None = None) -> Floats:
-        """Fit a model for each column of weights, and return the coefficients, shape (d, c).
+        """Fit a model for each column of weights; return the coefficients, (dimensions, columns).
 
         Args:
             weights: (U, c) the weight of each unit in each column; 0 omits the unit.
@@ -197,7 +197,7 @@ class CrossLogit:
         ]
 
     def score_rows(self, keys: Rows) -> tuple[Floats, Floats]:
-        """Return the products of rows with the models that were not fitted to them, shape (n, r).
+        """Return the products of rows with the models that were not fitted to them, (rows, runs).
 
         Equal rows of a fold have bitwise equal products. The second return value contains the
         lengths of the weights, shape (folds, r), to which rounding errors are proportional.
@@ -225,7 +225,7 @@ class CrossLogit:
         return found, self.scale * np.linalg.norm(own, axis=2)
 
     def bound_rounding_errors(self, lengths: Floats) -> Floats:
-        """Return bounds on the rounding errors of the products from `score_rows`, shape (n, r).
+        """Return bounds on the rounding errors of the products from `score_rows`, (rows, runs).
 
         Args:
             lengths: (folds, r) the lengths that `score_rows` returned.
@@ -233,7 +233,7 @@ class CrossLogit:
         return np.repeat(self.unit_rounding[:, None] * lengths[self.fold], self.sizes, axis=0)
 
     def _fit_all(self, coded_keys: Singles, threads: ThreadPoolExecutor) -> Floats:
-        """Return the weights, shape (folds · r, d), sorted by fold and then by run.
+        """Return the weights, (folds · runs, dimensions), sorted by fold and then by run.
 
         `coded_keys` has the shape (n, r), as for `Logit.fit`, and the order of `self.V`.
         """
@@ -417,7 +417,7 @@ def _sum_in_order(parts: Iterable[Singles]) -> Floats:
 
 
 def _multiply_rows(V: Singles, W: Floats) -> Floats:
-    """Return the products of rows `V`, (n, d), with the weights `W` of runs, (r, d).
+    """Return the product of each row of `V`, (n, d), with each run's weights in `W`, (r, d).
 
     The products have the shape (n, r). Equal rows have bitwise equal products. Therefore BLAS is
     not used: its rounding depends on a row's position.
@@ -433,10 +433,11 @@ def _multiply_rows(V: Singles, W: Floats) -> Floats:
 def _minimize(
     gradient: Callable[[Floats, Rows], Floats], Z: Floats, G: Floats, curvatures: NDArray[Any]
 ) -> Floats:
-    """Minimise the losses with L-BFGS from `Z`, whose gradients are `G`; return the minima, (c, d).
+    """Minimise the losses with L-BFGS from `Z`, where the gradients are `G`; return the minima.
 
     `gradient` is a function from (k, d) points and their k columns to (k, d) gradients.
-    `curvatures` are (c,) upper bounds of the columns' Hessians, as multiples of the identity.
+    `Z`, `G` and the minima are (c, d). `curvatures` are (c,) upper bounds of the columns'
+    Hessians, as multiples of the identity.
     """
     found, column = Z.copy(), np.arange(len(Z))
     pairs: list[Pair] = []
@@ -465,9 +466,10 @@ def _minimize(
 
 
 def _scale_by_last_step(pairs: Sequence[Pair], q: Floats) -> Floats:
-    """Multiply by the inverse of the initial Hessian, which the last step scales (equation 7.20).
+    """Multiply `q` by the inverse of the initial Hessian, which is scaled by the last step.
 
-    Without this, it would be far too large if most units are predicted with certainty.
+    This is equation 7.20 of Nocedal & Wright (2006). Without it, the inverse would be far too large
+    if most units are predicted with certainty.
     """
     if not pairs:
         return q

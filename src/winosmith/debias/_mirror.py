@@ -429,7 +429,7 @@ class _Scorer:
     assignments: tuple[CrossLogit, ...]
 
     def compute_margins(self, keys: Numbers) -> Floats:
-        """Return the margins of units in r runs, given their keys; both have the shape (U, r)."""
+        """Return the margins of units in each run, given their keys; both are (units, runs)."""
         scores, lengths = zip(
             *(assignment.score_rows(keys) for assignment in self.assignments), strict=True
         )

@@ -143,7 +143,7 @@ def compute_word_pmi(
     label: PmiLabel = "first-mentioned",
     smoothing: Positive = metrics.PMI_SMOOTHING,
 ) -> dict[str, float]:
-    """Return PMI(y=1; w) in nats for each word, in descending order.
+    """Return the PMI of each word with the label 1, in nats and in descending order.
 
     The arguments and errors are those of `pmi`.
     """

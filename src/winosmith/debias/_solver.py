@@ -298,7 +298,7 @@ def minimize(
 
 
 def dot_rows(a: Floats, b: Floats) -> Floats:
-    """Return the products of the rows of two arrays, shape (c,)."""
+    """Return the dot product of each row of an array with the same row of another."""
     return np.asarray((a * b).sum(axis=1))
 
 
@@ -347,7 +347,7 @@ def minimize_by_newton(
     ridge: Floats,
     start: Floats,
 ) -> Floats:
-    """Return the weights that minimise ``ridge/2 · w² + sum of the losses``, shape (D,).
+    """Return the weights w that minimise ``ridge/2 · w² + sum of the losses``.
 
     The iteration ends when the slope along the Newton step, the square of the decrement (Boyd &
     Vandenberghe 2004, section 9.5.1), is small and rounding prevents a further decrease.

@@ -98,7 +98,7 @@ class Choices:
 
     @property
     def chance(self) -> float:
-        """The chance level: the mean of 1 / K."""
+        """The chance level: the mean of 1 / (number of options)."""
         return float(np.mean(1 / self.options))
 
     @property
@@ -107,7 +107,7 @@ class Choices:
         return self.X[is_option], np.cumsum(self.options) - self.options
 
     def fit(self, weights: NDArray[np.float32], C: float) -> Floats:
-        """Fit models with different problem weights, and return their coefficients, shape (d, c).
+        """Fit models with different problem weights; return the coefficients, (dimensions, models).
 
         Args:
             weights: (n, c) the weight of each problem in each model.
@@ -134,7 +134,7 @@ class Choices:
         return ModelScores(leads, credit, (1 - credit) / (self.options[:, None] - 1))
 
     def to_canonical_rows(self) -> NDArray[np.float32]:
-        """Return a row of K d + 1 numbers per problem, with the key in the last column."""
+        """Return one row per problem: its options' vectors and, in the last column, its key."""
         return np.hstack([self.X.reshape(len(self), -1), self.key[:, None].astype(np.float32)])
 
 

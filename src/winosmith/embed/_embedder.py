@@ -188,7 +188,7 @@ def pad_options(rows: Vectors, counts: Sequence[int]) -> Vectors:
 
 
 def _flag_extreme_lengths(options: Sequence[str]) -> Vectors:
-    """Return (K, 2) flags for the longest and the shortest option; 0 if several tie."""
+    """Return flags for the longest and the shortest option, (options, 2); 0 if several tie."""
     sizes = np.array([len(option.strip()) for option in options])
     ends = [sizes == sizes.max(), sizes == sizes.min()]
     return np.stack([end if end.sum() == 1 else 0 * end for end in ends], 1).astype(np.float32)

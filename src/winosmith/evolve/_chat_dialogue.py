@@ -129,7 +129,7 @@ class Dialogue:
 
     @property
     def batch_size(self) -> int:
-        """Number of rows to request in the next turn."""
+        """The number of rows to request in the next turn."""
         size = self.rules.batches[min(len(self.turns), len(self.rules.batches) - 1)]
         if self.turns:
             last = self.turns[-1]
@@ -260,7 +260,7 @@ class Turn:
 
     @property
     def complete_row_count(self) -> int:
-        """Number of rows that were not cut off."""
+        """The number of rows that were not cut off."""
         return sum("truncated" not in checked.faults for checked in self.rows)
 
     def count_faults(self) -> Counter[str]:

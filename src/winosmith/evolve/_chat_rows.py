@@ -168,7 +168,7 @@ class RowChecker:
     distances: Literal["correct", "refuse"]
 
     def check(self, row: Row, used_sentences: frozenset[str] | set[str]) -> Row:
-        """Check a row, given earlier sentences (`normalize_sentence`); add the results to it."""
+        """Return a row with the results of its check; `used_sentences` must be normalised."""
         if not row.cells:
             return row
         _, written, first, second, answer, stated = row.cells

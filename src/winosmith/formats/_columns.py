@@ -168,7 +168,7 @@ def make_plan(names: Iterable[str], columns: Columns, rows: Sequence[Row]) -> Pl
     choices = columns.choices or table.find_choices(columns.question, answer)
     if answer is None and choices and (named := find_name(["answers"], names)) not in choices:
         answer = named
-    answer = answer or table.find_other_answers() or _find_answer_by_prefix(question, names)
+    answer = answer or table.find_unusual_answer_column() or _find_answer_by_prefix(question, names)
     classes = bool(answer) and choices == (answer,)
     distractors: tuple[str, ...] = ()
     if not choices:
@@ -259,7 +259,7 @@ class _Table:
         existing = find_existing(wanted, self.names)
         return next(filter(self.values, existing), existing[0] if existing else None)
 
-    def find_other_answers(self) -> str | None:
+    def find_unusual_answer_column(self) -> str | None:
         """Return the first answer column that has an unusual name and no lists, or None."""
         for name in self.names.answers:
             values = self.values(name)
@@ -443,7 +443,7 @@ def _find_answer_by_prefix(question: Sequence[str], names: Names) -> str | None:
 
 
 def _has_no_family_word(question: str, names: Names) -> bool:
-    """Return whether no family's words, such as a language, are part of the question's name."""
+    """Return whether the question's name contains no family's words, such as a language."""
     if any(family.includes(question) for family in names.families):
         return False
     return normalise(question) in QUESTION or any(

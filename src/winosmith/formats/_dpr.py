@@ -71,7 +71,7 @@ def _is_dpr(rows: Rows) -> bool:
     return bool(find_occurrences(pronoun, sentence)) and answer in _split_options(listed)
 
 
-def _note_repetition(entry: Entry) -> Entry:
+def _add_repetition_note(entry: Entry) -> Entry:
     problem = entry.item
     if not isinstance(problem, Problem) or detect_script(problem.sentence) != "unspaced":
         return entry
@@ -87,7 +87,7 @@ DPR = Format(
     name="dpr",
     title="DPR and [MASK] files: four lines per problem",
     read=lambda rows: pair_neighbours(
-        map(_note_repetition, _base.build_entries(rows.blocks(), _parse_problem))
+        map(_add_repetition_note, _base.build_entries(rows.blocks(), _parse_problem))
     ),
     sign=_is_dpr,
 )

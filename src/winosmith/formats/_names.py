@@ -195,7 +195,7 @@ _PUNCTUATION = re.compile(r"[\W_]+")
 
 @lru_cache(maxsize=1 << 17)
 def normalise(name: str) -> str:
-    """Remove case, spaces and punctuation from a name.
+    """Convert a name to lower case, without spaces or punctuation.
 
     >>> normalise("Correct Answer"), normalise("answerKey"), normalise("#")
     ('correctanswer', 'answerkey', '#')

@@ -37,7 +37,7 @@ _STEMS = ("stem", "text", "question", "body", "content")
 
 @dataclass(frozen=True, slots=True)
 class _Nesting:
-    """The column of the questions, and the columns of parallel lists by singular name."""
+    """The column of nested questions, and the columns of parallel lists by their singular names."""
 
     column: str
     parallel: Mapping[str, str]

@@ -91,10 +91,10 @@ def _read(rows: Rows) -> Iterator[Entry]:
         if row is None:
             yield Entry(place, raw, reason=reason)
     for name in _KINDS:
-        yield from pair_neighbours(_read_kind(table, name))
+        yield from pair_neighbours(_read_change_kind(table, name))
 
 
-def _read_kind(table: Sequence[data.Row[Row]], name: str) -> Iterator[Entry]:
+def _read_change_kind(table: Sequence[data.Row[Row]], name: str) -> Iterator[Entry]:
     for position, (place, raw, row, _) in enumerate(table):
         if row is not None and row[_KINDS[name].text].strip() not in ("", _ABSENT):
             found = _base.build_entry(place, raw, partial(_parse_problem, row, position, name))

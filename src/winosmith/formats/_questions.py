@@ -144,9 +144,7 @@ def _read_questions(
 
     entries = list[Entry | _Draft]()
     used = plan.used_columns
-    if gaps := _count_missing_choices(
-        [row.values for row in found if row.values], plan, columns.answer_is
-    ):
+    if gaps := _count_na_rows([row.values for row in found if row.values], plan, columns.answer_is):
         notes.append(
             f"{plan.choices[-1]!r} is 'NA' in {gaps:,} rows; these cells are read as empty"
         )
@@ -230,8 +228,8 @@ def _drop_repeated_ids(plan: Plan, rows: Sequence[SourceRow]) -> tuple[Plan, lis
     return replace(plan, id=None), [note]
 
 
-def _count_missing_choices(rows: Sequence[Row], plan: Plan, answer_is: str | None) -> int:
-    """Return the number of rows whose last choice is "NA", if this is R's missing value.
+def _count_na_rows(rows: Sequence[Row], plan: Plan, answer_is: str | None) -> int:
+    """Return the number of rows whose last choice is "NA", if that is R's missing value.
 
     If all rows have it, or an answer names it, it is a choice, and the result is 0. An answer that
     is itself "NA" names it only if other answers are texts of choices.

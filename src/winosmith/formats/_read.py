@@ -48,7 +48,7 @@ from winosmith.text import separate_blank, tokens
 
 @dataclass
 class Losses:
-    """Numbers of items whose fields changed when the items were written and read back.
+    """The numbers of items whose fields changed when the items were written and read back.
 
     Attributes:
         lost: number of items with a field that became empty, by field; the parts of `origin`,
@@ -407,7 +407,7 @@ def _do_edits_match(parent: Problem, problem: Problem, original_texts: dict[str,
 
 
 def _find_twins(entries: list[Entry]) -> tuple[list[Entry], list[str]]:
-    """Pair problems by ids or texts if none has a twin id or a lineage; return notes on this."""
+    """Pair problems by ids or texts if none has a twin id or a lineage; also return notes."""
     problems = get_problems(entries).values()
     if any(problem.twin_id or problem.lineage for problem in problems):
         return entries, []
@@ -424,7 +424,7 @@ def _find_twins(entries: list[Entry]) -> tuple[list[Entry], list[str]]:
 
 
 def reject_bad_lineages(entries: Iterable[Entry]) -> list[Entry]:
-    """Return the entries, in which problems with a contradictory lineage are bad records.
+    """Return the entries, after turning problems with a contradictory lineage into bad records.
 
     A lineage is contradictory if it has a cycle, if its root differs from the parent's root, or if
     its edits don't turn the parent's sentence into the child's. A missing parent is accepted,
@@ -592,7 +592,7 @@ def write(items: Sequence[Item], path: str | Path, format_name: str = "winosmith
 
 
 def find_unwritable(items: Sequence[Item], format_name: str) -> dict[int, str]:
-    """Return the reason why a format can't store an item, for each such item's 0-based row.
+    """Map the 0-based row of each item that a format can't store to the reason.
 
     Raises:
         FormatError: the format is unknown or read-only.

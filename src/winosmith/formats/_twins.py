@@ -190,7 +190,7 @@ def _derive_labels(problems: Sequence[Problem], values: Sequence[Scalar]) -> lis
 
 
 def _label_by_partner_row(numbers: Sequence[int | None], first: int) -> list[str | None]:
-    """Return twin labels if each number is the row of the other half; otherwise only None."""
+    """Return twin labels if each number is the other half's row; otherwise None for each row."""
     rows = [None if one is None else one - first for one in numbers]
     labels: list[str | None] = [None] * len(rows)
     for row, other in enumerate(rows):
@@ -219,7 +219,7 @@ def _count_paired(labels: Sequence[str | None]) -> int:
 
 
 def clear_list_ids(entries: list[Entry]) -> list[Entry]:
-    """Clear the twin ids of problems whose ids are numbers of a list."""
+    """Clear the twin ids of problems whose ids only number the items of a list."""
     problems = get_problems(entries)
     rows, listed = [*problems], [*problems.values()]
     times = Counter(one.id.rstrip(digits) for one in listed)
@@ -229,14 +229,14 @@ def clear_list_ids(entries: list[Entry]) -> list[Entry]:
 
 
 def _are_list_items(one: Problem, other: Problem, times: Mapping[str, int]) -> bool:
-    """Return whether two ids number a list: a third one is like them, but the two texts differ."""
+    """Return whether two ids only number a list: a third id is like them, and the texts differ."""
     return times[one.id.rstrip(digits)] > 2 and not _have_similar_texts(
         one, other, _MIN_OVERLAP_FAR
     )
 
 
 def describe_paired_neighbours(problems: Sequence[Problem]) -> list[str]:
-    """Return a note if most problems seem to be unmarked twins with the next or previous one."""
+    """Return a note if most problems seem to form an unmarked twin with a neighbour."""
     options = [{*_normalise_options(problem)} for problem in problems]
     same = [one == other for one, other in pairwise(options)]
     starts = list[int]()
@@ -308,7 +308,7 @@ def _may_be_halves(first: Problem, second: Problem) -> bool:
 
 
 def pair_by_column(entries: Iterable[Entry], column: str) -> list[Entry]:
-    """Give problems the same `twin_id` if a column marks them as twins; clear all other ids."""
+    """Give problems the same `twin_id` if a column marks them as twins; clear other twin ids."""
     found = list(entries)
     wanted = make_extra_key("", column)[1:]
     problems = get_problems(found)

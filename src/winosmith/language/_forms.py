@@ -301,7 +301,7 @@ def _correct_tags(words: Sequence[str], tags: list[str]) -> list[str]:
     """
     settled = list(tags)
     for at, name in enumerate(tags):
-        word, before = words[at].lower(), _find_verb_before(words, settled, at)
+        word, before = words[at].lower(), _classify_previous_word(words, settled, at)
         has_do = not {"do", "does", "did"}.isdisjoint(map(str.lower, words[max(0, at - 2) : at]))
         if name == "VBP" and (before in ("TO", "MD") or has_do):
             settled[at] = "VB"
@@ -343,7 +343,7 @@ def _is_gerund(words: Sequence[str], tags: Sequence[str], index: int) -> bool:
     return index + 1 == len(tags) or not tags[index + 1].startswith("NN")
 
 
-def _find_verb_before(words: Sequence[str], tags: Sequence[str], index: int) -> str:
+def _classify_previous_word(words: Sequence[str], tags: Sequence[str], index: int) -> str:
     for back in range(index - 1, -1, -1):
         word = words[back].lower()
         if word in _TO_BE_AND_HAVE:

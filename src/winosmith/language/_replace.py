@@ -214,7 +214,7 @@ def _list_changes(
     start, end = spans[index]
     drops_more = _find_degree_before(words, index) != "" and _find_tag(words, index) in ("JJ", "RB")
     changes: list[Change] = [(spans[index - 1][0] if drops_more else start, end, form)]
-    changes += _change_possessive(words, spans, index, form)
+    changes += _correct_possessive(words, spans, index, form)
     first = index - drops_more
     before = words[first - 1].lower() if first else ""
     if before in ("a", "an"):
@@ -226,7 +226,7 @@ def _list_changes(
     return changes
 
 
-def _change_possessive(
+def _correct_possessive(
     words: Sequence[str], spans: Sequence[tuple[int, int]], index: int, form: str
 ) -> list[Change]:
     after = index + 1

@@ -230,7 +230,7 @@ class Questions:
 
     @cached_property
     def blocks(self) -> list[list[int]]:
-        """Groups of rows that are one observation each: twins with copies of their halves."""
+        """The groups of rows that are one observation each: twins with copies of their halves."""
         texts = [[normalize_tokens(problem.sentence)] for problem in self.problems]
         return join_blocks(self.groups, texts)
 
@@ -238,7 +238,7 @@ class Questions:
         return len(self.problems)
 
     def compute_loss(self, scores: Any, answers: Any) -> Any:
-        """Return the summed cross-entropy of scores, (n · texts_per_problem,), in nats."""
+        """Return the summed cross-entropy of the texts' scores, in nats."""
         from torch.nn import functional
 
         if self.texts_per_problem == 2:

@@ -229,13 +229,13 @@ class Draft:
     fill: dict[str, str]
     emphasis: tuple[str, str]
 
-    def get_corner(self, half: int) -> tuple[int, int]:
-        """Return the indices of the hinge and the trigger of a half."""
+    def get_hinge_and_trigger(self, half: int) -> tuple[int, int]:
+        """Return the indices of a half's hinge and trigger."""
         return (self.fixed, half) if self.varied == "trigger" else (half, self.fixed)
 
     def get_correct_option(self, half: int) -> int:
         """Return the correct option of a half, as labelled in the frame: 0 for A, 1 for B."""
-        hinge, pole = self.get_corner(half)
+        hinge, pole = self.get_hinge_and_trigger(half)
         return hinge ^ pole
 
     def get_answer(self, half: int) -> int:
@@ -248,7 +248,7 @@ class Draft:
 
     def make_sentence(self, half: int) -> str:
         """Return the sentence of a half, with all slots filled."""
-        hinge, pole = self.get_corner(half)
+        hinge, pole = self.get_hinge_and_trigger(half)
         text = self.frame.corners[hinge][pole][self.synonym].format(
             A=self.options[0], B=self.options[1], emphasis=self.emphasis[half], **self.fill
         )
@@ -301,7 +301,7 @@ MIN_LENGTH_DIFFERENCE = 4
 
 @dataclass(frozen=True, slots=True)
 class Habit:
-    """The properties shared by all twins that a habit produces.
+    """A writing habit: the properties that all twins produced by it share.
 
     Attributes:
         frame: The frame.

@@ -56,7 +56,7 @@ class Random:
 
 @dataclass(frozen=True, slots=True)
 class Majority:
-    """Scores an option by the fraction of solved problems with the answer at its position.
+    """Scores an option by the fraction of solved problems whose answer is at its position.
 
     Attributes:
         shares: The fraction of answers at each position, 0–1; it is 0 for later positions.

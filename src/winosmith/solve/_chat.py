@@ -118,15 +118,15 @@ class ChatSolver:
         parameters["sees"] = self.sees
         if any(self.shots):
             drawn = [[problem_record(shot) for shot in draw] for draw in self.shots]
-            parameters["shots_digest"] = _shorten_digest(dump_json({"shots": drawn}))
+            parameters["shots_digest"] = _compute_short_digest(dump_json({"shots": drawn}))
         if self.scoring != "reply":
             parameters["scoring"] = self.scoring
         if self.instruction is not None:
-            parameters["instruction"] = _shorten_digest(self.instruction)
+            parameters["instruction"] = _compute_short_digest(self.instruction)
         return parameters
 
     def score(self, problems: Sequence[Problem]) -> Scores:
-        """Return the mean score of each option over all replies; they sum to 1."""
+        """Return the mean score of each option over all replies; a problem's scores sum to 1."""
         asked = self.ask(problems).asked
         each = len(asked) // max(1, len(problems))
         return [
@@ -230,7 +230,7 @@ def _score_first_token(reply: Reply, names: Sequence[str]) -> list[float]:
     return [values / math.fsum(mass) for values in mass]
 
 
-def _shorten_digest(text: str) -> str:
+def _compute_short_digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
@@ -282,7 +282,7 @@ class Interview:
 
     @property
     def first_position_rate(self) -> float | None:
-        """Fraction of clear replies that choose the option shown first; None if there are none."""
+        """The share of clear replies that choose the option shown first; None if none is clear."""
         places = [one.position for one in self.asked if one.position is not None]
         return sum(place == 0 for place in places) / len(places) if places else None
 

@@ -206,7 +206,7 @@ class Query:
     def find_blank_mention(
         self, words: Sequence[str], query_span: slice, start: int = 0
     ) -> str | None:
-        """Return the mention next to a query term that has the role of the blank."""
+        """Return the mention with the blank's role next to a query term; None if there is none."""
         skip = frozenset(stem for term in self.query for stem in term.stems)
         roles = find_roles(words, query_span, start=start, skip=skip)
         is_agent = (self.blank == "subject") != self.passive

@@ -275,7 +275,7 @@ def is_boundary(token: str) -> bool:
 
 
 def is_plural(token: str) -> bool:
-    """Return whether a noun looks like a plural; names never do.
+    """Return whether a noun looks like a plural; False for names.
 
     >>> [is_plural(noun) for noun in ("bulls", "men", "James", "glass", "lens")]
     [True, True, False, False, False]

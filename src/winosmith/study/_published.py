@@ -55,7 +55,7 @@ class Published:
 
     @property
     def impossible(self) -> bool:
-        """Whether no count of correct answers rounds to the percentage, for any number in `n`."""
+        """Whether no count of correct answers out of any number in `n` rounds to the percentage."""
         return bool(self.n) and not any(find_possible_counts(self.printed, n) for n in self.n)
 
     @property
@@ -104,7 +104,7 @@ class PublishedGender:
 
     @property
     def signed_gaps(self) -> tuple[float, float]:
-        """Signed ΔF and ΔM, in percent, from the unrounded counts out of 120.
+        """The signed ΔF and ΔM, in percent, from the unrounded counts out of 120.
 
         >>> [round(gap, 1) for gap in PUBLISHED_GENDER[2].signed_gaps]  # prints 14.1 and 2.5
         [14.2, 2.5]

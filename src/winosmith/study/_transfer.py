@@ -194,7 +194,7 @@ class Solved(Result):
 
     @property
     def comparable(self) -> Proportion:
-        """The accuracy to compare with published accuracies: over comparisons if there are any."""
+        """The accuracy to compare with published ones: that of two-way comparisons, if any."""
         return self.comparisons or self.accuracy
 
 
@@ -277,7 +277,7 @@ def _solve_claims(target: Target, claims: tuple[Claim, ...], solver: Solver) -> 
 
 
 def judge(solver: Solver, claims: Sequence[Claim]) -> tuple[bool, ...]:
-    """Judge with a solver whether each claim holds.
+    """Return a solver's judgement of whether each claim is true.
 
     A model that was trained on claims judges each by itself, as in SuperGLUE. Any other solver
     compares the candidates of a blank, and judges only the best candidate's claims true. This is
