@@ -171,7 +171,7 @@ def find_files(path: str | Path) -> list[str]:
 
 
 def is_data_file(path: str) -> bool:
-    """Return whether a file in a folder or archive is a data file, judging by its name.
+    """Return whether a file in a folder or archive is a data file according to its name.
 
     >>> is_data_file("a/part.jsonl.gz"), is_data_file("a/README.txt"), is_data_file("a/plot.png")
     (True, False, False)

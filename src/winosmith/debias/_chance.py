@@ -236,7 +236,7 @@ def draw_phase_null(
 
 
 def pool_votes(ensemble: Ensemble, rows: NDArray[np.int32], votes: Votes) -> tuple[Counts, Counts]:
-    """Return each row's numbers of correct predictions and of all predictions, or its group's."""
+    """Return each row's (or its group's) numbers of correct predictions and of all predictions."""
     if ensemble.settings.remove == "groups" and ensemble.groups is not None:
         groups = ensemble.groups[rows]
         return pool_by_group(votes.correct, groups), pool_by_group(votes.total, groups)

@@ -105,7 +105,7 @@ class MarkedProblem:
 
 @dataclass(frozen=True, slots=True)
 class ClueDirections:
-    """The number of problems whose strongest clue points to the answer, or away from it.
+    """The numbers of problems whose strongest clue points to the answer and away from it.
 
     Attributes:
         problems: The number of problems.
@@ -130,7 +130,7 @@ class Associations:
     clues: tuple[tuple[Clue, ...], ...]
 
     def count_clue_directions(self, rows: Iterable[int]) -> ClueDirections:
-        """Count the problems whose strongest clue points to the answer, or away from it."""
+        """Count the problems whose strongest clue points to the answer, and away from it."""
         first = [self.clues[row][:1] for row in rows]
         toward = sum(clue.toward for clues in first for clue in clues)
         return ClueDirections(len(first), toward, sum(map(len, first)) - toward)

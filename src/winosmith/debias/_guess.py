@@ -470,7 +470,7 @@ def _compute_margin_ranks(margins: Floats) -> NDArray[np.integer[Any]]:
 def _fit_rule(
     gains: Floats, ranks: NDArray[np.integer[Any]], weights: Floats
 ) -> tuple[NDArray[np.integer[Any]], Floats]:
-    """Return each column's threshold, and 1 to follow the model at or above it, or -1 below it.
+    """Return each column's threshold and sign: 1 follows the model from there on, and -1 below.
 
     `gains` are the problems' gains from following the model instead of predicting the opposite.
     """

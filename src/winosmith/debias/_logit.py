@@ -366,7 +366,7 @@ def _split_into_chunks(
 
 
 def _compute_gram(V: Singles, chunk: _Chunk) -> Singles:
-    """Return the Gram matrix of a chunk's rows, (d, d); options are centred in their unit."""
+    """Return the Gram matrix of a chunk's rows; options are centred in their unit."""
     some = V[chunk.rows]
     if chunk.starts is not None:
         sizes = np.diff(np.append(chunk.starts, len(some)))

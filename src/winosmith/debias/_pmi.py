@@ -143,7 +143,7 @@ def compute_word_pmi(
     label: PmiLabel = "first-mentioned",
     smoothing: Positive = metrics.PMI_SMOOTHING,
 ) -> dict[str, float]:
-    """Return the PMI of each word with the label 1, in nats and in descending order.
+    """Return each word's PMI with y = 1 (see `pmi`), in nats and in descending order.
 
     The arguments and errors are those of `pmi`.
     """
@@ -154,7 +154,7 @@ def compute_word_pmi(
 
 
 def _make_labels(data: Dataset, label: PmiLabel) -> NDArray[np.intp]:
-    """Return the labels, shape (n,): 0 for rows with y = 1, and 1 for all others."""
+    """Return the rows' labels: 0 where y = 1 (see `pmi`), and 1 elsewhere."""
     first = metrics.find_first_mentioned_options(data) if label == "first-mentioned" else 0
     return np.asarray(get_problem_labels(data) != first, np.intp)
 

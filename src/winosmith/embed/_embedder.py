@@ -118,7 +118,7 @@ class OptionsEmbedder:
         return combine_options(self.embed_options(problems), self.combine)
 
     def embed_options(self, problems: Sequence[Problem]) -> Vectors:
-        """Return the vectors of all options, as (n, K, d) float32.
+        """Return the vectors of all options, as (problems, K, dimensions) float32.
 
         K is the maximum number of options; missing options are padded with zeros.
 
@@ -177,7 +177,7 @@ def hash_features(texts: Iterable[Iterable[str]], columns: int) -> Vectors:
 
 
 def pad_options(rows: Vectors, counts: Sequence[int]) -> Vectors:
-    """Stack each problem's consecutive option rows as an (n, K, d) array, padded with zeros.
+    """Stack option rows by problem: a (problems, options, columns) array, padded with zeros.
 
     >>> pad_options(np.ones((3, 1), np.float32), [1, 2])[:, :, 0].tolist()
     [[1.0, 0.0], [1.0, 1.0]]

@@ -124,7 +124,7 @@ class EncoderEmbedder:
         return np.concatenate(found)
 
     def embed_options(self, problems: Sequence[Problem]) -> Vectors:
-        """Return the vectors of all options, as (n, K, d) float32.
+        """Return the vectors of all options, as (problems, K, dimensions) float32.
 
         K is the maximum number of options; missing options are padded with zeros. The errors are
         those of `embed`.

@@ -418,7 +418,7 @@ def find_head(noun: str) -> str:
 
 
 def find_countability(noun: str) -> Literal["mass", "count"] | None:
-    """Return whether a noun is a mass or count noun; None if the corpus does not show it.
+    """Return whether a noun is a mass or count noun; None if neither is attested.
 
     Raises:
         MissingExtraError: lemminflect or HanTa is not installed.

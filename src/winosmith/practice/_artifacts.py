@@ -110,13 +110,13 @@ class Frame:
     corners: tuple[tuple[tuple[str, ...], ...], ...]
 
     @property
-    def synonyms(self) -> int:
+    def synonym_count(self) -> int:
         """The number of wordings of each trigger."""
         return len(self.corners[0][0])
 
     @property
-    def spread(self) -> int:
-        """The difference in length, in words, between the longest and the shortest sentence."""
+    def length_spread(self) -> int:
+        """The length difference, in words, between the longest and the shortest sentence."""
         lengths = [len(words(corner)) for row in self.corners for cell in row for corner in cell]
         return max(lengths) - min(lengths)
 
@@ -263,7 +263,7 @@ def draw_draft(frame: Frame, fillers: Fillers, rng: np.random.Generator) -> Draf
         frame=frame,
         varied="trigger" if rng.random() < 0.5 else "hinge",
         fixed=int(rng.random() < 0.5),
-        synonym=int(rng.random() * frame.synonyms),
+        synonym=int(rng.random() * frame.synonym_count),
         options=draw_options(frame, fillers, rng),
         swapped=rng.random() < 0.5,
         fill=fill,
@@ -333,7 +333,9 @@ def _supports_artifact(kind: Artifact, frame: Frame, fillers: Fillers) -> bool:
             # The two words of emphasis must determine which half is longer.
             pools = fillers.pools[frame.pool]
             ranges = (max(map(len, own)) - min(map(len, own)) for own in pools)
-            return frame.emphatic and frame.spread <= 1 and min(ranges) >= MIN_LENGTH_DIFFERENCE
+            return (
+                frame.emphatic and frame.length_spread <= 1 and min(ranges) >= MIN_LENGTH_DIFFERENCE
+            )
         case "polarity":
             return frame.polar
         case "position":

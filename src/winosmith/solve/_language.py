@@ -123,7 +123,7 @@ class LanguageSolver(ABC):
         return self._score_parts(problems, [part]).scores[self.kind]
 
     def compute_all_scores(self, problems: Sequence[Problem]) -> LanguageScores:
-        """Compute all four scores in one pass."""
+        """Compute all four kinds of scores in one pass."""
         return self._score_parts(problems, self.parts)
 
     @abstractmethod
