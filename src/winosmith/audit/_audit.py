@@ -128,7 +128,7 @@ class SplitAudit(Result):
 
     @property
     def inconclusive(self) -> str:
-        """Why the absence of flagged cues shows nothing; "" if it is informative."""
+        """Reason why the audit of the split is inconclusive, or ""."""
         if (bad := len(self.refused)) >= (good := len(self.dataset)):
             return f"{self.name} can't be judged: {bad:,} of {bad + good:,} rows can't be used"
         limits = [one.high for one in self.battery.found if one.about == "position" and one.spread]
@@ -185,7 +185,7 @@ class SplitAudit(Result):
 
 @dataclass(frozen=True)
 class Check:
-    """A check that finds items of a split with one kind of fault.
+    """A check for one kind of fault in the items of a split.
 
     Attributes:
         title: description of the findings, in the plural.
@@ -202,7 +202,7 @@ class Check:
     template: str = ""
 
     def list_examples(self, groups: Sequence[Sequence[str]], limit: int = 3) -> str:
-        """List the first groups in a string.
+        """List the first groups as text, separated by semicolons.
 
         >>> Check("", lambda part: ()).list_examples([("0", "240"), ("3", "5")])
         '0 and 240; 3 and 5'
@@ -354,7 +354,7 @@ class Audit(Result):
     @property
     @computed(key="line")
     def readme_line(self) -> str:
-        """A line for a README: each split's strongest cue and model; "" if one is inconclusive."""
+        """A README line with each split's strongest cue and model, or "" if any is inconclusive."""
         if any(part.inconclusive for part in self.parts):
             return ""
         return f"Audited by winosmith {__version__}: " + "; ".join(
@@ -654,7 +654,7 @@ _MAX_COUNTED_ITEMS = 10_000
 
 
 def _note_memory(dataset: Dataset, *, probes: bool, vectors: bool = False, sample: int = 0) -> str:
-    """Note the memory that a data set needs, or return "" if it is less than 2 GiB."""
+    """Return a note on the memory that a data set needs, or "" if it needs less than 2 GiB."""
     counted = dataset.problems[:: 1 + len(dataset) // _MAX_COUNTED_ITEMS]
     cues = learnt = 0
     for problem in counted:

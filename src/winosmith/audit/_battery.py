@@ -276,7 +276,7 @@ def _standardise(scores: Floats, mean: Floats, spread: Floats) -> Floats:
 
 
 class _Round:
-    """A round of flagging, with draws that keep the scores of the cues flagged before.
+    """A round of flagging; its draws preserve the scores of the cues flagged before.
 
     Attributes:
         right: (cues,) the observed scores, as fractions of the items.

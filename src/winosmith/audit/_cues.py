@@ -114,7 +114,7 @@ class View:
 
     @cached_property
     def characters(self) -> list[float]:
-        """Length of each option in characters, without leading and trailing white space."""
+        """Number of characters of each option, except leading and trailing white space."""
         return [float(len(option.strip())) for option in self.options]
 
     @cached_property
@@ -215,7 +215,7 @@ def _make_pattern_scorer(pattern: re.Pattern[str]) -> Callable[[View], list[floa
     return _score_each(lambda option: pattern.search(option) is not None)
 
 
-def _count_wholes(view: View) -> list[float]:
+def _count_whole_options(view: View) -> list[float]:
     return [float(view.corpus.wholes[words]) for words in view.words]
 
 
@@ -319,8 +319,8 @@ CUES: tuple[Cue, ...] = (
     Cue("the rarest word", lambda v: [max(rare, default=0.0) for rare in v.rarity]),
     Cue("the rarest words, on average", lambda v: [_mean(rare) for rare in v.rarity]),
     Cue("the commonest words, on average", lambda v: _negate(_mean(rare) for rare in v.rarity)),
-    Cue("an option that is frequent in the data set", _count_wholes),
-    Cue("an option that is rare in the data set", lambda v: _negate(_count_wholes(v))),
+    Cue("an option that is frequent in the data set", _count_whole_options),
+    Cue("an option that is rare in the data set", lambda v: _negate(_count_whole_options(v))),
     Cue("a number", lambda v: [float(n is not None) for n in v.numbers], needs="any"),
     Cue("the largest number", _rank_numbers, needs="any"),
     Cue("the smallest number", lambda v: _negate(_rank_numbers(v)), needs="any"),
@@ -374,7 +374,7 @@ _ADVICE = {
 
 
 def get_advice(cue: str) -> str:
-    """Return advice for writing items without the artifact of a cue, named by `Cue.name`."""
+    """Return advice on writing items without the artifact of the cue with this `Cue.name`."""
     advice = (text for pattern, text in _ADVICE.items() if re.search(pattern, cue))
     return next(advice, "Make the other options similar to the key in this respect")
 
@@ -388,7 +388,7 @@ SCRIPTS = {
 
 
 def count_ties(cue: Cue, views: Sequence[View]) -> Ties:
-    """Return the number of tied options for each selected option, (options,).
+    """Return the number of tied options for each option that a cue selects, (options,).
 
     The result is 1 for the only option selected, and 0 for options that are not selected. Score
     differences below 1e-9 are ignored, because they can be rounding errors.

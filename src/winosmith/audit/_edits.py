@@ -120,7 +120,7 @@ def plan_edits(
     seed: int,
     unchanged: dict[Place, str],
 ) -> tuple[defaultdict[str, list[Edit]], dict[str, str]]:
-    """Return the edits of each file and the kinds of keys; extend `unchanged`."""
+    """Return the edits to each file and the kinds of keys; add skipped items to `unchanged`."""
     readers: dict[str, Callable[[Place], Value]] = {}
     problems = Dataset(contents.problems)
     classes = detect_classes(problems)
@@ -156,8 +156,11 @@ def plan_edits(
             if item.problem.answer is not None and not kinds and not item.located.flagged:
                 raise ProblemError("its answer column was not found")
             order = draw_order(item.problem, seed)
-            if moves := [*_move_options(item.located, order, item.text)]:
-                others = [*_edit_keys(item, order, kinds), *_edit_letters(item, order, kinds)]
+            if moves := [*_iter_option_edits(item.located, order, item.text)]:
+                others = [
+                    *_iter_key_edits(item, order, kinds),
+                    *_iter_letter_edits(item, order, kinds),
+                ]
                 edits[place.path] += [*moves, *others]
         except InputError as error:
             unchanged[place] = str(error)
@@ -255,7 +258,7 @@ def _is_label_series(values: Sequence[Value]) -> bool:
     return [str(one.value) for one in values] in ([*map(str, count)], [str(n + 1) for n in count])
 
 
-def _move_options(located: _LocatedOptions, order: Sequence[int], text: str) -> Iterator[Edit]:
+def _iter_option_edits(located: _LocatedOptions, order: Sequence[int], text: str) -> Iterator[Edit]:
     if any("\n" in text[start:end] for slot in located.slots for start, end in slot):
         raise ProblemError("its options span several lines")
     for slot, old in zip(located.slots, order, strict=True):
@@ -295,7 +298,7 @@ def _interpret_key(value: Value, problem: Problem, located: _LocatedOptions) -> 
     return formats.interpret_answer(value.value, problem.options, located.labels, signed)
 
 
-def _edit_keys(
+def _iter_key_edits(
     item: _LocatedItem, order: Sequence[int], kinds: Mapping[str, str]
 ) -> Iterator[Edit]:
     """Yield the edits that make the keys refer to the new position of the correct option."""
@@ -358,7 +361,7 @@ def _has_value_per_option(value: Value, problem: Problem, located: _LocatedOptio
     return isinstance(value.value, list) and len(names) in (count, count - 1) and len(names) > 1
 
 
-def _edit_letters(
+def _iter_letter_edits(
     item: _LocatedItem, order: Sequence[int], kinds: Mapping[str, str]
 ) -> Iterator[Edit]:
     """Yield the edits of letters that refer to options in other texts, such as explanations."""

@@ -124,7 +124,7 @@ class Items(Result):
         return found
 
     def sample(self, min_items: int, seed: int) -> Items:
-        """Return a random sample of whole blocks with at least `min_items` items.
+        """Return a random sample of at least `min_items` items, in whole blocks.
 
         Args:
             min_items: minimum number of items; 0 returns all items.
@@ -194,7 +194,7 @@ class Items(Result):
 
     @cached_property
     def key_options(self) -> Ints:
-        """Index of each item's key for each position of its unit's key, (n, most options).
+        """Index of each item's key if its unit's key is at each position, (n, most options).
 
         Positions beyond an item's options get the total number of options as their index.
         """

@@ -37,7 +37,7 @@ is treated as a rounding error."""
 
 
 def find_positions(items: Items, ties: Ties) -> Bools:
-    """Find the positions to which keys can move without changing the scores of some cues.
+    """Find the positions to which keys can move without changing the given cues' scores.
 
     Args:
         items: items of one split.
@@ -55,7 +55,7 @@ def find_positions(items: Items, ties: Ties) -> Bools:
 
 
 def score_actual_keys(items: Items, ties: Ties) -> Floats:
-    """Compute the score of each column with the actual keys, (columns,), in items."""
+    """Compute each column's score with the actual keys, (columns,), as a number of items."""
     parts = _compute_common_denominator(items)
     scores = np.rint(TIE_SHARES[ties[items.find_correct_options(items.unit_key)]] * parts).sum(
         axis=0
@@ -139,7 +139,7 @@ class PermutedKeys:
             yield here, np.rint(self._items.compute_unit_scores(self._ties, here) * self._parts)
 
     def draw_scores(self, draws: int) -> Floats:
-        """Return the scores in the next draws, (draws, columns), in items."""
+        """Return the scores in the next draws, (draws, columns), as numbers of items."""
         scores = np.zeros((draws, self._ties.shape[1]))
         at_once = max(1, min(draws, _KEYS // len(self._key)))
         for done in range(0, draws, at_once):
@@ -195,7 +195,7 @@ class UniformKeys:
         self.spread = _compute_deviations(self._times @ off, np.zeros(off.shape[1]), self._parts)
 
     def draw_scores(self, draws: int) -> Floats:
-        """Return the scores in the next draws, (draws, columns), in items."""
+        """Return the scores in the next draws, (draws, columns), as numbers of items."""
         scores = np.zeros((draws, self._scores.shape[2]))
         for times, chances, own, rng in zip(
             self._times, self._chances, self._scores, self._rngs, strict=True

@@ -126,7 +126,7 @@ class PlantedKeys(Result):
 
 @dataclass(frozen=True)
 class Choices:
-    """Models' choices as arrays, in a canonical order of options and models.
+    """Models' choices as arrays, with options and models in a canonical order.
 
     Attributes:
         chosen: (models, n) the chosen options, from 0; -1 if a model chose none.
@@ -255,14 +255,14 @@ def rank_items(choices: Choices, seed: int) -> PlantedKeys:
     seen, beyond, agreed = found["random"]
     agreement = compute_features(choices, choices.keys)[0][:, 1]
     weights = choices.weights
-    scores = (seen - np.log(_compute_fraction(agreement, weights, agreement))) / 2
-    planted = -np.log(beyond.mean(axis=1) * _compute_fraction(agreement, weights, agreed)) / 2
-    ranks = _compute_fraction(scores, weights, planted)
+    scores = (seen - np.log(_compute_fraction_above(agreement, weights, agreement))) / 2
+    planted = -np.log(beyond.mean(axis=1) * _compute_fraction_above(agreement, weights, agreed)) / 2
+    ranks = _compute_fraction_above(scores, weights, planted)
     every = {kind: own for kind, (_, own, _) in found.items()}
     return PlantedKeys(blocks, len(beyond), bounds, scores, seen, every, ranks)
 
 
-def _compute_fraction(values: Floats, weights: Floats, limits: Floats) -> Floats:
+def _compute_fraction_above(values: Floats, weights: Floats, limits: Floats) -> Floats:
     levels, place = np.unique(np.round(values, 9), return_inverse=True)
     above = np.append(np.bincount(place, weights)[::-1].cumsum()[::-1], weights.min())
     return np.asarray(above[np.searchsorted(levels, np.round(limits, 9))] / weights.sum())
@@ -305,7 +305,7 @@ def bound_wrong_keys(beyond: Floats, blocks: int, visibility: float) -> int | No
 def _choose_planted_keys(
     choices: Choices, kind: Kind, rng: np.random.Generator
 ) -> tuple[Bools, Ints, Ints]:
-    """Choose the items that get wrong keys, the draws in which they do, and the wrong keys.
+    """Choose the items that get wrong keys, the draw for each item, and the wrong keys.
 
     Returns:
         Whether each item gets a wrong key; the draw in which its block is changed, or -1; and its

@@ -78,7 +78,7 @@ _MAX_WORDS, _MAX_EXAMPLES = 12, 8
 
 @dataclass(frozen=True, slots=True)
 class Word(Result):
-    """A feature that predicts the correct option, or the incorrect options.
+    """A word or pair of words that predicts the correct option, or the incorrect options.
 
     Attributes:
         text: the word or pair of words, with its position if that matters ("bees, at the
@@ -318,7 +318,7 @@ def _fit_vector_probe(
 
 
 def _find_original_options(items: Items) -> Ints:
-    """Return the index of each option; for copies, that of the original item's equal option."""
+    """Return each option's index; for a copy's option, the index of the original's equal option."""
     found = np.arange(int(items.counts.sum()))
     for at in np.flatnonzero(items.originals != np.arange(len(items))).tolist():
         first = int(items.originals[at])
@@ -345,7 +345,7 @@ _PART_BITS = 29
 
 
 class _WordNumbers(dict[str, int]):
-    """Map words to numbers in the order of their first use."""
+    """A map from words to numbers, in the order of their first use."""
 
     def __missing__(self, word: str) -> int:
         self[word] = len(self)
@@ -434,7 +434,7 @@ def extract_features(items: Items, sees: str) -> tuple[list[str], csr_matrix]:
 
 
 def _partition_positions(codes: Ints) -> Iterator[Ints]:
-    """Yield positions in parts, so that all positions of a feature are in the same part."""
+    """Yield positions in parts that keep all positions of a feature together."""
     parts = 1 + 2 * (len(codes) // (2 * _FEATURES_PER_SORT))  # odd: the last bits are the kind
     for part in range(parts):
         found = [
@@ -508,7 +508,7 @@ def _fit_weights(totals: Floats, expected: Floats, correct: Floats) -> Floats:
 
 
 def _compute_accuracy(items: Items, scores: Floats, keys: Ints) -> Floats:
-    """Return the accuracy of each column; a tie of n options with the key counts 1 / n."""
+    """Return the accuracy of each column; a tie of n options, one the key, counts 1 / n."""
     top = np.maximum.reduceat(scores, items.starts, axis=0)
     best = scores == np.repeat(top, items.counts, axis=0)
     picked = np.add.reduceat(best.astype(float), items.starts, axis=0)

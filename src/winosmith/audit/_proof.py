@@ -67,7 +67,7 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Proof(Result):
-    """The evidence for a repair from held-out blocks.
+    """The evidence from held-out blocks for a repair.
 
     Attributes:
         bounds: the bound of each rule, starting with the farthest from chance; empty if too few
@@ -192,7 +192,7 @@ def _compute_excess_scores(items: Items, scores: Floats) -> Floats:
 def _compute_bounds(
     excess: Floats, distinguishes: Bools, weights: Floats, block: Ints, seed: int
 ) -> tuple[Floats, Floats]:
-    """Compute the ends of the bounds on each column's mean; see `bound_accuracies`.
+    """Compute lower and upper bounds on each column's mean; see `bound_accuracies`.
 
     Args:
         excess: (n, columns) the score of each column minus chance.

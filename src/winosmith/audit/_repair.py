@@ -312,7 +312,7 @@ def thin(prepared: PreparedSet, step: Step, memo: Memo) -> Repair:
         f"({percent(len(kept) / len(rows))})"
     )
 
-    def compute_stays(half: Bools) -> Floats:
+    def compute_stay_probabilities(half: Bools) -> Floats:
         return learn("one half" if half[0] else "the other half", half).stays
 
     result = Dataset((shuffled[row] for row in kept), data.name)
@@ -341,7 +341,9 @@ def thin(prepared: PreparedSet, step: Step, memo: Memo) -> Repair:
         words=learnt.words,
         changed=_compare_cues(before, after, cues),
         chance=(before.chance, after.chance),
-        proof=bound_accuracies(items, compute_stays, cues, shuffled=~thinning.fixed, seed=seed),
+        proof=bound_accuracies(
+            items, compute_stay_probabilities, cues, shuffled=~thinning.fixed, seed=seed
+        ),
         doubts=doubts,
         concentration=thinning.measure_concentration(learnt, step),
         parameters={"models": [*prepared.answers], **prepared.plan.parameters},

@@ -107,7 +107,7 @@ class Thinning:
 
     @cached_property
     def position_scores(self) -> list[Floats]:
-        """For each position, whether each option is there in a fixed item, (options,)."""
+        """For each position, 1 for the options at it in fixed items, otherwise 0, (options,)."""
         if not self.fixed.any():
             return []
         at = np.concatenate([np.arange(count) for count in self.items.counts])

@@ -301,7 +301,7 @@ class Votes:
 
 
 def find_suspects(items: Items, votes: Votes) -> tuple[Suspect, ...]:
-    """Find the items on which models agree on another option, sorted by agreement.
+    """Find the items on which models agree on an option other than the key, sorted by agreement.
 
     At least three models must agree, or all models if there are fewer.
     """
@@ -314,7 +314,7 @@ def find_suspects(items: Items, votes: Votes) -> tuple[Suspect, ...]:
 def _list_suspects(
     items: Items, agreement: Floats, agrees: Bools, other: Ints | None = None
 ) -> tuple[Suspect, ...]:
-    """List the items on which enough models agree, (models, n), sorted by agreement."""
+    """List the items with enough agreeing models, sorted by agreement; `agrees` is (models, n)."""
     models = agrees.sum(axis=0)
     found = [
         Suspect(

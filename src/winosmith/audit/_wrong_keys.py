@@ -39,7 +39,7 @@ a set takes 0.8 s, and all `SYNTHETIC_SETS` of them take a tenth of the repair's
 
 @dataclass(frozen=True, slots=True)
 class Accuracy(Result):
-    """The accuracy of a model, 0–1, on the items that it answered; None if it answered none.
+    """A model's accuracy before and after a repair, 0–1; None if it answered no items.
 
     Attributes:
         before: accuracy on the original data set.
@@ -112,7 +112,7 @@ def choose_items_to_set_aside(
     seed: int,
     checked: Collection[str] = (),
 ) -> DoubtedKeys:
-    """Choose the items to set aside, on which models agree most strongly on another option.
+    """Choose items to set aside: those where models agree most on an option other than the key.
 
     Without a number, an item is set aside if at least three models agree on the other option, this
     option has more weight than the key, and its agreement is at least the 10th percentile of the
@@ -161,7 +161,7 @@ def choose_items_to_set_aside(
 def compare_accuracies(
     data: Dataset, answers: Mapping[str, Answers], set_aside: Sequence[str], kept: Sequence[str]
 ) -> dict[str, Accuracy]:
-    """Compare models' accuracies before and after a repair, in descending order of the former.
+    """Compare models' accuracies before and after a repair, the highest before it first.
 
     Invalid answers are incorrect. Items set aside, and items kept, are given by their ids.
     """

@@ -239,7 +239,7 @@ def run_variant(
     scratch: str | Path | None = None,
     **arguments: Any,
 ) -> FilterRun:
-    """Run the filter again, and add the overlap of removed problems to the first run.
+    """Run a variant of the filter, and add its overlap of removed problems to the first run.
 
     `variant` is one of `OTHER_RUNS`. The other seed is `seed` + 1. Filters without vectors (random
     reduction, PMI) are not run on perturbed vectors.

@@ -33,7 +33,7 @@ from winosmith.response import Response
 
 
 def read_planted(recipe: Recipe) -> dict[str, str] | None:
-    """Read the artifact of each problem with a planted artifact, by the problem's original id.
+    """Read the planted artifact of each problem that has one, by the problem's original id.
 
     Raises:
         RecipeError: the recipe's file does not map ids to kinds.

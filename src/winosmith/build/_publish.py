@@ -124,7 +124,7 @@ def publish(
 
 
 def make_columns_record(dataset: Dataset, parts: Split, format_name: str) -> dict[str, Any]:
-    """Return the input's columns missing from the public files, and the files that have them."""
+    """Return the columns that public files lack, these files, and the private copies with them."""
     writer = formats.get_writer(format_name)
     in_training = "extra" in writer.kept_fields
     keys = {

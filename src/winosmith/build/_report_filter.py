@@ -135,7 +135,7 @@ at least this much. They may differ because the number of AFLite's phases may de
 
 
 def _note_size_gap(run: FilterRun, found: debias.Verification) -> str:
-    """Note if the filter kept different fractions of the halves and of the whole."""
+    """Return a note if the filter kept different fractions of the halves and of the whole."""
     kept = len(run.kept) / len(run.pool)
     if abs(kept - found.kept) < MIN_FRACTION_GAP:
         return ""
@@ -191,7 +191,7 @@ def verdict(run: FilterRun, measures: Measures) -> str:
 
 
 def _compute_excess(low: float, high: float, chance: float, many_options: bool) -> float:
-    """Compute how far a model, or its opposite, is above chance, given an interval.
+    """Return how far a model, or its opposite, is above chance, given its accuracy's interval.
 
     If the model is incorrect, its opposite scores 1 / (K − 1) with K options.
     """

@@ -60,7 +60,7 @@ class OutputFile(click.Path):
 PAGE = OutputFile("<!doctype html", "an HTML page", (".html", ".htm"))
 
 
-def _store(ctx: click.Context, param: click.Parameter, value: Any) -> None:
+def _store_in_context(ctx: click.Context, param: click.Parameter, value: Any) -> None:
     """Store an option's value in click's context; the command does not receive it."""
     ctx.meta[str(param.name)] = value
 
@@ -71,7 +71,7 @@ page_option = click.option(
     type=PAGE,
     metavar="FILE.html",
     expose_value=False,
-    callback=_store,
+    callback=_store_in_context,
     help="Write the report with its charts to this file.",
 )
 
@@ -87,7 +87,7 @@ def seed_option(text: str = "Random seed.") -> Callable[[Any], Any]:
 
 
 def find_given_options(ctx: click.Context) -> set[str]:
-    """Return the names of the parameters that were given on the command line."""
+    """Return the names of the options and arguments given on the command line."""
     return {name for name in ctx.params if ctx.get_parameter_source(name) is COMMANDLINE}
 
 
@@ -166,7 +166,7 @@ def format_option(function: Any) -> Any:
         "of_format_name",
         metavar="FORMAT",
         expose_value=False,
-        callback=_store,
+        callback=_store_in_context,
         help="Format of the data; by default detected from its content.",
     )(function)
 
@@ -180,7 +180,7 @@ def reading_option(name: str) -> Callable[[Any], Any]:
         metavar=value,
         type=OutputFile('{"file": ', "a list of omitted records") if value == "FILE" else str,
         expose_value=False,
-        callback=_store,
+        callback=_store_in_context,
         help=text,
     )
 
@@ -297,8 +297,8 @@ def get_bad_records_file() -> str | None:
     return path
 
 
-def describe_unmarked_twins(dataset: Dataset) -> tuple[int, str]:
-    """Count the pairs that look like unmarked twins; return the count, and advice ("" for 0)."""
+def detect_unmarked_twins(dataset: Dataset) -> tuple[int, str]:
+    """Return the number of pairs that look like unmarked twins, and advice ("" for none)."""
     from winosmith import formats
 
     pairs = formats.find_unmarked_pairs(dataset.problems)
@@ -319,7 +319,7 @@ json_option = click.option(
     "as_json",
     is_flag=True,
     expose_value=False,
-    callback=_store,
+    callback=_store_in_context,
     help="Print the report as JSON.",
 )
 

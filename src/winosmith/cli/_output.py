@@ -207,9 +207,9 @@ def join_by_solver(values: Mapping[str, str]) -> str:
 
 
 def explain_overruled_scores(counts: Mapping[str, int]) -> list[str]:
-    """Return a sentence for each solver that chose options without its best score.
+    """Return a sentence for each solver whose choices contradict its own scores.
 
-    `counts` maps each solver to its number of such choices.
+    `counts` maps each solver to its number of choices without its best score.
     """
     return [
         f"{count:,} of {name}'s choices {'is' if count == 1 else 'are'} not the "
@@ -220,5 +220,5 @@ def explain_overruled_scores(counts: Mapping[str, int]) -> list[str]:
 
 
 def make_cells(rate: Proportion | None) -> list[report.Value]:
-    """Return two table cells with a proportion and its interval; both are None for None."""
+    """Return two table cells, a proportion and its interval; both None if `rate` is None."""
     return [None, None] if rate is None else [format_rate(rate), span(rate.interval)]

@@ -83,7 +83,7 @@ _REASONS_WITHOUT_PRONOUN = {
 def choose_input(
     options: Options, problems: Sequence[Problem], train: Dataset | None
 ) -> Sees | None:
-    """Return whether the solver sees the blank or the pronoun: --sees, or the default.
+    """Return the solver's input, the blank or the pronoun: the value of --sees, or the default.
 
     The default is the pronoun if the problems differ in nothing else, as in Winogender, because a
     solver that sees the blank can't distinguish them. The default is the blank if a solved problem

@@ -57,7 +57,7 @@ class Stabilities(Result):
     @property
     @computed(key="kinds")
     def kind_records(self) -> dict[str, Any] | None:
-        """Each solver's errors by kind of edit; only counts if its accuracy is withheld."""
+        """Each solver's errors by kind of edit, as counts alone if its accuracy is withheld."""
         records = {}
         for solver, found in self.kinds.items():
             record = found.record()
@@ -233,7 +233,7 @@ def _make_tables_by_depth(results: Stabilities) -> Iterator[report.Table]:
 
 
 def _make_depth_cells(rates: Sequence[metrics.Proportion | None]) -> list[report.Value]:
-    """Return cells with the number of problems and the accuracies; one accuracy has an interval."""
+    """Return cells with the problem count and accuracies; a single accuracy has an interval."""
     sizes = {one.n for one in rates if one}
     if len(rates) == 1:
         return [*(sizes or (0,)), *make_cells(rates[0])]

@@ -90,7 +90,7 @@ def command(**options: Any) -> None:
     path, out, examples = options["data"], options["out"], options["examples"]
     dataset = _options.read_data(path)
     _warn_about_missing_parents(dataset, path)
-    if advice := _options.describe_unmarked_twins(dataset)[1]:
+    if advice := _options.detect_unmarked_twins(dataset)[1]:
         say(f"{advice}.")
     responses = validate.read_votes(options["votes_path"]) if options["votes_path"] else None
     checked = validate.check(dataset, responses, StructureRules(**structure), votes)

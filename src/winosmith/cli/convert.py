@@ -216,7 +216,7 @@ def _check_paths(source: str, target: str, skip_bad: str | None, force: bool) ->
 
 
 def _recast_items(contents: Contents, kind: str | None, with_embargo: bool) -> _Converted:
-    """Recast the items as claims or problems, or as neither (None), without embargoed items."""
+    """Recast items as claims or problems (unless `kind` is None), without embargoed items."""
     pairs = list(zip(contents.items, contents.places, strict=True))
     if not with_embargo:
         pairs = [(item, place) for item, place in pairs if not _is_embargoed(item)]

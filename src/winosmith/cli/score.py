@@ -321,7 +321,7 @@ def make_accuracy_table(
     extra: ExtraResults,
     notes: Sequence[str] = (),
 ) -> report.Table:
-    """Return the main table, with the number of problems that each solver was given in `counts`.
+    """Return the main table; `counts` has the number of problems given to each solver.
 
     Solvers without a score are those whose accuracy is withheld.
     """

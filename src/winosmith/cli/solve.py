@@ -95,7 +95,7 @@ def command(**options: Any) -> None:
 
 
 def _check_training(dataset: Dataset, train: Dataset, solver: str) -> Iterator[str]:
-    """Yield warnings about training problems that are also solved, or have fewer options."""
+    """Yield warnings about training problems that are also solved, or that have fewer options."""
     known = {*map(_make_content_key, train)}
     if seen := sum(_make_content_key(problem) in known for problem in dataset):
         yield (
@@ -173,7 +173,7 @@ def _print_result(
 
 
 def _make_reply_rows(interview: dict[str, Any], problem_count: int) -> list[tuple[str, str]]:
-    """Return table rows about a chat model's replies, to all problems or only in this run."""
+    """Return table rows about a chat model's replies in this run."""
     rows = [("replies", f"{interview['replies']:,}, {interview['unclear']:,} of them unclear")]
     if interview["problems"] < problem_count:
         rows.append(("of this run", f"replies to {interview['problems']:,} of the problems"))

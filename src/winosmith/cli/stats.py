@@ -84,7 +84,7 @@ def _describe_claims(name: str, claims: tuple[Claim, ...]) -> Output:
 def _describe_problems(dataset: Dataset, seed: int) -> Output:
     found = metrics.compute_statistics(dataset, seed)
     families = metrics.compute_lineage_statistics(dataset)
-    pairs, advice = _options.describe_unmarked_twins(dataset)
+    pairs, advice = _options.detect_unmarked_twins(dataset)
     return Output(
         f"{dataset.name}: counted",
         {

@@ -231,7 +231,7 @@ def _read_trainable(path: str, options: Options, as_claims: bool = False) -> Tra
 
 
 def _choose_dev(train: Trainable, dev: str, options: Options) -> tuple[Trainable, Trainable]:
-    """Return the training data and the dev set, which is a file or drawn from the training data."""
+    """Return the training data and the dev set, read from a file or drawn from the former."""
     if dev.isdigit() and not Path(dev).exists():
         return study.hold_out(train, int(dev))
     if not Path(dev).is_file():

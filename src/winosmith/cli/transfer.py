@@ -215,7 +215,7 @@ def _solve_by_input(
 
 
 def _get_system_name(options: Options) -> str:
-    """Return the system's name: the model's folder, or the run above `all` and `model`."""
+    """Return the name of the model's folder, or of the run if the folder is `all` or `model`."""
     names = []
     for model in map(Path, options["model"]):
         while model.name in ("all", "model") and model.parent.name:

@@ -244,7 +244,7 @@ def _read_pairs(text: str, path: Path) -> Iterator[Pair]:
 def find_faults(
     files: PrivateFiles, release: str, commitment: str, parts: Mapping[str, Dataset]
 ) -> Iterator[tuple[str, str]]:
-    """Yield each private file that doesn't prove a release, with the reason.
+    """Yield each private file that doesn't match the release, with the reason.
 
     Args:
         files: the private files.

@@ -107,7 +107,7 @@ def measure_exposure(
     private: str | Path,
     reference: Scores | None = None,
 ) -> Exposure:
-    """Test whether models' scores of a keyed release depend on its coins.
+    """Test whether models' scores on a keyed release depend on its coins.
 
     A model whose scores don't depend on the coins has no preference for the published
     presentations, whatever else it has read. The probability of a false detection is at most the
@@ -193,7 +193,7 @@ def _average_differences(keyed: KeyedRelease, scores: Scores) -> Floats:
 def _record_look(
     folder: str | Path, release: str, models: Sequence[str], scores: Iterable[str]
 ) -> int:
-    """Return the number of the look at these scores, after adding it to the ledger if it is new.
+    """Add the look at these scores to the ledger, unless it is there; return its number.
 
     A look is recorded before the coins are used, so even an interrupted command is a look.
     """

@@ -39,7 +39,7 @@ heavier than those of the logistic distribution."""
 
 
 def subtract_fit(differences: Floats, strata: Integers, reference: Floats | None = None) -> Floats:
-    """Subtract a fit that does not use the coins from score differences.
+    """Subtract from score differences a fit that does not use the coins.
 
     The fit consists of the mean of each stratum and a non-negative multiple of the reference's
     differences, fitted by least squares within strata. If the reference was exposed, too, the test
@@ -89,7 +89,7 @@ def signed_ranks(values: Floats) -> Integers:
 
 
 def tail_probability(scores: Integers, sums: npt.ArrayLike) -> Floats:
-    """Return the probability that randomly signed scores have at least each sum.
+    """Return the probability that randomly signed scores sum to at least each of `sums`.
 
     The distribution is computed from its characteristic function, the product of cos(score · θ),
     by a discrete Fourier transform over sums up to `MAX_DEVIATIONS` standard deviations.

@@ -373,7 +373,7 @@ def assign(
     out = [given.sheet for given in ledger.get_assignments(subject) if given.state == "given"]
     if out and out[-1] in of_code and not another and test in (None, of_code[out[-1]].test):
         return ledger, of_code[out[-1]]
-    group = _group_items([*ledger.sheets.values(), *sheets])
+    group = _number_item_groups([*ledger.sheets.values(), *sheets])
     given_sheets = [ledger.sheets[given.sheet] for given in ledger.get_assignments(subject)]
     seen = {
         group[_make_key(sheet, item)]: sheet.code for sheet in given_sheets for item in sheet.items
@@ -395,7 +395,7 @@ def _make_key(sheet: Sheet, item: Item) -> _Key:
     return sheet.data, item.problem_id
 
 
-def _group_items(sheets: Iterable[Sheet]) -> dict[_Key, int]:
+def _number_item_groups(sheets: Iterable[Sheet]) -> dict[_Key, int]:
     problems: dict[_Key, Problem] = {}
     for sheet in sheets:
         for item in sheet.items:

@@ -150,7 +150,7 @@ class Selection(Result):
     @property
     @computed()
     def left_out(self) -> dict[str, str]:
-        """Maps the id of each problem that was not chosen to the reason."""
+        """The reason for each problem that was not chosen, by problem id."""
         return {left.problem.id: left.reason for left in self.filtered.dropped}
 
 
@@ -326,7 +326,7 @@ _TIME_LIMIT = 60.0
 
 
 def choose(agreement: Floats, limits: Sequence[Limit], size: int | None, ranks: Floats) -> Chosen:
-    """Choose problems, and return whether each problem is chosen, shape (n,).
+    """Choose problems, and return a mask of the chosen ones, shape (n,).
 
     Solves three integer programs to optimality (scipy's `milp`, HiGHS; Huangfu & Hall 2018). They
     maximize first the number of problems, then the total agreement, then the sum of ranks.

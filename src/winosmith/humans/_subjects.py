@@ -134,12 +134,14 @@ def _merge_subjects(subject: Subject, declared: Subject, sittings: Sequence[Sitt
         native=declared.native if subject.native is None else subject.native,
         attributes={**subject.attributes, **declared.attributes},
         seconds=subject.seconds if declared.seconds is None else declared.seconds,
-        recognised=subject.recognised + _resolve_numbers(declared.recognised, sittings),
-        words=subject.words + _resolve_numbers(declared.words, sittings),
+        recognised=subject.recognised + _resolve_question_numbers(declared.recognised, sittings),
+        words=subject.words + _resolve_question_numbers(declared.words, sittings),
     )
 
 
-def _resolve_numbers(remarks: Iterable[Remark], sittings: Sequence[Sitting]) -> tuple[Remark, ...]:
+def _resolve_question_numbers(
+    remarks: Iterable[Remark], sittings: Sequence[Sitting]
+) -> tuple[Remark, ...]:
     return tuple(
         _make_remark(Note(int(r.problem), r.text), sittings[0])
         if r.problem is not None and r.problem.isdigit() and len(sittings) == 1

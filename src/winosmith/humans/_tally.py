@@ -103,7 +103,7 @@ Level = tuple[int, int]
 
 
 def rank_level(level: Level) -> tuple[float, int]:
-    """Return a key that sorts by fraction of intended answers, then by number, both descending."""
+    """Return a sort key: the fraction of intended answers, then their number, both descending."""
     right, of = level
     return -right / max(1, of), -of
 
@@ -359,12 +359,12 @@ def _fit_slope_within_levels(
     from scipy.stats import t
 
     known = answered & ~np.isnan(values)
-    x = _center_by_level(positions, known)
+    x = _remove_row_and_column_effects(positions, known)
     of_each = (x**2).sum(axis=1)
     whole, subjects = float(of_each.sum()), int((of_each > _TOLERANCE).sum())
     if whole < _TOLERANCE:
         return None
-    y = _center_by_level(values, known)
+    y = _remove_row_and_column_effects(values, known)
     change = float((x * y).sum() / whole)
     answers, levels = int(known.sum()), int(known.any(axis=0).sum() + known.any(axis=1).sum())
     free = answers - levels
@@ -381,7 +381,7 @@ def _fit_slope_within_levels(
     return Slope(change, (change - half, change + half), subjects)
 
 
-def _center_by_level(values: Floats, known: npt.NDArray[np.bool_]) -> Floats:
+def _remove_row_and_column_effects(values: Floats, known: npt.NDArray[np.bool_]) -> Floats:
     """Return the residuals after removing row and column effects; 0 for unknown values.
 
     Row and column means are subtracted alternately until the means vanish, which gives the

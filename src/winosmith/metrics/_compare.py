@@ -571,7 +571,7 @@ def compare_with_roots(graded: Graded, field: str, seed: int = 0) -> tuple[RootC
             f"perturbed problems can't be compared with their roots by {field}: for this solver "
             f"all {sum(same.values()):,} inputs equal those of their roots; let it see the change"
         )
-    found = [_compare_value(value, graded, rows, seed) for value, rows in pairs.items()]
+    found = [_compare_value_with_roots(value, graded, rows, seed) for value, rows in pairs.items()]
     return _adjust_p_values([replace(one, unchanged=same[one.value]) for one in found])
 
 
@@ -586,7 +586,9 @@ def _pair_with_roots(graded: Graded, column: Sequence[Scalar]) -> dict[str, Pair
     return found
 
 
-def _compare_value(value: str, graded: Graded, pairs: Pairs, seed: int) -> RootComparison:
+def _compare_value_with_roots(
+    value: str, graded: Graded, pairs: Pairs, seed: int
+) -> RootComparison:
     rows, roots = (np.array(side) for side in zip(*pairs, strict=True))
     clusters = graded.clusters[rows]
     now, before = graded.credit[rows], graded.credit[roots]
@@ -653,7 +655,7 @@ _TAIL = 1e-9
 
 
 def compute_detectable_differences(dataset: Dataset) -> tuple[tuple[float, float | None], ...]:
-    """Return the smallest detectable difference for each fraction of differing problems, `PSI`.
+    """Return the detectable difference for each fraction of items on which models differ.
 
     Duplicates are counted once, because models give the same answer to all of them. Twins and
     families are treated as independent, because only answers can reveal their dependence.

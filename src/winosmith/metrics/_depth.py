@@ -302,7 +302,7 @@ def measure_depths(
         drawn = _proportion.resample(
             _proportion.sum_by_cluster(totals, clusters), seed, draws=draws
         )
-    coins = _simulate_errors(families, _guess_errors, np.random.default_rng([seed, 1]))
+    coins = _simulate_errors(families, _simulate_guessing, np.random.default_rng([seed, 1]))
     shuffles = _simulate_errors(families, _shuffle_errors, np.random.default_rng([seed, 2]))
     depths = np.concatenate([family.depths for family in families])
     risk = 1 - np.concatenate([family.chance for family in families])
@@ -375,7 +375,9 @@ def _compute_totals(levels: Ints, wrong: npt.NDArray[Any], no_error: npt.NDArray
     return np.stack([depth, number, mean * some, first @ levels, some], axis=1)
 
 
-def _guess_errors(family: Family, counts: Ints, level: Ints, rng: np.random.Generator) -> Errors:
+def _simulate_guessing(
+    family: Family, counts: Ints, level: Ints, rng: np.random.Generator
+) -> Errors:
     wrong = np.zeros((NULL_DRAWS, len(counts)), dtype=np.int64)
     for chance in np.unique(family.chance):
         at_risk = np.bincount(level[family.chance == chance], minlength=len(counts))

@@ -105,7 +105,7 @@ class Graded(Result):
 
     @cached_property
     def against_scores(self) -> int:
-        """The number of answers that are not an option with the highest score."""
+        """The number of answers whose option does not have the highest score."""
         return sum(prediction.against_scores for prediction in self.predictions)
 
     @cached_property

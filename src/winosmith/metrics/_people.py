@@ -426,7 +426,7 @@ def _compute_alpha(sums: Floats) -> Floats:
 def fleiss_kappa(
     table: npt.ArrayLike, *, clusters: npt.ArrayLike | None = None, seed: int = 0
 ) -> Reliability:
-    """Return Fleiss' kappa (1971), with a bootstrap interval over items, as for alpha.
+    """Return Fleiss' kappa (1971), with an interval by resampling items.
 
     Kappa is (P − P_e) / (1 − P_e). P is the mean fraction of pairs of people who agree on an item,
     and P_e the fraction expected if everybody drew from the same pool of answers. For options, the
@@ -467,7 +467,7 @@ def _compute_kappa(sums: Floats) -> Floats:
 
 
 def _check_table(table: npt.ArrayLike, clusters: npt.ArrayLike | None) -> tuple[Ints, Ints, str]:
-    """Return counts and clusters of items with two answers or more, and why there is no result."""
+    """Return the counts and clusters of items with two or more answers, and any obstacle."""
     counts = np.asarray(table)
     whole = counts.ndim == 2 and counts.size and np.all(np.isfinite(counts))
     if not whole or np.any(counts < 0) or np.any(counts != np.round(counts)):

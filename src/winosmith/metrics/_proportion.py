@@ -250,7 +250,7 @@ DRAWS = 10_000
 
 
 def sum_by_cluster(values: npt.ArrayLike, clusters: npt.NDArray[np.int64]) -> Floats:
-    """Sum (n, q) values over each cluster; return a (G, q) array."""
+    """Sum the rows of `values` by cluster; return an array of shape (clusters, columns)."""
     columns = np.asarray(values, dtype=np.float64)
     labels = np.unique(clusters, return_inverse=True)[1]
     totals = np.zeros((int(labels.max()) + 1, columns.shape[1]))
@@ -261,7 +261,7 @@ def sum_by_cluster(values: npt.ArrayLike, clusters: npt.NDArray[np.int64]) -> Fl
 def resample(
     totals: Floats, seed: int, *, draws: int = DRAWS, prior: Floats | None = None
 ) -> Floats:
-    """Return bootstrap sums over clusters drawn with replacement, as a (draws, q) array.
+    """Return bootstrap sums over clusters drawn with replacement, shape (draws, columns).
 
     Each draw has as many clusters as the data. Clusters with equal totals are drawn together from a
     multinomial distribution, which is equivalent and much faster.

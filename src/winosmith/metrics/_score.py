@@ -348,7 +348,7 @@ _MAX_EXACT_SUM, _ROTATION_DRAWS = 2_000_000, 20_000
 
 
 def _measure_distances(graded: Graded, row: int) -> list[int]:
-    """Return each chosen option's distance from the answer in the options' circle, 0 to k − 1.
+    """Return how many options each chosen one is past the answer, in the circle of options.
 
     Options are sorted by `normalize_tokens`, so that copies have the same circle.
     """
@@ -474,7 +474,7 @@ def _draw_calibrated(graded: Graded, stated: Floats, seed: int) -> Iterator[npt.
 
 
 def _make_score_table(graded: Graded) -> Floats:
-    """Return the options' scores, shape (n, k), −inf beyond a problem's own options."""
+    """Return the scores of options, shape (n, most options), padded with −inf."""
     scores = [prediction.scores for prediction in graded.predictions]
     table = np.full((len(scores), max(map(len, scores))), -np.inf)
     for row, own in enumerate(scores):

@@ -83,7 +83,7 @@ class Statistics(Result):
     @property
     @computed()
     def missing_share(self) -> float:
-        """The fraction of problems with a blank in which an option is not in the sentence."""
+        """Of the problems with a blank, the fraction in which an option is not in the sentence."""
         return len(self.missing_options) / max(1, self.problems - self.questions)
 
 

@@ -307,7 +307,7 @@ def measure_gender_gap(
     reading: Reading = "answer",
     seed: int = 0,
 ) -> GenderGap:
-    """Return ΔF and ΔM: the accuracy on sentences without a gotcha minus the accuracy with one.
+    """Return the gender gaps ΔF and ΔM: the accuracy without a gotcha minus that with one.
 
     WinoGrande's paper defines a gotcha in two ways. According to the caption of table 7 (reading
     "answer"), the pronoun's gender is in the minority *in the correct answer*. If the answer is the

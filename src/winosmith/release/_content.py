@@ -61,7 +61,7 @@ _ALIASES = {"validation": DEV, "valid": DEV, "val": DEV}
 
 
 def match_part(stem: str) -> str | None:
-    """Match a file name without extension to a part, or return None.
+    """Return the part that a file name without its extension matches, or None.
 
     >>> match_part("validation"), match_part("train_xs"), match_part("twins")
     ('dev', 'train_xs', None)
@@ -81,7 +81,7 @@ def sort_parts(parts: Mapping[str, Dataset]) -> dict[str, Dataset]:
 
 
 def sort_test(parts: Mapping[str, Dataset]) -> dict[str, Dataset]:
-    """Sort test by a digest of its texts, so that the order reveals no answers."""
+    """Sort the test part by a digest of its texts, so that the order reveals no answers."""
     test = sorted(parts.get(TEST, ()), key=lambda p: (digest_text(p), p.id))
     return {**parts, **({TEST: Dataset(test, TEST)} if test else {})}
 
@@ -131,7 +131,7 @@ def list_forms(problem: Problem, keyed: bool) -> Iterator[Problem]:
 def find_split_groups(
     parts: Mapping[str, Dataset], origins: Iterable[str]
 ) -> Iterator[tuple[tuple[str, int], tuple[str, int], str]]:
-    """Yield two problems from each block, and each group with one origin, that is split.
+    """Yield two problems from each block or origin group that is split between sides.
 
     Yields:
         The part and row of each of the two problems, and the reason why they belong together.
@@ -313,7 +313,7 @@ class CoinStatement:
 
     @property
     def detectable(self) -> dict[int, float]:
-        """Mean shift, in standard deviations, that is detected with a power of 80 %.
+        """Mean shift in standard deviations, by number of models, detected with a power of 80 %.
 
         The shift is given for 1 and for 20 models, with a level of 0.05 for all models together.
         """
@@ -430,7 +430,7 @@ class Content:
 
     @cached_property
     def columns(self) -> Mapping[str, tuple[str, str]]:
-        """Kind and description of each column of the tables that is not empty in all parts."""
+        """Kind and description of each table column that has a value in some part."""
         found = find_used_columns(self.problems)
         more = QUESTION_COLUMNS if self.has_questions else {}
         return {name: more.get(name, of) for name, of in found.items()}

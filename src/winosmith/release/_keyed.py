@@ -78,7 +78,7 @@ def find_presentations(parts: Mapping[str, Dataset]) -> Presentations:
 def map_problems(
     parts: Mapping[str, Dataset], change: Callable[[Problem], Problem]
 ) -> dict[str, Dataset]:
-    """Apply `change` to each problem of the parts, and sort test by its new texts."""
+    """Apply `change` to each problem of the parts, and sort the test part by its new texts."""
     return _content.sort_test(
         {part: Dataset(map(change, dataset), part) for part, dataset in parts.items()}
     )
@@ -97,7 +97,7 @@ def make_form_restorer(pairs: tuple[Pair, ...], previous: Previous) -> Callable[
 
 
 def apply_form(problem: Problem, form: Problem | None) -> Problem:
-    """Return a presentation of a problem, without its answer if the problem has none."""
+    """Return the problem in the given form, if any; omit the answer if the problem has none."""
     return replace(form, answer=None) if form and problem.answer is None else form or problem
 
 

@@ -142,7 +142,7 @@ def _check_problem(problem: Problem, part: str, content: Content) -> Iterator[tu
 
 
 def check_order(content: Content) -> Iterator[Fault]:
-    """Yield a fault if test is not sorted by a digest of its texts."""
+    """Yield a fault if the test part is not sorted by a digest of its texts."""
     seen = [_content.digest_text(problem) for problem in content.parts.get(_content.TEST, ())]
     for row, (one, other) in enumerate(pairwise(seen), start=2):
         if other < one:
@@ -452,7 +452,7 @@ def check_coins(folder: Path, content: Content, private: str | Path | None) -> I
 
 
 def check_digests(folder: Path, sums: Iterable[str], secrets: Secrets) -> Iterator[Fault]:
-    """Yield faults for digests of private files, with which guessed answers could be tested."""
+    """Yield faults for published digests of private files, which could confirm guesses."""
     for path in sums:
         text = (folder / path).read_bytes().decode("utf-8", "replace")
         if secrets.digests & set(re.findall(r"\b[0-9a-f]{64}\b", text)):

@@ -358,11 +358,11 @@ def release(
         MissingExtraError: pyarrow is not installed.
     """
     show = step or no_progress
-    paths = _make_list(source)
+    paths = _list_paths(source)
     with show("reading", None):
         found = _source.read_source(paths, format_name, pair_by)
         before = _source.read_previous(previous) if previous is not None else None
-        judges = _source.make_judge_lookup(_make_list(votes), found)
+        judges = _source.make_judge_lookup(_list_paths(votes), found)
     if before is not None and before.content.keyed and not keyed:
         raise InputError(
             f"the previous release {before.version} is keyed, so this release must also be "
@@ -387,7 +387,7 @@ def release(
     return Released(folder, done.content, key, is_new, done.copies)
 
 
-def _make_list(paths: _Paths) -> list[str | Path]:
+def _list_paths(paths: _Paths) -> list[str | Path]:
     return [paths] if isinstance(paths, str | Path) else list(paths)
 
 

@@ -98,7 +98,7 @@ def draw_phase_chance(
     chance: Sequence[tuple[float, float, float]],
     interval: str = "95 % of the draws",
 ) -> Svg:
-    """Draw the number of problems at the threshold in each phase, next to the number by chance.
+    """Draw each phase's number of problems at the threshold, and the number expected by chance.
 
     Args:
         counts: The number of such problems in each phase, with the real answers.

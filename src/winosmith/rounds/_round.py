@@ -315,7 +315,7 @@ def _write_files(
 
 @dataclass(frozen=True)
 class People(Result):
-    """People's answers to the problems on which solvers are measured.
+    """A summary of people's answers to the problems on which solvers are measured.
 
     Attributes:
         judged: number of problems with eligible votes (`validate.select_eligible`).
@@ -336,7 +336,7 @@ class People(Result):
 
 
 def measure_people(recipe: Recipe, files: BuildFiles, dataset: Dataset) -> People | None:
-    """Return people's answers to a build's problems; None if the build has no votes.
+    """Summarize people's answers to a build's problems; return None if it has no votes.
 
     Raises:
         FormatError: the votes can't be read.

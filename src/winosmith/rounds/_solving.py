@@ -118,7 +118,7 @@ def measure_solver(
     earlier: TrainedOn | None = None,
     seed: int = 0,
 ) -> SolverResult:
-    """Measure a solver on this round, and on the previous round's dev.
+    """Measure a solver on this round, and on the previous round's dev set.
 
     The training set of a round shares no block with dev and test. If earlier training may have
     included problems of dev or test, this round's results are withheld, as in `score`.
@@ -162,7 +162,7 @@ def _measure_stability(graded: metrics.Graded, seed: int) -> metrics.Stability |
 
 @dataclass(frozen=True)
 class NextRound:
-    """Problems from this round's dev for people to perturb, as they are in the pool.
+    """Problems from this round's dev set for people to perturb, in the pool's versions.
 
     Their children refer to them as root and parent, so that they can be added to the pool.
 
