@@ -202,7 +202,7 @@ def score_cues(
     most = int(items.counts.max())
     # If all items have the same number of options, the last position is already a cue.
     further = POSITIONS[4 : most - bool((items.counts == most).all())]
-    read = items.find_readable([*cues, *further])
+    read = items.select_readable_cues([*cues, *further])
     unchecked = tuple(cue.name for cue in cues if cue not in read)
     ties = items.count_ties(read, report_done)
     about = np.array([cue.about == "position" for cue in read], bool)

@@ -114,7 +114,7 @@ class View:
 
     @cached_property
     def characters(self) -> list[float]:
-        """Number of characters of each option, except leading and trailing white space."""
+        """Number of characters of each option, excluding leading and trailing white space."""
         return [float(len(option.strip())) for option in self.options]
 
     @cached_property

@@ -243,7 +243,7 @@ def _replace_text(source: data.Source, text: str) -> data.Source:
 def _find_items_to_leave(
     error: FormatError, contents: Contents, unchanged: Mapping[Place, str], kinds: Mapping[str, str]
 ) -> dict[Place, str]:
-    """Map items that must stay unchanged, to keep the shuffled files readable, to the reasons.
+    """Find the items to leave unchanged, and why, so that the shuffled files are readable.
 
     If no new key shows whether keys start from 0 or 1, the first item whose old key shows this
     stays unchanged; otherwise, all items of the unreadable file do.

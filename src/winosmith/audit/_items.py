@@ -252,7 +252,7 @@ class Items(Result):
         )
         return np.add.reduceat(own, leads - leads[0], axis=0) if len(own) > len(leads) else own
 
-    def find_readable(self, cues: Sequence[Cue]) -> list[Cue]:
+    def select_readable_cues(self, cues: Sequence[Cue]) -> list[Cue]:
         """Return the cues that can read at least one item."""
         return [cue for cue in cues if not self.scripts.isdisjoint(SCRIPTS[cue.needs])]
 

@@ -508,7 +508,7 @@ def _fit_weights(totals: Floats, expected: Floats, correct: Floats) -> Floats:
 
 
 def _compute_accuracy(items: Items, scores: Floats, keys: Ints) -> Floats:
-    """Return the accuracy of each column; a tie of n options, one the key, counts 1 / n."""
+    """Return the accuracy of each column; a key that ties with n − 1 options counts 1 / n."""
     top = np.maximum.reduceat(scores, items.starts, axis=0)
     best = scores == np.repeat(top, items.counts, axis=0)
     picked = np.add.reduceat(best.astype(float), items.starts, axis=0)

@@ -143,7 +143,7 @@ def bound_accuracies(
     require_enough_blocks(items.block_count)
     side = (np.random.default_rng([seed, 6]).permutation(items.block_count) % 2)[items.block]
     side ^= side[0]  # the half of the first item is the first
-    read = items.find_readable(cues)
+    read = items.select_readable_cues(cues)
     ties = items.count_ties(read)
     _, matrix = extract_features(items, "options")
     stays, words = np.zeros(len(items)), np.zeros(len(items))

@@ -446,7 +446,7 @@ def _draw_numbers(items: Items, seed: int) -> Floats:
 def _compare_cues(before: Items, after: Items, cues: Sequence[Cue]) -> tuple[CueChange, ...]:
     def measure_accuracies(items: Items) -> dict[str, float]:
         own = items.find_correct_options(items.unit_key)
-        read = items.find_readable(cues)
+        read = items.select_readable_cues(cues)
         picked = items.count_ties(read)
         selects = (picked == 0).any(axis=0)  # other cues make no difference between any options
         return {

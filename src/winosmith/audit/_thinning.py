@@ -101,7 +101,7 @@ class Thinning:
     @cached_property
     def cue_scores(self) -> dict[str, Floats]:
         """Scores of each content cue by name, (options,), 0–1."""
-        read = self.items.find_readable([cue for cue in self.cues if cue.about == "content"])
+        read = self.items.select_readable_cues([cue for cue in self.cues if cue.about == "content"])
         shares = _items.TIE_SHARES[self.items.count_ties(read)]
         return {cue.name: shares[:, at] for at, cue in enumerate(read)}
 

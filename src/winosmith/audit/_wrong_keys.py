@@ -161,7 +161,7 @@ def choose_items_to_set_aside(
 def compare_accuracies(
     data: Dataset, answers: Mapping[str, Answers], set_aside: Sequence[str], kept: Sequence[str]
 ) -> dict[str, Accuracy]:
-    """Compare models' accuracies before and after a repair, the highest before it first.
+    """Compare models' accuracies before and after a repair, with the best model before it first.
 
     Invalid answers are incorrect. Items set aside, and items kept, are given by their ids.
     """

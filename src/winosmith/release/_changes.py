@@ -13,7 +13,7 @@ from winosmith.dataset import Dataset
 from winosmith.problem import Problem
 from winosmith.records import problem_record
 from winosmith.release._about import About
-from winosmith.release._content import Tombstone, digest_text, get_side, index_problems, list_forms
+from winosmith.release._content import Tombstone, digest_text, get_side, index_problems, iter_forms
 from winosmith.release._source import Previous, Source
 
 ID_DIGITS = 12
@@ -105,7 +105,7 @@ def _find_published_ids(
     found = {}
     for one in {one for lineage in lineages for one in (lineage.root, lineage.parent)}:
         absent = source.absent.get(one)
-        forms = list_forms(absent, bool(previous.content.keyed)) if absent else ()
+        forms = iter_forms(absent, bool(previous.content.keyed)) if absent else ()
         of_text = [make_id(form, name) for form in forms]
         of_source = previous.ids_by_source.get(source.old_ids.get(one, one))
         ids = (*of_text, of_source)

@@ -123,7 +123,7 @@ def digest_text(problem: Problem) -> str:
     return hashlib.sha256(seen.encode()).hexdigest()
 
 
-def list_forms(problem: Problem, keyed: bool) -> Iterator[Problem]:
+def iter_forms(problem: Problem, keyed: bool) -> Iterator[Problem]:
     """Yield the presentations in which a problem may be published: one if it is not keyed."""
     yield from iter_presentations(problem) if keyed else (problem,)
 

@@ -16,7 +16,7 @@ from winosmith.escape import escape_csv
 from winosmith.release import _content, _interchange
 from winosmith.release._about import SECTIONS
 from winosmith.release._content import Content
-from winosmith.release._responsible import collect_responsible_fields, list_filter_steps
+from winosmith.release._responsible import collect_responsible_fields, iter_filter_steps
 
 Sums = Mapping[str, Mapping[str, Any]]
 """Map the path of each written file to its `sha256` and `bytes`."""
@@ -73,7 +73,7 @@ def _render_page(path: str, content: Content, sums: Sums) -> Mapping[str, Callab
             descriptions=_content.PARTS,
             sections=SECTIONS,
             responsible=collect_responsible_fields,
-            filter_steps=list_filter_steps,
+            filter_steps=iter_filter_steps,
             files=lambda: [f for f in FILES if not f.write or f.write(f.path, content, {})],
         )
         return f"{text.rstrip()}\n".encode()

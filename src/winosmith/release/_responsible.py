@@ -41,7 +41,7 @@ def _describe_collection(content: Content) -> Iterator[str]:
         yield f"Sources: {'; '.join(names)}."
 
 
-def list_filter_steps(content: Content) -> Iterator[tuple[str, str]]:
+def iter_filter_steps(content: Content) -> Iterator[tuple[str, str]]:
     """Yield each stage of the build, and a sentence on the problems that it kept and dropped."""
     for step in content.build.get("funnel", {}).get("steps", ()):
         dropped = ", ".join(f"{reason} {count:,}" for reason, count in step["dropped"].items())
@@ -50,7 +50,7 @@ def list_filter_steps(content: Content) -> Iterator[tuple[str, str]]:
 
 
 def _describe_preprocessing(content: Content) -> Iterator[str]:
-    yield from (f"{stage}: {text}" for stage, text in list_filter_steps(content))
+    yield from (f"{stage}: {text}" for stage, text in iter_filter_steps(content))
     if content.keyed:
         yield (
             f"Secret coins chose one of two equivalent presentations of {content.keyed.blocks:,} "
@@ -61,7 +61,7 @@ def _describe_preprocessing(content: Content) -> Iterator[str]:
 
 def _describe_annotation(content: Content) -> Iterator[str]:
     yield content.judged
-    yield from (f"Votes: {text}" for stage, text in list_filter_steps(content) if stage == "votes")
+    yield from (f"Votes: {text}" for stage, text in iter_filter_steps(content) if stage == "votes")
 
 
 FIELDS = (

@@ -132,7 +132,7 @@ def _check_problem(problem: Problem, part: str, content: Content) -> Iterator[tu
     if problem.origin and len(problem.origin.created or "") > 10:
         yield "reveals the time at which it was written", "release again"
     if content.ids == "digest":
-        forms = _content.list_forms(problem, bool(content.keyed))
+        forms = _content.iter_forms(problem, bool(content.keyed))
         stems = (make_id(form, content.about.name) for form in forms)
         if not any(problem.id == stem or problem.id.startswith(f"{stem}-") for stem in stems):
             yield (
@@ -230,7 +230,7 @@ def check_secrets(content: Content, secrets: Secrets) -> Iterator[Fault]:
         {
             _content.digest_text(form): form.answer
             for p in of
-            for form in _content.list_forms(p, bool(content.keyed))
+            for form in _content.iter_forms(p, bool(content.keyed))
         }
         for of in (secrets.solved, secrets.withheld)
     )

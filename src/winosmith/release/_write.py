@@ -181,7 +181,7 @@ def prepare_content(
             if old in source.removed
             else "held back"
             for old, problem in source.absent.items()
-            for form in _content.list_forms(problem, keyed)
+            for form in _content.iter_forms(problem, keyed)
         }
         earlier = _keyed.map_problems(ready, _keyed.make_form_restorer(pairs, previous))
         found = find_changes(earlier, previous, about.withdrawn, source_ids, absent)

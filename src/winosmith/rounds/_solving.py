@@ -162,7 +162,7 @@ def _measure_stability(graded: metrics.Graded, seed: int) -> metrics.Stability |
 
 @dataclass(frozen=True)
 class NextRound:
-    """Problems from this round's dev set for people to perturb, in the pool's versions.
+    """Problems from this round's dev set for people to perturb, with the pool's ids and texts.
 
     Their children refer to them as root and parent, so that they can be added to the pool.
 
