@@ -15,7 +15,7 @@ from hypothesis import example, given, strategies as st
 from winosmith import Dataset, Lineage, Origin, Problem, formats
 from winosmith.blocks import (
     SplitName,
-    _sort_key,
+    _make_sort_key,
     assign_splits,
     blocks,
     contradictions,
@@ -56,7 +56,7 @@ def test_a_shuffled_set_is_its_blocks_one_after_the_other(seed, twins, singles):
     """Its rows are those of the shuffled blocks, which keep their sizes and leave out no row."""
     data = make_twins(twins, singles=singles)
     order = shuffle_blocks(data, seed)
-    firsts = [_sort_key(data[block[0]], seed) for block in order]
+    firsts = [_make_sort_key(data[block[0]], seed) for block in order]
     assert firsts == sorted(firsts)
     moved, now = shuffle(data, seed)
     assert moved.ids == tuple(data.ids[row] for block in order for row in block)

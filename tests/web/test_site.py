@@ -40,7 +40,7 @@ def test_a_key_that_others_can_read_is_refused(tmp_path: Path) -> None:
 def test_an_empty_key_is_refused(tmp_path: Path) -> None:
     """A key file without a key is not silently replaced: sessions and pseudonyms hang on it."""
     (tmp_path / "secret").touch(mode=0o600)
-    with pytest.raises(InputError, match="restore it from the backup"):
+    with pytest.raises(InputError, match="restore it from a backup"):
         Site.open(tmp_path)
 
 
