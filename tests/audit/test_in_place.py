@@ -129,6 +129,28 @@ def test_options_move_and_nothing_else_changes(tmp_path: Path, layout: str, endi
     assert shuffle_files([path], seed=1).files[0].changed
 
 
+@pytest.mark.parametrize("letters", ["ABCD", "أبتث", "イロハニ"])
+@pytest.mark.parametrize("options_have_signs", [True, False])
+def test_the_sign_of_a_key_stays_in_the_order_of_its_letters(
+    tmp_path: Path, letters: str, options_have_signs: bool
+) -> None:
+    """A key "ت. cup" gets the sign of its new place; if the order is unclear, the item stays."""
+    rows = []
+    for n, texts in enumerate(TEXTS):
+        signed = [f"{sign}. {text}" for sign, text in zip(letters, texts, strict=True)]
+        options = signed if options_have_signs else [*texts]
+        rows.append({"question": f"Which is {n}?", "options": options, "answer": signed[0]})
+    path = tmp_path / "quiz.jsonl"
+    path.write_text("".join(json.dumps(one, ensure_ascii=False) + "\n" for one in rows), "utf-8")
+    found = shuffle_files([path])
+    found.write()
+    moved = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    start = 3 if options_have_signs else 0
+    places = [[one[start:] for one in row["options"]].index(row["answer"][3:]) for row in moved]
+    assert [row["answer"][0] for row in moved] == [letters[place] for place in places]
+    assert len({*places}) == 4 or found.unchanged
+
+
 @pytest.mark.parametrize("ending", ["json", "jsonl", "yaml", "csv"])
 @pytest.mark.parametrize("doubled", [[1], [11], [0, 10, 11], [5, 6, 7]])
 def test_copies_are_removed_from_their_file(

@@ -122,8 +122,8 @@ def read(file: AnswerFile) -> list[Answers]:
             "is truncated; write it again with winosmith solve"
         )
     chosen = [one for one in found.values() if one.choice is not None]
-    last = {problem.id: len(problem.options) for problem in file.dataset}
-    beyond = next((one for one in chosen if one.choice == last.get(one.problem_id)), None)
+    counts = {problem.id: len(problem.options) for problem in file.dataset}
+    beyond = next((one for one in chosen if one.choice == counts.get(one.problem_id)), None)
     if beyond and all(one.choice for one in chosen):
         raise file.error(
             f"'choice' counts from 0, but {beyond.problem_id!r} has {beyond.choice}, its number of "

@@ -36,13 +36,10 @@ SOURCES = (
 INVALID = "[invalid]"
 """The string that lm-evaluation-harness filters return if a reply contains no answer."""
 
-LETTERS = ("letter", "letter2")
-"""Kinds of letters: in the usual order of their script, and in its other order."""
-
-_LABELS = (*LETTERS, "1", "text")
+_LABELS = (*formats.LETTER_KINDS, "1", "text")
 """Kinds of labels that users write; numbers start at 1."""
 
-_REPLIES = (*LETTERS, "0", "text", "1")
+_REPLIES = (*formats.LETTER_KINDS, "0", "text", "1")
 """Kinds of answers in logs; the first of those that fit equally many targets and keys is used."""
 
 
@@ -82,7 +79,7 @@ def detect_kind(
     name = max(kinds, key=lambda kind: (fits[kind], agree[kind], -kinds.index(kind)))
     if not fits[name]:
         return AnswerKind(None)
-    letters = map(formats.parse_letter, values if name in LETTERS else [])
+    letters = map(formats.parse_letter, values if name in formats.LETTER_KINDS else [])
     scripts = Counter(letter.script for letter in letters if letter).most_common(1)
     return AnswerKind(name, scripts[0][0] if scripts else None)
 
@@ -130,9 +127,9 @@ def read_choices(
     }
     kind = detect_kind([*present.values()], [*readings.values()], _LABELS)
     numbers = {parse_whole(str(label).strip()) for label in present.values()}
-    are_numbered = kind.name not in LETTERS or numbers > {"", "0"}
+    are_numbered = kind.name not in formats.LETTER_KINDS or numbers > {"", "0"}
     for name, reading in readings.items():
-        if kind.name == "text" or not reading.keys().isdisjoint(LETTERS):
+        if kind.name == "text" or not reading.keys().isdisjoint(formats.LETTER_KINDS):
             continue
         why = ""
         if are_numbered and "0" in reading and "1" not in reading and "text" not in reading:
@@ -264,14 +261,17 @@ def _detect_log_kinds(rows: Sequence[Row], file: AnswerFile) -> tuple[AnswerKind
     replies = [formats.interpret_answer(row.reply, row.options or default) for row in replied]
     fits = Counter[str | None](name for found in replies for name in found)
     numbers = [one for one in "10" if 10 * fits[one] >= 9 * len(replies)]
-    other = detect_kind([row.reply for row in replied], replies, (*LETTERS, "text", *numbers))
+    kinds = (*formats.LETTER_KINDS, "text", *numbers)
+    other = detect_kind([row.reply for row in replied], replies, kinds)
     min_fits = fits[other.name] * (1 if {kind.name, other.name} == {*"01"} else 0.9)
-    if kind.name and kind.name != other.name and fits[kind.name] >= min_fits:
+    if kind.name in (None, other.name):
+        return kind, other
+    if fits[kind.name] >= min_fits:
         return kind, kind
-    if kind.name and other.name in numbers and kind.name != other.name:
+    if other.name in numbers:
         warnings.warn(
             f"{file.path}: the replies are read as {formats.KINDS[other.name]}, although the log's "
-            f"keys are {formats.KINDS[kind.name]}",
+            f"keys are {formats.KINDS[str(kind.name)]}",
             formats.ReadingNote,
             stacklevel=6,
         )
@@ -307,7 +307,7 @@ def _make_prediction(
     reply = row.reply
     if isinstance(reply, str):
         reply = read_option(
-            reply, formats.interpret_answer(reply, options), kind, ("text", *LETTERS)
+            reply, formats.interpret_answer(reply, options), kind, ("text", *formats.LETTER_KINDS)
         )
     return Prediction(problem.id, None if reply is None else order[reply])
 

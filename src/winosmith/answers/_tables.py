@@ -23,7 +23,7 @@ from typing import Any
 from winosmith import formats
 from winosmith.answers._answers import Answers, Log
 from winosmith.answers._file import AnswerFile
-from winosmith.answers._rules import LETTERS, NO_LETTER, SOURCES, check_ids, read_choices
+from winosmith.answers._rules import NO_LETTER, SOURCES, check_ids, read_choices
 from winosmith.data import Delimited, Place, Record, Row, columns_to_rows, format_cell, is_missing
 from winosmith.errors import FormatError, ProblemError, first_ids
 from winosmith.prediction import Prediction, find_best_options
@@ -220,7 +220,7 @@ def _classify_columns(
         readings[name] = {n: interpret(text, problems[n].options) for n, text in cells.items()}
         options = [*readings[name].values()]
         are_numbers = all(map(_NUMBER.fullmatch, cells.values()))
-        kinds = {"text", "1"} if are_numbers else {"text", *LETTERS}
+        kinds = {"text", "1"} if are_numbers else {"text", *formats.LETTER_KINDS}
         are_answers = sum(not kinds.isdisjoint(one) for one in options) >= 0.9 * len(options)
         if not are_numbers and are_answers:
             with_texts.add(name)

@@ -282,7 +282,7 @@ def _find_keys(items: Iterable[_LocatedItem], columns: formats.Columns | None) -
     return {name: min(kinds, key=_KEY_KINDS.index) for name, kinds in fits.items() if kinds}
 
 
-_KEY_KINDS = ("label", "text", "letter", "letter2", "0", "1")
+_KEY_KINDS = ("label", "text", *formats.LETTER_KINDS, "0", "1")
 """Kinds of keys; if several kinds fit all items, the first is used."""
 
 
@@ -322,7 +322,11 @@ def _iter_key_edits(
                 at = value.start + text.startswith(('"', "'"), value.start)
                 if not text.startswith(sign[0], at):
                     raise ProblemError(f"its {name!r} can't be changed")
-                yield Edit(at, at + len(sign[0]), _replace_letter(sign[0], old, new))
+                if sign[0].strip() == located.signs[old].strip():
+                    new_sign = located.signs[new]
+                else:
+                    new_sign = _replace_letter(sign[0], old, new)
+                yield Edit(at, at + len(sign[0]), new_sign)
         elif kind == "label":
             if raw.count(located.labels[old]) != 1:
                 raise ProblemError(f"its {name!r} can't be changed")
@@ -331,18 +335,31 @@ def _iter_key_edits(
             )
         elif kind in ("0", "1"):
             yield Edit(value.start, value.end, re.sub(r"\d+", str(new + int(kind)), raw, count=1))
-        elif kind in ("letter", "letter2"):
-            yield Edit(value.start, value.end, _replace_letter(raw, old, new, kind))
+        elif kind in formats.LETTER_KINDS:
+            yield Edit(value.start, value.end, _replace_letter(raw, old, new, [kind]))
 
 
-def _replace_letter(raw: str, old: int, new: int, kind: str = "letter") -> str:
-    for series in formats.OTHER_SERIES if kind == "letter2" else formats.SERIES:
+def _replace_letter(
+    raw: str, old: int, new: int, kinds: Iterable[str] = formats.LETTER_KINDS
+) -> str:
+    """Replace the letter of an option; refuse it if it has several orders that disagree."""
+    found = {_replace_in_series(raw, old, new, formats.SERIES_BY_KIND[kind]) for kind in kinds}
+    found.discard(None)
+    if len(found) != 1:
+        raise ProblemError(f"the letter of its key {raw} can't be replaced")
+    return str(found.pop())
+
+
+def _replace_in_series(
+    raw: str, old: int, new: int, several: Iterable[Sequence[str]]
+) -> str | None:
+    for series in several:
         if len(series) <= max(old, new):
             continue
         for sign, other in ((series[old], series[new]), (ascii(series[old]), ascii(series[new]))):
             if raw.count(sign.strip("'")) == 1:  # "أ", or escaped as in JSON: "\\u0623"
                 return raw.replace(sign.strip("'"), other.strip("'"))
-    raise ProblemError(f"the letter of its key {raw} can't be replaced")
+    return None
 
 
 def _has_value_per_option(value: Value, problem: Problem, located: _LocatedOptions) -> bool:

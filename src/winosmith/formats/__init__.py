@@ -24,7 +24,7 @@ from winosmith.formats._columns import AnswerIs, Columns
 from winosmith.formats._detect import FORMATS, get_format, get_writer
 from winosmith.formats._errata import Erratum, apply_errata, read_errata, write_errata
 from winosmith.formats._jsonl import to_frame, to_lines
-from winosmith.formats._letters import OTHER_SERIES, SERIES
+from winosmith.formats._letters import LETTER_KINDS, SERIES_BY_KIND
 from winosmith.formats._names import ID_COLUMNS, find_name, is_answer_name
 from winosmith.formats._read import (
     SKIP_BAD,
@@ -49,9 +49,9 @@ __all__ = [
     "FORMATS",
     "ID_COLUMNS",
     "KINDS",
-    "OTHER_SERIES",
+    "LETTER_KINDS",
     "PREFIX",
-    "SERIES",
+    "SERIES_BY_KIND",
     "SKIP_BAD",
     "AnswerIs",
     "Columns",

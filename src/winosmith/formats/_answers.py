@@ -15,7 +15,7 @@ from winosmith.errors import FormatError, ProblemError
 from winosmith.formats._base import Entry, count_common_prefix, get_problems
 from winosmith.formats._choices import PREFIX
 from winosmith.formats._columns import is_empty
-from winosmith.formats._letters import Letter, locate_letter
+from winosmith.formats._letters import LETTER_KINDS, Letter, locate_letter
 from winosmith.formats._names import collect_names, is_answer_name, normalise
 from winosmith.problem import Extra
 from winosmith.text import edit_distance, normalize, remove_invisible
@@ -122,7 +122,7 @@ def locate_letters(values: Iterable[Any]) -> list[int] | None:
     """
     letters = [*map(parse_letter, values)]
     orders = ([one.positions.get(kind, -1) if one else -1 for one in letters]
-              for kind in ("letter", "letter2"))  # fmt: skip
+              for kind in LETTER_KINDS)  # fmt: skip
     return next((order for order in orders if sorted(order) == [*range(len(order))]), None)
 
 

@@ -24,6 +24,7 @@ from winosmith import data
 from winosmith.data import Readable, Row
 from winosmith.errors import DataError, FormatError, InputError
 from winosmith.formats._answers import interpret_answer
+from winosmith.formats._letters import LETTER_KINDS
 from winosmith.outputs import guard_cell
 from winosmith.problem import Problem
 
@@ -114,7 +115,7 @@ def _read_row(row: Row[data.Record], items: Mapping[str, Sequence[Problem]]) -> 
 
 def _find_option(value: str, problem: Problem) -> int:
     readings = interpret_answer(value, problem.options)
-    for kind in ("text", "letter", "letter2"):
+    for kind in ("text", *LETTER_KINDS):
         if kind in readings:
             return readings[kind]
     raise DataError(

@@ -39,19 +39,18 @@ OTHER_ORDERS = {
     "hiragana": _IROHA,
     "katakana": "".join(chr(ord(one) + ord("ア") - ord("あ")) for one in _IROHA),
 }
-"""Letters in another order that is also used for options: the alphabet (Arabic) and the iroha poem
+"""Letters in an alternative order that marks options, too: the alphabet (Arabic) and the iroha poem
 (`hiragana-iroha` and `katakana-iroha`, W3C 2024)."""
 
 _BARE_ALEF = str.maketrans("أ", "ا")
 OTHER_SERIES = (*OTHER_ORDERS.values(), OTHER_ORDERS["Arabic"].translate(_BARE_ALEF))
-"""Series of option markers in the other orders."""
+"""Series of option markers in the alternative orders."""
 
 _DIGITS = ("0123456789", "٠١٢٣٤٥٦٧٨٩", "۰۱۲۳۴۵۶۷۸۹", "०१२३४५६७८९", "০১২৩৪৫৬৭৮৯")
 
-SERIES: tuple[Sequence[str], ...] = (
+_USUAL_SERIES: tuple[Sequence[str], ...] = (
     *LETTERS.values(),
     LETTERS["Arabic"].translate(_BARE_ALEF),
-    *OTHER_SERIES,
     *(letters.lower() for letters in LETTERS.values() if letters.lower() != letters),
     "".join(chr(ord("Ａ") + at) for at in range(26)),
     *(
@@ -60,7 +59,14 @@ SERIES: tuple[Sequence[str], ...] = (
     ),
     "①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳",
 )
-"""Series of option markers: letters in both cases and in full width, numbers, circled numbers."""
+SERIES_BY_KIND = {"letter": _USUAL_SERIES, "letter2": OTHER_SERIES}
+"""Series of option markers by kind of answer: letters in the usual order, in both cases and in full
+width, with numbers and circled numbers; and letters in the alternative order."""
+
+LETTER_KINDS = tuple(SERIES_BY_KIND)
+
+SERIES: tuple[Sequence[str], ...] = (*_USUAL_SERIES, *OTHER_SERIES)
+"""All series of option markers."""
 
 FIRST_MARKERS = frozenset(own[0] for own in SERIES)
 """The letters and numbers that mark a first option."""
@@ -72,7 +78,7 @@ class Letter(NamedTuple):
     Attributes:
         script: a key of `LETTERS`.
         positions: the letter's 0-based position by kind of answer: `letter` for the script's usual
-            order, `letter2` for its other order, if it has one.
+            order, `letter2` for its alternative order, if it has one.
     """
 
     script: str
@@ -81,7 +87,7 @@ class Letter(NamedTuple):
 
 def _map_letters() -> dict[str, Letter]:
     locations: dict[str, Letter] = {}
-    for kind, scripts in (("letter", LETTERS), ("letter2", OTHER_ORDERS)):
+    for kind, scripts in zip(LETTER_KINDS, (LETTERS, OTHER_ORDERS), strict=True):
         for script, letters in scripts.items():
             for at, letter in enumerate(letters):
                 for sign in {letter, letter.lower()}:

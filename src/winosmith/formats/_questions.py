@@ -49,7 +49,7 @@ from winosmith.formats._columns import (
     make_extra_keys,
     make_plan,
 )
-from winosmith.formats._letters import SERIES
+from winosmith.formats._letters import LETTER_KINDS, SERIES
 from winosmith.formats._names import RESERVED, UNIQUE_ID, collect_names, is_answer_name, normalise
 from winosmith.problem import BLANK, Extra, Problem
 from winosmith.records import dump_json
@@ -167,7 +167,7 @@ def _read_questions(
     if plan.may_have_blanks:
         notes += _mark_blanks(drafts)
     kind = columns.answer_is or _detect_kind(drafts)
-    if kind in ("letter", "letter2"):
+    if kind in LETTER_KINDS:
         _refuse_mixed_scripts(drafts)
     withheld = sum(draft.answer is None and draft.key is None for draft in drafts)
     if drafts and withheld == len(drafts):
