@@ -583,7 +583,7 @@ def audit(
         raise DataError(
             f"two cues have the name {twice!r}; rename one of them"
             if twice
-            else "there are no cues; give one or more"
+            else "no cues were given; give at least one"
         )
     parts = []
     for name, dataset in splits.items():
