@@ -144,8 +144,8 @@ ROUTES: list[tuple[str, str, tuple[Any, ...], Callable[[Any], dict[str, Any]], s
 ]  # fmt: skip
 """Rows of the table of who may do what; see `test_authorisation`."""
 
-ASKED = {"file": "cups.csv", "as": "judging", "format": "", "new_ids": True, "embargo": False,
-         "source": ""}  # fmt: skip
+ASKED = {"file": "cups.csv", "as": "judging", "format": "", "pair_by": "", "new_ids": True,
+         "embargo": False, "source": ""}  # fmt: skip
 
 TOLD = {"refused": 1, "told": ["cups.csv:4: the sentence has no blank ('_'); 1 is needed"]}
 

@@ -121,10 +121,23 @@ class FileForm(forms.Form):
         return store_file(Job(actor=person, kind=self.kind, asked=asked), typed)
 
 
+NO_COLUMN = "-"
+"""Entered instead of a column's name if no column marks twins."""
+
+
 class DataForm(FileForm):
     """A form with a problem file."""
 
     format = forms.ChoiceField(label=gettext_lazy("Format"), choices=FORMATS, required=False)
+    pair_by = forms.CharField(
+        label=gettext_lazy("Column that marks twins"),
+        help_text=gettext_lazy(
+            "Both halves of a twin have the same value in it. Needed only if an error asks for the "
+            "column; enter a hyphen (-) if no column marks twins."
+        ),
+        max_length=80,
+        required=False,
+    )
     new_ids = forms.BooleanField(
         label=gettext_lazy("Assign new ids"),
         help_text=gettext_lazy(
@@ -146,7 +159,7 @@ class ImportForm(DataForm):
     """The form for importing a problem file."""
 
     kind = IMPORT
-    asks = ("as_", "format", "new_ids", "embargo", "source")
+    asks = ("as_", "format", "pair_by", "new_ids", "embargo", "source")
     as_ = forms.ChoiceField(
         label=gettext_lazy("Purpose of the problems"),
         choices=PURPOSES,
@@ -210,7 +223,7 @@ READ, IDENTIFIED = 0.6, 0.75
 def read_file(
     path: Path, options: dict[str, Any], purpose: Purpose | None, reading: Reading | None = None
 ) -> FileContent:
-    """Read an uploaded file according to the form's options: file, format and new_ids.
+    """Read an uploaded file according to the form's options: file, format, pair_by and new_ids.
 
     The format "" is detected. Without a purpose, the problems are only read. `reading` is called
     with the progress, 0–1.
@@ -219,10 +232,14 @@ def read_file(
         InputError: The file can't be read; the message has its name, and the line if known.
     """
     name, report = options["file"], reading or (lambda _share: None)
+    pair_by = options["pair_by"]
     try:
         source = formats.Source(path, path.read_bytes())  # compressed files are rejected
         contents = formats.scan(
-            source, options["format"] or None, on_progress=lambda share: report(READ * share)
+            source,
+            options["format"] or None,
+            pair_by={"": None, NO_COLUMN: ""}.get(pair_by, pair_by),
+            on_progress=lambda share: report(READ * share),
         )
     except FormatError as error:
         location = name if error.line is None else f"{name}:{error.line}"
@@ -249,8 +266,15 @@ def read_file(
     return FileContent(contents.format.name, data, sorted(bad), notes)
 
 
+_PAIR_ADVICE = re.compile(r"name it with `pair_by=.*?`, give .* if it does not mark twins$")
+
+
 def _remove_option_advice(reason: str) -> str:
     reason = reason.replace("name one with `pair_by=`, or ", "")
+    reason = _PAIR_ADVICE.sub(
+        "enter its name under “Column that marks twins” (or a hyphen, if it doesn't mark twins)",
+        reason,
+    )
     for advice in ("; name its encoding with", "; name it with `encoding="):
         if advice in reason:
             return f"{reason.partition(advice)[0]}; save it as CSV UTF-8"

@@ -23,7 +23,7 @@ class TestForm(DataForm):
     """The form for a new human test."""
 
     kind = TEST
-    asks = ("name", "title", "orders", "consent", "public_too", "format", "new_ids")
+    asks = ("name", "title", "orders", "consent", "public_too", "format", "pair_by", "new_ids")
     name = forms.SlugField(
         label=gettext_lazy("Name of the test"),
         help_text=gettext_lazy("Letters, digits and dashes; part of the test’s URL."),
