@@ -264,6 +264,23 @@ def predicted(browser: Any, address: str) -> None:
     page.close()
 
 
+def measure(folder: Path) -> None:
+    """Measure the models' stability, which the worker does only every ten minutes."""
+    from winosmith.web import Site
+
+    Site.open(folder).activate()
+    from winosmith.web.families.measuring import measure_if_changed
+
+    measure_if_changed()
+
+
+def run_apart(function: str, folder: Path) -> None:
+    """Call a function of this file in a process of its own: Django serves one site per process."""
+    code = f"import sys; sys.path.insert(0, {str(TARGET.parent)!r}); "
+    code += f"import make_platform_screenshots as m; m.{function}(m.Path(sys.argv[1]))"
+    subprocess.run([sys.executable, "-c", code, str(folder)], check=True)  # noqa: S603
+
+
 def create_version(page: Page) -> None:
     """Draw the topic, and type most of a twin into the form."""
     page.locator("main form[method=post] button").first.click()
@@ -336,14 +353,12 @@ def log_in(page: Page, address: str, name: str) -> None:
 def take_all(folder: Path) -> None:
     """Create a site in a folder unless it exists, serve it, and take every screenshot."""
     if not (folder / "site.sqlite3").exists():
-        # A separate process, because Django serves one site per process.
-        code = f"import sys; sys.path.insert(0, {str(TARGET.parent)!r}); "
-        code += "import make_platform_screenshots as m; m.fill(m.Path(sys.argv[1]))"
-        subprocess.run([sys.executable, "-c", code, str(folder)], check=True)  # noqa: S603
+        run_apart("fill", folder)
     with serving(folder) as address, sync_playwright() as started:
         browser = launched(started)
         places = json.loads((folder / "places.json").read_text("utf-8"))
         predicted(browser, address)
+        run_apart("measure", folder)
         for name, (place, who) in PICTURES.items():
             path = place.format(**places)
             context = browser.new_context(
@@ -370,12 +385,6 @@ def take_all(folder: Path) -> None:
                 page.keyboard.press("1")
                 page.keyboard.press("Enter")
                 page.wait_for_selector("form[data-judge=whole]")
-            if name == "stability":
-                for _ in range(60):
-                    if page.locator("main svg").count():
-                        break
-                    page.wait_for_timeout(1000)
-                    page.reload()
             if name == "family":
                 page.evaluate("window.scrollTo(0, document.querySelector('#tree').offsetTop - 30)")
             if name == "perturb":
