@@ -156,7 +156,7 @@ def _hold_something(world: World) -> None:
 
 def _judge_gold(world: World) -> None:
     """Let the judge have answered two gold questions wrongly, a moment ago."""
-    from winosmith.web.judge.models import Contest, note_seen
+    from winosmith.web.judge.models import Contest, mark_seen
     from winosmith.web.judge.trust import digest_origin
     from winosmith.web.problems.models import Problem
 
@@ -167,7 +167,7 @@ def _judge_gold(world: World) -> None:
             judge, problem, 1 - problem.answer, judge.pk, gold=True, right=False,
             ref=problem.ref, origin=digest_origin("192.0.2.7"),
         )  # fmt: skip
-        note_seen(judge, problem)
+        mark_seen(judge, problem)
     world.refs["contest"] = Contest.objects.create(slot=made, text="It does not fit.").pk
 
 

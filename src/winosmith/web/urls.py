@@ -87,7 +87,7 @@ AREAS: dict[str, tuple[str, list[URLPattern]]] = {
             path("skip/", judge.skip_problem, name="skip"),
             path("undo/", judge.undo_answer, name="undo"),
             path("checked/<str:ref>/", judge.show_gold_result, name="checked"),
-            path("contest/<str:ref>/", judge.submit_contest, name="contest"),
+            path("contest/<str:ref>/", judge.contest_gold_answer, name="contest"),
             path("agreement/", judge.show_agreement, name="agreement"),
             path("history/", judge.show_history, name="history"),
         ],

@@ -10,7 +10,7 @@ import pytest
 from django.db.models import F
 
 from tests.web.judge.making import give, twin
-from winosmith.web.judge.models import Seen, Slot, note_all, note_seen
+from winosmith.web.judge.models import Seen, Slot, mark_all_seen, mark_seen
 from winosmith.web.judge.turns import (
     get_current_slot,
     lease_next_problem,
@@ -85,8 +85,8 @@ def test_what_is_read_elsewhere_closes_a_part(db: Any, rules: Any, person: Maker
     rules(judges=3)
     (first, second), bob = twin(), person("bob")
     readers = {
-        person("ann"): lambda who: note_seen(who, second),
-        person("cat"): lambda who: note_all(who, [second, first]),
+        person("ann"): lambda who: mark_seen(who, second),
+        person("cat"): lambda who: mark_all_seen(who, [second, first]),
         person("eva", is_moderator=True): lambda who: record_answers_read(who, [second]),
     }
     for who, read in readers.items():
@@ -117,7 +117,7 @@ def test_who_reads_a_page_is_remembered_if_they_may_ever_judge(
     db: Any, rules: Any, person: Maker
 ) -> None:
     """An account has read what was shown of twins that are still judged; nobody else has."""
-    from winosmith.web.judge.models import Seen, note_twins_read
+    from winosmith.web.judge.models import Seen, mark_twins_seen
 
     rules(judges=1)
     judged, decided = twin(halves=1), twin(halves=1)
@@ -127,9 +127,9 @@ def test_who_reads_a_page_is_remembered_if_they_may_ever_judge(
     first.state = "judging"
     first.save()
     for reader in (None, person("who", anonymous=True)):
-        note_twins_read(reader, judged)
+        mark_twins_seen(reader, judged)
     before = Seen.objects.count()
     ann = person("ann")
-    note_twins_read(ann, judged + decided)
+    mark_twins_seen(ann, judged + decided)
     assert Seen.objects.count() == before + 1
     assert Seen.objects.get(person=ann).problem == first

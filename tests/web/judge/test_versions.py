@@ -12,7 +12,7 @@ from tests.web.lineaged import child, root
 from winosmith import Dataset, Problem
 from winosmith.lineage import UNVALIDATED, make_child
 from winosmith.web._import import import_problems
-from winosmith.web.judge.models import note_seen
+from winosmith.web.judge.models import mark_seen
 from winosmith.web.judge.turns import lease_next_problem, store_local_answer
 from winosmith.web.people.privacy import agree
 from winosmith.web.problems.models import Problem as Row
@@ -48,7 +48,7 @@ def test_one_judge_may_judge_a_family_but_nothing_of_their_own(
     """Versions of one family reach one judge, after its root too; those they wrote never do."""
     bob, ann = person("bob", is_judge=True), person("ann")
     top = root(ann)
-    note_seen(bob, top)
+    mark_seen(bob, top)
     theirs = [child(top, ann, new=("big", word), state="judging") for word in ("large", "huge")]
     child(theirs[0], bob, new=("fit", "belong"), state="judging")
     got = {give(bob).problem for _ in theirs}

@@ -9,7 +9,7 @@ import pytest
 from tests.web.perturb.conftest import CHILD, GRANDCHILD, OPTIONS, ROOT, form, send, typed
 from tests.web.together import at_once
 from winosmith.errors import InputError
-from winosmith.web.judge.models import Seen, Slot, note_seen
+from winosmith.web.judge.models import Seen, Slot, mark_seen
 from winosmith.web.judge.submissions import withdraw_twin
 from winosmith.web.people.gates import RateLimitError, rate_limit
 from winosmith.web.people.models import Done
@@ -248,7 +248,7 @@ def test_a_revision_takes_the_place(database: Any, contributor: Any, original: A
     ann, bob, root = contributor(), contributor("bob"), original()
     old = send(ann, root)
     below = send(ann, old, typed(GRANDCHILD))
-    note_seen(bob, old)
+    mark_seen(bob, old)
     assert is_revisable(ann, old)
     assert not is_revisable(bob, old)
     assert not is_revisable(ann, root)

@@ -15,7 +15,7 @@ from winosmith.web.api.door import Problem, Ref, RequestData, Response, auth, ge
 from winosmith.web.families.lists import get_families_page
 from winosmith.web.families.page import get_root, get_version_number
 from winosmith.web.families.trees import DEPTHS, Tree, load_tree
-from winosmith.web.judge.models import note_twins_read
+from winosmith.web.judge.models import mark_twins_seen
 from winosmith.web.predict import asking
 from winosmith.web.predict.asking import get_current_models
 from winosmith.web.predict.models import Model as ModelRow, Prediction
@@ -107,7 +107,7 @@ def list_families(request: HttpRequest, query: Query[FamiliesQuery]) -> dict[str
     shown = get_families_page(parse_terms(query.q), query.sort, query.page)
     models = get_current_models()
     roots = [family.problem for family in shown]
-    note_twins_read(get_reader(request), roots)
+    mark_twins_seen(get_reader(request), roots)
     return {
         "items": [
             {
@@ -141,7 +141,7 @@ def list_versions(request: HttpRequest, ref: Ref, query: Query[VersionsQuery]) -
     here = range(start, min(start + PAGE_SIZE, len(tree)))
     rows = _load_rows(tree, here)
     above = _load_rows(tree, {int(tree.parents[at]) for at in here} - {-1})
-    note_twins_read(person, [rows[at] for at in here if tree.public[at] or at == 0])
+    mark_twins_seen(person, [rows[at] for at in here if tree.public[at] or at == 0])
     records = dict(zip(here, to_records([rows[at] for at in here]), strict=True))
     predictions = _load_predictions([row.pk for row in rows.values()])
     models = get_current_models()

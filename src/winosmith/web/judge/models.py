@@ -69,7 +69,7 @@ class Slot(models.Model):
         local_choice, choice: 0-based indices of options; None if unanswered, or for "neither".
         right: Whether the answer to a gold question is correct.
         excluded: Whether the vote is excluded, because a moderator excluded it, a market did not
-            confirm it, or its address already had the most votes allowed (`trust.apply_bounds`).
+            confirm it, or its address already had the most votes allowed (`trust.apply_limits`).
         job: The number of the paid work; None for unpaid answers.
         provisional: Whether the vote waits for a market, or for a moderator to check the judge.
         origin: A digest of the client's address, stored for up to two hours; "" afterwards.
@@ -324,7 +324,7 @@ class Verdict(models.Model):
         return f"{'valid' if self.valid else 'not valid'}, {self.counts}"
 
 
-def lock_reader(person: Person) -> None:
+def lock_reading_record(person: Person) -> None:
     """Lock the record of the problems that a person has read, until the transaction ends.
 
     Under this lock, a judge's next problem, a test sheet or a page with one half is issued, so that
@@ -333,13 +333,13 @@ def lock_reader(person: Person) -> None:
     Judge.objects.select_for_update().get_or_create(person=person)
 
 
-def block_of(problem: Problem | Slot) -> int:
+def get_block_key(problem: Problem | Slot) -> int:
     """Return the key of a problem's block, as in `Seen.block`; each person reads a block once."""
     key = problem.problem_id if isinstance(problem, Slot) else problem.pk
     return -key if settings.RULES.both_halves else problem.twin_id
 
 
-def note_seen(person: Person, problem: Problem | Slot, *, spent: bool = True) -> bool:
+def mark_seen(person: Person, problem: Problem | Slot, *, spent: bool = True) -> bool:
     """Record that a person reads a problem; return whether the problem's block is new to them.
 
     `spent` is whether they read the whole problem, not only its local context.
@@ -347,7 +347,7 @@ def note_seen(person: Person, problem: Problem | Slot, *, spent: bool = True) ->
     key = problem.problem_id if isinstance(problem, Slot) else problem.pk
     known, new = Seen.objects.get_or_create(
         person=person,
-        block=block_of(problem),
+        block=get_block_key(problem),
         defaults={"twin_id": problem.twin_id, "problem_id": key, "spent": spent},
     )
     if spent and not known.spent:
@@ -357,9 +357,9 @@ def note_seen(person: Person, problem: Problem | Slot, *, spent: bool = True) ->
     return new
 
 
-def note_all(person: Person, problems: Iterable[Problem]) -> None:
+def mark_all_seen(person: Person, problems: Iterable[Problem]) -> None:
     """Record that a person reads many whole problems; each block's first problem is stored."""
-    first = {block_of(problem): problem for problem in reversed(list(problems))}
+    first = {get_block_key(problem): problem for problem in reversed(list(problems))}
     known = Seen.objects.filter(person=person, block__in=first, spent=False)
     parts = list(known.values_list("block", flat=True))
     Seen.objects.bulk_create(
@@ -370,7 +370,7 @@ def note_all(person: Person, problems: Iterable[Problem]) -> None:
         ignore_conflicts=True,
     )
     for block in parts:
-        note_seen(person, first[block])
+        mark_seen(person, first[block])
 
 
 def mark_read(person: Person, slot: Slot) -> None:
@@ -379,7 +379,7 @@ def mark_read(person: Person, slot: Slot) -> None:
     known.filter(spent=False).update(spent=True)
 
 
-def note_revision(old: Twin, new: Twin) -> None:
+def mark_revision_seen(old: Twin, new: Twin) -> None:
     """Record that readers of a twin know its revision, after both new halves have been created.
 
     If one person may judge both halves, readers of either old half get neither new half, because a
@@ -387,7 +387,7 @@ def note_revision(old: Twin, new: Twin) -> None:
     """
     people = set(Seen.objects.filter(twin=old).values_list("person", flat=True))
     halves = list(new.problems.order_by("pk"))
-    known = {block_of(half): half for half in halves}
+    known = {get_block_key(half): half for half in halves}
     Seen.objects.bulk_create(
         Seen(person_id=person, block=block, twin=new, problem=half)
         for person in people
@@ -401,7 +401,7 @@ def has_seen(person: Person, problem: Problem) -> bool:
     return (rows.filter(problem=problem) if settings.RULES.both_halves else rows).exists()
 
 
-def is_unseen(person: Person) -> models.Q:
+def unseen_by(person: Person) -> models.Q:
     """Return the condition that a person has neither read nor written a slot's twin.
 
     A problem whose local context the person knows meets the condition, unless they have another
@@ -428,7 +428,7 @@ _UNSEEN = """
 """
 
 
-def note_twins_read(person: Person | None, shown: Iterable[Problem]) -> None:
+def mark_twins_seen(person: Person | None, shown: Iterable[Problem]) -> None:
     """Record that a person reads problems whose twin has a half that is not judged yet.
 
     Nothing is recorded about anonymous visitors, because they never judge.
@@ -441,5 +441,5 @@ def note_twins_read(person: Person | None, shown: Iterable[Problem]) -> None:
     for twin in {twin for twin, state in states if state in (State.JUDGING, State.HELD)}:
         if not has_seen(person, halves[twin]):
             with writing():
-                lock_reader(person)
-                note_seen(person, halves[twin])
+                lock_reading_record(person)
+                mark_seen(person, halves[twin])

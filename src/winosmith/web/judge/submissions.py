@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _, gettext_noop
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.judge.exclusion import exclude_pending_votes
-from winosmith.web.judge.models import Contest, Judge, Seen, Skip, Slot, note_revision
+from winosmith.web.judge.models import Contest, Judge, Seen, Skip, Slot, mark_revision_seen
 from winosmith.web.judge.votes import close_slots, open_all_slots, return_slot
 from winosmith.web.people.models import Person
 from winosmith.web.problems import models
@@ -74,7 +74,7 @@ def submit_twin(
     if state == State.JUDGING:
         open_all_slots(entered)
     if twin.revises:
-        note_revision(twin.revises, twin)
+        mark_revision_seen(twin.revises, twin)
     return entered
 
 
@@ -266,7 +266,7 @@ def _blank_texts(person: Person) -> None:
         if problem.state not in REMOVED_STATES:
             _retire_problem(person, problem, State("withdrawn"), "erase")
         unindex_problem(problem)
-    _blank_families(unreleased)
+    _delete_text_traces(unreleased)
     unreleased.update(
         sentence=models.ERASED_SENTENCE,
         options=models.ERASED_OPTIONS,
@@ -285,7 +285,7 @@ def _blank_texts(person: Person) -> None:
     )
 
 
-def _blank_families(problems: QuerySet[Problem]) -> None:
+def _delete_text_traces(problems: QuerySet[Problem]) -> None:
     """Delete the edits and digests from which erased texts could be restored.
 
     Problems that other people perturbed from these texts remain, with root, parent and depths.

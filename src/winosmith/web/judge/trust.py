@@ -24,7 +24,7 @@ from django.utils.translation import gettext
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
-from winosmith.web.judge.models import Contest, Gold, Judge, Seen, Slot, Slots, is_unseen
+from winosmith.web.judge.models import Contest, Gold, Judge, Seen, Slot, Slots, unseen_by
 from winosmith.web.judge.votes import count_votes, make_slot, return_slot, settle_votes
 from winosmith.web.people.addresses import read_address
 from winosmith.web.people.models import Person, make_digest
@@ -101,7 +101,7 @@ def _filter_gold_answers(
     return rows.filter(Q(right=True) | Q(contest=None) | counts)
 
 
-def _find_failed_gold(judge: Judge, contests: int = MAX_CREDITED_CONTESTS) -> dict[str, int]:
+def _check_gold_accuracy(judge: Judge, contests: int = MAX_CREDITED_CONTESTS) -> dict[str, int]:
     """Return a judge's counts if too few of their last gold answers are correct; otherwise {}."""
     rules = settings.RULES
     rows = _filter_gold_answers([judge.pk], judge.since, contests).order_by("-answered_at")
@@ -226,7 +226,7 @@ def _find_accounts_at_address(slot: Slot, address: str) -> set[int]:
     return set(rows.values_list("holder", flat=True))
 
 
-def apply_bounds(judge: Judge, slot: Slot, address: str = "") -> None:
+def apply_limits(judge: Judge, slot: Slot, address: str = "") -> None:
     """Put a judge's votes on hold if the judge crosses one of the site's bounds with a new answer.
 
     If one address would get a majority of a problem's votes, the vote is excluded. The caller
@@ -262,7 +262,7 @@ def _check_pace(judge: Judge, slot: Slot) -> None:
     found = measure_pace(judge.pk, judge.since)
     if found.seconds is None or found.seconds >= settings.RULES.hold_pace_seconds:
         if judge.held is not None:
-            _end_hold_and_count(judge, answered=slot)
+            _end_hold_and_count_votes(judge, answered=slot)
         return
     figures = {"seconds": round(found.seconds, 1), "over": found.over}
     if judge.held is None:
@@ -278,7 +278,7 @@ def check_gold(judge: Judge) -> None:
     The bound is `hold_gold_percent` percent of the last `SiteRules.hold_gold_over` answers.
     `compute_false_hold_rate` returns the probability that a careful judge falls below it.
     """
-    if failed := _find_failed_gold(judge):
+    if failed := _check_gold_accuracy(judge):
         put_on_hold(judge, GOLD, failed)
 
 
@@ -317,7 +317,7 @@ def put_on_hold(
     rows.filter(Q(gold=True) | Q(problem__state=State.JUDGING)).update(provisional=True)
 
 
-def _end_hold_and_count(judge: Judge, *, answered: Slot | None = None) -> None:
+def _end_hold_and_count_votes(judge: Judge, *, answered: Slot | None = None) -> None:
     """Count a judge's pending votes, decide the problems that waited for them, and end the hold.
 
     `answered` is the slot answered in this transaction, whose problem the caller settles. Problems
@@ -452,7 +452,7 @@ def reclaim_gold_slots(person: Person) -> None:
     rows = Slot.objects.filter(open=True, gold=True, lease_until__lte=timezone.now())
     if not rows.exists():  # the usual case; this check takes a tenth of the time
         return
-    rows = rows.filter(is_unseen(person)).exclude(holder=person)
+    rows = rows.filter(unseen_by(person)).exclude(holder=person)
     for slot in rows.select_for_update(of=("self",), skip_locked=True):
         if get_training_progress(Judge.objects.filter(person=slot.holder_id).first()) is None:
             return_slot(slot)
@@ -521,8 +521,8 @@ def settle_contest(
         rows = Judge.objects.select_for_update().order_by("pk")
         for judge in rows.filter(held__isnull=False, cause=GOLD):
             # Pending contests count as incorrect, so that judges can't end their own hold.
-            if not _find_failed_gold(judge, contests=0):
-                _end_hold_and_count(judge)
+            if not _check_gold_accuracy(judge, contests=0):
+                _end_hold_and_count_votes(judge)
         if not upheld:
             judge = rows.get(person=contest.slot.holder_id)
             if judge.held is None:

@@ -21,7 +21,7 @@ from winosmith.errors import InputError
 from winosmith.problem import BLANK
 from winosmith.web._lock import writing
 from winosmith.web.judge import trust
-from winosmith.web.judge.models import Contest, Judge, Skip, Slot, is_unseen, mark_read, note_seen
+from winosmith.web.judge.models import Contest, Judge, Skip, Slot, mark_read, mark_seen, unseen_by
 from winosmith.web.judge.votes import return_slot, settle_votes
 from winosmith.web.people.gates import may_judge
 from winosmith.web.people.models import Person
@@ -92,7 +92,7 @@ def _lease_slot(slot: Slot, person: Person) -> None:
     slot.ref = make_ref()
     local, whole = map(text.words, (get_local_context(slot.problem), slot.problem.sentence))
     is_partial = len(local) < len(whole)
-    note_seen(person, slot, spent=not (is_partial and needs_local_answer(slot)))
+    mark_seen(person, slot, spent=not (is_partial and needs_local_answer(slot)))
     slot.shown = list(range(len(slot.problem.options)))
     secrets.SystemRandom().shuffle(slot.shown)
     slot.save()  # a gold question's slot is created on demand
@@ -156,13 +156,13 @@ def find_next_slot(person: Person, cursor: int, *, lock: bool = False) -> Slot |
 def get_expired_slots(person: Person, now: datetime) -> QuerySet[Slot]:
     """Return the slots with expired leases that a person may take, sorted by expiry time."""
     rows = Slot.objects.filter(open=True, lease_until__isnull=False, lease_until__lte=now)
-    return rows.filter(is_unseen(person), gold=False).order_by("lease_until")
+    return rows.filter(unseen_by(person), gold=False).order_by("lease_until")
 
 
 def get_fresh_slots(person: Person, after: int) -> QuerySet[Slot]:
     """Return the slots after a queue position that were never leased and that a person may take."""
     rows = Slot.objects.filter(open=True, lease_until__isnull=True, place__gt=after)
-    return rows.filter(is_unseen(person)).order_by("place")
+    return rows.filter(unseen_by(person)).order_by("place")
 
 
 def make_slot_context(slot: Slot, typed: Mapping[str, Any]) -> dict[str, Any]:
@@ -199,7 +199,7 @@ def get_local_context(problem: Problem) -> str:
     return text.local_context(problem.sentence, settings.RULES.local_before)
 
 
-def get_judging_status(person: Person, judge: Judge | None) -> dict[str, Any]:
+def make_idle_judge_context(person: Person, judge: Judge | None) -> dict[str, Any]:
     """Return the template context for a judge who has no problem at the moment.
 
     `paused`: a moderator must check the judge's votes first. `testing`: the judge is taking a human
@@ -221,8 +221,8 @@ def explain_no_work(person: Person) -> dict[str, Any]:
     or None.
     """
     rows = Slot.objects.filter(open=True, gold=False).exclude(holder=person)
-    held = rows.filter(is_unseen(person), lease_until__gt=timezone.now())
-    seen = rows.exclude(contributor=person).exclude(is_unseen(person))
+    held = rows.filter(unseen_by(person), lease_until__gt=timezone.now())
+    seen = rows.exclude(contributor=person).exclude(unseen_by(person))
     return {
         "own": rows.filter(contributor=person)[:MAX_COUNTED].count(),
         "seen": seen[:MAX_COUNTED].count(),
@@ -304,7 +304,7 @@ def store_answer(
         if slot.gold:
             slot.right = choice == slot.problem.answer
         slot.save(update_fields=_ANSWER_FIELDS)
-        trust.apply_bounds(judge, slot, address)
+        trust.apply_limits(judge, slot, address)
         if slot.gold:
             trust.finish_training(judge)
         else:
@@ -364,11 +364,11 @@ def undo_answer(person: Person, ref: str) -> Slot:
 
 def get_undoable_slot(person: Person) -> Slot | None:
     """Return the slot of a person's last answer if the answer can still be undone, or None."""
-    ref = count_judged(person)[1]
+    ref = summarise_judged_problems(person)[1]
     return Slot.objects.get(holder=person, ref=ref) if ref else None
 
 
-def count_judged(person: Person) -> tuple[int, str | None]:
+def summarise_judged_problems(person: Person) -> tuple[int, str | None]:
     """Count a person's judged problems; also return the reference of the undoable slot, or None."""
     answers = Slot.objects.filter(holder=person).answers()
     columns = "answered_at", "gold", "excluded", "problem__state", "ref"
@@ -453,7 +453,7 @@ def iter_judging_news(person: Person, after: datetime) -> Iterator[Item]:
 
 def _has_work(person: Person) -> bool:
     judge = Judge.objects.filter(person=person).first()
-    return bool(get_judging_status(person, judge)["left"])
+    return bool(make_idle_judge_context(person, judge)["left"])
 
 
 def iter_pending_work(person: Person) -> Iterator[Work]:

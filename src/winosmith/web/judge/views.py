@@ -41,7 +41,7 @@ def _render_turn(request: HttpRequest, person: Person, slot: Slot | None) -> Htt
     if person.hired:
         return _redirect(request, "market:work")
     judge = Judge.objects.filter(person=person).first()
-    found = turns.get_judging_status(person, judge)
+    found = turns.make_idle_judge_context(person, judge)
     page = {
         **_make_common_context(person),
         **found,
@@ -147,7 +147,7 @@ def show_gold_result(request: HttpRequest, ref: str) -> HttpResponse:
 @require_POST
 @gates.judges_only
 @gates.judging_consent_required
-def submit_contest(request: HttpRequest, ref: str) -> HttpResponse:
+def contest_gold_answer(request: HttpRequest, ref: str) -> HttpResponse:
     """Store a judge's objection to a gold question's answer."""
     person, text = request.user, request.POST.get("text", "")
     slot = get_object_or_404(trust.get_answered_gold(person), ref=ref)
@@ -180,7 +180,7 @@ def _render_problem(
 
 
 def _make_common_context(person: Person) -> dict[str, Any]:
-    judged, last = turns.count_judged(person)
+    judged, last = turns.summarise_judged_problems(person)
     return {
         "judged": judged,
         "undo": last,
@@ -244,7 +244,7 @@ def show_history(request: HttpRequest) -> HttpResponse:
     page = Paginator(rows, turns.PAGE_SIZE).get_page(request.GET.get("page"))
     context = {
         "rows": [(slot, turns.list_shown_options(slot)) for slot in page.object_list],
-        "judged": turns.count_judged(person)[0],
+        "judged": turns.summarise_judged_problems(person)[0],
         "held": trust.get_judge_on_hold(person),
         "page": list_adjacent_pages(page),
     }

@@ -28,9 +28,9 @@ from django.utils.translation import gettext as _
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.judge.exclusion import exclude_paid_votes
-from winosmith.web.judge.models import Judge, Seen, Skip, Slot, block_of
+from winosmith.web.judge.models import Judge, Seen, Skip, Slot, get_block_key
 from winosmith.web.judge.trust import get_askable_questions, get_judge_on_hold, is_stopped
-from winosmith.web.judge.turns import get_current_slot, get_judging_status
+from winosmith.web.judge.turns import get_current_slot, make_idle_judge_context
 from winosmith.web.judge.votes import return_slot
 from winosmith.web.market import models
 from winosmith.web.market.models import ID_PURPOSE, Identity, Participation, Screen, Study
@@ -238,7 +238,7 @@ def measure_workload(part: Participation) -> Workload:
     has_problem = get_current_slot(part.person) is not None
     if has_problem or done >= amount:
         return Workload(done, amount, has_problem, False, is_stopped(judge), None)
-    status = get_judging_status(part.person, judge)
+    status = make_idle_judge_context(part.person, judge)
     until = (status["none_left"] or {}).get("until")
     return Workload(done, amount, False, status["left"], status["paused"], until)
 
@@ -464,7 +464,7 @@ def _mark_as_read(
     ]
     wrote: QuerySet[Problem] = Problem.objects.filter(twin__contributor__in=others)
     rows += [
-        Seen(person=person, block=block_of(half), twin_id=half.twin_id, problem_id=half.pk)
+        Seen(person=person, block=get_block_key(half), twin_id=half.twin_id, problem_id=half.pk)
         for half in wrote
     ]
     Seen.objects.bulk_create(rows, ignore_conflicts=True)

@@ -21,7 +21,15 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _, ngettext
 
 from winosmith.web._lock import writing
-from winosmith.web.judge.models import Contest, Seen, Slot, Verdict, block_of, lock_reader, note_all
+from winosmith.web.judge.models import (
+    Contest,
+    Seen,
+    Slot,
+    Verdict,
+    get_block_key,
+    lock_reading_record,
+    mark_all_seen,
+)
 from winosmith.web.moderate.decisions import APPEALABLE
 from winosmith.web.moderate.models import Appeal
 from winosmith.web.moderate.people import get_paused_people
@@ -281,13 +289,13 @@ def record_answers_read(person: Person, problems: Sequence[Problem]) -> None:
     unread = [p for p in problems if p.gold or p.state in (State.HELD, State.JUDGING)]
     if not may_judge(person) or not unread:
         return
-    blocks = {block_of(problem): problem for problem in unread}
+    blocks = {get_block_key(problem): problem for problem in unread}
     known = Seen.objects.filter(person=person, block__in=blocks, spent=True)
     new = blocks.keys() - set(known.values_list("block", flat=True))
     if new:
         with writing():
-            lock_reader(person)
-            note_all(person, [blocks[block] for block in new])
+            lock_reading_record(person)
+            mark_all_seen(person, [blocks[block] for block in new])
 
 
 def iter_moderation_news(person: Person, after: datetime) -> Iterator[Item]:

@@ -27,7 +27,7 @@ from winosmith.outputs import atomic_write
 from winosmith.records import dump_json, parse_json
 from winosmith.report import format_value
 from winosmith.rounds import Change, NextRound, make_round_page
-from winosmith.web.judge.models import note_twins_read
+from winosmith.web.judge.models import mark_twins_seen
 from winosmith.web.pages import round_percent
 from winosmith.web.people.gates import get_current_writer
 from winosmith.web.people.models import Person
@@ -315,7 +315,7 @@ def get_wanted_roots(context: Any) -> dict[str, Any]:
     if round_ is None:
         return {"round": None, "roots": ()}
     roots = get_public_roots(round_)
-    note_twins_read(get_current_writer(request), roots[:MAX_ROOTS_SHOWN])
+    mark_twins_seen(get_current_writer(request), roots[:MAX_ROOTS_SHOWN])
     return {"round": round_, "roots": roots[:MAX_ROOTS_SHOWN], "more": len(roots) > MAX_ROOTS_SHOWN}
 
 

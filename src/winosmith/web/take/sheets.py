@@ -28,7 +28,7 @@ from winosmith import humans
 from winosmith.errors import DataError, InputError
 from winosmith.problem import BLANK
 from winosmith.web._lock import writing
-from winosmith.web.judge.models import Seen, lock_reader, note_all
+from winosmith.web.judge.models import Seen, lock_reading_record, mark_all_seen
 from winosmith.web.judge.turns import get_current_slot
 from winosmith.web.judge.votes import return_slot
 from winosmith.web.pages import is_number
@@ -97,7 +97,7 @@ def record_reading(person: Person, sheet: Sheet) -> None:
     asked = get_problem_ids([sheet])
     twins = set(Problem.objects.filter(ref__in=asked).values_list("twin", flat=True))
     halves = sorted(Problem.objects.filter(twin__in=twins), key=lambda row: row.ref not in asked)
-    note_all(person, halves)
+    mark_all_seen(person, halves)
 
 
 CODE_CHARACTERS = "23456789BCDFGHJKLMNPQRSTVWXZ"
@@ -135,7 +135,7 @@ def assign_sheet(person: Person, round_: Round, declared: Mapping[str, str]) -> 
     if not may_take_tests(person):
         raise InputError(_("You need an account to take a test; log in first."))
     with writing():
-        lock_reader(person)
+        lock_reading_record(person)
         out = get_unfinished_sitting(person)
         if out is not None and out.subject.round_id == round_.pk:
             return out
