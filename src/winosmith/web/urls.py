@@ -10,7 +10,7 @@ from winosmith.web.api import views as api
 from winosmith.web.families import views as families
 from winosmith.web.judge import views as judge
 from winosmith.web.market import views as market
-from winosmith.web.market.workers import finish_participation, leave_participation
+from winosmith.web.market.workers import abandon_participation, finish_participation
 from winosmith.web.moderate import views as moderate
 from winosmith.web.people import views as people
 from winosmith.web.perturb import views as perturb
@@ -178,7 +178,7 @@ AREAS: dict[str, tuple[str, list[URLPattern]]] = {
             path("", market.show_work, name="work"),
             path("welcome/", market.show_welcome, name="welcome"),
             path("finish/", market.end_work, {"end": finish_participation}, name="finish"),
-            path("leave/", market.end_work, {"end": leave_participation}, name="leave"),
+            path("leave/", market.end_work, {"end": abandon_participation}, name="leave"),
             path("ledger/<slug:name>/", market.show_ledger, name="ledger"),
             path("ledger/<slug:name>/ledger.csv", market.download_ledger, name="table"),
             path("<str:token>/", market.store_link_claim, name="enter"),

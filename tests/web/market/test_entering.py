@@ -14,7 +14,7 @@ from django.db import connection
 from tests.web.market import making as m
 from winosmith.web.judge.turns import lease_next_problem
 from winosmith.web.market import views, workers
-from winosmith.web.market.studies import add_screens, close_study, replace_link, set_places
+from winosmith.web.market.studies import close_study, replace_link, screen_workers, set_places
 from winosmith.web.people.models import Person, Session
 
 
@@ -169,15 +169,15 @@ def test_who_is_not_to_come_does_not_begin(db: Any, rules: Any, visit: Callable[
     wrong = visit().get(m.link(token), follow=True)
     assert "another study" in wrong.content.decode()
     made, token = m.study()
-    add_screens(made, [m.worker(1)], allowed=True)
-    add_screens(made, [m.worker(3)], allowed=False)
+    screen_workers(made, [m.worker(1)], allowed=True)
+    screen_workers(made, [m.worker(3)], allowed=False)
     assert [_begin(visit(), token, n).status_code for n in (1, 2, 3)] == [302, 403, 403]
     assert visit().get(m.link(token)).status_code == 302
     later = replace_link(made)
     assert visit().get(m.link(token)).status_code == 410
     close_study(made)
     assert _begin(visit(), later, 1).status_code == 409
-    add_screens(made, [m.worker(4)], allowed=True)
+    screen_workers(made, [m.worker(4)], allowed=True)
     assert _begin(visit(), later, 4).status_code == 410
 
 

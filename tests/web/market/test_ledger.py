@@ -139,7 +139,9 @@ def test_payments_add_up_over_several_files(db: Any, rules: Any, tmp_path: Path)
     both.write_text(first.read_text() + second.read_text().splitlines()[0] + "\n")
     assert [record_bonuses(made, file) for file in (first, both, second, both)] == [0, 1, 1, 0]
     book = compute_ledger(made)
-    assert {entry.part.pk: entry.part.bonus for entry in book.entries if entry.part.bonus} == {
+    assert {
+        entry.part.pk: entry.part.total_bonus for entry in book.entries if entry.part.total_bonus
+    } == {
         people["good"].pk: Decimal("2.00"),
         people["half"].pk: Decimal("2.00"),
     }
@@ -198,7 +200,7 @@ def test_a_payment_to_somebody_who_was_erased_meanwhile_is_entered(
     file = _bonuses(made, tmp_path / "1.csv")
     erase(people["half"].person, texts=False)
     assert record_bonuses(made, file) == 1
-    assert Participation.objects.get(pk=people["half"].pk).bonus == Decimal("1.00")
+    assert Participation.objects.get(pk=people["half"].pk).total_bonus == Decimal("1.00")
 
 
 @BOTH

@@ -160,7 +160,7 @@ def test_twins_are_work_until_they_are_taken_back(
     assert measure_workload(part).done == 1
     first.created = part.began
     first.save()
-    assert measure_workload(part).complete
+    assert measure_workload(part).is_complete
     withdraw_twin(part.person, second)
     assert measure_workload(part).done == 1
     assert _choose_first_state(part.person, []) == "held"

@@ -432,7 +432,7 @@ def _apply_change(change: Change) -> int:
         votes = exclude_paid_votes(part.pk, reason)
     with writing():
         if change.verdict in models.UNUSED_VERDICTS:
-            for twin in workers.get_paid_twins(part):
+            for twin in workers.get_payable_twins(part):
                 if may_withdraw(part.person, twin):
                     withdraw_twin(part.person, twin, reason)
         part.verdict, part.said = change.verdict, change.said

@@ -74,7 +74,7 @@ class Entry:
     @property
     def paid(self) -> Decimal:
         """Return the sum of reward and bonuses."""
-        return self.part.paid + self.part.bonus
+        return self.part.paid + self.part.total_bonus
 
     @property
     def wage(self) -> Decimal | None:
@@ -115,7 +115,7 @@ class Entry:
         market = "" if part.market_seconds is None else str(part.market_seconds)
         return [
             self.name, part.state, part.verdict, str(self.done), str(part.study.amount),
-            str(self.seconds), market, f"{self.owed:.2f}", f"{part.paid:.2f}", f"{part.bonus:.2f}",
+            str(self.seconds), market, f"{self.owed:.2f}", f"{part.paid:.2f}", f"{part.total_bonus:.2f}",
             part.study.currency, "" if self.wage is None else f"{self.wage:.2f}",
             self.pace_text,
             "; ".join(self.notes),

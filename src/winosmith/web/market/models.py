@@ -144,7 +144,7 @@ class Participation(models.Model):
         return f"participation {self.pk}, {self.get_state_display()}"
 
     @property
-    def bonus(self) -> Decimal:
+    def total_bonus(self) -> Decimal:
         """Return the sum of bonuses, in the study's currency."""
         return sum((payment.amount for payment in self.payments.all()), Decimal("0.00"))
 

@@ -117,7 +117,7 @@ class Provider:
     return_url: str
     individual_codes: bool
 
-    def read_claim(self, query: Mapping[str, str], market_study: str = "") -> tuple[str, str]:
+    def read_link_ids(self, query: Mapping[str, str], market_study: str = "") -> tuple[str, str]:
         """Return the ids of the worker and the submission ("" if none) in a study link.
 
         They are unverified, because markets don't sign their links.

@@ -116,7 +116,7 @@ def read_ids(path: Path, provider: str, requirements: Sequence[Requirement] = ()
     return list(dict.fromkeys(ids))
 
 
-def add_screens(study: Study, ids: Sequence[str], *, allowed: bool) -> int:
+def screen_workers(study: Study, ids: Sequence[str], *, allowed: bool) -> int:
     """Admit only the listed workers, or exclude them; return the number of listed workers."""
     digests = (digest_id(study.provider, WORKER, worker) for worker in ids)
     with writing():
@@ -171,7 +171,7 @@ def create_study(
             study.save(force_insert=True)
             for ids, allowed in screens:
                 if ids:
-                    add_screens(study, ids, allowed=allowed)
+                    screen_workers(study, ids, allowed=allowed)
     except IntegrityError:
         raise InputError(_("a study named %r already exists; choose another name") % name) from None
     return study, token
@@ -291,7 +291,7 @@ class Progress:
     provisional: int
 
     @property
-    def began(self) -> int:
+    def started_count(self) -> int:
         """Return the number of people who started the study."""
         return sum(self.states.values())
 
@@ -313,7 +313,7 @@ class Progress:
             "may_not_come": study.screens.filter(allowed=False).count(),
             "created": study.created.isoformat(),
             "closed": study.closed.isoformat() if study.closed else None,
-            "began": self.began,
+            "began": self.started_count,
             "states": self.states,
             "verdicts": self.verdicts,
             "votes_that_wait": self.provisional,

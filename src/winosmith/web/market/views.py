@@ -47,7 +47,7 @@ def store_link_claim(request: HttpRequest, token: str) -> HttpResponse:
         raise Http404
     provider = providers.PROVIDERS[study.provider]
     try:
-        worker, submission = provider.read_claim(request.GET, study.market_study)
+        worker, submission = provider.read_link_ids(request.GET, study.market_study)
     except providers.UnfilledLinkError as error:
         page = {"reason": str(error), "unfilled": error, "provider": provider}
         return render(request, "market/refused.html", page, status=422)

@@ -72,7 +72,7 @@ class Arrival:
     mark: str = field(repr=False)
 
     @property
-    def browser(self) -> str:
+    def digest(self) -> str:
         """Return the digest of the identifier, as stored in a participation."""
         return sha256(self.mark.encode()).hexdigest()
 
@@ -154,14 +154,14 @@ class Workload:
     until: datetime | None
 
     @property
-    def complete(self) -> bool:
+    def is_complete(self) -> bool:
         """Return whether all required work is stored."""
         return self.done >= self.amount
 
     @property
-    def short(self) -> bool:
+    def lacks_work(self) -> bool:
         """Return whether no work is available although more is required."""
-        return not (self.complete or self.has_problem or self.has_more)
+        return not (self.is_complete or self.has_problem or self.has_more)
 
 
 def find_participation(person: Person | None) -> Participation | None:
@@ -171,7 +171,7 @@ def find_participation(person: Person | None) -> Participation | None:
     return Participation.objects.select_related("study", "person").filter(person=person).first()
 
 
-def get_paid_twins(part: Participation) -> QuerySet[Twin]:
+def get_payable_twins(part: Participation) -> QuerySet[Twin]:
     """Return the twins written since the start of the work, without withdrawn twins."""
     rows = Twin.objects.filter(
         contributor=part.person_id, revises=None, created__gte=part.began
@@ -183,7 +183,7 @@ def count_done(part: Participation) -> int:
     """Return the number of stored answers or twins that count towards the required work."""
     if part.study.kind == models.WRITE:
         # A perturbed sentence is stored like a twin, but is not a paid twin.
-        return get_paid_twins(part).filter(problems__version__parent=None).count()
+        return get_payable_twins(part).filter(problems__version__parent=None).count()
     return Slot.objects.filter(job=part.pk).exclude(answered_at=None).count()
 
 
@@ -254,16 +254,16 @@ def finish_participation(part: Participation) -> None:
         if part.state != models.WORKING:
             return
         now = measure_workload(part)
-        if now.complete:
+        if now.is_complete:
             end_participation(part, models.COMPLETE)
-        elif now.short and now.done:
+        elif now.lacks_work and now.done:
             end_participation(part, models.SHORT)
         else:
             fault = _("The work is not complete: %(done)d of %(amount)d answers are stored.")
             raise InputError(fault % {"done": now.done, "amount": now.amount})
 
 
-def leave_participation(part: Participation) -> None:
+def abandon_participation(part: Participation) -> None:
     """End a participation without a completion code; stored work is kept."""
     with writing():
         part = _lock_participation(part)
@@ -330,7 +330,7 @@ def find_started(study: Study, arrival: Arrival) -> Participation | None:
         submission = find_by_id(study, models.SUBMISSION, arrival.submission)
     if worker is None and submission is None:
         return None
-    if worker is not None and hmac.compare_digest(worker.browser, arrival.browser):
+    if worker is not None and hmac.compare_digest(worker.browser, arrival.digest):
         return worker
     raise StartedElsewhereError(
         _(
@@ -364,7 +364,7 @@ def start_participation(study: Study, arrival: Arrival) -> Participation:
     try:
         with writing():
             made = find_started(study, arrival) or _create_participation(study, arrival)
-            others = Participation.objects.filter(browser=arrival.browser).exclude(pk=made.pk)
+            others = Participation.objects.filter(browser=arrival.digest).exclude(pk=made.pk)
             _mark_as_read(
                 made.person, list(others), excluded=_find_training_twins(made.person, others)
             )
@@ -400,7 +400,7 @@ def _create_participation(study: Study, arrival: Arrival) -> Participation:
     person = Person.objects.create_user(
         f"worker-{secrets.token_hex(12)}", hired=True, is_judge=judges
     )
-    made = Participation.objects.create(study=study, person=person, browser=arrival.browser)
+    made = Participation.objects.create(study=study, person=person, browser=arrival.digest)
     for kind, text in (("worker", arrival.worker), ("submission", arrival.submission)):
         if text:
             Identity.objects.create(
@@ -534,7 +534,7 @@ def export_studies(person: Person) -> list[dict[str, Any]]:
             "market_says": part.verdict,
             "seconds": part.seconds,
             "paid": part.paid,
-            "bonus": part.bonus,
+            "bonus": part.total_bonus,
             "currency": part.study.currency,
         }
         for part in rows

@@ -21,12 +21,12 @@ from winosmith.web.market.providers import PROVIDERS
 from winosmith.web.market.studies import (
     MAX_PLACES,
     Requirement,
-    add_screens,
     close_study,
     create_study,
     get_study,
     read_ids,
     replace_link,
+    screen_workers,
     set_places,
 )
 from winosmith.web.people.models import Person
@@ -225,7 +225,7 @@ def preview_list(job: Job, _reading: Reading) -> None:
 def apply_list(job: Job, progress: Progress) -> dict[str, Any]:
     """Admit only the people on a list, or exclude these people; repeated calls have no effect."""
     study, is_allowlist = get_study(job.asked["name"]), job.asked["allowed"] == "only"
-    listed = add_screens(study, _read_listed_ids(job, study), allowed=is_allowlist)
+    listed = screen_workers(study, _read_listed_ids(job, study), allowed=is_allowlist)
     return {**job.came, "listed": listed}
 
 
