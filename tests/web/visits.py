@@ -339,7 +339,7 @@ def staged() -> dict[str, str]:
         Batch.objects.create(mark=job.mark, actor=admin, action="withdraw", where="state=", job=job)
     _agreeing([world.people[name] for name in ("judge", "moderator", "admin", "owner", "other")])
     left = batches.apply_to_selected(admin, "let-through", [("held-a", 99), ("held-b", 0)], LONG)
-    people.appoint(admin, world.people["owner"], "pause", LONG)
+    people.change_person(admin, world.people["owner"], "pause", LONG)
     refs = {
         **world.refs,
         "session cookie": settings.SESSION_COOKIE_NAME,

@@ -194,7 +194,7 @@ AREAS: dict[str, tuple[str, list[URLPattern]]] = {
             path("undo/", moderate.undo_decisions, name="undo"),
             path("batches/<str:mark>/", moderate.show_batch, name="batch"),
             path("jobs/<str:mark>/", moderate.handle_job, name="job"),
-            path("contests/", moderate.show_contests, name="contests"),
+            path("contests/", moderate.show_contested_questions, name="contests"),
             path("contests/<int:number>/settle/", moderate.settle_contest, name="settle"),
             path("log/", moderate.show_log, name="log"),
             path("log.csv", moderate.download_log, name="log_csv"),
@@ -202,7 +202,7 @@ AREAS: dict[str, tuple[str, list[URLPattern]]] = {
             path("agreement/", moderate.show_agreement, name="agreement"),
             path("agreement.csv", moderate.download_pairs, name="agreement_csv"),
             path("people/<str:name>/", moderate.show_person, name="person"),
-            path("people/<str:name>/appoint/", moderate.appoint, name="appoint"),
+            path("people/<str:name>/appoint/", moderate.change_person, name="appoint"),
         ],
     ),
     "run": (

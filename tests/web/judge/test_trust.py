@@ -41,8 +41,8 @@ from winosmith.web.judge.trust import (
 from winosmith.web.judge.turns import lease_next_problem, lock_judge
 from winosmith.web.judge.votes import measure_agreement
 from winosmith.web.moderate.people import (
-    appoint,
-    get_people_held_together,
+    change_person,
+    get_people_held_as_group,
     get_unfinished_decisions,
 )
 from winosmith.web.moderate.queue import QueueFilters, filter_queue
@@ -157,7 +157,7 @@ def test_accounts_of_one_address_are_held_together(
         for _ in range(2 + (who is people[0])):
             give_in(who, 9.0, address="192.0.2.7")
     assert [_judge(who).cause for who in people] == ["address"] * 3
-    assert [len(get_people_held_together(who)) for who in people] == [2, 2, 2]
+    assert [len(get_people_held_as_group(who)) for who in people] == [2, 2, 2]
     assert _judge(dora).held is None
     assert _states(problems) == ["judging", "judging", "judging"]
     assert Slot.objects.filter(holder=dora, provisional=True).count() == 0
@@ -351,7 +351,7 @@ def test_discarded_votes_leave_their_places_to_others(
     (problem,) = twin(halves=1)
     ann, eva = person("ann", is_judge=True), person("eva", is_moderator=True)
     give(ann)
-    appoint(eva, ann, "discard", "clicks")
+    change_person(eva, ann, "discard", "clicks")
     work_off()
     assert get_unfinished_decisions(ann) == []
     for name in ("bob", "cem", "dora"):

@@ -10,7 +10,12 @@ from tests.web.working import work_off
 from winosmith.errors import InputError
 from winosmith.web import jobs
 from winosmith.web.jobs import Job
-from winosmith.web.moderate.batches import CHUNK, apply_to_matching, get_newest_keys, undo_batch
+from winosmith.web.moderate.batches import (
+    CHUNK,
+    apply_to_matching,
+    get_newest_event_and_problem,
+    undo_batch,
+)
 from winosmith.web.moderate.queue import QueueFilters
 from winosmith.web.problems.models import Event, Problem
 
@@ -18,7 +23,7 @@ from winosmith.web.problems.models import Event, Problem
 def _begin(person: Any, action: str, query: str, reason: str = "a sweep") -> Any:
     where = QueueFilters.read(query)
     return apply_to_matching(
-        person, action, where, reason, newest=get_newest_keys(), expected=2 * CHUNK
+        person, action, where, reason, newest=get_newest_event_and_problem(), expected=2 * CHUNK
     )
 
 

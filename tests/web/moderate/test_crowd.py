@@ -44,7 +44,7 @@ def test_everybody_on_the_page_is_as_on_their_own(crowd: dict[str, Any]) -> None
     """What is read at once for all is what is read for each of them alone."""
     shown = {one["person"].name: one for one in get_page()[0]}
     assert shown == {name: get_member_record(person) for name, person in crowd.items()}
-    wrote = {name: one["written"] for name, one in shown.items() if one["written"].problems}
+    wrote = {name: one["written"] for name, one in shown.items() if one["written"].total}
     assert {name: (one.valid, one.rejected, one.held) for name, one in wrote.items()} == {
         "ann": (2, 0, 0),
         "bob": (0, 2, 2),
@@ -89,7 +89,7 @@ def test_who_wrote_much_is_counted_now_and_then(
             twin(who, state="held")
 
     def problems() -> list[int]:
-        return [written.problems for written in count_problems_of_people([ann, bob]).values()]
+        return [written.total for written in count_problems_of_people([ann, bob]).values()]
 
     assert sorted(problems()) == [2, 4]
     for who in (ann, bob):

@@ -13,12 +13,12 @@ from winosmith.errors import InputError
 from winosmith.web.jobs import Job
 from winosmith.web.judge.models import Judge, Slot
 from winosmith.web.judge.turns import lease_next_problem
-from winosmith.web.moderate.people import appoint, get_unfinished_decisions
+from winosmith.web.moderate.people import change_person, get_unfinished_decisions
 from winosmith.web.people.models import Person, pseudonym
 
 
-def _appoint(person: Any, other: Any, kind: str, reason: str = "because") -> Any:
-    return appoint(person, other, kind, reason)
+def _change_person(person: Any, other: Any, kind: str, reason: str = "because") -> Any:
+    return change_person(person, other, kind, reason)
 
 
 def test_moderators_make_judges_and_take_the_role_back(
@@ -26,10 +26,10 @@ def test_moderators_make_judges_and_take_the_role_back(
 ) -> None:
     """A judge is made and unmade; both stand in the log with who and why."""
     eva, bob = moderator(), person("bob")
-    _appoint(eva, bob, "judge", "reads well")
+    _change_person(eva, bob, "judge", "reads well")
     bob.refresh_from_db()
     assert bob.is_judge
-    _appoint(eva, bob, "no-judge", "asked for it")
+    _change_person(eva, bob, "no-judge", "asked for it")
     bob.refresh_from_db()
     assert not bob.is_judge
     assert [(a.kind, a.actor, a.reason) for a in bob.appointments.order_by("pk")] == [
@@ -50,7 +50,7 @@ def test_nobody_changes_admins_or_themselves(
             InputError,
             match="can’t make this change",
         ):
-            _appoint(who, whom, kind)
+            _change_person(who, whom, kind)
 
 
 @pytest.mark.parametrize("kind", ["moderator", "no-moderator"])
@@ -59,8 +59,8 @@ def test_only_admins_make_moderators(db: Any, person: Any, moderator: Any, kind:
     eva, adam = moderator(), Person.objects.create_superuser("adam")
     bob = person("bob", is_moderator=kind == "no-moderator")
     with pytest.raises(InputError, match="can’t make this change"):
-        _appoint(eva, bob, kind)
-    _appoint(adam, bob, kind)
+        _change_person(eva, bob, kind)
+    _change_person(adam, bob, kind)
     bob.refresh_from_db()
     assert bob.is_moderator == (kind == "moderator")
 
@@ -69,13 +69,13 @@ def test_only_admins_make_moderators(db: Any, person: Any, moderator: Any, kind:
 def test_others_appoint_nobody(db: Any, person: Any, role: dict[str, bool]) -> None:
     """Contributors and judges give no roles."""
     with pytest.raises(InputError, match="can’t make this change"):
-        _appoint(person("ann", **role), person("bob"), "judge")
+        _change_person(person("ann", **role), person("bob"), "judge")
 
 
 def test_people_without_an_account_never_judge(db: Any, moderator: Any) -> None:
     """An anonymous person gets no role."""
     with pytest.raises(InputError, match="can’t make this change"):
-        _appoint(moderator(), Person.objects.create_anonymous(), "judge")
+        _change_person(moderator(), Person.objects.create_anonymous(), "judge")
 
 
 def test_a_paused_judge_gets_nothing_until_they_may_again(
@@ -84,12 +84,12 @@ def test_a_paused_judge_gets_nothing_until_they_may_again(
     """While paused a judge gets no problem; afterwards they do."""
     eva, bob = moderator(), person("bob", is_judge=True)
     do(eva, "let-through", twin()[0])
-    _appoint(eva, bob, "pause", "gold missed")
+    _change_person(eva, bob, "pause", "gold missed")
     assert Judge.objects.get(person=bob).held
     assert lease_next_problem(bob) is None
     with pytest.raises(InputError):
-        _appoint(eva, bob, "pause")
-    _appoint(eva, bob, "resume", "talked it over")
+        _change_person(eva, bob, "pause")
+    _change_person(eva, bob, "resume", "talked it over")
     assert not Judge.objects.get(person=bob).held
     assert lease_next_problem(bob) is not None
 
@@ -148,14 +148,14 @@ def test_many_votes_are_excluded_by_the_worker(voted: Any, visit: Any) -> None:
 def test_a_decision_that_is_overruled_changes_nothing_more(voted: Any) -> None:
     """Votes that were counted again stay so when the older decision is carried out once more."""
     eva, bob = voted
-    first = _appoint(eva, bob, "exclude", "guesses")
+    first = _change_person(eva, bob, "exclude", "guesses")
     work_off()
-    _appoint(eva, bob, "include", "a mistake")
+    _change_person(eva, bob, "include", "a mistake")
     work_off()
     Job.objects.filter(pk=first.job.pk).update(state="running")
     work_off()
     assert _excluded(bob) == 0
-    later = _appoint(eva, bob, "exclude", "guesses")
+    later = _change_person(eva, bob, "exclude", "guesses")
     Slot.objects.filter(holder=bob, problem=Slot.objects.latest("pk").problem).update(
         answered_at=later.at.replace(year=later.at.year + 1)
     )

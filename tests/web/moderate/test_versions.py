@@ -10,7 +10,11 @@ from django.test.utils import CaptureQueriesContext
 
 from tests.web.lineaged import child, root
 from winosmith.web.judge.models import has_seen
-from winosmith.web.moderate.batches import apply_to_matching, get_newest_keys, undo_batch
+from winosmith.web.moderate.batches import (
+    apply_to_matching,
+    get_newest_event_and_problem,
+    undo_batch,
+)
 from winosmith.web.moderate.dossier import list_rows
 from winosmith.web.moderate.people import count_problems_by_state
 from winosmith.web.moderate.queue import QueueFilters, filter_queue, get_page
@@ -62,7 +66,9 @@ def test_all_of_a_person_in_a_family_is_done_undone_and_logged(
     child(other, bob)
     before = dict(Problem.objects.values_list("ref", "state"))
     where = QueueFilters.read(f"state=&family={top.ref}&by={pseudonym(bob)}")
-    batch = apply_to_matching(eva, "withdraw", where, "spam", newest=get_newest_keys(), expected=2)
+    batch = apply_to_matching(
+        eva, "withdraw", where, "spam", newest=get_newest_event_and_problem(), expected=2
+    )
     assert batch.done == 2
     after = dict(Problem.objects.values_list("ref", "state"))
     assert {ref for ref in before if before[ref] != after[ref]} == {one.ref, two.ref}
@@ -139,7 +145,7 @@ def test_versions_are_counted_with_what_somebody_wrote(
     ann = person("ann")
     child(root(ann), ann)
     written = count_problems_by_state(ann)
-    assert (written.problems, written.perturbed, written.valid) == (2, 1, 2)
+    assert (written.total, written.perturbed, written.valid) == (2, 1, 2)
     page = visit(moderator()).get(f"/moderate/people/{pseudonym(ann)}/").content.decode()
     assert "of these perturbed" in page
 

@@ -15,7 +15,7 @@ from winosmith.web.judge.submissions import submit_twin
 from winosmith.web.judge.trust import contest_gold, settle_contest as settle
 from winosmith.web.judge.turns import lease_next_problem
 from winosmith.web.moderate import batches, decisions
-from winosmith.web.moderate.people import appoint
+from winosmith.web.moderate.people import change_person
 from winosmith.web.people import news
 from winosmith.web.people.privacy import erase, export_personal_data
 from winosmith.web.problems.lookalikes import Half
@@ -190,7 +190,7 @@ def test_a_judge_hears_what_was_decided_about_their_votes(
         "include": "A moderator included your votes again",
     }
     for kind in told:
-        appoint(eva, bob, kind, "Is p-1 the same person?")
+        change_person(eva, bob, kind, "Is p-1 the same person?")
         work_off()
     page = _news(visit(bob))
     assert [page.count(text) for text in told.values()] == [1, 1, 1, 1]

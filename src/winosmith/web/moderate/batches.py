@@ -40,7 +40,7 @@ NewestKeys = tuple[int, int]
 """The primary keys of the newest event and the newest problem at some point in time."""
 
 
-def get_newest_keys() -> NewestKeys:
+def get_newest_event_and_problem() -> NewestKeys:
     """Return the keys of the newest event and problem, so that bulk actions skip later changes."""
     event = Event.objects.aggregate(last=Max("pk"))["last"] or 0
     return event, Problem.objects.aggregate(last=Max("pk"))["last"] or 0
@@ -61,7 +61,7 @@ def apply_to_selected(
     seen = dict(picks)
     if not seen:
         raise InputError(_("Select at least one problem."))
-    newest = get_newest_keys()[1]
+    newest = get_newest_event_and_problem()[1]
     return _start_batch(
         person, action, reason, picked=list(seen.items()), expected=len(seen), newest=newest
     )
@@ -126,7 +126,7 @@ def _start_batch(person: Person, action: str, reason: str, **columns: Any) -> Ba
             mark=new_key(), actor=person, action=action, reason=reason.strip(), **columns
         )
         if not _process_chunk(batch):
-            counts = {"done": batch.handled, "total": batch.expected}
+            counts = {"done": batch.processed_count, "total": batch.expected}
             batch.job = create_job(person, BATCH, {}, state=Job.State.WAITING, **counts)
             batch.save()
         return batch
@@ -144,7 +144,7 @@ def run_batch_job(job: Job, progress: Progress) -> None:
             batch = Batch.objects.select_for_update(of=("self",)).get(job=job)
             _check_not_undone(batch)
             is_done = _process_chunk(batch)
-            progress(batch.handled)
+            progress(batch.processed_count)
 
 
 def _check_request(person: Person, action: str, reason: str) -> None:
@@ -162,7 +162,7 @@ def _check_not_undone(batch: Batch) -> None:
 
 def _process_chunk(batch: Batch) -> bool:
     """Process the next problems in the caller's transaction; return whether none is left."""
-    chunk, note = list(_list_rows(batch)[:CHUNK]), {"reason": batch.reason, "batch": batch.mark}
+    chunk, note = list(_list_items(batch)[:CHUNK]), {"reason": batch.reason, "batch": batch.mark}
     for row in chunk:
         batch.cursor = row.pk
         try:
@@ -186,7 +186,7 @@ def _process_chunk(batch: Batch) -> bool:
     return len(chunk) < CHUNK
 
 
-def _list_rows(batch: Batch) -> QuerySet[Any]:
+def _list_items(batch: Batch) -> QuerySet[Any]:
     """Return the problems, or the events to undo, that the batch has not processed yet."""
     if batch.undoes:
         events = Event.objects.filter(batch=batch.undoes.mark, pk__lt=batch.cursor)

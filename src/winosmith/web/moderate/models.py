@@ -53,7 +53,7 @@ class Batch(models.Model):
         return f"{self.action} {self.mark[:8]}: {self.done} done, {self.left_count} skipped"
 
     @property
-    def handled(self) -> int:
+    def processed_count(self) -> int:
         """Return the number of processed problems."""
         return self.done + self.left_count
 

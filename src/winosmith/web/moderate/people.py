@@ -45,12 +45,12 @@ class ProblemCounts:
     perturbed: int = 0
 
     @property
-    def problems(self) -> int:
+    def total(self) -> int:
         """Return the number of all problems."""
         return sum(getattr(self, state) for state in State.values)
 
     @property
-    def open(self) -> int:
+    def undecided_count(self) -> int:
         """Return the number of undecided problems."""
         return self.held + self.judging
 
@@ -79,7 +79,7 @@ def _count_problems(people: list[int]) -> dict[int, tuple[int, ProblemCounts]]:
     for person, n in perturbed.values_list("problem__twin__contributor", "n"):
         found[person]["perturbed"] = n
     counted = {person: ProblemCounts(**counts) for person, counts in found.items()}
-    return {person: (counts.problems, counts) for person, counts in counted.items()}
+    return {person: (counts.total, counts) for person, counts in counted.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +181,7 @@ def get_judging_records(people: Sequence[Person]) -> dict[int, JudgingRecord]:
     return records
 
 
-def get_paused_people() -> QuerySet[Judge]:
+def get_people_on_hold() -> QuerySet[Judge]:
     """Return the keys of people whose votes are on hold."""
     return Judge.objects.exclude(held=None).values("person")
 
@@ -190,7 +190,7 @@ PAGE_SIZE = 30
 
 MEMBER_FILTERS = {
     "judges": (gettext_lazy("judges"), Q(is_judge=True)),
-    "held": (gettext_lazy("judges on hold"), Q(pk__in=get_paused_people())),
+    "held": (gettext_lazy("judges on hold"), Q(pk__in=get_people_on_hold())),
     "moderators": (gettext_lazy("moderators"), Q(is_moderator=True)),
     "contributors": (
         gettext_lazy("contributors"),
@@ -254,7 +254,7 @@ def get_possible_changes(person: Person, other: Person) -> list[Any]:
     return kinds
 
 
-def get_people_held_together(other: Person) -> list[Person]:
+def get_people_held_as_group(other: Person) -> list[Person]:
     """Return the other people on hold with the same address as a person, sorted by key."""
     own = Judge.objects.filter(person=other, held__isnull=False).exclude(together="").first()
     if own is None:
@@ -263,7 +263,7 @@ def get_people_held_together(other: Person) -> list[Person]:
     return list(rows.exclude(pk=other.pk).order_by("pk"))
 
 
-def appoint(person: Person, other: Person, kind: str, reason: str) -> Appointment:
+def change_person(person: Person, other: Person, kind: str, reason: str) -> Appointment:
     """Change the roles or votes of the `other` person, and return the log entry.
 
     Only admins appoint moderators. The reason has 1 to MAX_REASON characters. A job changes votes

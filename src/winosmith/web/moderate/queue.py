@@ -32,7 +32,7 @@ from winosmith.web.judge.models import (
 )
 from winosmith.web.moderate.decisions import APPEALABLE
 from winosmith.web.moderate.models import Appeal
-from winosmith.web.moderate.people import get_paused_people
+from winosmith.web.moderate.people import get_people_on_hold
 from winosmith.web.pages import is_number
 from winosmith.web.people.gates import may_judge
 from winosmith.web.people.models import Person, find_person
@@ -65,7 +65,7 @@ def create_indexes(alias: str = "default") -> None:
             cursor.execute(statement)
 
 
-def filter_hinted(query: QuerySet[Problem]) -> QuerySet[Problem]:
+def filter_problems_with_hints(query: QuerySet[Problem]) -> QuerySet[Problem]:
     """Return the problems with a hint, using the same condition as the index."""
     return query.extra(where=["problems_problem.hints <> '[]'"])
 
@@ -193,9 +193,9 @@ def filter_queue(filters: QueueFilters) -> QuerySet[Problem]:
     if filters.get_states() == {State.VALID} and filters.only != "gold":
         query = query.exclude(gold=True)
     if filters.only:
-        query = _filter_only(query, filters.only)
+        query = _apply_only_filter(query, filters.only)
     if filters.hint:
-        query = filter_hinted(query).filter(hints__icontains=filters.hint)
+        query = filter_problems_with_hints(query).filter(hints__icontains=filters.hint)
     if filters.domain:
         query = _filter_domain(query, filters.domain)
     if filters.by:
@@ -217,7 +217,7 @@ def filter_queue(filters: QueueFilters) -> QuerySet[Problem]:
     return query
 
 
-def _filter_only(query: QuerySet[Problem], only: str) -> QuerySet[Problem]:
+def _apply_only_filter(query: QuerySet[Problem], only: str) -> QuerySet[Problem]:
     if only == "appeal":
         open_appeals = Appeal.objects.filter(answer=None).values("problem")
         return query.filter(pk__in=open_appeals)
@@ -227,7 +227,7 @@ def _filter_only(query: QuerySet[Problem], only: str) -> QuerySet[Problem]:
         close = Exists(Verdict.objects.filter(problem=OuterRef("pk"), counts__in=near))
         return query.exclude(state__in=[*set(State) - {State.VALID, State.REJECTED}]).filter(close)
     if only == "hinted":
-        return filter_hinted(query)
+        return filter_problems_with_hints(query)
     if only == "suspect":
         since = Q(holder__judging__since=None) | Q(answered_at__gt=F("holder__judging__since"))
         votes = Slot.objects.counted().filter(since, holder__judging__held__isnull=False)
@@ -279,7 +279,7 @@ def count_pending() -> dict[str, int]:
         "held": Problem.objects.filter(state=State.HELD),
         "appeals": Appeal.objects.filter(answer=None),
         "contests": Contest.objects.filter(upheld=None),
-        "paused": get_paused_people(),
+        "paused": get_people_on_hold(),
     }
     return {kind: rows[:1000].count() for kind, rows in pending.items()}
 

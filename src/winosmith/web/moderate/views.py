@@ -168,7 +168,7 @@ def _render_confirmation(
     action: Action,
     error: InputError | None = None,
 ) -> HttpResponse:
-    at = batches.get_newest_keys()
+    at = batches.get_newest_event_and_problem()
     rows = dossier.list_rows(request.user, asked.get_selected_problems())
     appealed = all(row["appeal"] for row in rows) if rows else asked.where.only == "appeal"
     context = {
@@ -207,7 +207,7 @@ MAX_CONTESTS = 50
 
 @require_safe
 @moderators_only
-def show_contests(request: HttpRequest) -> HttpResponse:
+def show_contested_questions(request: HttpRequest) -> HttpResponse:
     """Show the open contests and the last settled contests."""
     return _render_contests(request)
 
@@ -376,19 +376,19 @@ def show_person(request: HttpRequest, name: str) -> HttpResponse:
 
 @require_POST
 @moderators_only
-def appoint(request: HttpRequest, name: str) -> HttpResponse:
+def change_person(request: HttpRequest, name: str) -> HttpResponse:
     """Change a person's roles or votes, at most once per submitted form."""
     other, kind = _get_person(name), request.POST.get("kind", "")
 
-    def appoint_all() -> None:
-        others = members.get_people_held_together(other) if kind.endswith(GROUP_SUFFIX) else []
+    def change_all() -> None:
+        others = members.get_people_held_as_group(other) if kind.endswith(GROUP_SUFFIX) else []
         for one in (other, *others):
-            members.appoint(
+            members.change_person(
                 request.user, one, kind.removesuffix(GROUP_SUFFIX), request.POST.get("reason", "")
             )
 
     try:
-        process_form(request, request.user, appoint_all, kind)
+        process_form(request, request.user, change_all, kind)
     except InputError as error:
         return _render_person(request, other, error, request.POST.get("reason", ""), kind)
     return redirect("moderate:person", name=name)
@@ -416,14 +416,14 @@ def _render_person(
     context = {
         "one": one,
         "other": other,
-        "others": [pseudonym(who) for who in members.get_people_held_together(other)],
+        "others": [pseudonym(who) for who in members.get_people_held_as_group(other)],
         "together": [
             ("resume", _("Approve the votes of all of them")),
             ("discard", _("Discard the votes of all of them")),
         ],
         "suspects": suspects.order_by("-pk")[:MAX_PROBLEMS],
         "suspect_count": suspects.count(),
-        "mistaken": _make_false_hold_note() if is_for_gold else "",
+        "mistaken": _make_mistaken_hold_note() if is_for_gold else "",
         "named": other.name if request.user.is_superuser and not other.anonymous else "",
         "erasable": request.user.is_superuser and not other.erased,
         "own": other.pk == request.user.pk,
@@ -438,7 +438,7 @@ def _render_person(
     return render(request, "moderate/person.html", context, status=422 if error else 200)
 
 
-def _make_false_hold_note() -> str:
+def _make_mistaken_hold_note() -> str:
     if not settings.RULES.hold_gold_percent:
         return ""
     return _(
