@@ -104,7 +104,7 @@ def fill(folder: Path) -> None:
     site.activate()
     from winosmith import practice
     from winosmith.web.people.models import Person
-    from winosmith.web.people.privacy import agree
+    from winosmith.web.people.privacy import save_agreement
     from winosmith.web.problems.models import State
     from winosmith.web.take.rounds import open_round
 
@@ -116,7 +116,7 @@ def fill(folder: Path) -> None:
     }
     people = {name: Person.objects.create_user(name, PASSWORD, **f) for name, f in everyone.items()}
     for person in people.values():
-        agree(person)
+        save_agreement(person)
     twins = practice.read_handwritten()
     rng = random.Random(7)  # noqa: S311 - made data
     judged, last = twins.twins[:-TESTED], twins.twins[-TESTED:]

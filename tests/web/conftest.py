@@ -266,11 +266,11 @@ def adam(person: Callable[..., Any]) -> Any:
 @pytest.fixture
 def contributor(person: Callable[..., Any]) -> Callable[..., Any]:
     """Return a maker of people who have agreed to the texts that hold now."""
-    from winosmith.web.people.privacy import agree
+    from winosmith.web.people.privacy import save_agreement
 
     def make(name: str = "ann", **fields: Any) -> Any:
         somebody = person(name, **fields)
-        agree(somebody)
+        save_agreement(somebody)
         return somebody
 
     return make

@@ -65,12 +65,12 @@ result = not Model.objects.exclude(process="ready").exists()
 
 _PEOPLE = """
 from winosmith.web._lock import writing
-from winosmith.web.people.privacy import agree
+from winosmith.web.people.privacy import save_agreement
 from winosmith.web.people.models import Person
 with writing():
     for name, fields in {people!r}.items():
         person = Person.objects.create_user(name, {password!r}, **fields)
-        agree(person)
+        save_agreement(person)
 """
 
 

@@ -23,7 +23,7 @@ from winosmith.web.people.accounts import (
     revoke_invitation,
 )
 from winosmith.web.people.models import Invitation, Session
-from winosmith.web.people.privacy import agree
+from winosmith.web.people.privacy import save_agreement
 
 HASHED = {
     "people.Person.password": "logs in: Argon2id",
@@ -217,8 +217,8 @@ def test_all_that_opens_an_account_ends_together(
     from tests.web.api.calling import program
 
     ann, bob = person("ann"), person("bob")
-    agree(ann)
-    agree(bob)
+    save_agreement(ann)
+    save_agreement(bob)
     here, there = visit(ann), visit(ann)
     one, two, other = program(ann), program(ann), program(bob)
     revoke_token(ann, list_tokens(program(ann) and ann)[0].pk)

@@ -36,7 +36,7 @@ from winosmith.web.judge.votes import open_slots
 from winosmith.web.moderate.models import Batch
 from winosmith.web.people.gates import new_key
 from winosmith.web.people.models import Person, pseudonym
-from winosmith.web.people.privacy import agree
+from winosmith.web.people.privacy import save_agreement
 from winosmith.web.problems.models import Event, Problem, State, Twin
 from winosmith.web.problems.states import get_public_problems
 from winosmith.web.read.downloads import FILES, survey
@@ -421,7 +421,7 @@ def test_a_name_does_nothing(world: Any) -> None:
     """A moderator's name stands in pages and in the log as it is; in a cell it is no formula."""
     for name, problem in zip(NAMES, _singles(world, "held"), strict=False):
         person = Person.objects.create_user(name, w.PASSWORD)
-        agree(person)
+        save_agreement(person)
         person.is_moderator = True
         person.save()
         world.people["named"] = person

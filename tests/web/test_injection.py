@@ -17,7 +17,7 @@ from winosmith.topics import Topic
 from winosmith.web.api.door import _handle_failure
 from winosmith.web.people.accounts import invite
 from winosmith.web.people.models import Person
-from winosmith.web.people.privacy import agree
+from winosmith.web.people.privacy import save_agreement
 from winosmith.web.problems.models import Problem
 from winosmith.web.write.rules import start_draft
 
@@ -47,7 +47,7 @@ def sent(ready_site: Any) -> Iterator[list[dict[str, str]]]:
         for n, text in enumerate(TEXTS):
             if n % 40 == 0:
                 ann = Person.objects.create_user(f"ann{n}")
-                agree(ann)
+                save_agreement(ann)
                 client.force_login(ann)
             draft = start_draft(
                 ann, Topic("Garden", "Water the garden each evening.", ("water", "garden"))

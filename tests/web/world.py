@@ -47,7 +47,7 @@ def _people() -> dict[str, Any]:
     from django.contrib.auth.hashers import make_password
 
     from winosmith.web.people.models import Person
-    from winosmith.web.people.privacy import agree
+    from winosmith.web.people.privacy import save_agreement
 
     make, hashed = Person.objects.create_user, make_password(PASSWORD)
     people = {
@@ -59,7 +59,7 @@ def _people() -> dict[str, Any]:
         "admin": Person.objects.create_superuser("the-admin"),
     }
     for role, person in people.items():
-        agree(person)
+        save_agreement(person)
         if role != "anonymous":
             person.password = hashed
             person.save()

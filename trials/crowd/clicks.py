@@ -107,7 +107,7 @@ def _complete_job(problems: int) -> dict[str, Any]:
     from winosmith.web.judge.turns import lease_next_problem, store_answer, store_local_answer
     from winosmith.web.market.studies import create_study
     from winosmith.web.market.workers import Arrival, start_participation
-    from winosmith.web.people.privacy import agree
+    from winosmith.web.people.privacy import save_agreement
 
     pay = {
         "reward": Decimal("2.00"),
@@ -120,7 +120,7 @@ def _complete_job(problems: int) -> dict[str, Any]:
     for n in range(3):
         arrival = Arrival(study.pk, f"{n:024x}", f"{1000 + n:024x}", f"browser {n}")
         part = start_participation(study, arrival)
-        agree(part.person)
+        save_agreement(part.person)
         for _ in range(problems // 2):
             slot = lease_next_problem(part.person)
             if slot is None:

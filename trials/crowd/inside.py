@@ -29,13 +29,13 @@ def make_people(prefix: str, count: int, **fields: Any) -> list[Member]:
     """Create people who have accepted the terms and are logged in, each with a session."""
     from winosmith.web._lock import writing
     from winosmith.web.people.models import Person
-    from winosmith.web.people.privacy import agree
+    from winosmith.web.people.privacy import save_agreement
 
     made = []
     with writing():
         for number in range(count):
             person = Person.objects.create_user(f"{prefix}-{number}", None, **fields)
-            agree(person)
+            save_agreement(person)
             made.append(Member(person.name, person.pk, _session(person)))
     return made
 

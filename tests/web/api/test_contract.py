@@ -13,7 +13,7 @@ from tests.web.making import single
 from winosmith.web.api import families
 from winosmith.web.people.gates import new_key
 from winosmith.web.people.models import Person
-from winosmith.web.people.privacy import agree
+from winosmith.web.people.privacy import save_agreement
 from winosmith.web.perturb.rules import Position, SentenceInput, create_version
 from winosmith.web.problems.models import Problem, Twin, Version
 
@@ -133,7 +133,7 @@ def test_a_family_is_listed_a_page_at_a_time(
     _many(2)
     root = Problem.objects.get(ref="many-1-a")
     ann = person("ann")
-    agree(ann)
+    save_agreement(ann)
     caller, last = program(ann), root.ref
     for n in range(3):
         place = Position.for_new_version(ann, Problem.objects.get(ref=last))

@@ -17,14 +17,19 @@ from winosmith.errors import InputError
 from winosmith.web.api import models as tokens
 from winosmith.web.api.models import Token
 from winosmith.web.people.gates import new_key
-from winosmith.web.people.privacy import agree, delete_old_rows, erase, export_personal_data
+from winosmith.web.people.privacy import (
+    delete_old_rows,
+    erase,
+    export_personal_data,
+    save_agreement,
+)
 
 
 @pytest.fixture
 def ann(db: Any, person: Any) -> Any:
     """Return somebody with an account, who agreed to the texts."""
     made = person("ann")
-    agree(made)
+    save_agreement(made)
     return made
 
 
@@ -127,5 +132,5 @@ def test_me_names_the_texts_that_a_paid_judge_needs(person: Any, db: Any) -> Non
     worker = person("worker", hired=True, is_judge=True)
     (text,) = program(worker).get("me").json()["to_agree"]
     assert text.endswith("/people/texts/study/1/")
-    agree(worker, judging=True)
+    save_agreement(worker, judging=True)
     assert program(worker).get("me").json()["to_agree"] == []

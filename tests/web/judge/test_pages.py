@@ -13,7 +13,7 @@ from tests.web.judge.making import give, gold, twin
 from winosmith.web.judge.exclusion import pause_judge
 from winosmith.web.judge.models import Judge
 from winosmith.web.judge.trust import add_gold
-from winosmith.web.people.privacy import agree
+from winosmith.web.people.privacy import save_agreement
 
 Maker = Callable[..., Any]
 
@@ -24,7 +24,7 @@ def judge(db: Any, rules: Any, person: Maker, visit: Maker) -> Callable[[str], A
 
     def make(name: str, **fields: Any) -> Any:
         somebody = person(name, **fields)
-        agree(somebody)
+        save_agreement(somebody)
         client = visit(somebody)
         client.person = somebody
         return client

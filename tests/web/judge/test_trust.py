@@ -49,7 +49,7 @@ from winosmith.web.moderate.queue import QueueFilters, filter_queue
 from winosmith.web.people.addresses import get_client_address
 from winosmith.web.people.gates import new_key
 from winosmith.web.people.models import pseudonym
-from winosmith.web.people.privacy import agree, erase
+from winosmith.web.people.privacy import erase, save_agreement
 from winosmith.web.problems.models import Problem
 
 Maker = Callable[..., Any]
@@ -605,7 +605,7 @@ def test_the_pages_of_the_training_lead_through_it(
     rules(training_questions=2, training_right=2, local_first=False, hold_pace_seconds=pace)
     gold(2), twin()
     ann = person("ann")
-    agree(ann)
+    save_agreement(ann)
     browser = visit(ann)
     assert "Start with a short training" in browser.get("/judge/").content.decode()
     pages = []

@@ -14,7 +14,7 @@ from winosmith.lineage import UNVALIDATED, make_child
 from winosmith.web._import import import_problems
 from winosmith.web.judge.models import mark_seen
 from winosmith.web.judge.turns import lease_next_problem, store_local_answer
-from winosmith.web.people.privacy import agree
+from winosmith.web.people.privacy import save_agreement
 from winosmith.web.problems.models import Problem as Row
 from winosmith.web.problems.records import as_problem
 
@@ -65,7 +65,7 @@ def test_the_page_of_a_judge_tells_nothing_of_the_family(
     made = child(middle, new=("barely fit", "fully fit"), state="judging", declared=7)
     judge = person("judge", is_judge=True)
 
-    agree(judge)
+    save_agreement(judge)
     slot = lease_next_problem(judge)
     assert slot.problem == made
     pages = [visit(judge).get("/judge/").content.decode()]

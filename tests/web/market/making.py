@@ -42,11 +42,11 @@ def arrival(made: Any, n: int = 1, *, mark: str = "", submission: str | None = N
 def working(made: Any, n: int = 1, **more: Any) -> Any:
     """Let worker `n` begin a study, who agrees to all texts; return their participation."""
     from winosmith.web.market.workers import start_participation
-    from winosmith.web.people.privacy import agree
+    from winosmith.web.people.privacy import save_agreement
 
     part = start_participation(made, arrival(made, n, **more))
-    agree(part.person)
-    agree(part.person, judging=True)
+    save_agreement(part.person)
+    save_agreement(part.person, judging=True)
     return part
 
 

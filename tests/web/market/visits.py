@@ -70,7 +70,7 @@ def staged() -> dict[str, str]:
     from winosmith.web.market.models import Participation
     from winosmith.web.market.studies import create_study
     from winosmith.web.market.workers import Arrival, start_participation
-    from winosmith.web.people.privacy import agree
+    from winosmith.web.people.privacy import save_agreement
 
     usual: dict[str, Any] = {"reward": Decimal("2.50"), "currency": "GBP", "minutes": 12,
                              "places": 50,
@@ -84,7 +84,7 @@ def staged() -> dict[str, str]:
     def worker(role: str, made: Any, n: int, **fields: Any) -> None:
         arrival = Arrival(made.pk, f"{n:024x}", f"{1000 + n:024x}", role)
         part = start_participation(made, arrival)
-        agree(part.person)
+        save_agreement(part.person)
         Participation.objects.filter(pk=part.pk).update(**fields)
         refs[f"session of {role}"] = session_of(part.person)
 

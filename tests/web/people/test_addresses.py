@@ -132,7 +132,7 @@ def test_addresses_that_are_read_leave_no_note(behind: Callable[..., str]) -> No
     """A site whose proxies send what they should has nothing to show."""
     behind("203.0.113.9, 192.0.2.77")
     behind("192.0.2.77, 10.0.0.2", TWO)
-    assert addresses.list_faults() == []
+    assert addresses.list_address_faults() == []
 
 
 @pytest.mark.parametrize("value", [-1, 10, True, "10.0.0.1", ("x",), (1,), ("0.0.0.0/0",), 1.0])

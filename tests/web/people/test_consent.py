@@ -16,11 +16,11 @@ from winosmith.errors import InputError
 from winosmith.web.people.gates import new_key
 from winosmith.web.people.models import Agreement, Document, Person
 from winosmith.web.people.privacy import (
-    agree,
     create_first_documents,
     get_current_documents,
     has_agreed,
     publish_document,
+    save_agreement,
 )
 from winosmith.web.problems.models import Problem
 from winosmith.web.write.models import Draft
@@ -119,7 +119,7 @@ def test_an_unticked_box_agrees_to_nothing(db: Any, visit: Any) -> None:
 def test_a_new_version_is_asked_again(db: Any, visit: Any, person: Any) -> None:
     """After a new version, who agreed to the old one is asked, and both agreements stay."""
     ann = person("ann")
-    agree(ann)
+    save_agreement(ann)
     assert has_agreed(ann)
     publish_document("consent", "You take part in something else.")
     assert not has_agreed(ann)
@@ -150,9 +150,9 @@ def test_a_version_that_came_meanwhile_is_not_agreed_to_unread(
 def test_agreeing_twice_stores_it_once(db: Any, person: Any) -> None:
     """A form sent twice leaves the first time as it was."""
     ann = person("ann")
-    agree(ann)
+    save_agreement(ann)
     before = list(ann.agreements.values_list("document", "at"))
-    agree(ann)
+    save_agreement(ann)
     assert list(ann.agreements.values_list("document", "at")) == before
 
 
@@ -171,7 +171,7 @@ def test_another_licence_of_the_site_is_a_new_version(
 ) -> None:
     """A site that starts with another licence has a new contributor licence, which is asked."""
     ann = person("ann")
-    agree(ann)
+    save_agreement(ann)
     create_first_documents()
     assert has_agreed(ann)
     rules(licence="CC0-1.0")

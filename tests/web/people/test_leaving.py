@@ -24,9 +24,9 @@ from winosmith.web.people.gates import new_key, process_once
 from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.people.privacy import (
     _find_columns_with_people,
-    agree,
     erase,
     export_personal_data,
+    save_agreement,
     withdraw_texts,
 )
 from winosmith.web.predict.models import Model, Prediction
@@ -60,7 +60,7 @@ def _judge(person: Any, **more: Any) -> None:
 
 def _all_about(person: Any, other: Any, twin: Any) -> list[Any]:
     """Let a person write, judge, comment, agree, draft, log in and send a form."""
-    agree(person)
+    save_agreement(person)
     mine = twin(person, topic="my twin's topic")
     twin(other)
     _judge(person, comment="a comment by me")
@@ -169,7 +169,7 @@ def test_released_text_stays_without_its_writer(db: Any, person: Any, twin: Any)
     They keep their topic, and what was not released has none any more.
     """
     ann = person("ann")
-    agree(ann)
+    save_agreement(ann)
     released = twin(ann, state="valid", released=True)
     waiting = twin(ann)
     author = as_problem(released[0]).origin.author
@@ -229,7 +229,7 @@ def test_what_waited_while_somebody_was_erased_does_nothing(
     privacy.erase(type(ann).objects.get(pk=ann.pk), texts=False)
     acts = {
         "a form": lambda: gates.process_once(ann, gates.new_key(), "/x/", lambda: {"mine": 1}),
-        "a consent": lambda: privacy.agree(ann),
+        "a consent": lambda: privacy.save_agreement(ann),
         "a password": lambda: accounts.set_new_password(ann, "jugs-and-cups-9"),
         "an address": lambda: news.confirm_address(ann, token),
         "news": lambda: news.set_news_mails(ann, True),

@@ -24,7 +24,7 @@ from winosmith.web.families.measuring import get_answered_problems
 from winosmith.web.families.trees import _compute_stamp, load_tree
 from winosmith.web.judge.models import Slot, Verdict
 from winosmith.web.judge.votes import measure_agreement as judges_agree
-from winosmith.web.people.privacy import agree
+from winosmith.web.people.privacy import save_agreement
 from winosmith.web.predict.models import Model
 from winosmith.web.problems.models import Problem, Twin, Version
 from winosmith.web.problems.states import get_public_problems, is_visible_to, update_waits
@@ -309,7 +309,7 @@ def test_every_surface_shows_what_is_public(
     after it has waited long enough.
     """
     bob, client = person("bob"), visit()
-    agree(bob)
+    save_agreement(bob)
     shown = dict(_lists(client, visit(bob), world, tmp_path))
     law = world.public
     assert {name: found ^ law for name, found in shown.items() if found != law} == {}

@@ -14,7 +14,7 @@ from winosmith.humans import SurveyQuestion
 from winosmith.web import hosting
 from winosmith.web.judge.models import Slot
 from winosmith.web.people.gates import new_key
-from winosmith.web.people.privacy import agree, has_agreed, publish_document
+from winosmith.web.people.privacy import has_agreed, publish_document, save_agreement
 from winosmith.web.take.models import Sitting
 from winosmith.web.take.rounds import close_round
 from winosmith.web.take.sheets import (
@@ -33,7 +33,7 @@ Maker = Callable[..., Any]
 def ann(person: Maker, visit: Maker) -> Any:
     """Return a browser of somebody who agreed to the texts of the site; `ann.person` is she."""
     who = person("ann")
-    agree(who)
+    save_agreement(who)
     browser = visit(who)
     browser.person = who
     return browser

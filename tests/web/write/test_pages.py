@@ -15,7 +15,7 @@ from winosmith import Dataset, Problem
 from winosmith.web.people import gates
 from winosmith.web.people.gates import WRITER, new_key
 from winosmith.web.people.models import Hits, Person
-from winosmith.web.people.privacy import agree, publish_document
+from winosmith.web.people.privacy import publish_document, save_agreement
 from winosmith.web.problems.checks import MAX_CHARACTERS
 from winosmith.web.problems.lookalikes import index_published_dataset
 from winosmith.web.problems.models import Problem as Row, Twin
@@ -265,7 +265,7 @@ def test_typing_is_checked_and_saved_so_often_and_no_more(
 def test_without_an_account_one_writes_by_the_session(db: Any, visit: Any) -> None:
     """A session without an account draws, writes, sends and sees its own twin, which is held."""
     somebody = Person.objects.create_anonymous()
-    agree(somebody)
+    save_agreement(somebody)
     client = visit()
     session = client.session
     session[WRITER] = somebody.pk

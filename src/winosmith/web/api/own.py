@@ -16,7 +16,7 @@ from winosmith.web.api.door import Ref, RequestData, Response, auth, get_owner
 from winosmith.web.judge.submissions import get_own_twin
 from winosmith.web.judge.votes import Vote
 from winosmith.web.people.models import pseudonym
-from winosmith.web.people.privacy import get_missing_documents
+from winosmith.web.people.privacy import get_pending_documents
 from winosmith.web.problems.models import Problem as Row, Twin as TwinRow
 from winosmith.web.write import page as pages
 
@@ -121,7 +121,7 @@ def read_me(request: HttpRequest) -> dict[str, Any]:
         "roles": [role for role, has_role in roles.items() if has_role],
         "to_agree": [
             request.build_absolute_uri(reverse("people:text", args=[text.kind, text.version]))
-            for text in get_missing_documents(person, judging=True)
+            for text in get_pending_documents(person, judging=True)
         ],
         "counts": pages.count_problems(person),
         "token": request.auth,

@@ -24,7 +24,7 @@ from winosmith.web.market.studies import find_study, is_link_replaced
 from winosmith.web.pages import make_csv_response
 from winosmith.web.people import gates
 from winosmith.web.people.accounts import merge_visitor
-from winosmith.web.people.privacy import get_missing_documents
+from winosmith.web.people.privacy import get_pending_documents
 
 MAX_STARTS = 240
 """Maximum number of starts per hour from one network."""
@@ -112,7 +112,7 @@ def _start_study(request: HttpRequest, study: Study, arrival: workers.Arrival) -
         if before is not None and before.anonymous:
             merge_visitor(part.person, before)
         gates.begin_session(request, part.person)
-    if get_missing_documents(part.person, judging=True):
+    if get_pending_documents(part.person, judging=True):
         return redirect(f"{reverse('people:consent')}?next={reverse('market:work')}")
     return redirect("market:work")
 
@@ -150,7 +150,7 @@ def _render_work(
         "study": part.study,
         "provider": providers.PROVIDERS[part.study.provider],
         "workload": workers.measure_workload(part),
-        "consent": bool(get_missing_documents(part.person, judging=True)),
+        "consent": bool(get_pending_documents(part.person, judging=True)),
         "code": code,
         "way_back": providers.PROVIDERS[part.study.provider].make_return_url(code) if code else "",
         "turned_away": part.verdict in UNUSED_VERDICTS,

@@ -267,7 +267,7 @@ def check_login(
 
 
 @dataclass(frozen=True, slots=True)
-class OpenAccess:
+class AccessCounts:
     """Numbers of sessions, tokens and links that give access to an account without a password.
 
     Attributes:
@@ -280,9 +280,11 @@ class OpenAccess:
     tokens: int
     links: int
 
-    def without(self, *, browsers: int = 0, links: int = 0) -> OpenAccess:
+    def without(self, *, browsers: int = 0, links: int = 0) -> AccessCounts:
         """Return the numbers without some sessions and links."""
-        return OpenAccess(max(0, self.browsers - browsers), self.tokens, max(0, self.links - links))
+        return AccessCounts(
+            max(0, self.browsers - browsers), self.tokens, max(0, self.links - links)
+        )
 
     def __bool__(self) -> bool:
         return any(astuple(self))
@@ -297,18 +299,18 @@ class OpenAccess:
         return ", ".join(text for text, n in zip(texts, astuple(self), strict=True) if n)
 
 
-def count_access(person: Person) -> OpenAccess:
+def count_credentials(person: Person) -> AccessCounts:
     """Return an account's numbers of sessions, tokens and links."""
     live = person.sessions.filter(expire_date__gt=timezone.now())
-    return OpenAccess(
+    return AccessCounts(
         live.count(), person.tokens.active().count(), get_recovery_links(person).count()
     )
 
 
-def end_access(person: Person) -> OpenAccess:
+def end_access(person: Person) -> AccessCounts:
     """End a person's log-ins, and revoke their tokens and links; return how many of each."""
     with writing():
-        ended = count_access(person)
+        ended = count_credentials(person)
         person.entry = make_salt()
         person.save(update_fields=["entry"])
         person.sessions.all().delete()
@@ -319,7 +321,7 @@ def end_access(person: Person) -> OpenAccess:
 
 def set_new_password(
     person: Person, password: str, invitation: Invitation | None = None
-) -> OpenAccess:
+) -> AccessCounts:
     """Set a new password, and end all log-ins, tokens and links; return how many of each.
 
     Raises:

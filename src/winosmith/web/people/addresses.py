@@ -117,7 +117,7 @@ def _log_fault(fault: str, text: str) -> None:
         Hits.objects.get_or_create(who=shown, what=fault, hour=hour)
 
 
-def list_faults() -> list[str]:
+def list_address_faults() -> list[str]:
     """Return the last day's faults of client addresses, as sentences for an admin."""
     rows = Hits.objects.filter(what__in=(UNREADABLE, MISSING, UNNAMED))
     rows = rows.filter(hour__gt=timezone.now() - timedelta(days=1))

@@ -44,7 +44,7 @@ from winosmith.web.people.models import (
     make_digest,
     pseudonym,
 )
-from winosmith.web.people.privacy import get_missing_documents
+from winosmith.web.people.privacy import get_pending_documents
 
 WRITER = "writer"
 """Session key of the person who writes without an account."""
@@ -390,7 +390,7 @@ def _require_consent(view: View[P], *, judging: bool) -> View[P]:
         person = get_current_writer(request)
         if person is None and not settings.RULES.anonymous:
             return redirect_to(request, "people:login")
-        if get_missing_documents(person, judging=judging):
+        if get_pending_documents(person, judging=judging):
             return redirect_to(request, "people:consent")
         return view(request, *args, **kwargs)
 

@@ -36,7 +36,7 @@ def make_salt() -> str:
     return secrets.token_hex(16)
 
 
-class People(BaseUserManager["Person"]):
+class PersonManager(BaseUserManager["Person"]):
     """The manager that creates people."""
 
     def create_user(self, name: str, password: str | None = None, **fields: Any) -> Person:
@@ -98,7 +98,7 @@ class Person(AbstractBaseUser, PermissionsMixin):
     USERNAME_FIELD = "name"
     EMAIL_FIELD = "email"
     REQUIRED_FIELDS: ClassVar[list[str]] = []
-    objects: ClassVar[People] = People()
+    objects: ClassVar[PersonManager] = PersonManager()
 
     class Meta:
         verbose_name = _("person")

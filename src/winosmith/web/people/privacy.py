@@ -39,7 +39,7 @@ def get_current_documents() -> list[Document]:
     return list(Document.objects.filter(pk__in=_get_current_keys().values()).order_by("kind"))
 
 
-def get_missing_documents(person: Person | None, *, judging: bool = False) -> list[Document]:
+def get_pending_documents(person: Person | None, *, judging: bool = False) -> list[Document]:
     """Return the current documents that a person, or a visitor (None), has not agreed to.
 
     For `judging`, paid judges need fewer documents.
@@ -52,10 +52,10 @@ def get_missing_documents(person: Person | None, *, judging: bool = False) -> li
 
 def has_agreed(person: Person) -> bool:
     """Return whether a person has agreed to every current document."""
-    return not get_missing_documents(person)
+    return not get_pending_documents(person)
 
 
-def agree(person: Person, shown: set[int] | None = None, *, judging: bool = False) -> None:
+def save_agreement(person: Person, shown: set[int] | None = None, *, judging: bool = False) -> None:
     """Store a person's agreement to the current documents, with the time.
 
     `shown` are the keys of the documents that the person was shown; None for the current ones.
@@ -65,7 +65,7 @@ def agree(person: Person, shown: set[int] | None = None, *, judging: bool = Fals
     """
     with writing():
         models.check_still_active(person)
-        needed = get_missing_documents(person, judging=judging)
+        needed = get_pending_documents(person, judging=judging)
         if shown is not None and not {document.pk for document in needed} <= shown:
             raise InputError(_("A text has changed in the meantime; read the new version."))
         for document in needed:

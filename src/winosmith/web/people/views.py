@@ -183,7 +183,7 @@ def _render_form(request: HttpRequest, template: str, form: Form, **context: Any
 
 
 @contextmanager
-def _show_errors_on(form: Form, field: str | None = None) -> Iterator[None]:
+def _add_errors_to_form(form: Form, field: str | None = None) -> Iterator[None]:
     try:
         yield
     except ValidationError as error:
@@ -255,18 +255,18 @@ def _set_new_password(
 ) -> HttpResponse:
     """Set a new password, and list the access that it ends, except this session or link."""
     if request.method == "POST" and form.is_valid():
-        with _show_errors_on(form):
+        with _add_errors_to_form(form):
             ended = accounts.set_new_password(person, form.cleaned_data["password"], invitation)
             _start_session(request, person)
             ended = ended if invitation else ended.without(browsers=1)  # the link is used already
             messages.success(request, _append_ended_access(_("The password was changed."), ended))
             return redirect("people:me")
-    doors = accounts.count_access(person)
+    doors = accounts.count_credentials(person)
     doors = doors.without(links=1) if invitation else doors.without(browsers=1)
     return _render_form(request, template, form, person=person, doors=doors)
 
 
-def _append_ended_access(message: str, ended: accounts.OpenAccess) -> str:
+def _append_ended_access(message: str, ended: accounts.AccessCounts) -> str:
     more = _("Ended: %s.") % ended
     return f"{message} {more}" if ended else message
 
@@ -291,7 +291,7 @@ def request_reset(request: HttpRequest) -> HttpResponse:
     return _render_form(request, "reset", form, sent=sent)
 
 
-class MailForm(ConfirmedForm):
+class EmailForm(ConfirmedForm):
     """Form for an address, confirmed by the password."""
 
     email = forms.EmailField(
@@ -315,7 +315,7 @@ def edit_mail_address(request: HttpRequest) -> HttpResponseBase:
     if person.hired:
         raise Http404
     initial = {"email": person.email, "news": person.mail_news}
-    form = MailForm(request, request.POST or None, initial=initial)
+    form = EmailForm(request, request.POST or None, initial=initial)
     if request.method == "POST" and form.is_valid():
         email, news = form.cleaned_data["email"], form.cleaned_data["news"]
         if not email:
@@ -389,7 +389,7 @@ def change_password(request: HttpRequest) -> HttpResponseBase:
     return _set_new_password(request, "password", form, request.user)
 
 
-def _for_current_person(view: Callable[[HttpRequest, Person], HttpResponse]) -> Any:
+def _pass_current_person(view: Callable[[HttpRequest, Person], HttpResponse]) -> Any:
     """Pass the current person, with or without an account, to a view; others log in first."""
 
     @wraps(view)
@@ -401,22 +401,22 @@ def _for_current_person(view: Callable[[HttpRequest, Person], HttpResponse]) -> 
 
 
 @require_safe
-@_for_current_person
+@_pass_current_person
 def show_profile(request: HttpRequest, person: Person) -> HttpResponse:
     """Show the data about the current person, with or without an account."""
     context = {
         "person": person,
         "pseudonym": pseudonym(person),
         "agreements": person.agreements.select_related("document").order_by("-at"),
-        "missing": privacy.get_missing_documents(person, judging=True),
+        "missing": privacy.get_pending_documents(person, judging=True),
         "may_judge": gates.may_judge(person),
-        "doors": accounts.count_access(person),
+        "doors": accounts.count_credentials(person),
     }
     return render(request, "people/me.html", context)
 
 
 @require_safe
-@_for_current_person
+@_pass_current_person
 def show_news(request: HttpRequest, person: Person) -> HttpResponse:
     """Show a person's news and pending work, and mark them as read."""
     before = get_last_visit(person)
@@ -434,7 +434,7 @@ def show_news(request: HttpRequest, person: Person) -> HttpResponse:
 
 
 @require_safe
-@_for_current_person
+@_pass_current_person
 def download_data(request: HttpRequest, person: Person) -> HttpResponse:
     """Send all data about the person as a file."""
     response = JsonResponse(privacy.export_personal_data(person), json_dumps_params={"indent": 2})
@@ -442,7 +442,7 @@ def download_data(request: HttpRequest, person: Person) -> HttpResponse:
 
 
 @require_POST
-@_for_current_person
+@_pass_current_person
 def withdraw_texts(request: HttpRequest, person: Person) -> HttpResponse:
     """Withdraw everything that the person wrote."""
     try:
@@ -459,12 +459,12 @@ def withdraw_texts(request: HttpRequest, person: Person) -> HttpResponse:
 
 
 @sensitive_post_parameters()
-@_for_current_person
+@_pass_current_person
 def erase(request: HttpRequest, person: Person) -> HttpResponse:
     """Erase the person; an account must confirm it with its password."""
     form = EraseForm(request)
     if request.method == "POST" and form.is_valid():
-        with _show_errors_on(form):
+        with _add_errors_to_form(form):
             privacy.erase(person, form.cleaned_data["texts"])
             log_out(request)
             return render(request, "people/erased.html")
@@ -473,12 +473,12 @@ def erase(request: HttpRequest, person: Person) -> HttpResponse:
 
 @gates.admins_only
 @sensitive_post_parameters()
-def erase_other(request: HttpRequest, number: int) -> HttpResponseBase:
+def erase_other_person(request: HttpRequest, number: int) -> HttpResponseBase:
     """Erase a person at their request; the admin confirms it with their own password."""
     person = get_object_or_404(Person, pk=number, erased=None)
     form = EraseForm(request)
     if request.method == "POST" and form.is_valid():
-        with _show_errors_on(form):
+        with _add_errors_to_form(form):
             if person == request.user:
                 raise InputError(_("To erase your own account, go to your account page."))
             privacy.erase(person, form.cleaned_data["texts"])
@@ -494,7 +494,7 @@ def ask_consent(request: HttpRequest) -> HttpResponseBase:
     if person is None and not settings.RULES.anonymous:
         return gates.redirect_to(request, "people:login")
     judging = not gates.is_writing_page(to)
-    needed = privacy.get_missing_documents(person, judging=judging)
+    needed = privacy.get_pending_documents(person, judging=judging)
     if not needed:
         return redirect(to)
     error = ""
@@ -523,7 +523,7 @@ def _store_agreement(request: HttpRequest, *, judging: bool) -> str:
         if gates.get_current_writer(request) is None:
             gates.rate_limit(request, "consent", MAX_CONSENTS)
         shown = gates.read_shown_documents(request)
-        privacy.agree(gates.get_or_create_writer(request), shown, judging=judging)
+        privacy.save_agreement(gates.get_or_create_writer(request), shown, judging=judging)
     except InputError as error:
         return str(error)
     return ""
@@ -555,7 +555,7 @@ def manage_invitations(request: HttpRequest) -> HttpResponseBase:
     roles = [role for role in accounts.ROLES if accounts.may_invite(creator, role)]
     form, link = InviteForm(roles, request.POST or None), ""
     if request.method == "POST" and form.is_valid():
-        with _show_errors_on(form, "name" if form.cleaned_data.get("name") else None):
+        with _add_errors_to_form(form, "name" if form.cleaned_data.get("name") else None):
             link = request.build_absolute_uri(_create_link(creator, form))
             form = InviteForm(roles)
     rows = accounts.get_active_links()

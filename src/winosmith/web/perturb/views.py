@@ -20,7 +20,7 @@ from winosmith.errors import InputError
 from winosmith.web.judge.models import mark_twins_seen
 from winosmith.web.people import gates
 from winosmith.web.people.models import Person
-from winosmith.web.people.privacy import get_missing_documents
+from winosmith.web.people.privacy import get_pending_documents
 from winosmith.web.perturb import page as pages, rules
 from winosmith.web.perturb.rules import Position, SentenceInput
 from winosmith.web.problems.checks import RefusedError
@@ -131,7 +131,7 @@ def _process_form(request: HttpRequest, position: Position) -> HttpResponse:
         _rate_limit_check(request)
         return _render_form(request, get_context(key or gates.new_key()))
     try:
-        if (position.person or settings.RULES.anonymous) and get_missing_documents(position.person):
+        if (position.person or settings.RULES.anonymous) and get_pending_documents(position.person):
             consent = f"{reverse('people:consent')}?{urlencode({'next': request.path})}"
             return _render_form(request, {**get_context(key), "consent": consent}, 422)
         current = replace(position, person=gates.get_or_create_writer(request))

@@ -88,9 +88,9 @@ def count_incomplete(steps: list[Step]) -> int:
     return sum(step.needed and not step.done for step in steps)
 
 
-def list_faults() -> list[str]:
+def list_address_faults() -> list[str]:
     """List the site's faults that an admin must repair, as sentences."""
-    found = addresses.list_faults()
+    found = addresses.list_address_faults()
     if judges := count_address_judges():
         fault = _(
             "All %d judges within an hour had the same address, so their votes can’t decide "

@@ -27,7 +27,7 @@ from winosmith.web.people.news import get_site_url
 from winosmith.web.run import backups, files, human_tests, studies
 from winosmith.web.run.choices import SettingsForm, change_settings, lock_settings
 from winosmith.web.run.dashboard import make_dashboard_context
-from winosmith.web.run.steps import count_incomplete, list_faults, list_setup_steps
+from winosmith.web.run.steps import count_incomplete, list_address_faults, list_setup_steps
 from winosmith.web.run.uploads import CHUNK_BYTES, get_max_bytes, store_chunk
 from winosmith.web.take.models import Round
 from winosmith.web.take.rounds import count_round_sittings, end_round
@@ -47,7 +47,7 @@ def show_start(request: HttpRequest) -> HttpResponse:
         "steps": found,
         "left": count_incomplete(found),
         "jobs": _get_admin_jobs()[:MAX_JOBS_SHOWN],
-        "faults": list_faults(),
+        "faults": list_address_faults(),
     }
     return render(request, "run/start.html", context)
 
@@ -56,7 +56,7 @@ def show_start(request: HttpRequest) -> HttpResponse:
 @admins_only
 def show_dashboard(request: HttpRequest) -> HttpResponse:
     """Show the site's statistics, by day or week."""
-    context = {**make_dashboard_context(request.GET.get("by", "")), "faults": list_faults()}
+    context = {**make_dashboard_context(request.GET.get("by", "")), "faults": list_address_faults()}
     return render(request, "run/dashboard.html", context)
 
 

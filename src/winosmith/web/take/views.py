@@ -16,7 +16,7 @@ from winosmith import humans
 from winosmith.errors import InputError
 from winosmith.web.people import gates
 from winosmith.web.people.models import Person
-from winosmith.web.people.privacy import agree, get_missing_documents
+from winosmith.web.people.privacy import get_pending_documents, save_agreement
 from winosmith.web.take import sheets
 from winosmith.web.take.models import Remark, Round, Sitting
 from winosmith.web.take.results import make_results_context
@@ -64,7 +64,7 @@ def _start_test(request: HttpRequest, round_: Round) -> HttpResponseBase:
         if not request.POST.get("agree"):
             raise InputError(_("Tick the box to agree; you can’t take the test unless you agree."))
         gates.rate_limit(person, "assign_all", MAX_STARTS)
-        agree(person, gates.read_shown_documents(request))
+        save_agreement(person, gates.read_shown_documents(request))
         prefix = "declared-"
         sent = request.POST.items()
         declared = {k.removeprefix(prefix): str(v) for k, v in sent if k.startswith(prefix)}
@@ -79,7 +79,7 @@ def _start_test(request: HttpRequest, round_: Round) -> HttpResponseBase:
 
 def _render_test(request: HttpRequest, round_: Round, *, error: str = "") -> HttpResponse:
     person = _get_eligible_person(request)
-    documents = get_missing_documents(person) if person else []
+    documents = get_pending_documents(person) if person else []
     read = {document.pk for document in documents} <= gates.read_shown_documents(request)
     page = {
         "round": round_,
