@@ -120,7 +120,7 @@ AREAS: dict[str, tuple[str, list[URLPattern]]] = {
             path("models/", families.show_models, name="models"),
             path("data/<str:name>", families.download_file, name="file"),
             path("<str:ref>/", families.show_family, name="family"),
-            path("<str:ref>/below/<str:version>/", families.show_below, name="below"),
+            path("<str:ref>/below/<str:version>/", families.show_subtree, name="below"),
         ],
     ),
     "take": (

@@ -27,8 +27,8 @@ def test_what_is_public_hangs_under_its_parent(db: Any, family: Callable[..., An
     found = family()
     tree = load_tree(found["root"], None)
     assert _names(tree, found) == {"root": None, "old": "root", "old_big": "old", "pot": "root"}
-    assert tree.versions == 3
-    assert tree.sizes.tolist() == [3, 1, 0, 0]
+    assert tree.version_count == 3
+    assert tree.descendant_counts.tolist() == [3, 1, 0, 0]
 
 
 def test_under_a_hidden_version_is_the_next_that_is_not(
@@ -64,7 +64,7 @@ def test_own_versions_are_seen_by_their_contributor_alone(
     public = {"root", "old", "old_big", "pot"}
     assert seen[""] == seen["bob"] == seen["eva"] == public
     assert seen["ann"] == public | {"held", "judging", "rejected", "embargoed"}
-    assert load_tree(found["root"], ann).versions == 3
+    assert load_tree(found["root"], ann).version_count == 3
 
 
 def test_a_tree_opens_on_lineage_unless_another_depth_is_known_for_more(
@@ -110,7 +110,7 @@ def test_pages_are_never_long_and_lose_nothing(places: list[int], looked: int, a
             hidden = below if not shown.children else below[shown.after :]
             assert bool(shown.folded) == bool(below and not shown.children)
             assert shown.left == (len(hidden) if shown.children else 0)
-            assert not shown.folded or shown.folded == tree.sizes[shown.number]
+            assert not shown.folded or shown.folded == tree.descendant_counts[shown.number]
         for child in shown.children:
             walk(child, level + 1)
 

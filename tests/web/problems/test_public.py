@@ -296,7 +296,7 @@ def _counts(client: Any, world: World) -> Iterator[tuple[str, int, int]]:
     yield "fooling", family.fooling, versions
     (entry,) = list_board_entries()
     yield "board", entry.versions, versions
-    yield "fooled on the board", entry.fooled, versions
+    yield "fooled on the board", entry.fooled_count, versions
     yield "stamp of a tree", _compute_stamp(world.root)[0], versions + 1
 
 

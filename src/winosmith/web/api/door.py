@@ -83,7 +83,7 @@ MAX_ERRORS = 100
 """Maximum number of errors that are reported for a request; 900 kB can contain 60,000 errors."""
 
 
-def _handle_malformed(request: HttpRequest, error: Any) -> HttpResponse:
+def _handle_malformed_request(request: HttpRequest, error: Any) -> HttpResponse:
     found = error.errors
     errors = []
     for one in found[:MAX_ERRORS]:
@@ -129,7 +129,7 @@ HANDLERS: dict[type[Exception], Any] = {
     SuspiciousOperation: lambda _request, _error: make_error_response(400),
     Http404: lambda _request, _error: make_error_response(404),
     HttpError: lambda _request, error: make_error_response(error.status_code),
-    ValidationError: _handle_malformed,
+    ValidationError: _handle_malformed_request,
     InvalidTokenError: lambda _request, error: make_error_response(
         401, headers={"WWW-Authenticate": error.challenge}
     ),
@@ -201,7 +201,7 @@ def auth(*, public: bool = False) -> dict[str, Any]:
     django-ninja stores the token as `request.auth`. If `public`, a request needs no token; without
     one, `request.auth` is True.
 
-    >>> # @router.get("/problems", response=Problems, **auth(public=True))
+    >>> # @router.get("/problems", response=ProblemPage, **auth(public=True))
     """
 
     def authenticate(request: HttpRequest) -> tokens.Token | bool:

@@ -55,7 +55,7 @@ class Family(Response):
     errors: list[ErrorCount]
 
 
-class Families(Response):
+class FamilyPage(Response):
     """A page of at most 20 families."""
 
     items: list[Family]
@@ -64,7 +64,7 @@ class Families(Response):
     pages: int
 
 
-class Choice(Response):
+class ModelPrediction(Response):
     """A model's prediction for a version; `choice` is null if the model has not answered.
 
     For a tie, `tie` is true, `choice` is the first of the tied options, and `right` is null.
@@ -85,7 +85,7 @@ class TreeVersion(Response):
     declared: int | None
     lineage: int | None
     edit: int | None
-    predictions: list[Choice]
+    predictions: list[ModelPrediction]
 
 
 class TreeVersions(Response):
@@ -101,7 +101,7 @@ PAGE_SIZE = 100
 """Maximum number of versions on a page."""
 
 
-@router.get("/families", response=Families, summary="Families", **auth(public=True))
+@router.get("/families", response=FamilyPage, summary="Families", **auth(public=True))
 def list_families(request: HttpRequest, query: Query[FamiliesQuery]) -> dict[str, Any]:
     """List the families with a public root."""
     shown = get_families_page(parse_terms(query.q), query.sort, query.page)
@@ -208,7 +208,7 @@ class Revision(Response):
     predictions: int
 
 
-class WholeModel(Model):
+class ModelDetail(Model):
     """A model with its full description and its previous revisions."""
 
     about: dict[str, Any]
@@ -233,7 +233,7 @@ def list_models(request: HttpRequest) -> list[dict[str, Any]]:
     "/models/{name}",
     operation_id="predictors_read_model",
     tags=["models"],
-    response=WholeModel,
+    response=ModelDetail,
     summary="A model",
     **auth(public=True),
 )

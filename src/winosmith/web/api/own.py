@@ -60,7 +60,7 @@ class Twin(Response):
     halves: list[OwnHalf]
 
 
-class Twins(Response):
+class TwinPage(Response):
     """A page of at most 20 of your twins, newest first."""
 
     items: list[Twin]
@@ -76,7 +76,7 @@ class HistoryEntry(Response):
     reason: str
 
 
-class WholeOwnHalf(Response):
+class OwnHalfDetail(Response):
     """One half of your twins, with votes and history."""
 
     problem: door.Problem
@@ -88,12 +88,12 @@ class WholeOwnHalf(Response):
     may_appeal: bool
 
 
-class WholeTwin(Response):
+class TwinDetail(Response):
     """One of your twins, and its possible actions."""
 
     ref: str
     created: datetime
-    halves: list[WholeOwnHalf]
+    halves: list[OwnHalfDetail]
     hints: list[str]
     may_withdraw: bool
     may_revise: bool
@@ -141,7 +141,7 @@ def revoke_token(request: HttpRequest) -> HttpResponse:
     return HttpResponse(status=204)
 
 
-@router.get("/me/twins", response=Twins, summary="List your twins", **auth())
+@router.get("/me/twins", response=TwinPage, summary="List your twins", **auth())
 def list_twins(request: HttpRequest, query: Query[TwinsQuery]) -> dict[str, Any]:
     """List your twins and perturbed sentences, newest first."""
     page = Paginator(pages.list_own_twins(get_owner(request)), pages.PAGE_SIZE).get_page(query.page)
@@ -152,7 +152,7 @@ def list_twins(request: HttpRequest, query: Query[TwinsQuery]) -> dict[str, Any]
     }
 
 
-@router.get("/me/twins/{ref}", response=WholeTwin, summary="Read one of your twins", **auth())
+@router.get("/me/twins/{ref}", response=TwinDetail, summary="Read one of your twins", **auth())
 def read_twin(request: HttpRequest, ref: Ref) -> dict[str, Any]:
     """Read one of your twins: its state, votes, and possible actions."""
     person = get_owner(request)

@@ -51,7 +51,7 @@ class ProblemsQuery(ProblemFilters):
     before: str = Field("", max_length=40, description="`previous` of a page, for newer problems")
 
 
-class Problems(Response):
+class ProblemPage(Response):
     """A page of at most 20 problems, newest first."""
 
     items: list[Problem]
@@ -84,7 +84,7 @@ class JudgedProblem(Response):
     judged: JudgeVotes | None
 
 
-class WholeProblem(JudgedProblem):
+class ProblemDetail(JudgedProblem):
     """A problem with its family, and with its twin's other half if you can see that half."""
 
     public: bool
@@ -133,7 +133,7 @@ def make_filters(parameters: ProblemFilters) -> Filters:
     return filters
 
 
-@router.get("/problems", response=Problems, summary="List problems", **auth(public=True))
+@router.get("/problems", response=ProblemPage, summary="List problems", **auth(public=True))
 def list_problems(request: HttpRequest, parameters: Query[ProblemsQuery]) -> dict[str, Any]:
     """List the public problems that match a search and filters, one page at a time."""
     query = make_filters(parameters).apply()
@@ -151,7 +151,7 @@ def list_problems(request: HttpRequest, parameters: Query[ProblemsQuery]) -> dic
 
 @router.get(
     "/problems/{ref}",
-    response=WholeProblem,
+    response=ProblemDetail,
     summary="Read a problem",
     **auth(public=True),
 )

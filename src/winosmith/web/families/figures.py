@@ -62,7 +62,7 @@ class Answers:
         return self.tree.public & np.isin(self.stands, stands)
 
     @cached_property
-    def answered(self) -> Bools:
+    def answered_mask(self) -> Bools:
         """Mask of the public versions with an answer, including ties; shape (n,)."""
         return self.select(RIGHT, WRONG, TIED)
 
@@ -77,7 +77,7 @@ class Answers:
     @property
     def unanswered(self) -> int:
         """Number of public versions that the model has not answered, whatever the reason."""
-        return int(self.tree.public.sum() - self.answered.sum())
+        return int(self.tree.public.sum() - self.answered_mask.sum())
 
     @cached_property
     def incorrect_below(self) -> list[int]:
@@ -262,7 +262,7 @@ def _get_depths(answers: Answers, kind: DepthKind) -> tuple[Ints, Bools]:
     """
     depths = answers.tree.depths[kind].copy()
     depths[0] = 0
-    return depths, answers.answered & (depths >= 0)
+    return depths, answers.answered_mask & (depths >= 0)
 
 
 def _follow_paths(parents: Ints, credit: Floats, known: Bools, depths: Ints) -> tuple[Floats, Ints]:

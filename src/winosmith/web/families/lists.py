@@ -134,7 +134,7 @@ PEOPLE = 50
 """Number of people on a page."""
 
 BOARD_SORTS: dict[str, tuple[Any, Callable[[BoardEntry], int]]] = {
-    "fools": (_("models fooled"), lambda entry: entry.fooled),
+    "fools": (_("models fooled"), lambda entry: entry.fooled_count),
     "versions": (_("versions"), lambda entry: entry.versions),
     "families": (_("families started"), lambda entry: entry.families),
     "deepest": (_("the deepest version that fooled a model"), lambda entry: entry.deepest or 0),
@@ -163,7 +163,7 @@ class BoardEntry:
     rank: int = 0
 
     @property
-    def fooled(self) -> int:
+    def fooled_count(self) -> int:
         """Number of times that a version fooled a current model."""
         return sum(self.fools.values())
 

@@ -39,7 +39,7 @@ def get_family_problems() -> QuerySet[Problem]:
     return get_public_problems().filter(version__isnull=False).alias(place=F("id"))
 
 
-def count_versions_against() -> list[tuple[str, int]]:
+def count_versions_by_target_model() -> list[tuple[str, int]]:
     """Count the public versions that were written to fool each model, in descending order.
 
     Contributors chose these models and saw their answers. These versions are therefore selected

@@ -49,7 +49,7 @@ class ViewOptions:
     after: int
 
     @property
-    def several(self) -> bool:
+    def shows_several_models(self) -> bool:
         """Whether several models are shown."""
         return len(self.chosen) > 1
 

@@ -60,16 +60,16 @@ class Tree:
         return len(self.rows)
 
     @property
-    def own(self) -> int:
+    def private_count(self) -> int:
         """Number of versions that only this reader can see."""
         return len(self) - int(self.public.sum()) - int(not self.public[0])
 
     def with_all_public(self) -> Tree:
         """Return the tree with all versions marked as public, so that results include them."""
-        return self if not self.own else replace(self, public=np.ones_like(self.public))
+        return self if not self.private_count else replace(self, public=np.ones_like(self.public))
 
     @property
-    def versions(self) -> int:
+    def version_count(self) -> int:
         """Number of public versions, without the root."""
         return int(self.public.sum()) - int(self.public[0])
 
@@ -141,7 +141,7 @@ class Tree:
         return np.array(sums) - column
 
     @cached_property
-    def sizes(self) -> Ints:
+    def descendant_counts(self) -> Ints:
         """Number of descendants of each version; shape (n,)."""
         return self.sum_below(np.ones(len(self), dtype=np.int64))
 
@@ -300,7 +300,7 @@ def build_tree_below(
         below = tree.children[shown.number]
         here = below[start : start + MAX_CHILDREN]
         if shown is not top and (len(here) > limit or level >= LEVELS_SHOWN):
-            shown.folded = int(tree.sizes[shown.number])
+            shown.folded = int(tree.descendant_counts[shown.number])
             continue
         limit -= len(here)
         shown.children = [VisibleNode(child) for child in here]

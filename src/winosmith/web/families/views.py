@@ -97,7 +97,7 @@ def show_family(request: HttpRequest, ref: str) -> HttpResponseBase:
 
 
 @require_safe
-def show_below(request: HttpRequest, ref: str, version: str) -> HttpResponseBase:
+def show_subtree(request: HttpRequest, ref: str, version: str) -> HttpResponseBase:
     """Show the part of the tree below a version, for htmx; redirect other requests to the page."""
     person = get_current_writer(request)
     root = pages.get_root(ref, person)
@@ -192,7 +192,7 @@ def show_models(request: HttpRequest) -> HttpResponse:
             for model in get_current_models()
         ],
         "problems": measuring.get_family_problems().count(),
-        "against": [f"{name} ({n})" for name, n in measuring.count_versions_against()],
+        "against": [f"{name} ({n})" for name, n in measuring.count_versions_by_target_model()],
         "files": " ".join(f"{model.name}.jsonl" for model in get_current_models()),
     }
     return render(request, "families/models.html", context)
