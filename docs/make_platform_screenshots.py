@@ -174,13 +174,13 @@ def _twin(halves: list[Any], contributor: Any, state: Any) -> None:
     from winosmith.web.judge.votes import open_slots
     from winosmith.web.problems.checks import find_moderator_hints
     from winosmith.web.problems.models import Event, Problem, State, Twin
-    from winosmith.web.problems.records import problem_fields, twin_fields
+    from winosmith.web.problems.records import map_to_problem, map_to_twin
 
-    fields = {**twin_fields(halves[0]), "source": "crowd", "licence": "CC-BY-4.0"}
+    fields = {**map_to_twin(halves[0]), "source": "crowd", "licence": "CC-BY-4.0"}
     hints = find_moderator_hints(halves, contributor) if state == State.HELD else []
     twin = Twin.objects.create(ref=halves[0].twin_id, contributor=contributor, **fields)
     for half in halves:
-        columns = {**problem_fields(half), "record": {}}
+        columns = {**map_to_problem(half), "record": {}}
         row = Problem.objects.create(twin=twin, state=state, hints=hints, **columns)
         Event.objects.create(problem=row, actor=contributor, kind="submit", after=state)
         if state == State.JUDGING:

@@ -30,11 +30,11 @@ from winosmith.web.problems.family import (
     COVERING_KINDS,
     hash_version,
     make_embargo_event,
-    spread_embargo,
+    propagate_embargo,
 )
 from winosmith.web.problems.lookalikes import index_problems
 from winosmith.web.problems.models import Event, Problem, State, Twin, Version
-from winosmith.web.problems.records import as_problem, problem_fields, select_columns, twin_fields
+from winosmith.web.problems.records import as_problem, map_to_problem, map_to_twin, select_columns
 from winosmith.web.problems.states import update_waits
 
 Purpose = Literal["judging", "valid", "gold"]
@@ -311,7 +311,7 @@ def _add_rows(data: Sequence[Datum], purpose: Purpose) -> Sequence[Problem]:
     twins = _add_twins(data)
     rows = Problem.objects.bulk_create(
         Problem(
-            **problem_fields(datum),
+            **map_to_problem(datum),
             twin=twins[_get_twin_ref(datum)],
             state=state,
             gold=purpose == "gold",
@@ -337,7 +337,7 @@ def _add_twins(data: Sequence[Datum]) -> dict[str, Twin]:
     named = {_get_twin_ref(datum): datum for datum in data}
     twins = {twin.ref: twin for twin in Twin.objects.filter(ref__in=named)}
     missing = [
-        Twin(ref=ref, **twin_fields(datum)) for ref, datum in named.items() if ref not in twins
+        Twin(ref=ref, **map_to_twin(datum)) for ref, datum in named.items() if ref not in twins
     ]
     twins.update((twin.ref, twin) for twin in Twin.objects.bulk_create(missing))
     return twins
@@ -388,7 +388,7 @@ def add_versions(data: Iterable[Datum]) -> tuple[int, int]:
             Version.objects.bulk_create(chunk, ignore_conflicts=True)
     for chunk in chunked([rows[name].pk for name in steps if rows[name].embargo], ROWS):
         with writing():
-            spread_embargo(chunk)
+            propagate_embargo(chunk)
     linked = sum(name in steps for name in perturbed)
     return linked, len(perturbed) - linked
 

@@ -141,7 +141,7 @@ AREAS: dict[str, tuple[str, list[URLPattern]]] = {
         "rounds/",
         [
             path("", rounds.list_rounds, name="index"),
-            path("mine/", rounds.show_flags, name="mine"),
+            path("mine/", rounds.show_omitted_problems, name="mine"),
             path("round/<slug:name>/", rounds.show_round, name="one"),
             path("round/<slug:name>/progress/", rounds.show_progress, name="progress"),
             path("start/", rounds.start_round, name="start"),

@@ -21,7 +21,7 @@ from winosmith import practice
 from winosmith.web._lock import writing
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Problem, Twin
-from winosmith.web.problems.records import problem_fields, twin_fields
+from winosmith.web.problems.records import map_to_problem, map_to_twin
 data = practice.read_handwritten()
 ann = Person.objects.create_user("ann")
 with writing():
@@ -30,11 +30,11 @@ with writing():
         twin = Twin.objects.create(
             ref=halves[0].twin_id,
             contributor=ann,
-            **{**twin_fields(halves[0]), "topic": "Home"},
+            **{**map_to_twin(halves[0]), "topic": "Home"},
         )
         for half in halves:
             Problem.objects.create(
-                twin=twin, state="valid", **{**problem_fields(half), "record": {}}
+                twin=twin, state="valid", **{**map_to_problem(half), "record": {}}
             )
 result = Problem.objects.first().ref
 """

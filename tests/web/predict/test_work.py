@@ -22,7 +22,7 @@ from winosmith.solver_rule import SolverRule
 from winosmith.web.predict import asking, process
 from winosmith.web.predict.asking import (
     get_current_predictions,
-    request_pairs,
+    request_many,
     request_predictions,
     set_current_models,
 )
@@ -158,10 +158,10 @@ def test_an_error_after_the_limit_is_lateness(model: Any) -> None:
 def test_urgent_work_goes_before_what_waits_longer(model: Any) -> None:
     """Urgent rows are taken up first, alone, and background work after them."""
     for number in (1, 2):
-        request_pairs([row(number).pk], [model.pk], urgent=False)
+        request_many([row(number).pk], [model.pk], urgent=False)
     asked(3)
-    assert [task.datum.id for task in process.claim_tasks(model, 10, 60)] == ["p3"]
-    assert [task.datum.id for task in process.claim_tasks(model, 10, 60)] == ["p1", "p2"]
+    assert [task.model_input.id for task in process.claim_tasks(model, 10, 60)] == ["p3"]
+    assert [task.model_input.id for task in process.claim_tasks(model, 10, 60)] == ["p1", "p2"]
 
 
 def test_what_is_leased_is_taken_up_by_nobody_else(model: Any) -> None:

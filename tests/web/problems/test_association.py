@@ -18,8 +18,8 @@ from winosmith.web.problems import association
 from winosmith.web.problems.association import (
     FILE,
     SMOOTHING,
-    Pairs,
     PairsFile,
+    PairWeights,
     Reading,
     measure_half,
     train_and_save_pairs,
@@ -39,7 +39,7 @@ BROKEN = [
 @pytest.fixture
 def pairs(site: Any) -> Any:
     """Return pairs that know cups as what breaks and jugs as what stays unhurt."""
-    return Pairs.from_problems(BROKEN)
+    return PairWeights.from_problems(BROKEN)
 
 
 def test_a_half_that_its_words_give_away_is_read_so(pairs: Any) -> None:
@@ -136,8 +136,8 @@ def test_only_what_is_public_is_learnt_from(db: Any, fields: dict[str, Any], lea
 def test_a_file_holds_the_weights_of_the_solver(site: Any, tmp_path: Path) -> None:
     """Each pair has to the last bit the weight that `WordAssociation` gives; others have none."""
     problems = list(practice.read_handwritten())
-    Pairs.from_problems(problems).save(tmp_path / "pairs.npy")
-    pairs = Pairs.read(tmp_path / "pairs.npy")
+    PairWeights.from_problems(problems).save(tmp_path / "pairs.npy")
+    pairs = PairWeights.read(tmp_path / "pairs.npy")
     known = solve.WordAssociation.trained_on_pairs(problems, smoothing=SMOOTHING).weights
     assert len(known) > 1000
     assert pairs.get_weights({*known, "no pair"}) == {pair: known[pair][0] for pair in known}
@@ -147,8 +147,8 @@ def test_a_file_holds_the_weights_of_the_solver(site: Any, tmp_path: Path) -> No
 
 def test_where_nothing_was_learnt_nothing_is_known(site: Any, tmp_path: Path) -> None:
     """A file of no problems is one too."""
-    Pairs.from_problems([]).save(tmp_path / "pairs.npy")
-    pairs = Pairs.read(tmp_path / "pairs.npy")
+    PairWeights.from_problems([]).save(tmp_path / "pairs.npy")
+    pairs = PairWeights.read(tmp_path / "pairs.npy")
     assert (pairs.get_weights(["the cup"]), pairs.problem_count) == ({}, 0)
 
 

@@ -26,7 +26,7 @@ from winosmith.web._export import export
 from winosmith.web.people.models import pseudonym
 from winosmith.web.problems import records
 from winosmith.web.problems.models import Problem, State, Twin
-from winosmith.web.problems.records import problem_fields, twin_fields
+from winosmith.web.problems.records import map_to_problem, map_to_twin
 from winosmith.web.read import downloads
 from winosmith.web.read.downloads import ClosingIterator, HeadedFile, gzip_parts
 from winosmith.web.rounds.models import Round
@@ -38,9 +38,9 @@ def handmade(db: Any, person: Callable[..., Any]) -> Any:
     """Import the twins written by hand as public problems."""
     for pair in read_handwritten().twins:
         halves = [read_handwritten()[row] for row in pair]
-        made = Twin.objects.create(ref=halves[0].twin_id, **twin_fields(halves[0]))
+        made = Twin.objects.create(ref=halves[0].twin_id, **map_to_twin(halves[0]))
         for half in halves:
-            Problem.objects.create(twin=made, state=State.VALID, **problem_fields(half))
+            Problem.objects.create(twin=made, state=State.VALID, **map_to_problem(half))
     return read_handwritten()
 
 
@@ -252,9 +252,9 @@ def test_look_alikes_stay_singles_in_every_file(
 ) -> None:
     """Downloads in any number of chunks, a round's pool and an export are read without twins."""
     for half in read_handwritten()[:6]:
-        fields = records.problem_fields(half)
+        fields = records.map_to_problem(half)
         fields["record"] = {**fields.get("record", {}), "single": True}
-        twin = Twin.objects.create(ref=f"of-{half.id}", **records.twin_fields(half))
+        twin = Twin.objects.create(ref=f"of-{half.id}", **records.map_to_twin(half))
         Problem.objects.create(twin=twin, state=State.VALID, **fields)
     for chunk in (1, 4, 1000):
         monkeypatch.setattr(records, "CHUNK", chunk)

@@ -38,14 +38,14 @@ def fill(twins: int, *, votes: bool = True) -> list[str]:
     from winosmith import practice
     from winosmith.web.people.models import Person
     from winosmith.web.problems.models import Problem, State, Twin
-    from winosmith.web.problems.records import twin_fields
+    from winosmith.web.problems.records import map_to_twin
 
     made = practice.generate_corpus(twins, seed=3, strength=0.6)
     wren = Person.objects.filter(name="wren").first() or Person.objects.create_user("wren", "x")
     refs = dict.fromkeys(str(problem.twin_id) for problem in made.dataset)
     of = {problem.twin_id: problem for problem in made.dataset}
     Twin.objects.bulk_create(
-        Twin(ref=ref, contributor=wren, **{**twin_fields(of[ref]), "source": "crowd"})
+        Twin(ref=ref, contributor=wren, **{**map_to_twin(of[ref]), "source": "crowd"})
         for ref in refs
     )
     keys = dict(Twin.objects.filter(ref__in=refs).values_list("ref", "pk"))
@@ -60,9 +60,9 @@ def fill(twins: int, *, votes: bool = True) -> list[str]:
 
 def _fields(problem: Any) -> dict[str, Any]:
     """Return a row's columns as if it had been written on the site: with no origin of its own."""
-    from winosmith.web.problems.records import problem_fields
+    from winosmith.web.problems.records import map_to_problem
 
-    fields = problem_fields(problem)
+    fields = map_to_problem(problem)
     fields["record"] = {k: v for k, v in fields["record"].items() if k != "origin"}
     return fields
 

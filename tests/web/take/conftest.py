@@ -71,7 +71,7 @@ def fill(person: Any, sitting: Any, *, seed: int = 0, finish: bool = True) -> di
             item.number,
             given[item.number],
             seconds,
-            goto=item.number + 1,
+            to=item.number + 1,
         )
     if finish:
         hand_in(person, sitting.ref)

@@ -77,7 +77,7 @@ def test_answers_of_two_tabs_at_once_are_all_kept(
 
     def send(form: tuple[int, str]) -> None:
         def act() -> dict[str, Any]:
-            store_answer(ann, sitting.ref, form[0], "A", 2.0, goto=form[0] + 1)
+            store_answer(ann, sitting.ref, form[0], "A", 2.0, to=form[0] + 1)
             return {}
 
         process_once(ann, form[1], "/tests/", act)

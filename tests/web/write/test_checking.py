@@ -11,7 +11,7 @@ from winosmith import Dataset, Origin, Problem
 from winosmith.validate import examine_structure
 from winosmith.web.problems.checks import normalize_text
 from winosmith.web.write.page import make_readings
-from winosmith.web.write.rules import TwinInput, _find_faults, check_twin, find_anchor
+from winosmith.web.write.rules import TwinInput, _find_faults, check_twin, find_shared_anchors
 
 ANCHORS = ("water", "garden", "hose")
 
@@ -112,9 +112,9 @@ def test_both_halves_hold_the_same_anchor_word(site: Any) -> None:
 def test_the_anchor_is_what_both_halves_hold(site: Any) -> None:
     """All drawn words that both halves hold make the anchor; else the most frequent one."""
     both = [FORM["sentence_1"], FORM["sentence_2"]]
-    assert find_anchor(both, ANCHORS) == "water garden"
-    assert find_anchor(["A hose.", "Nothing."], ANCHORS) == "hose"
-    assert find_anchor(both, ()) == ""
+    assert find_shared_anchors(both, ANCHORS) == "water garden"
+    assert find_shared_anchors(["A hose.", "Nothing."], ANCHORS) == "hose"
+    assert find_shared_anchors(both, ()) == ""
 
 
 def test_a_drawn_function_word_fails(site: Any) -> None:

@@ -24,7 +24,7 @@ def test_counts_are_the_person_s_own(db: Any, contributor: Any) -> None:
     with rules(goal=12):
         found = count_problems(ann)
     assert (found.today, found.waiting, found.judging, found.valid) == (6, 0, 3, 3)
-    assert (found.site, found.goal, found.percent) == (3, 12, 25)
+    assert (found.site, found.goal, found.percent_of_goal) == (3, 12, 25)
     assert count_problems(None).today == 0
 
 

@@ -63,7 +63,7 @@ class SentenceFilters(Filters):
         """Return the fields shown in the collapsible section."""
         return [field for field in self if field.name not in ("q", "kind")]
 
-    def copy_for_perturbed(self) -> SentenceFilters:
+    def select_perturbed(self) -> SentenceFilters:
         """Return a copy of these filters that shows only perturbed sentences."""
         data = self.get_query()
         data["kind"] = "perturbed"

@@ -41,7 +41,7 @@ def show_start(request: HttpRequest) -> HttpResponse:
     shown = page_of(filters.apply(), request.GET)
     mark_twins_seen(gates.get_current_writer(request), shown.problems)
     count, more = count_rows(filters.apply())
-    perturbed = None if filters.chosen or not filters.is_valid() else filters.copy_for_perturbed()
+    perturbed = None if filters.chosen or not filters.is_valid() else filters.select_perturbed()
     others, more_others = count_rows(perturbed.apply()) if perturbed else (0, False)
     context = {
         "filters": filters,

@@ -46,10 +46,10 @@ def request_predictions(problem: Problem, urgent: bool = True) -> None:
     if problem.embargo or problem.gold:
         return
     models = Model.objects.filter(current=True).values_list("id", flat=True)
-    request_pairs([problem.pk], models, urgent=urgent)
+    request_many([problem.pk], models, urgent=urgent)
 
 
-def request_pairs(problem_ids: Iterable[int], model_ids: Iterable[int], *, urgent: bool) -> None:
+def request_many(problem_ids: Iterable[int], model_ids: Iterable[int], *, urgent: bool) -> None:
     """Request a prediction for each problem–model pair."""
     rows = [
         Prediction(problem_id=problem, model_id=model, urgent=urgent)
@@ -160,8 +160,8 @@ def queue_unseen_problems(model: Model) -> int:
     fresh = [pk for pk, created, version in found if version and created > since]
     others = [pk for pk, *_ in found if pk not in set(fresh)]
     with writing():
-        request_pairs(fresh, [model.pk], urgent=True)
-        request_pairs(others, [model.pk], urgent=False)
+        request_many(fresh, [model.pk], urgent=True)
+        request_many(others, [model.pk], urgent=False)
     return len(found)
 
 

@@ -120,7 +120,7 @@ class Prediction(models.Model):
         return f"{self.model_id} on problem {self.problem_id}: {self.get_stand_display()}"
 
     @property
-    def datum(self) -> Datum:
+    def model_input(self) -> Datum:
         """What the model sees of the problem: no answer, contributor or parent."""
         problem = self.problem
         pronoun = problem.record.get("pronoun")

@@ -73,7 +73,7 @@ class Outcome:
 
     def row_values(self) -> dict[str, Any]:
         """Return the values of the prediction's fields."""
-        datum = self.task.datum
+        datum = self.task.model_input
         shown = json.dumps([datum.sentence, datum.options, datum.pronoun], ensure_ascii=False)
         columns: dict[str, Any] = {
             "seconds": round(self.seconds, 4),
@@ -102,10 +102,10 @@ def claim_tasks(model: Model, max_tasks: int, lease_seconds: float) -> list[Pred
 
     Tasks during which a process ended are claimed one at a time, and fail after the third attempt.
     """
-    if not _filter_claimable(model).exists():
+    if not _get_claimable_predictions(model).exists():
         return []
     with writing():
-        waiting = _filter_claimable(model).select_related("problem")
+        waiting = _get_claimable_predictions(model).select_related("problem")
         waiting = waiting.order_by("-urgent", "tries", "pk")
         rows = list(waiting.select_for_update(skip_locked=True, of=("self",))[:max_tasks])
         exhausted = [row.pk for row in rows if row.tries >= MAX_TRIES]
@@ -132,7 +132,7 @@ def store_outcomes(model: Model, outcomes: Sequence[Outcome]) -> None:
         Model.objects.filter(pk=model.pk).update(seen=timezone.now())
 
 
-def _filter_claimable(model: Model) -> QuerySet[Prediction]:
+def _get_claimable_predictions(model: Model) -> QuerySet[Prediction]:
     waiting = Prediction.objects.filter(model=model, stand=Status.WAITING)
     return waiting.filter(
         Q(leased_until=None) | Q(leased_until__lt=timezone.now()),
@@ -212,7 +212,7 @@ def _predict_one(made_solver: MadeSolver, task: Prediction, limit: float) -> Out
 
 def _predict_batch(made_solver: MadeSolver, tasks: Sequence[Prediction]) -> list[Outcome]:
     start = time.monotonic()
-    results = made_solver.solver.score([task.datum for task in tasks])
+    results = made_solver.solver.score([task.model_input for task in tasks])
     seconds = (time.monotonic() - start) / len(tasks)
     if len(results) != len(tasks):
         raise DataError(f"the solver returned {len(results)} results for {len(tasks)} problems")

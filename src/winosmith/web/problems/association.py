@@ -86,7 +86,7 @@ def measure_association(halves: Sequence[AnyHalf]) -> Meter:
     return Meter(tuple(measure_half(half, pairs) for half in halves), pairs.problem_count)
 
 
-def measure_half(half: AnyHalf, pairs: Pairs) -> Reading:
+def measure_half(half: AnyHalf, pairs: PairWeights) -> Reading:
     """Measure how well word pairs predict the answer of a half."""
     options = [_get_unique_words(option) for option in half.options]
     if half.answer is None or len(options) < 2 or not all(options):
@@ -128,7 +128,7 @@ def softmax(scores: Sequence[float]) -> list[float]:
     return [power / sum(powers) for power in powers]
 
 
-class Pairs:
+class PairWeights:
     """The weights of word pairs: PMI with the correct answer, in nats.
 
     Args:
@@ -146,7 +146,7 @@ class Pairs:
         return int(self.table[1, 0])
 
     @classmethod
-    def from_problems(cls, problems: Iterable[Problem]) -> Pairs:
+    def from_problems(cls, problems: Iterable[Problem]) -> PairWeights:
         """Compute the weights from problems with answers, reading one problem at a time."""
         from winosmith.solve import WordAssociation
 
@@ -168,7 +168,7 @@ class Pairs:
         return cls(table)
 
     @classmethod
-    def read(cls, path: Path) -> Pairs:
+    def read(cls, path: Path) -> PairWeights:
         """Read the pairs that `save` has written.
 
         Raises:
@@ -199,7 +199,7 @@ class Pairs:
         return dict(zip(compress(pairs, known), weights[known].tolist(), strict=True))
 
 
-def train_pairs() -> Pairs:
+def train_pairs() -> PairWeights:
     """Compute word-pair weights from the site's public problems and the handwritten twins.
 
     Problems under embargo and gold questions are omitted, because the words that the meter lists
@@ -214,7 +214,7 @@ def train_pairs() -> Pairs:
         for ref, text, options, answer in rows.iterator(chunk_size=CHUNK):
             yield Problem(f"site:{ref}", text, tuple(options), answer)
 
-    return Pairs.from_problems(problems())
+    return PairWeights.from_problems(problems())
 
 
 def train_and_save_pairs() -> None:
@@ -226,17 +226,17 @@ class PairsFile:
     """The weights file, which is read again whenever it changes."""
 
     def __init__(self) -> None:
-        self.pairs: Pairs | None = None
+        self.pairs: PairWeights | None = None
         self.seen: tuple[int, int] | None = None
 
-    def load_latest(self) -> Pairs | None:
+    def load_latest(self) -> PairWeights | None:
         """Return the pairs from the last training, or None before the first training."""
         path = settings.SITE.folder / FILE
         stamp = read_file_stamp(path)
         if stamp != self.seen:
             self.seen = stamp
             with suppress(OSError, ValueError, EOFError):  # the file is written again soon
-                self.pairs = Pairs.read(path)
+                self.pairs = PairWeights.read(path)
         return self.pairs
 
 

@@ -225,7 +225,7 @@ def set_embargo(problem: Problem, *, by: Person | None = None) -> int:
     Problem.objects.filter(pk=problem.pk).update(embargo=True)
     Version.objects.filter(problem=problem).update(covered=False)
     problem.sync_fields(embargo=True)
-    return len(spread_embargo([problem.pk], by))
+    return len(propagate_embargo([problem.pk], by))
 
 
 def lift_embargo(problem: Problem, *, by: Person | None = None) -> int:
@@ -243,7 +243,7 @@ def lift_embargo(problem: Problem, *, by: Person | None = None) -> int:
         return 0
     lifted = Problem.objects.filter(pk=problem.pk, embargo=True).update(embargo=False)
     Version.objects.filter(problem=problem).update(covered=False)
-    freed = spread_embargo([problem.pk], by, embargo=False)
+    freed = propagate_embargo([problem.pk], by, embargo=False)
     # Problems that had no embargo are already public, or wait for another reason.
     for chunk in chunked([problem.pk, *freed] if lifted else freed, CHUNK):
         twins = Problem.objects.filter(pk__in=chunk).values_list("twin", flat=True)
@@ -257,7 +257,7 @@ def _lock_family(problem: Problem) -> None:
         lock_family_root(problem)
 
 
-def spread_embargo(
+def propagate_embargo(
     problem_ids: Sequence[int], by: Person | None = None, *, embargo: bool = True
 ) -> list[int]:
     """Begin or end the embargo on versions below the given problems; return the versions' keys."""

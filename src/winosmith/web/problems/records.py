@@ -90,7 +90,7 @@ def select_columns(query: QuerySet[Problem]) -> QuerySet[Problem]:
     return query.only(*problem, *(f"twin__{name}" for name in twin))
 
 
-def twin_fields(datum: Datum) -> dict[str, Any]:
+def map_to_twin(datum: Datum) -> dict[str, Any]:
     """Return the `Twin` fields for an imported problem, except `ref` and `contributor`.
 
     The fields are the same for both halves of a twin, unless their origins differ.
@@ -104,7 +104,7 @@ def twin_fields(datum: Datum) -> dict[str, Any]:
     }
 
 
-def problem_fields(datum: Datum) -> dict[str, Any]:
+def map_to_problem(datum: Datum) -> dict[str, Any]:
     """Return the `Problem` fields for an imported problem, except `twin` and `state`.
 
     `as_problem` converts the row back to an equal problem if the twin's `ref` is its `twin_id`.

@@ -255,7 +255,7 @@ VOTES = {
 """Maps file names to descriptions."""
 
 
-def open_votes_file(query: QuerySet[Problem], name: str) -> tuple[str, HeadedFile]:
+def create_votes_file(query: QuerySet[Problem], name: str) -> tuple[str, HeadedFile]:
     """Write the votes on a query's problems to one of `VOTES`; the query has the alias `place`.
 
     Return the file's digest and the open file, which the caller must close.
@@ -313,7 +313,7 @@ def download_file(request: HttpRequest, name: str) -> HttpResponseBase:
     rate_limit_reading(request, "download", QUOTA)
     source: Source
     if plain in VOTES:
-        digest, source = open_votes_file(filters.apply(), plain)
+        digest, source = create_votes_file(filters.apply(), plain)
     else:
         found = survey(filters.apply(), FILES[plain], skip_unfit="fitting" in request.GET)
         if found.unfit and "fitting" not in request.GET:

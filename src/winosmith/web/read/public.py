@@ -100,13 +100,13 @@ def get_example() -> list[Problem]:
     twin = rows.order_by("-chosen", "-pk").values_list("pk", flat=True).first()
     if twin is None:
         twin = get_cached(
-            "read.showpiece", lambda: (get_stats()["problems"], _find_most_agreed_twin())
+            "read.showpiece", lambda: (get_stats()["problems"], _find_unanimous_twin())
         )
     halves = list(get_public_problems().filter(twin=twin).order_by("id")) if twin else []
     return halves if len(halves) == 2 else []
 
 
-def _find_most_agreed_twin() -> int | None:
+def _find_unanimous_twin() -> int | None:
     agreed = ~Q(verdict__counts__contains=",") & ~Q(verdict__counts="") & Q(verdict__valid=True)
     rows = get_public_problems().filter(agreed, verdict__isnull=False)
     other = rows.filter(twin=OuterRef("twin")).exclude(pk=OuterRef("pk"))

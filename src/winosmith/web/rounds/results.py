@@ -257,7 +257,7 @@ def _find_flag(problem: Problem, round_: Round) -> Place | None:
     return Place.objects.filter(round=round_, problem=problem).exclude(stage="").first()
 
 
-def list_flagged_places(person: Person, round_: Round) -> QuerySet[Place]:
+def list_omitted_problems(person: Person, round_: Round) -> QuerySet[Place]:
     """List a person's problems that a round omitted, by stage and descending score."""
     rows = Place.objects.filter(
         round=round_,
@@ -300,15 +300,15 @@ def get_flag_for_moderators(context: Any, problem: Problem) -> Place | None:
 
 
 @register.simple_tag(takes_context=True)
-def count_flagged(context: Any) -> int:
+def count_omitted_problems(context: Any) -> int:
     """Count the reader's problems that the last published round omitted."""
     request = context["request"]
     person, round_ = get_current_writer(request), _get_cached_last_published_round(request)
-    return list_flagged_places(person, round_).count() if person and round_ else 0
+    return list_omitted_problems(person, round_).count() if person and round_ else 0
 
 
 @register.simple_tag(takes_context=True)
-def get_wanted_roots(context: Any) -> dict[str, Any]:
+def get_round_and_roots(context: Any) -> dict[str, Any]:
     """Return the last published round, with its first few roots to perturb."""
     request = context["request"]
     round_ = _get_cached_last_published_round(request)

@@ -180,10 +180,10 @@ def download_file(request: HttpRequest, name: str, which: str) -> HttpResponseBa
 
 
 @require_safe
-def show_flags(request: HttpRequest) -> HttpResponse:
+def show_omitted_problems(request: HttpRequest) -> HttpResponse:
     """Show which of the person's problems the last published round omitted, and why."""
     person, round_ = gates.get_current_writer(request), Round.get_last_published()
-    rows = results.list_flagged_places(person, round_) if person and round_ else ()
+    rows = results.list_omitted_problems(person, round_) if person and round_ else ()
     shown = Paginator(rows, PAGE_SIZE).get_page(request.GET.get("page"))
     context = {
         "round": round_,

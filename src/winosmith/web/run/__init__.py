@@ -21,7 +21,7 @@ class Config(AppConfig):
         file_readers |= {
             kind.IMPORT: files.preview_import,
             kind.TEST: human_tests.preview_test,
-            kind.STUDY_LIST: studies.preview_list,
+            kind.STUDY_LIST: studies.preview_screening_list,
             kind.STUDY_PAID: studies.preview_decisions,
         }
         runners |= {
@@ -29,7 +29,7 @@ class Config(AppConfig):
             kind.TEST: human_tests.open_test,
             kind.TEST_PUBLISH: human_tests.publish_test,
             kind.STUDY_PLACES: studies.change_places,
-            kind.STUDY_LIST: studies.apply_list,
+            kind.STUDY_LIST: studies.apply_screening_list,
             kind.STUDY_PAID: studies.apply_decisions,
             kind.BACKUP: backups.make_backup,
         }

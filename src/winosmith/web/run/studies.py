@@ -207,7 +207,7 @@ def change_places(job: Job, progress: Progress) -> dict[str, Any]:
     return dict(job.came)
 
 
-def preview_list(job: Job, _reading: Reading) -> None:
+def preview_screening_list(job: Job, _reading: Reading) -> None:
     """Read a list of people, and store a preview of the effect in the job.
 
     Raises:
@@ -222,7 +222,7 @@ def preview_list(job: Job, _reading: Reading) -> None:
     }
 
 
-def apply_list(job: Job, progress: Progress) -> dict[str, Any]:
+def apply_screening_list(job: Job, progress: Progress) -> dict[str, Any]:
     """Admit only the people on a list, or exclude these people; repeated calls have no effect."""
     study, is_allowlist = get_study(job.asked["name"]), job.asked["allowed"] == "only"
     listed = screen_workers(study, _read_listed_ids(job, study), allowed=is_allowlist)

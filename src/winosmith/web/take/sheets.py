@@ -289,11 +289,11 @@ def _lock_sitting(person: Person, ref: str) -> Sitting:
 
 
 def store_answer(
-    person: Person, ref: str, number: int, letter: str, seconds: float, *, goto: int | None = None
+    person: Person, ref: str, number: int, letter: str, seconds: float, *, to: int | None = None
 ) -> Sitting:
     """Store or replace an answer, and add the seconds for which the question was shown.
 
-    The letter is "A", "B", … or "X"; "" keeps the earlier answer. `goto` is the number of the next
+    The letter is "A", "B", … or "X"; "" keeps the earlier answer. `to` is the number of the next
     question; None to stay.
 
     Raises:
@@ -311,7 +311,7 @@ def store_answer(
             row.letter, row.at = letter, timezone.now()
         row.seconds = (row.seconds or 0.0) + seconds
         row.save(update_fields=["letter", "at", "seconds"])
-        sitting.at = number if goto is None else min(max(1, goto), len(sheet) + 1)
+        sitting.at = number if to is None else min(max(1, to), len(sheet) + 1)
         sitting.save(update_fields=["at"])
         return sitting
 

@@ -190,7 +190,7 @@ def _process_answer(
         for name, kind in NOTE_KINDS.items():
             if name in sent:
                 sheets.store_question_note(person, sitting.ref, number, kind, sent[name])
-        sheets.store_answer(person, sitting.ref, number, sent.get("letter", ""), seconds, goto=to)
+        sheets.store_answer(person, sitting.ref, number, sent.get("letter", ""), seconds, to=to)
 
     render_again = partial(_render_question, request, sitting, asked, number)
     return _process_form(request, store_answer, next_url, render_again)

@@ -176,7 +176,7 @@ class ProblemCounts:
     goal: int
 
     @property
-    def percent(self) -> int:
+    def percent_of_goal(self) -> int:
         """Return the percentage of the goal that has been reached, 0–100."""
         return min(100, self.site * 100 // self.goal) if self.goal else 0
 

@@ -222,7 +222,7 @@ def submit_draft(
     return Twin.objects.get(ref=result["twin"])
 
 
-def find_submitted(person: Person | None, key: str) -> str:
+def find_sent_twin(person: Person | None, key: str) -> str:
     """Return the `ref` of the twin that a form created; "" if it was not submitted."""
     return str(get_stored_result(person, key).get("twin", ""))
 
@@ -287,7 +287,7 @@ def _create_twin(person: Person, typed: TwinInput, draft: Draft, found: Sequence
         source=SOURCE,
         domain=typed.domain,
         topic=draft.topic[:200],
-        anchor=find_anchor(typed.sentences, draft.anchors)[:200],
+        anchor=find_shared_anchors(typed.sentences, draft.anchors)[:200],
         revises=draft.revises,
     )
     return problems[0].twin
@@ -378,10 +378,10 @@ PLACEHOLDER_OPTIONS = ("option 1", "option 2")
 """Options used while the typed options are invalid; rules on options are ignored meanwhile."""
 
 
-def find_anchor(sentences: Sequence[str], anchors: Sequence[str]) -> str:
+def find_shared_anchors(sentences: Sequence[str], anchors: Sequence[str]) -> str:
     """Find the anchor words used in all sentences, or else the word used in most sentences.
 
-    >>> find_anchor(["Boil the water now.", "Cool the water now."], ["boil", "water"])
+    >>> find_shared_anchors(["Boil the water now.", "Cool the water now."], ["boil", "water"])
     'water'
     """
     found = [set(map(str.lower, text.tokens(sentence))) for sentence in sentences]
@@ -397,7 +397,7 @@ def check_twin(typed: TwinInput, anchors: Sequence[str]) -> list[Check]:
     """
     whole, typed = typed, typed.without_long_texts()
     usable = checks.are_usable_options(typed.options)
-    anchor = find_anchor(typed.sentences, anchors)
+    anchor = find_shared_anchors(typed.sentences, anchors)
     problems = {
         half: Problem(
             f"half-{half + 1}",
@@ -551,7 +551,7 @@ def _check_options_named(data: _CheckedInput, half: int, field: str) -> Check:
 
 
 def _check_anchor(data: _CheckedInput, half: int, field: str) -> Check:
-    anchor = find_anchor(data.typed.sentences, data.anchors)
+    anchor = find_shared_anchors(data.typed.sentences, data.anchors)
     verdict = data.get_verdict("anchor", half)
     words = set(map(str.lower, text.tokens(data.typed.sentences[half])))
     used = [word for word in data.anchors if _contains_word(word, words)]
@@ -598,7 +598,7 @@ def _check_overlap(data: _CheckedInput) -> Check:
     advice = _(
         "The second half must repeat the first, except for the words that decide the answer."
     )
-    return Check("overlap", _join_verdicts(data, "overlap"), label, figure, advice, "sentence_2")
+    return Check("overlap", _get_verdict(data, "overlap"), label, figure, advice, "sentence_2")
 
 
 def _check_edit_distance(data: _CheckedInput) -> Check:
@@ -608,11 +608,11 @@ def _check_edit_distance(data: _CheckedInput) -> Check:
         distance, longer = text.edit_distance(first, second), max(len(first), len(second))
         figure = _("%(distance)d of %(longer)d tokens") % {"distance": distance, "longer": longer}
     advice = _("The halves are the same; change the words that decide the answer.")
-    verdict = _join_verdicts(data, "edit distance")
+    verdict = _get_verdict(data, "edit distance")
     return Check("edit distance", verdict, _("The halves differ"), figure, advice, "sentence_2")
 
 
-def _join_verdicts(data: _CheckedInput, rule: str) -> Verdict:
+def _get_verdict(data: _CheckedInput, rule: str) -> Verdict:
     """Return the verdict on both halves together; an unfinished half does not fail."""
     verdict = data.get_verdict(rule)
     unfinished = any(data.is_short(half) for half in (0, 1))

@@ -59,7 +59,7 @@ def _open_draft(request: HttpRequest) -> str:
 
     result, new = gates.process_once(person, request.POST.get("key", ""), request.path, start_draft)
     ref = str(result["draft"])
-    exists = new or rules.get_draft(person, ref) is not None or rules.find_submitted(person, ref)
+    exists = new or rules.get_draft(person, ref) is not None or rules.find_sent_twin(person, ref)
     return reverse("write:draft", args=[ref]) if exists else reverse("write:start")
 
 
@@ -117,7 +117,7 @@ def check_draft(request: HttpRequest, ref: str) -> HttpResponse:
     person = gates.get_current_writer(request)
     found = rules.get_draft(person, ref)
     if person is None or found is None:
-        if rules.find_submitted(person, ref):
+        if rules.find_sent_twin(person, ref):
             return HttpResponse(status=204)
         raise Http404
     try:
@@ -136,7 +136,7 @@ def save_draft(request: HttpRequest, ref: str) -> HttpResponse:
     if person is None:
         return JsonResponse({"reason": _("Not saved: you are logged out.")}, status=401)
     if found is None:
-        twin = rules.find_submitted(person, ref)
+        twin = rules.find_sent_twin(person, ref)
         where = reverse("write:twin", args=[twin]) if twin else reverse("write:start")
         return JsonResponse({"sent": bool(twin), "where": where}, status=410)
     typed = rules.TwinInput.from_form(request.POST)
@@ -184,7 +184,7 @@ def _submit_draft(
 
 
 def _redirect_to_twin(request: HttpRequest, person: Person | None, ref: str) -> HttpResponse:
-    twin = rules.find_submitted(person, ref)
+    twin = rules.find_sent_twin(person, ref)
     if not twin:
         raise Http404
     messages.info(request, _("This twin was already submitted, and was not submitted again."))
