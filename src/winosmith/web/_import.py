@@ -156,7 +156,7 @@ def import_problems(
     return ImportResult(added, done - added, versions, apart)
 
 
-def with_free_ids(dataset: Dataset, key: str) -> Dataset:
+def assign_free_ids(dataset: Dataset, key: str) -> Dataset:
     """Return the problems with new ids that no other imported file uses on the site.
 
     If other problems have these ids and the site has none of the file's problems, then another file

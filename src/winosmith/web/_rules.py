@@ -338,7 +338,7 @@ class SiteRules:
         except RecipeError as error:
             raise RecipeError(f"{path}: {error}") from None
 
-    def with_saved(self, folder: Path, fixed: Collection[str]) -> Self:
+    def with_saved_settings(self, folder: Path, fixed: Collection[str]) -> Self:
         """Return these settings, combined with those that admins saved in the browser.
 
         Args:

@@ -94,7 +94,7 @@ class Site:
         return cls(
             path,
             _read_or_create_key(path / "secret", location),
-            SiteRules.read(path / "site.toml").with_saved(path, fixed),
+            SiteRules.read(path / "site.toml").with_saved_settings(path, fixed),
             location,
             public_url,
             fixed,

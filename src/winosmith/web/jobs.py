@@ -149,7 +149,7 @@ class Job(models.Model):
         return by_a_person or (self.busy and self.kind in STOPPABLE_KINDS)
 
     @property
-    def retryable(self) -> bool:
+    def is_retryable(self) -> bool:
         """Whether the job failed or was stopped, and can run again.
 
         The job's input must still exist: mail addresses and files of stopped imports are deleted.
@@ -196,7 +196,7 @@ class Job(models.Model):
         """Run a failed or stopped job again, without repeating its finished parts.
 
         Raises:
-            InputError: The job is not `retryable`.
+            InputError: The job is not `is_retryable`.
         """
         unread = self.kind in file_readers and self.decided_id is None
         state = State.WAITING
@@ -523,14 +523,14 @@ def get_worker_process_id(folder: Path) -> int | None:
     return note["process"] if held and isinstance(note, dict) else None
 
 
-def is_worker_gone() -> bool:
+def is_worker_missing() -> bool:
     """Return whether no worker is running."""
     return not _is_lock_held(LOCK, ONE_WORKER)
 
 
 def are_rounds_idle() -> bool:
     """Return whether neither a worker nor a command can be running a round."""
-    return is_worker_gone() and not _is_lock_held(ROUND_LOCK, ROUND_KEY)
+    return is_worker_missing() and not _is_lock_held(ROUND_LOCK, ROUND_KEY)
 
 
 def _is_lock_held(name: str, key: int) -> bool:
@@ -549,7 +549,7 @@ def wait_for_job(job: Job) -> None:
     """
     postponed: dict[int, float] = {}
     while Job.objects.get(pk=job.pk).busy:
-        lock = _acquire_lock(ROUND_LOCK, ROUND_KEY) if is_worker_gone() else None
+        lock = _acquire_lock(ROUND_LOCK, ROUND_KEY) if is_worker_missing() else None
         if lock is None:
             time.sleep(1)
             continue

@@ -407,7 +407,7 @@ def reload_rules() -> None:
         if mark == _applied_stamp[0]:
             return
         with _RELOADING:
-            settings.RULES = settings.RULES.with_saved(folder, settings.SITE.fixed)
+            settings.RULES = settings.RULES.with_saved_settings(folder, settings.SITE.fixed)
             _applied_stamp[0] = mark
     except OSError:
         logging.getLogger(__name__).exception("the settings can't be read")

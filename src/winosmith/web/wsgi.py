@@ -132,7 +132,7 @@ def find_fault() -> str:
     with _CHECKING:
         if not _last or time.monotonic() > _last[0][0] + CACHE_SECONDS:
             results: queue.SimpleQueue[str] = queue.SimpleQueue()
-            threading.Thread(target=_put_fault, args=[results], name="health", daemon=True).start()
+            threading.Thread(target=_run_check, args=[results], name="health", daemon=True).start()
             try:
                 found = results.get(timeout=CHECK_SECONDS)
             except queue.Empty:
@@ -141,7 +141,7 @@ def find_fault() -> str:
         return _last[0][1]
 
 
-def _put_fault(results: queue.SimpleQueue[str]) -> None:
+def _run_check(results: queue.SimpleQueue[str]) -> None:
     try:
         results.put(_find_disk_fault() or _find_database_fault())
     finally:

@@ -18,7 +18,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_noop
 
 from winosmith.web._lock import writing
-from winosmith.web.jobs import is_worker_gone
+from winosmith.web.jobs import is_worker_missing
 from winosmith.web.people.models import Person
 from winosmith.web.predict.models import Model, Prediction, Status
 from winosmith.web.problems.models import Problem, State
@@ -278,6 +278,6 @@ def check_model(model: Model) -> tuple[bool, str]:
     """Return whether a model is available now or soon, and its state as a message for users."""
     if model.fault:
         return False, _(model.fault)
-    if is_worker_gone() or model.process == Model.Process.STARTING:
+    if is_worker_missing() or model.process == Model.Process.STARTING:
         return False, _(STARTING)
     return True, _(LOADING if model.process == Model.Process.LOADING else READY)

@@ -24,7 +24,7 @@ from django.utils.translation import gettext_lazy as _
 
 from winosmith import __version__
 from winosmith.validate import DOMAINS
-from winosmith.web._kept import get_cached
+from winosmith.web._kept import cache_stats
 from winosmith.web.judge.models import Slot, Verdict
 from winosmith.web.people.models import find_person, make_digest
 from winosmith.web.people.privacy import get_current_documents
@@ -46,7 +46,7 @@ def get_stats() -> dict[str, Any]:
     None if there are none). `since` and `until` are when the first and the last problem were
     written.
     """
-    return get_cached("read.figures", _compute_stats)
+    return cache_stats("read.figures", _compute_stats)
 
 
 def _compute_stats() -> tuple[int, dict[str, Any]]:
@@ -99,7 +99,7 @@ def get_example() -> list[Problem]:
     rows = rows.annotate(halves=Count("problems", filter=Q(problems__public=True))).filter(halves=2)
     twin = rows.order_by("-chosen", "-pk").values_list("pk", flat=True).first()
     if twin is None:
-        twin = get_cached(
+        twin = cache_stats(
             "read.showpiece", lambda: (get_stats()["problems"], _find_unanimous_twin())
         )
     halves = list(get_public_problems().filter(twin=twin).order_by("id")) if twin else []
@@ -151,7 +151,7 @@ def agreement() -> Agreement | None:
 
     Large sites cache the agreement.
     """
-    return get_cached("read.agreement", lambda: (get_stats()["problems"], _compute_agreement()))
+    return cache_stats("read.agreement", lambda: (get_stats()["problems"], _compute_agreement()))
 
 
 def _compute_agreement() -> Agreement | None:

@@ -22,11 +22,11 @@ from winosmith.web._import import (
     NUL,
     REASONS,
     Purpose,
+    assign_free_ids,
     contains_nul,
     count_existing,
     find_unimportable,
     import_problems,
-    with_free_ids,
 )
 from winosmith.web.jobs import IMPORT, Job, Progress, Reading
 from winosmith.web.pages import ROW_FAULTS, translate_message
@@ -253,7 +253,7 @@ def read_file(
     problems = [(line, e) for line, e in problems if not contains_nul(e)]
     data = Dataset([problem for _line, problem in problems], PurePath(name).stem)
     if options["new_ids"]:
-        data = with_free_ids(data, settings.SITE.secret)
+        data = assign_free_ids(data, settings.SITE.secret)
     report(IDENTIFIED)
     origins = {new.id: origin for origin, new in zip(problems, data, strict=True)}
     while purpose and (unfit := list(find_unimportable(data, purpose))):
