@@ -11,7 +11,7 @@ from winosmith import Dataset, Edit, Extra, Lineage, Origin, Problem
 from winosmith.errors import InputError
 from winosmith.testing import make_twins
 from winosmith.web import _import as module
-from winosmith.web._import import import_problems, with_new_ids
+from winosmith.web._import import assign_new_ids, import_problems
 from winosmith.web.judge.models import Gold, Slot
 from winosmith.web.judge.votes import open_slots
 from winosmith.web.problems.lookalikes import find_lookalikes
@@ -160,8 +160,8 @@ def test_other_problems_keep_their_ids(db: Any) -> None:
     twin = Dataset([replace(_twins(2)[0], id="third")])
     with pytest.raises(InputError, match="another twin"):
         _import(twin, "valid")
-    assert _import(with_new_ids(other, "key"), "valid").added == 4
-    assert _import(with_new_ids(other, "key"), "valid").added == 0
+    assert _import(assign_new_ids(other, "key"), "valid").added == 4
+    assert _import(assign_new_ids(other, "key"), "valid").added == 0
     assert Problem.objects.count() == 8
 
 
@@ -171,9 +171,9 @@ def test_new_ids_keep_what_belongs_together() -> None:
     child = replace(FULL, lineage=Lineage(root.id, root.id))
     stranger = replace(FULL, id="s", lineage=Lineage("elsewhere", "elsewhere"))
     old = Dataset([*_twins(1), child, stranger], "set")
-    new = with_new_ids(old, "key")
+    new = assign_new_ids(old, "key")
     assert new.twins == old.twins
     assert new[2].lineage == Lineage(new[0].id, new[0].id)
     assert new[3].root == "elsewhere"
     assert not set(new.ids) & set(old.ids)
-    assert not set(new.ids) & set(with_new_ids(old, "other").ids)
+    assert not set(new.ids) & set(assign_new_ids(old, "other").ids)

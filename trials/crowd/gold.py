@@ -64,7 +64,7 @@ def fill(folder: Path, database: str | None, count: int) -> list[Judge]:
     """
     open_site(folder, database, gold_every=EVERY)
     from winosmith import Dataset, Problem
-    from winosmith.web.hosting import import_problems, with_new_ids
+    from winosmith.web.hosting import assign_new_ids, import_problems
 
     from . import inside
 
@@ -90,7 +90,7 @@ def fill(folder: Path, database: str | None, count: int) -> list[Judge]:
         )
     for kind, problems in kinds.items():
         data = Dataset(problems, kind)
-        data = with_new_ids(data, "k" * 50) if kind in ("gold-1", "judging-0") else data
+        data = assign_new_ids(data, "k" * 50) if kind in ("gold-1", "judging-0") else data
         import_problems(data, "gold" if kind.startswith("gold") else "judging")
     return [Judge(one.cookies, answers) for one in made]
 

@@ -69,7 +69,7 @@ def open_(site: Site, /, **options: Any) -> None:
 
     dataset = _options.read_data(options["file"])
     if options["new_ids"]:
-        dataset = hosting.with_new_ids(dataset, site.secret)
+        dataset = hosting.assign_new_ids(dataset, site.secret)
     consent = options["consent"] and Path(options["consent"]).read_text("utf-8")
     opened, left_out = open_round(
         dataset,

@@ -113,7 +113,7 @@ def _assign_site_ids(check: KeyCheck, data: Dataset, secret: str) -> tuple[KeyCh
     asked = audit.make_problems_for_judges(check, data, site=True)
     for left in asked.dropped:
         say(f"Not sent to the site: {left.problem.id}: {left.reason}")
-    renamed = hosting.with_new_ids(asked.kept, secret)
+    renamed = hosting.assign_new_ids(asked.kept, secret)
     ids = dict(zip(asked.kept.ids, renamed.ids, strict=True))
     items = (replace(item, site=ids.get(item.asked, "")) for item in check.items)
     return replace(check, items=tuple(items)), renamed

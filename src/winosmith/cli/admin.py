@@ -391,7 +391,7 @@ def import_(
         from winosmith.web import hosting
 
         if new_ids:
-            dataset = hosting.with_new_ids(dataset, site.secret)
+            dataset = hosting.assign_new_ids(dataset, site.secret)
         with (
             progress("Importing", len(dataset)) as advance,
             _add_lines_to_errors(file, dataset),
@@ -444,7 +444,7 @@ def gold(site: Site, file: str, new_ids: bool) -> None:
 
     dataset = _options.read_data(file)
     if new_ids:
-        dataset = hosting.with_new_ids(dataset, site.secret)
+        dataset = hosting.assign_new_ids(dataset, site.secret)
     with _add_lines_to_errors(file, dataset):
         made = hosting.import_problems(dataset, "gold")
     echo(f"{made.added:,} new, {made.known:,} already there")

@@ -257,7 +257,7 @@ def command(**options: Any) -> None:
         from winosmith.web import hosting
 
         asked = _select_suspects(found, options["suspects"], plain=True)
-        import_for_judging(hosting.with_new_ids(asked, judged.secret))
+        import_for_judging(hosting.assign_new_ids(asked, judged.secret))
     _write_files(found, splits, new, options)
     if options["annotate"]:
         echo(f"::{token}::")

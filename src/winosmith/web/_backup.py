@@ -383,7 +383,7 @@ def dump_postgresql(url: str, target: Path) -> None:
 
 
 def restore_postgresql(url: str, dump: Path) -> None:
-    """Restore a dump into an empty database, completely or not at all.
+    """Restore a dump into an empty database, in a single transaction.
 
     Raises:
         InputError: The database is not empty, or pg_restore can't write it.

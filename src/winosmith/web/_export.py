@@ -49,7 +49,7 @@ class ExportResult:
 def export(
     folder: str | Path, *, format_name: str = "winosmith", public: bool = False
 ) -> ExportResult:
-    """Export the data to a new folder, or to one with an earlier export of the same kind.
+    """Export the data to a new folder, or replace an earlier export of the same kind.
 
     `problems.*` contains the public problems, in any format. The other files are in `private/`: all
     problems, their states (`states`), the judges' answers (`responses`), the audit log (`events`),

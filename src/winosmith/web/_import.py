@@ -157,14 +157,14 @@ def import_problems(
 
 
 def assign_free_ids(dataset: Dataset, key: str) -> Dataset:
-    """Return the problems with new ids that no other imported file uses on the site.
+    """Return the problems with new ids that differ from those of other imported files.
 
     If other problems have these ids and the site has none of the file's problems, then another file
     of the same name was imported before, and the ids are derived from the name and a number. If the
     site has some of the file's problems, the file is a corrected version of the imported one.
     """
     for number in count(1):
-        renamed = with_new_ids(dataset, key, number)
+        renamed = assign_new_ids(dataset, key, number)
         if next(_find_conflicts(renamed), None) is None or _is_partly_imported(renamed):
             break
     return renamed
@@ -176,8 +176,8 @@ def _is_partly_imported(dataset: Dataset) -> bool:
     return any(_has_same_text(row, data[row.ref]) for rows in found for row in rows)
 
 
-def with_new_ids(dataset: Dataset, key: str, number: int = 1) -> Dataset:
-    """Return the problems with new ids, which reveal nothing about the problems.
+def assign_new_ids(dataset: Dataset, key: str, number: int = 1) -> Dataset:
+    """Return the problems with new ids, which reveal neither the answers nor the previous ids.
 
     Published ids may reveal the answer (WinoGrande's do), and two data sets may use the same ids.
     The same data and key give the same ids. References to roots and parents are updated.

@@ -22,7 +22,7 @@ Value = TypeVar("Value")
 
 
 def cache_stats(name: str, compute: Callable[[], tuple[int, Value]]) -> Value:
-    """Return cached statistics; `compute` returns the number of problems, and the statistics.
+    """Return cached statistics; `compute` returns the number of problems and the statistics.
 
     Statistics are cached for one second per `PROBLEMS_PER_SECOND` problems, up to `MAX_AGE`. On a
     site with fewer problems than that, they are always current.
@@ -33,7 +33,7 @@ def cache_stats(name: str, compute: Callable[[], tuple[int, Value]]) -> Value:
 def cache_stats_by_key(
     name: str, keys: Sequence[int], compute: Callable[[list[int]], dict[int, tuple[int, Value]]]
 ) -> dict[int, Value]:
-    """Return cached statistics by key, like `cache_stats`; `name` is the prefix of cache keys."""
+    """Return cached statistics for each key; `name` is the prefix of the cache keys."""
     names = {f"{name}.{key}": key for key in keys}
     found = {names[known]: value for known, value in cache.get_many(names).items()}
     if missing := [key for key in keys if key not in found]:

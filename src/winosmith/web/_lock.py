@@ -74,7 +74,7 @@ def writing() -> Iterator[None]:
 
 @contextmanager
 def limit_write_waits(seconds: float) -> Iterator[None]:
-    """Limit this thread's waits for writes to `MAX_WAIT` minus the seconds already waited."""
+    """Limit how long this thread waits to write: to `MAX_WAIT`, less the seconds already waited."""
     before = getattr(_THREAD, "deadline", None)
     _THREAD.deadline = time.monotonic() + MAX_WAIT - seconds
     try:

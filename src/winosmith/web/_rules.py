@@ -339,7 +339,7 @@ class SiteRules:
             raise RecipeError(f"{path}: {error}") from None
 
     def with_saved_settings(self, folder: Path, fixed: Collection[str]) -> Self:
-        """Return these settings, combined with those that admins saved in the browser.
+        """Return these settings, overridden by those that admins saved in the browser.
 
         Args:
             folder: The site's folder.

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from winosmith.web._import import (
         ImportResult,
         NotImportableError,
+        assign_new_ids,
         import_problems,
-        with_new_ids,
     )
 else:
 
@@ -45,7 +45,7 @@ else:
         """Import a function lazily, because its module needs Django to be set up."""
         if name in ("ExportResult", "export"):
             return getattr(import_module("winosmith.web._export"), name)
-        if name in ("ImportResult", "NotImportableError", "import_problems", "with_new_ids"):
+        if name in ("ImportResult", "NotImportableError", "import_problems", "assign_new_ids"):
             return getattr(import_module("winosmith.web._import"), name)
         raise AttributeError(f"{__name__} has no {name!r}")
 
@@ -55,6 +55,7 @@ __all__ = [
     "ImportResult",
     "Manifest",
     "NotImportableError",
+    "assign_new_ids",
     "backup",
     "count_workers",
     "export",
@@ -69,7 +70,6 @@ __all__ = [
     "restore",
     "run",
     "store_address",
-    "with_new_ids",
 ]
 
 STATIC_DIGEST = "gathered.txt"
@@ -121,7 +121,7 @@ def open_site(site: Site) -> Site:
 
 
 def _check_key(site: Site, *, first: bool = False) -> None:
-    """Reject a key that does not belong to the database; if `first`, store a missing digest."""
+    """Reject a key that does not match the stored digest; if `first`, store a missing digest."""
     from winosmith.web._lock import writing
     from winosmith.web.people.models import SiteKey, make_digest
 

@@ -5,7 +5,7 @@ other, not even in a backup. Only one worker at a time holds the site's lock. A 
 every unfinished job, even if the last worker was killed during the job, so each job must be safe to
 run twice. A job fails if the worker ended three times during it, for example for lack of memory.
 
-Each lane is a thread that runs its jobs one after the other, so a mail never waits for an import.
+Each lane is a thread that runs its jobs one after the other, so an email never waits for an import.
 """
 
 from __future__ import annotations
@@ -143,16 +143,16 @@ class Job(models.Model):
         return self.state in BUSY_STATES
 
     @property
-    def stoppable(self) -> bool:
+    def is_stoppable(self) -> bool:
         """Whether the job can be stopped now."""
         by_a_person = self.state in PENDING_STATES and self.actor_id is not None
         return by_a_person or (self.busy and self.kind in STOPPABLE_KINDS)
 
     @property
     def is_retryable(self) -> bool:
-        """Whether the job failed or was stopped, and can run again.
+        """Whether the job failed or was stopped and can be run again.
 
-        The job's input must still exist: mail addresses and files of stopped imports are deleted.
+        The job's input must still exist: email addresses and files of stopped imports are deleted.
         """
         is_stopped = self.state == State.STOPPED and self.kind in RESUMABLE_KINDS
         return is_stopped or (self.state == State.FAILED and self.kind != MAIL)
@@ -179,7 +179,7 @@ class Job(models.Model):
         self._change_state(Q(state=State.SHOWN), ALREADY_DECIDED, State.DROPPED, decided=person)
 
     def stop(self, person: Any) -> None:
-        """Stop a job that has changed nothing yet, or that runs in parts; finished parts are kept.
+        """Stop a job that has not changed anything yet, or one that keeps its finished parts.
 
         Raises:
             InputError: The job can't be stopped, or has already ended.
@@ -196,7 +196,7 @@ class Job(models.Model):
         """Run a failed or stopped job again, without repeating its finished parts.
 
         Raises:
-            InputError: The job is not `is_retryable`.
+            InputError: The job can't be run again (see `is_retryable`).
         """
         unread = self.kind in file_readers and self.decided_id is None
         state = State.WAITING
@@ -211,7 +211,7 @@ class Job(models.Model):
         self._change_state(ended, why, state, tries=0, error="", **columns)
 
     def _change_state(self, allowed: Q, refusal: str, state: Any, **columns: Any) -> None:
-        """Change the job's row, or raise an error if the row does not match `allowed`."""
+        """Set the job's state and columns; raise `refusal` if its row does not match `allowed`."""
         is_over = state in (State.DROPPED, State.STOPPED)
         ended = timezone.now() if is_over else None
         with writing():
@@ -296,7 +296,7 @@ thread_functions: list[Callable[[], object]] = []
 
 
 class UnavailableError(Exception):
-    """The database or the mail server is unavailable; the argument is the postponed job's key."""
+    """The database or the mail server is unavailable; raised with the postponed job's key."""
 
 
 class JobStopped(Exception):  # noqa: N818 - a request, not an error
@@ -376,7 +376,7 @@ def _run_job(job: Job, tries: int) -> None:
 
 
 def _finish_job(job: Job, state: Any, **columns: Any) -> None:
-    """Store a job's outcome, reschedule a periodic job, and delete a mail's address."""
+    """Store a job's outcome, reschedule a periodic job, and delete the address of an email job."""
     if job.kind == MAIL:
         if state == State.DONE:
             with writing():
@@ -451,7 +451,7 @@ SERVER = "WINOSMITH_SERVER"
 
 
 def run_worker() -> None:
-    """Run the site's jobs until a signal arrives, or the server that started the worker ends.
+    """Run the site's jobs until a signal arrives or the server that started this worker ends.
 
     The exit code is 1 if the connection to the database was lost.
     """
@@ -529,7 +529,7 @@ def is_worker_missing() -> bool:
 
 
 def are_rounds_idle() -> bool:
-    """Return whether neither a worker nor a command can be running a round."""
+    """Return whether no worker or command can be running a round."""
     return is_worker_missing() and not _is_lock_held(ROUND_LOCK, ROUND_KEY)
 
 
@@ -564,7 +564,7 @@ def wait_for_job(job: Job) -> None:
 
 
 def take_over_jobs(kinds: Iterable[str] = Job.Kind.values) -> None:
-    """Claim the unfinished jobs of a worker that has ended, and add new periodic jobs.
+    """Claim the unfinished jobs of a worker that has ended, and add missing periodic jobs.
 
     A job fails if `MAX_TRIES` workers have ended while running it; a periodic job is rescheduled.
     """

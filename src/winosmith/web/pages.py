@@ -179,10 +179,10 @@ def list_adjacent_pages(page: Page) -> dict[str, str]:
 
 
 def get_newest_rows(rows: QuerySet[Any], before: str, size: int) -> tuple[list[Any], str]:
-    """Return a page of rows, which are in descending order of their keys, and the next `before`.
+    """Return a page of rows, newest first, and the value of `before` for the next page.
 
-    The page starts before the key `before`, which is ignored if it is not a number. On the last
-    page, the next `before` is "".
+    The `rows` must be in descending order of their keys. The page starts before the key `before`,
+    which is ignored if it is not a number. On the last page, the next value is "".
     """
     if is_number(before):
         rows = rows.filter(pk__lt=int(before))
@@ -432,7 +432,7 @@ def read_file_stamp(path: Path) -> tuple[int, int] | None:
 def reject_nul(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
-    """Reject requests with NUL in the URL or form with status 400 (middleware).
+    """Return middleware that rejects requests with NUL in the URL or a form (status 400).
 
     PostgreSQL does not accept NUL in any text, not even in a search.
     """

@@ -146,10 +146,18 @@ AREAS: dict[str, tuple[str, list[URLPattern]]] = {
             path("round/<slug:name>/progress/", rounds.show_progress, name="progress"),
             path("start/", rounds.start_round, name="start"),
             path(
-                "round/<slug:name>/publish/", rounds.change_round, {"do": "publish"}, name="publish"
+                "round/<slug:name>/publish/",
+                rounds.change_round,
+                {"action": "publish"},
+                name="publish",
             ),
-            path("round/<slug:name>/stop/", rounds.change_round, {"do": "stop"}, name="stop"),
-            path("round/<slug:name>/resume/", rounds.change_round, {"do": "resume"}, name="resume"),
+            path("round/<slug:name>/stop/", rounds.change_round, {"action": "stop"}, name="stop"),
+            path(
+                "round/<slug:name>/resume/",
+                rounds.change_round,
+                {"action": "resume"},
+                name="resume",
+            ),
             path("round/<slug:name>/report/", rounds.show_report, name="report"),
             path("round/<slug:name>/build-report/", rounds.show_build_report, name="build_report"),
             path("round/<slug:name>/<str:which>", rounds.download_file, name="file"),
@@ -217,9 +225,14 @@ AREAS: dict[str, tuple[str, list[URLPattern]]] = {
             path("tests/<slug:name>/publish/", run.publish_test, name="publish_test"),
             path("studies/", run.show_studies, name="studies"),
             path("studies/<slug:name>/", run.show_study, name="study"),
-            path("studies/<slug:name>/link/", run.change_study, {"do": "link"}, name="new_link"),
             path(
-                "studies/<slug:name>/close/", run.change_study, {"do": "close"}, name="close_study"
+                "studies/<slug:name>/link/", run.change_study, {"action": "link"}, name="new_link"
+            ),
+            path(
+                "studies/<slug:name>/close/",
+                run.change_study,
+                {"action": "close"},
+                name="close_study",
             ),
             path("backups/", run.show_backups, name="backups"),
             path("jobs/", run.show_jobs, name="jobs"),

@@ -160,7 +160,7 @@ def _find_disk_fault() -> str:
 
 
 def _find_database_fault() -> str:
-    """Return why the database can't be written, or ""; nothing is written."""
+    """Return why the database can't be written to, or ""; this check itself writes nothing."""
     try:
         set_lock_timeout(connection, LOCK_SECONDS)
         with transaction.atomic():

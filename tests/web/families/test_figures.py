@@ -76,7 +76,7 @@ def test_ties_are_worth_what_the_metrics_say(
         problem.refresh_from_db()
         says(alpha, problem, name != "old_big", tie=name in ("root", "old"))
     answers = load_answers(found["root"], load_tree(found["root"], None), alpha)
-    assert answers.unanswered == 0
+    assert answers.unanswered_count == 0
     said = _stability(found, {"old_big"}, "edit", frozenset({"root", "old"}))
     of = compute_error_depths(answers)[2]
     assert (of.n, of.errors, of.mean, of.first) == pytest.approx(
@@ -196,7 +196,7 @@ def test_what_was_not_answered_is_no_error(db: Any, family: Any, model: Any, say
     says(alpha, found["old_big"], None)
     says(alpha, found["pot"], None, stand="late")
     answers = load_answers(found["root"], load_tree(found["root"], None), alpha)
-    assert answers.unanswered == 2
+    assert answers.unanswered_count == 2
     assert [(of.n, of.errors) for of in compute_error_depths(answers)] == [(1, 1)] * 3
 
 

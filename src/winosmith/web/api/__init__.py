@@ -6,7 +6,7 @@ from django.apps import AppConfig
 
 
 class Config(AppConfig):
-    """The Django application; registers the functions that delete and erase tokens.
+    """The Django application; registers the functions that delete tokens.
 
     The operations are loaded only with the first request.
     """
@@ -14,7 +14,7 @@ class Config(AppConfig):
     name = "winosmith.web.api"
 
     def ready(self) -> None:
-        """Register the functions that delete and erase tokens."""
+        """Register the functions that delete inactive tokens and the tokens of erased people."""
         from winosmith.web.api.models import delete_inactive_tokens, delete_tokens
         from winosmith.web.people.privacy import cleaners, erasers
 

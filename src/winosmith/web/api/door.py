@@ -195,13 +195,13 @@ def to_records(rows: Iterable[Row]) -> list[dict[str, Any]]:
     return [problem_record(datum) for datum in as_public(list(rows))]
 
 
-def auth(*, public: bool = False) -> dict[str, Any]:
-    """Return the decorator arguments that authenticate an operation's caller by a token.
+def make_auth(*, public: bool = False) -> dict[str, Any]:
+    """Return the decorator arguments with which an operation authenticates its caller by token.
 
     django-ninja stores the token as `request.auth`. If `public`, a request needs no token; without
     one, `request.auth` is True.
 
-    >>> # @router.get("/problems", response=ProblemPage, **auth(public=True))
+    >>> # @router.get("/problems", response=ProblemPage, **make_auth(public=True))
     """
 
     def authenticate(request: HttpRequest) -> tokens.Token | bool:

@@ -11,7 +11,8 @@ from django.urls import reverse
 from ninja import Query, Router
 from pydantic import Field
 
-from winosmith.web.api.door import Problem, Ref, RequestData, Response, auth, get_reader, to_records
+from winosmith.web.api import door
+from winosmith.web.api.door import Problem, Ref, RequestData, Response, get_reader, to_records
 from winosmith.web.families.lists import get_families_page
 from winosmith.web.families.page import get_root, get_version_number
 from winosmith.web.families.trees import DEPTHS, Tree, load_tree
@@ -24,7 +25,7 @@ from winosmith.web.problems.search import parse_terms
 
 
 class FamiliesQuery(RequestData):
-    """The families to list, and their order."""
+    """The query parameters of the list of families: filters and order."""
 
     q: str = Field("", max_length=200, description='words, "phrases", and -words')
     sort: Literal["size", "newest", "fooling"] = "size"
@@ -32,7 +33,7 @@ class FamiliesQuery(RequestData):
 
 
 class VersionsQuery(RequestData):
-    """The position at which a page of versions starts."""
+    """The query parameters of a list of versions: the position at which the page starts."""
 
     after: str = Field("", max_length=80, description="the `next` value of the previous page")
 
@@ -101,7 +102,7 @@ PAGE_SIZE = 100
 """Maximum number of versions on a page."""
 
 
-@router.get("/families", response=FamilyPage, summary="Families", **auth(public=True))
+@router.get("/families", response=FamilyPage, summary="Families", **door.make_auth(public=True))
 def list_families(request: HttpRequest, query: Query[FamiliesQuery]) -> dict[str, Any]:
     """List the families with a public root."""
     shown = get_families_page(parse_terms(query.q), query.sort, query.page)
@@ -128,7 +129,7 @@ def list_families(request: HttpRequest, query: Query[FamiliesQuery]) -> dict[str
     "/families/{ref}/versions",
     response=TreeVersions,
     summary="Versions",
-    **auth(public=True),
+    **door.make_auth(public=True),
 )
 def list_versions(request: HttpRequest, ref: Ref, query: Query[VersionsQuery]) -> dict[str, Any]:
     """List the versions of a family, each after its parent, with the models' predictions."""
@@ -221,7 +222,7 @@ class ModelDetail(Model):
     tags=["models"],
     response=list[Model],
     summary="Models",
-    **auth(public=True),
+    **door.make_auth(public=True),
 )
 def list_models(request: HttpRequest) -> list[dict[str, Any]]:
     """List the models that predict perturbed problems."""
@@ -235,7 +236,7 @@ def list_models(request: HttpRequest) -> list[dict[str, Any]]:
     tags=["models"],
     response=ModelDetail,
     summary="A model",
-    **auth(public=True),
+    **door.make_auth(public=True),
 )
 def read_model(request: HttpRequest, name: Name) -> dict[str, Any]:
     """Read a model's full description and its previous revisions."""

@@ -12,7 +12,7 @@ from ninja import Query, Router
 from pydantic import Field
 
 from winosmith.web.api import door, models as tokens
-from winosmith.web.api.door import Ref, RequestData, Response, auth, get_owner
+from winosmith.web.api.door import Ref, RequestData, Response, get_owner, make_auth
 from winosmith.web.judge.submissions import get_own_twin
 from winosmith.web.judge.votes import Vote
 from winosmith.web.people.models import pseudonym
@@ -22,7 +22,7 @@ from winosmith.web.write import page as pages
 
 
 class Token(Response):
-    """One of your tokens, without its text."""
+    """One of the caller's tokens, without its text."""
 
     name: str
     start: str
@@ -43,14 +43,14 @@ class Me(Response):
 
 
 class OwnHalf(Response):
-    """A summary of one half of your twins."""
+    """A summary of one half of one of the caller's twins."""
 
     id: str
     state: str
 
 
 class Twin(Response):
-    """A summary of one of your twins."""
+    """A summary of one of the caller's twins."""
 
     ref: str
     created: datetime
@@ -61,7 +61,7 @@ class Twin(Response):
 
 
 class TwinPage(Response):
-    """A page of at most 20 of your twins, newest first."""
+    """A page of at most 20 of the caller's twins, newest first."""
 
     items: list[Twin]
     page: int
@@ -77,7 +77,7 @@ class HistoryEntry(Response):
 
 
 class OwnHalfDetail(Response):
-    """One half of your twins, with votes and history."""
+    """One half of one of the caller's twins, with votes and history."""
 
     problem: door.Problem
     state: str
@@ -89,7 +89,7 @@ class OwnHalfDetail(Response):
 
 
 class TwinDetail(Response):
-    """One of your twins, and its possible actions."""
+    """One of the caller's twins, with the actions that are possible."""
 
     ref: str
     created: datetime
@@ -101,7 +101,7 @@ class TwinDetail(Response):
 
 
 class TwinsQuery(RequestData):
-    """The number of the page to list."""
+    """The query parameters of the list of twins: the page number."""
 
     page: int = Field(1, ge=1, le=1_000_000)
 
@@ -109,7 +109,7 @@ class TwinsQuery(RequestData):
 router = Router(tags=["me"])
 
 
-@router.get("/me", response=Me, summary="Read the token's owner", **auth())
+@router.get("/me", response=Me, summary="Read the token's owner", **make_auth())
 def read_me(request: HttpRequest) -> dict[str, Any]:
     """Read the token's owner, and counts of their problems."""
     person = get_owner(request)
@@ -128,20 +128,20 @@ def read_me(request: HttpRequest) -> dict[str, Any]:
     }
 
 
-@router.get("/me/tokens", response=list[Token], summary="List your tokens", **auth())
+@router.get("/me/tokens", response=list[Token], summary="List your tokens", **make_auth())
 def list_tokens(request: HttpRequest) -> list[Any]:
     """List your active tokens."""
     return tokens.list_tokens(get_owner(request))
 
 
-@router.delete("/me/token", response={204: None}, summary="Revoke this token", **auth())
+@router.delete("/me/token", response={204: None}, summary="Revoke this token", **make_auth())
 def revoke_token(request: HttpRequest) -> HttpResponse:
     """Revoke the token of this request."""
     tokens.revoke_token(get_owner(request), request.auth.pk)
     return HttpResponse(status=204)
 
 
-@router.get("/me/twins", response=TwinPage, summary="List your twins", **auth())
+@router.get("/me/twins", response=TwinPage, summary="List your twins", **make_auth())
 def list_twins(request: HttpRequest, query: Query[TwinsQuery]) -> dict[str, Any]:
     """List your twins and perturbed sentences, newest first."""
     page = Paginator(pages.list_own_twins(get_owner(request)), pages.PAGE_SIZE).get_page(query.page)
@@ -152,7 +152,7 @@ def list_twins(request: HttpRequest, query: Query[TwinsQuery]) -> dict[str, Any]
     }
 
 
-@router.get("/me/twins/{ref}", response=TwinDetail, summary="Read one of your twins", **auth())
+@router.get("/me/twins/{ref}", response=TwinDetail, summary="Read one of your twins", **make_auth())
 def read_twin(request: HttpRequest, ref: Ref) -> dict[str, Any]:
     """Read one of your twins: its state, votes, and possible actions."""
     person = get_owner(request)

@@ -17,8 +17,8 @@ from winosmith.web.api.door import (
     Ref,
     RequestData,
     Response,
-    auth,
     get_reader,
+    make_auth,
     to_records,
 )
 from winosmith.web.judge.models import mark_twins_seen
@@ -45,7 +45,7 @@ class ProblemFilters(RequestData):
 
 
 class ProblemsQuery(ProblemFilters):
-    """The filters, and the position at which a page of matching problems starts."""
+    """The query parameters of the list of problems: filters, and where the page starts."""
 
     after: str = Field("", max_length=40, description="`next` value of a page, for older problems")
     before: str = Field("", max_length=40, description="`previous` of a page, for newer problems")
@@ -62,7 +62,7 @@ class ProblemPage(Response):
 
 
 class FamilyPlace(Response):
-    """A problem's position in its family; the ids of problems that you can't see are null."""
+    """A problem's position in its family; ids that the caller can't see are null."""
 
     root: str | None
     parent: str | None
@@ -85,7 +85,7 @@ class JudgedProblem(Response):
 
 
 class ProblemDetail(JudgedProblem):
-    """A problem with its family, and with its twin's other half if you can see that half."""
+    """A problem with its family, and with its twin's other half if the caller can see it."""
 
     public: bool
     others: list[JudgedProblem]
@@ -133,7 +133,7 @@ def make_filters(parameters: ProblemFilters) -> Filters:
     return filters
 
 
-@router.get("/problems", response=ProblemPage, summary="List problems", **auth(public=True))
+@router.get("/problems", response=ProblemPage, summary="List problems", **make_auth(public=True))
 def list_problems(request: HttpRequest, parameters: Query[ProblemsQuery]) -> dict[str, Any]:
     """List the public problems that match a search and filters, one page at a time."""
     query = make_filters(parameters).apply()
@@ -153,7 +153,7 @@ def list_problems(request: HttpRequest, parameters: Query[ProblemsQuery]) -> dic
     "/problems/{ref}",
     response=ProblemDetail,
     summary="Read a problem",
-    **auth(public=True),
+    **make_auth(public=True),
 )
 def read_problem(request: HttpRequest, ref: Ref) -> dict[str, Any]:
     """Read a public problem, or one of yours, with its other half and its family."""
@@ -192,7 +192,7 @@ def _make_family_record(found: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-@router.get("/downloads", response=list[File], summary="Files", **auth(public=True))
+@router.get("/downloads", response=list[File], summary="Files", **make_auth(public=True))
 def list_downloads(request: HttpRequest, parameters: Query[ProblemFilters]) -> list[dict[str, str]]:
     """List the files of the matching problems, in every format, and the files of judges' votes."""
     query = make_filters(parameters).get_query().urlencode()
@@ -208,7 +208,7 @@ def list_downloads(request: HttpRequest, parameters: Query[ProblemFilters]) -> l
     ]
 
 
-@router.get("/figures", response=Figures, summary="Figures", **auth(public=True))
+@router.get("/figures", response=Figures, summary="Figures", **make_auth(public=True))
 def read_figures(request: HttpRequest) -> dict[str, Any]:
     """Read statistics on the public problems."""
     found = get_stats()

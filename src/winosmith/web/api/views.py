@@ -81,20 +81,20 @@ _wrong_hosts: set[str] = set()
 """Invalid hosts that this process has logged: at most 20, because clients can send any number."""
 
 
-def _make_conditional(request: HttpRequest, answer: HttpResponse) -> HttpResponse:
-    """Support conditional requests for public responses; other responses are never cached."""
-    is_read = request.method in ("GET", "HEAD") and answer.status_code == 200
+def _make_conditional(request: HttpRequest, response: HttpResponse) -> HttpResponse:
+    """Answer conditional requests for public responses; return other responses unchanged."""
+    is_read = request.method in ("GET", "HEAD") and response.status_code == 200
     if not is_read or "Authorization" in request.headers:
-        return answer
-    cache.patch_cache_control(answer, private=True, no_cache=True)
-    cache.set_response_etag(answer)
-    etag = answer.headers["ETag"]
-    return cast(HttpResponse, cache.get_conditional_response(request, etag=etag, response=answer))
+        return response
+    cache.patch_cache_control(response, private=True, no_cache=True)
+    cache.set_response_etag(response)
+    etag = response.headers["ETag"]
+    return cast(HttpResponse, cache.get_conditional_response(request, etag=etag, response=response))
 
 
 @require_safe
 def show_operations(request: HttpRequest) -> HttpResponse:
-    """Show all operations on django-ninja's page; the site serves the page's files itself."""
+    """Show django-ninja's page of all operations, with scripts and styles served by this site."""
     from winosmith.web.api.app import api
 
     return api.docs.render_page(request, api)

@@ -57,9 +57,9 @@ class Answers:
     stands: npt.NDArray[np.int8]
     ties: Mapping[int, float] = field(default_factory=dict)
 
-    def select(self, *stands: int) -> Bools:
-        """Return the mask of the public versions in one of these states; shape (n,)."""
-        return self.tree.public & np.isin(self.stands, stands)
+    def select(self, *states: int) -> Bools:
+        """Return the mask of the public versions whose state is one of `states`; shape (n,)."""
+        return self.tree.public & np.isin(self.stands, states)
 
     @cached_property
     def answered_mask(self) -> Bools:
@@ -75,12 +75,12 @@ class Answers:
         return found
 
     @property
-    def unanswered(self) -> int:
+    def unanswered_count(self) -> int:
         """Number of public versions that the model has not answered, whatever the reason."""
         return int(self.tree.public.sum() - self.answered_mask.sum())
 
     @cached_property
-    def incorrect_below(self) -> list[int]:
+    def incorrect_counts_below(self) -> list[int]:
         """For each version, the number of public descendants with an incorrect answer."""
         return self.tree.sum_below(self.select(WRONG)).tolist()
 

@@ -61,7 +61,7 @@ class Family:
     problem: Problem | None = None
 
     def summarise_model(self, model: Model) -> dict[str, Any]:
-        """Return a model's name and its numbers of errors, answers and ties."""
+        """Return a model's name and the numbers of its errors, answers and ties."""
         none = {"wrong": 0, "answered": 0, "ties": 0}
         return {"model": model.name, **self.results.get(model.pk, none)}
 

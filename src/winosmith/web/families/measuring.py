@@ -40,7 +40,7 @@ def get_family_problems() -> QuerySet[Problem]:
 
 
 def count_versions_by_target_model() -> list[tuple[str, int]]:
-    """Count the public versions that were written to fool each model, in descending order.
+    """Count, for each model, the public versions written to fool it; the largest count is first.
 
     Contributors chose these models and saw their answers. These versions are therefore selected
     against these models, which makes the models look worse than others.
@@ -51,7 +51,7 @@ def count_versions_by_target_model() -> list[tuple[str, int]]:
 
 
 def get_answered_problems(model: Model, *, families: bool = True) -> QuerySet[Problem]:
-    """Return the public problems, with public answers, that a model revision has answered.
+    """Return the public problems with a public answer and a prediction of a model revision.
 
     With `families`, only problems in families are included.
     """
@@ -65,7 +65,7 @@ def get_answered_problems(model: Model, *, families: bool = True) -> QuerySet[Pr
 
 
 def load_predictions(model: Model, problems: dict[int, str]) -> list[Prediction]:
-    """Load a model's predictions for problems, given the problems' ids by key."""
+    """Load a model's predictions for problems; `problems` maps the problems' keys to their ids."""
     rows = Row.objects.filter(model=model, problem__in=list(problems), stand=Status.DONE)
     rows = rows.filter(choice__isnull=False).order_by("problem")
     found = []

@@ -178,7 +178,7 @@ def build_nodes(
             if tree.public[shown.number]
             else OWN_STATE_NOTES.get(problem.state, NOT_JUDGED),
             "shown": shown,
-            "wrong": whole.incorrect_below[shown.number] if whole and shown.folded else None,
+            "wrong": whole.incorrect_counts_below[shown.number] if whole and shown.folded else None,
             "focus": shown.number == focus,
             "page": page,
             "fragment": fragment,
@@ -218,9 +218,9 @@ def _load_verdicts(problems: Iterable[int], models: Sequence[Model]) -> dict[int
     }
 
 
-def _get_result(stand: Any, right: bool | None, tie: bool) -> Any:
-    if stand != Status.DONE or (right is None and not tie):
-        return stand
+def _get_result(status: Any, right: bool | None, tie: bool) -> Any:
+    if status != Status.DONE or (right is None and not tie):
+        return status
     return "tie" if tie else "right" if right else "wrong"
 
 

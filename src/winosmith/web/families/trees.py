@@ -65,7 +65,7 @@ class Tree:
         return len(self) - int(self.public.sum()) - int(not self.public[0])
 
     def with_all_public(self) -> Tree:
-        """Return the tree with all versions marked as public, so that results include them."""
+        """Return a tree in which all versions count as public, so that results include them."""
         return self if not self.private_count else replace(self, public=np.ones_like(self.public))
 
     @property

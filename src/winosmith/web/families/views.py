@@ -70,7 +70,7 @@ def show_family(request: HttpRequest, ref: str) -> HttpResponseBase:
     top = trees.build_tree_around(tree, focus, look.after)
     seen = tree.with_all_public()
     figured = [(model, replace(of, tree=seen)) for model, of in answers]
-    rows = [(model, figures.compute_error_depths(of), of.unanswered) for model, of in figured]
+    rows = [(model, figures.compute_error_depths(of), of.unanswered_count) for model, of in figured]
     chance = tree.chance[tree.public] if tree.public.any() else tree.chance
     drawn = []
     for model, of in figured:

@@ -11,7 +11,7 @@ class Config(AppConfig):
     name = "winosmith.web.judge"
 
     def ready(self) -> None:
-        """Register the functions that export, hide, adopt, erase and clean up judging data."""
+        """Register the functions that export, hide, reassign, erase and clean up judging data."""
         from winosmith.web.jobs import HOUR, ORIGINS, register_periodic_task
         from winosmith.web.judge import submissions, trust, turns, votes
         from winosmith.web.people import accounts, news, privacy

@@ -130,7 +130,7 @@ def exclude_pending_votes(person: Person) -> None:
 
 
 def find_votes_to_change(person: Person, kind: str, until: datetime | None) -> Slots:
-    """Return the votes of a judge to which one of `CHANGES` applies.
+    """Return a judge's votes to which one of `CHANGES` can be applied.
 
     Votes given after `until` stay unchanged. A moderator can't include votes that a market has not
     confirmed.
@@ -204,7 +204,7 @@ def include_paid_votes(job: int, reason: str, *, refused: bool = False) -> int:
 
 
 def exclude_paid_votes(job: int, reason: str) -> int:
-    """Exclude the answers of paid work, and return their number; other judges replace the votes."""
+    """Exclude the votes from paid work, and return their number; other judges will vote instead."""
     with writing():
         Judge.objects.filter(job=job).update(provisional=True)
         Slot.objects.filter(job=job, gold=True).update(provisional=True)

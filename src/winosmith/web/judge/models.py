@@ -37,16 +37,16 @@ class Slots(models.QuerySet["Slot"]):
         return self.included().filter(provisional=False)
 
     def pending(self) -> Slots:
-        """Return the votes that wait for a moderator or a crowd market."""
+        """Return the votes that await the decision of a moderator or a crowd market."""
         return self.included().filter(provisional=True)
 
     def answers(self, since: datetime | None = None) -> Slots:
-        """Return the answers, including those to gold questions; with `since`, only later ones."""
+        """Return the answers, including those to gold questions, or only those after `since`."""
         answers = self.filter(answered_at__isnull=False)
         return answers if since is None else answers.filter(answered_at__gt=since)
 
     def gold_answers(self, since: datetime | None = None) -> Slots:
-        """Return the `answers` to gold questions that are not retired."""
+        """Return the answers to gold questions, except retired ones; `since` is as in `answers`."""
         return self.answers(since).filter(gold=True, open=False, problem__as_gold__retired=False)
 
 
@@ -216,7 +216,7 @@ class Skip(models.Model):
 
 
 class Judge(models.Model):
-    """A judge's position in the queue, and whether their votes count.
+    """A person's state as a judge, such as their queue position and whether their votes count.
 
     Attributes:
         cursor: The queue position of the last fresh slot that the judge took.
@@ -334,13 +334,13 @@ def lock_reading_record(person: Person) -> None:
 
 
 def get_block_key(problem: Problem | Slot) -> int:
-    """Return the key of a problem's block, as in `Seen.block`; each person reads a block once."""
+    """Return the key of a problem's block, as stored in `Seen.block`."""
     key = problem.problem_id if isinstance(problem, Slot) else problem.pk
     return -key if settings.RULES.both_halves else problem.twin_id
 
 
 def mark_seen(person: Person, problem: Problem | Slot, *, spent: bool = True) -> bool:
-    """Record that a person reads a problem; return whether the problem's block is new to them.
+    """Record that a person has read a problem; return whether its block is new to them.
 
     `spent` is whether they read the whole problem, not only its local context.
     """
@@ -358,7 +358,7 @@ def mark_seen(person: Person, problem: Problem | Slot, *, spent: bool = True) ->
 
 
 def mark_all_seen(person: Person, problems: Iterable[Problem]) -> None:
-    """Record that a person reads many whole problems; each block's first problem is stored."""
+    """Record that a person has read many whole problems; only each block's first is stored."""
     first = {get_block_key(problem): problem for problem in reversed(list(problems))}
     known = Seen.objects.filter(person=person, block__in=first, spent=False)
     parts = list(known.values_list("block", flat=True))
@@ -380,7 +380,7 @@ def mark_read(person: Person, slot: Slot) -> None:
 
 
 def mark_revision_seen(old: Twin, new: Twin) -> None:
-    """Record that readers of a twin know its revision, after both new halves have been created.
+    """Record everyone who has read a twin as a reader of its revision, whose halves must exist.
 
     If one person may judge both halves, readers of either old half get neither new half, because a
     revision may swap the halves. The same applies to readers of a local context.
@@ -402,7 +402,7 @@ def has_seen(person: Person, problem: Problem) -> bool:
 
 
 def unseen_by(person: Person) -> models.Q:
-    """Return the condition that a person has neither read nor written a slot's twin.
+    """Return a query condition for slots whose twin a person has neither read nor written.
 
     A problem whose local context the person knows meets the condition, unless they have another
     slot on it; its other half does not.
@@ -429,7 +429,7 @@ _UNSEEN = """
 
 
 def mark_twins_seen(person: Person | None, shown: Iterable[Problem]) -> None:
-    """Record that a person reads problems whose twin has a half that is not judged yet.
+    """Record that a person has read problems whose twin has a half that is not judged yet.
 
     Nothing is recorded about anonymous visitors, because they never judge.
     """

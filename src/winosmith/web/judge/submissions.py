@@ -94,7 +94,7 @@ def get_own_twin(person: Person | None, ref: str) -> Twin:
 
 
 def may_revise(person: Person, twin: Twin) -> bool:
-    """Return whether a twin can be revised: a half is undecided or rejected; none is released."""
+    """Return whether a twin has an undecided or rejected half, but no released half or revision."""
     problems = [half for half in get_own_halves(person, twin) if half.state not in REMOVED_STATES]
     return (
         any(problem.state in OPEN for problem in problems)
@@ -215,7 +215,7 @@ def get_contributor_reason(event: Event) -> str:
 
 
 def get_visible_ref(person: Person, problem: Problem | None) -> str | None:
-    """Return the id of a problem if the person may see the problem, otherwise None."""
+    """Return a problem's id if the person may see it, otherwise None."""
     return problem.ref if problem is not None and is_visible_to(person, problem) else None
 
 
@@ -228,7 +228,7 @@ def withdraw_texts(person: Person) -> int:
 
 
 def move_texts_to_account(account: Person, anonymous: Person) -> None:
-    """Move an anonymous person's texts to an account; withdraw texts that the account has read."""
+    """Move an anonymous person's texts to an account; withdraw those that its owner has read."""
     twins = Twin.objects.filter(contributor=anonymous)
     read = list(twins.filter(pk__in=Seen.objects.filter(person=account).values("twin")))
     Slot.objects.filter(contributor=anonymous).update(contributor=account)

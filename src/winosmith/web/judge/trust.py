@@ -1,6 +1,6 @@
-"""Quality control of judges: training, bounds that put votes on hold, and gold questions.
+"""Quality control of judges: training, limits that put votes on hold, and gold questions.
 
-A judge who crosses one of the site's bounds (on pace, gold questions, or accounts at one address)
+A judge who violates one of the site's limits (on pace, gold questions or accounts at one address)
 is *on hold*: their votes on undecided problems, and their later votes, are provisional
 (`Slot.provisional`). A provisional vote keeps its slot, but decides nothing until a moderator
 counts or discards it. A gold question has a gold answer and shows whether a judge reads carefully.
@@ -41,7 +41,7 @@ CAREFUL_ACCURACY = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """A judge's speed over their newest answers.
+    """A judge's speed, measured over their most recent answers.
 
     Attributes:
         seconds: The median seconds per problem, by server time; None if there are no answers.
@@ -53,7 +53,7 @@ class Pace:
 
 
 def measure_pace(person: int, since: datetime | None = None) -> Pace:
-    """Return the median time that a judge took for their newest answers.
+    """Return the median time that a judge took for their most recent answers.
 
     An answer is timed from the moment when its problem was shown, or from the judge's previous
     answer if that was later. Therefore, the same seconds are never counted for two problems that
@@ -72,7 +72,7 @@ def measure_pace(person: int, since: datetime | None = None) -> Pace:
 
 
 def count_gold_answers(people: Sequence[Person]) -> dict[int, tuple[int, int]]:
-    """Map each judge's key to their numbers of correct gold answers and of all gold answers.
+    """Map each judge's key to the numbers of gold questions answered correctly and in total.
 
     Retired questions are ignored. An incorrect, contested answer is only included if a moderator
     has rejected the contest, or if more than `MAX_CREDITED_CONTESTS` of the judge's contests are
@@ -102,7 +102,7 @@ def _filter_gold_answers(
 
 
 def _check_gold_accuracy(judge: Judge, contests: int = MAX_CREDITED_CONTESTS) -> dict[str, int]:
-    """Return a judge's counts if too few of their last gold answers are correct; otherwise {}."""
+    """Return a judge's counts if too few of their last gold answers are correct, otherwise {}."""
     rules = settings.RULES
     rows = _filter_gold_answers([judge.pk], judge.since, contests).order_by("-answered_at")
     last = list(rows.values_list("right", flat=True)[: rules.hold_gold_over])
@@ -112,7 +112,7 @@ def _check_gold_accuracy(judge: Judge, contests: int = MAX_CREDITED_CONTESTS) ->
 
 
 def compute_false_hold_rate(accuracy: float = CAREFUL_ACCURACY) -> float:
-    """Return the probability that a careful judge's last answers to gold questions miss the bound.
+    """Return the probability that a careful judge is put on hold by chance for gold answers.
 
     This is the binomial probability, for one check, that fewer than `SiteRules.hold_gold_percent`
     percent of `hold_gold_over` answers are correct if each is correct with probability `accuracy`.
@@ -153,7 +153,7 @@ def has_enough_gold() -> bool:
 
 
 def get_askable_questions() -> QuerySet[Problem]:
-    """Return the gold questions that judges can get: those whose other half is not public."""
+    """Return the gold questions that judges may be asked: those whose other half is not public."""
     half = Problem.objects.filter(twin=OuterRef("twin"), public=True)
     return get_gold_questions().filter(~Exists(half))
 
@@ -198,7 +198,7 @@ MIN_JUDGES = 3
 
 
 def count_address_judges() -> int:
-    """Return the number of judges in a clock hour if all of them share one address, otherwise 0.
+    """Return the number of judges in one clock hour if they all share one address, otherwise 0.
 
     The current and the previous hour are checked separately, because digests differ between hours.
     The result is 0 for fewer than `MIN_JUDGES` judges, or without `SiteRules.hold_accounts`.
@@ -227,7 +227,7 @@ def _find_accounts_at_address(slot: Slot, address: str) -> set[int]:
 
 
 def apply_limits(judge: Judge, slot: Slot, address: str = "") -> None:
-    """Put a judge's votes on hold if the judge crosses one of the site's bounds with a new answer.
+    """Put a judge's votes on hold if a new answer takes the judge past one of the site's limits.
 
     If one address would get a majority of a problem's votes, the vote is excluded. The caller
     settles the problem, which passes it to another judge.
@@ -275,7 +275,7 @@ def _check_pace(judge: Judge, slot: Slot) -> None:
 def check_gold(judge: Judge) -> None:
     """Put a judge on hold if too few of their last answers to gold questions are correct.
 
-    The bound is `hold_gold_percent` percent of the last `SiteRules.hold_gold_over` answers.
+    The limit is `hold_gold_percent` percent of the last `SiteRules.hold_gold_over` answers.
     `compute_false_hold_rate` returns the probability that a careful judge falls below it.
     """
     if failed := _check_gold_accuracy(judge):
@@ -303,10 +303,10 @@ def _hold_accounts(judge: Judge, problem: Problem, people: set[int]) -> None:
 def put_on_hold(
     judge: Judge, cause: str, measured: dict[str, Any] | None = None, *, group: str = ""
 ) -> None:
-    """Put a judge's votes on undecided problems, and their later votes, on hold for a moderator.
+    """Hold a judge's later votes, and those on undecided problems, until a moderator decides.
 
     Decided problems stay decided (see `get_suspect_problems`). The judge's row must be locked or
-    new. `cause` is one of `Judge.Cause`, `measured` has the numbers that crossed the bound, and
+    new. `cause` is one of `Judge.Cause`, `measured` has the numbers that violate the limit, and
     `group` is the label of judges who are put on hold together.
     """
     judge.held, judge.cause = timezone.now(), cause
@@ -414,7 +414,7 @@ def add_gold(problem: Problem, explanation: str, *, attention: bool = False) -> 
 
 
 def draw_gold(judge: Judge) -> Slot | None:
-    """Return a slot for a gold question with probability 1 / `SiteRules.gold_every`, or None.
+    """Return a gold question's slot with probability 1 / `SiteRules.gold_every`, otherwise None.
 
     Each draw is independent, so that judges can't predict the next gold question. The next question
     is drawn in advance and always looked up, so that gold questions don't take longer to load than

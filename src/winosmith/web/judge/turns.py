@@ -114,7 +114,7 @@ def lock_judge(person: Person) -> Judge:
 
 
 def is_taking_test(person: Person) -> bool:
-    """Return whether a person is taking a human test and so gets no new problem until its end."""
+    """Return whether a person is taking a human test; they get no new problem until it ends."""
     return any(is_taking(person) for is_taking in test_checks)
 
 
@@ -213,7 +213,7 @@ def make_idle_judge_context(person: Person, judge: Judge | None) -> dict[str, An
 
 
 def explain_no_work(person: Person) -> dict[str, Any]:
-    """Return why a person gets none of the problems that still need votes.
+    """Return why none of the problems that still need votes can be given to a person.
 
     Three numbers count slots, up to `MAX_COUNTED`: `own`, on problems of the person's own twins;
     `seen`, on problems whose twin the person has read, at least in part; and `held`, slots that
@@ -369,7 +369,7 @@ def get_undoable_slot(person: Person) -> Slot | None:
 
 
 def summarise_judged_problems(person: Person) -> tuple[int, str | None]:
-    """Count a person's judged problems; also return the reference of the undoable slot, or None."""
+    """Return the number of judged problems, and the `ref` of the slot to undo (None if none)."""
     answers = Slot.objects.filter(holder=person).answers()
     columns = "answered_at", "gold", "excluded", "problem__state", "ref"
     newest = answers.filter(open=False).order_by("-answered_at").values_list(*columns)[:1]
@@ -419,7 +419,7 @@ PAGE_SIZE = 20
 
 
 def list_shown_options(slot: Slot) -> list[tuple[str, bool]]:
-    """Return an answered problem's options in the judge's order, and whether each was chosen.
+    """Return an answered problem's options in the judge's order, each with whether it was chosen.
 
     The result is empty for withdrawn problems, whose text is no longer shown.
     """
@@ -430,7 +430,7 @@ def list_shown_options(slot: Slot) -> list[tuple[str, bool]]:
 
 
 def iter_judging_news(person: Person, after: datetime) -> Iterator[Item]:
-    """Yield news about a judge's settled contests and about new problems to judge."""
+    """Yield news about a judge's settled objections and about new problems to judge."""
     if not may_judge(person):
         return
     settled = Contest.objects.filter(slot__holder=person, settled_at__gt=after)

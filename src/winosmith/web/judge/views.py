@@ -52,7 +52,7 @@ def _render_turn(request: HttpRequest, person: Person, slot: Slot | None) -> Htt
 
 
 def _make_form_view(
-    act: Callable[[HttpRequest, Person], FormResult],
+    action: Callable[[HttpRequest, Person], FormResult],
 ) -> Callable[[HttpRequest], HttpResponse]:
     """Return a view that processes a form once and shows errors with the form.
 
@@ -62,12 +62,12 @@ def _make_form_view(
     @require_POST
     @gates.judges_only
     @gates.judging_consent_required
-    @wraps(act)
+    @wraps(action)
     def view(request: HttpRequest) -> HttpResponse:
         person, slots = request.user, []
 
         def process() -> dict[str, Any]:
-            result, slot = act(request, person)
+            result, slot = action(request, person)
             slots.append(slot)
             return result
 

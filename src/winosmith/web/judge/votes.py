@@ -74,7 +74,7 @@ def open_all_slots(problems: Iterable[Problem]) -> None:
 def make_slot(
     problem: Problem, n: int, *, gold: bool = False, lease_until: datetime | None = None
 ) -> Slot:
-    """Return an unsaved slot; `n` is its number or, for a gold question, the judge's key."""
+    """Return an unsaved slot with number `n`; a gold question's number is the judge's key."""
     return Slot(
         problem=problem,
         n=n,

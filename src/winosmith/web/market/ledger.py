@@ -115,9 +115,9 @@ class Entry:
         market = "" if part.market_seconds is None else str(part.market_seconds)
         return [
             self.name, part.state, part.verdict, str(self.done), str(part.study.amount),
-            str(self.seconds), market, f"{self.owed:.2f}", f"{part.paid:.2f}", f"{part.total_bonus:.2f}",
-            part.study.currency, "" if self.wage is None else f"{self.wage:.2f}",
-            self.pace_text,
+            str(self.seconds), market, f"{self.owed:.2f}", f"{part.paid:.2f}",
+            f"{part.total_bonus:.2f}", part.study.currency,
+            "" if self.wage is None else f"{self.wage:.2f}", self.pace_text,
             "; ".join(self.notes),
         ]  # fmt: skip
 

@@ -80,7 +80,7 @@ class Study(models.Model):
 
 
 class Screen(models.Model):
-    """An entry of a study's admission list: a worker's digest, and whether they are admitted."""
+    """An entry in a study's screening list: a worker's digest, and whether they are admitted."""
 
     study = models.ForeignKey(Study, models.CASCADE, related_name="screens", db_index=False)
     digest = models.CharField(max_length=64)
@@ -145,7 +145,7 @@ class Participation(models.Model):
 
     @property
     def total_bonus(self) -> Decimal:
-        """Return the sum of bonuses, in the study's currency."""
+        """Return the sum of the bonuses, in the study's currency."""
         return sum((payment.amount for payment in self.payments.all()), Decimal("0.00"))
 
 

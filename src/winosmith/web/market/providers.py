@@ -118,7 +118,7 @@ class Provider:
     individual_codes: bool
 
     def read_link_ids(self, query: Mapping[str, str], market_study: str = "") -> tuple[str, str]:
-        """Return the ids of the worker and the submission ("" if none) in a study link.
+        """Return the worker's id and the submission's id ("" if none) from a study link's query.
 
         They are unverified, because markets don't sign their links.
 

@@ -117,7 +117,7 @@ def read_ids(path: Path, provider: str, requirements: Sequence[Requirement] = ()
 
 
 def screen_workers(study: Study, ids: Sequence[str], *, allowed: bool) -> int:
-    """Admit only the listed workers, or exclude them; return the number of listed workers."""
+    """Admit only the listed workers, or exclude them; return how many are listed in all."""
     digests = (digest_id(study.provider, WORKER, worker) for worker in ids)
     with writing():
         Screen.objects.bulk_create(
@@ -248,7 +248,7 @@ def replace_link(study: Study) -> str:
 
 
 def set_places(study: Study, places: int) -> None:
-    """Change the number of a study's places; people who have started can finish.
+    """Change how many people a study admits; those who have already started can finish.
 
     Raises:
         InputError: The number is out of range.

@@ -130,7 +130,7 @@ def show_work(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def end_work(request: HttpRequest, end: Callable[[Participation], None]) -> HttpResponse:
-    """Give up the work; or end it, if it is complete or no work is left."""
+    """End the work by calling `end`, which completes it or gives it up."""
     part = workers.find_participation(gates.get_current_writer(request))
     if part is None:
         return redirect("market:work")

@@ -73,7 +73,7 @@ class Arrival:
 
     @property
     def digest(self) -> str:
-        """Return the digest of the identifier, as stored in a participation."""
+        """Return the digest of the browser's identifier (`mark`), as stored in a participation."""
         return sha256(self.mark.encode()).hexdigest()
 
 
@@ -155,7 +155,7 @@ class Workload:
 
     @property
     def is_complete(self) -> bool:
-        """Return whether all required work is stored."""
+        """Return whether all required work has been stored."""
         return self.done >= self.amount
 
     @property
@@ -172,7 +172,7 @@ def find_participation(person: Person | None) -> Participation | None:
 
 
 def get_payable_twins(part: Participation) -> QuerySet[Twin]:
-    """Return the twins written since the start of the work, without withdrawn twins."""
+    """Return the twins that count for pay: written since the work started and not withdrawn."""
     rows = Twin.objects.filter(
         contributor=part.person_id, revises=None, created__gte=part.began
     ).filter(~Q(problems__state=State.WITHDRAWN))
@@ -264,7 +264,7 @@ def finish_participation(part: Participation) -> None:
 
 
 def abandon_participation(part: Participation) -> None:
-    """End a participation without a completion code; stored work is kept."""
+    """End a participation without a completion code; the stored work is kept."""
     with writing():
         part = _lock_participation(part)
         if part.state == models.WORKING:
@@ -471,10 +471,10 @@ def _mark_as_read(
 
 
 def _find_training_twins(person: Person, others: QuerySet[Participation]) -> list[int]:
-    """Return the already read twins of gold questions that a person's training needs.
+    """Return the gold questions' twins that a person may get although `others` have read them.
 
-    On a shared computer the first worker may have used all questions. If too few are left, return
-    the twins of which no half is judged.
+    On a shared computer, the first worker may have used all gold questions. If too few are left,
+    return the twins of gold questions of which no half is judged.
     """
     needed = settings.RULES.training_questions
     if not needed or Judge.objects.filter(person=person, qualified__isnull=False).exists():

@@ -122,7 +122,7 @@ def _list_visible_fields(model: Any) -> list[Any]:
 
 @never_cache
 def _redirect_to_login(request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-    """Redirect to the site's log-in page, which limits failed attempts; reject other users."""
+    """Redirect to the site's log-in page, which limits failed attempts; reject non-admin users."""
     if request.user.is_authenticated and not admin.site.has_permission(request):
         raise PermissionDenied
     to = request.GET.get("next") or reverse("admin:index")

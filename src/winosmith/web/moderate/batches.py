@@ -41,7 +41,7 @@ NewestKeys = tuple[int, int]
 
 
 def get_newest_event_and_problem() -> NewestKeys:
-    """Return the keys of the newest event and problem, so that bulk actions skip later changes."""
+    """Return the newest event's and problem's keys, so that bulk actions skip later changes."""
     event = Event.objects.aggregate(last=Max("pk"))["last"] or 0
     return event, Problem.objects.aggregate(last=Max("pk"))["last"] or 0
 
@@ -49,7 +49,7 @@ def get_newest_event_and_problem() -> NewestKeys:
 def apply_to_selected(
     person: Person, action: str, picks: Sequence[tuple[str, int]], reason: str
 ) -> Batch:
-    """Apply an action to selected problems; the batch lists the skipped problems.
+    """Apply an action to the selected problems; skipped problems are listed in the batch.
 
     `picks` has the problems' ids, each with the newest event that the moderator saw.
 
@@ -76,9 +76,9 @@ def apply_to_matching(
     newest: NewestKeys,
     expected: int,
 ) -> Batch:
-    """Apply an action to all problems that match a filter; the moderator saw `expected` of them.
+    """Apply an action to all matching problems; `expected` is the number shown to the moderator.
 
-    `newest` are the newest event and problem when the moderator confirmed. Later problems are not
+    `newest` are the newest event and problem when the moderator confirmed; later problems are not
     included, and problems changed later are skipped and listed.
     """
     _check_request(person, action, reason)
@@ -161,7 +161,7 @@ def _check_not_undone(batch: Batch) -> None:
 
 
 def _process_chunk(batch: Batch) -> bool:
-    """Process the next problems in the caller's transaction; return whether none is left."""
+    """Process the batch's next problems, in the caller's transaction; return whether it is done."""
     chunk, note = list(_list_items(batch)[:CHUNK]), {"reason": batch.reason, "batch": batch.mark}
     for row in chunk:
         batch.cursor = row.pk
@@ -187,7 +187,7 @@ def _process_chunk(batch: Batch) -> bool:
 
 
 def _list_items(batch: Batch) -> QuerySet[Any]:
-    """Return the problems, or the events to undo, that the batch has not processed yet."""
+    """Return the problems (or the events to undo) that the batch has not processed yet."""
     if batch.undoes:
         events = Event.objects.filter(batch=batch.undoes.mark, pk__lt=batch.cursor)
         return events.select_related("problem").order_by("-pk")
@@ -289,7 +289,7 @@ class ActionRequest:
 
 
 def get_return_path(path: str) -> str:
-    """Return a moderators' path without its "done" parameter; for other paths, the queue's path."""
+    """Return `path` without "done" if it is a moderation page, otherwise the queue's path."""
     home = reverse("moderate:queue")
     safe = path.startswith(home) and url_has_allowed_host_and_scheme(path, allowed_hosts=None)
     if not safe:

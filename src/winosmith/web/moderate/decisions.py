@@ -492,7 +492,7 @@ _OPPOSITES = {"embargo": "lift", "lift": "embargo", "show": "unshow", "unshow": 
 
 
 def _carry_out(problem: Problem, action: str, state: Any, **note: Any) -> Event:
-    """Carry out and log an action: an embargo, a change of the home page, or a change of state."""
+    """Carry out and log an action, which changes the embargo, the home page or the state."""
     if action in ("embargo", "lift"):
         (set_embargo if action == "embargo" else lift_embargo)(problem, by=note["by"])
     elif action in ("show", "unshow"):

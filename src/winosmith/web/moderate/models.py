@@ -90,7 +90,7 @@ class Appeal(models.Model):
 
 
 class Appointment(models.Model):
-    """A change of a person's role or votes, with its author and reason; rows are only added.
+    """A change to a person's role or votes, with who made it and why; rows are never changed.
 
     Attributes:
         job: The job that changes the votes; None if no votes change.

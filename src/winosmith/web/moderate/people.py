@@ -46,7 +46,7 @@ class ProblemCounts:
 
     @property
     def total(self) -> int:
-        """Return the number of all problems."""
+        """Return the total number of problems."""
         return sum(getattr(self, state) for state in State.values)
 
     @property
@@ -182,7 +182,7 @@ def get_judging_records(people: Sequence[Person]) -> dict[int, JudgingRecord]:
 
 
 def get_people_on_hold() -> QuerySet[Judge]:
-    """Return the keys of people whose votes are on hold."""
+    """Return the keys of the people whose votes are on hold."""
     return Judge.objects.exclude(held=None).values("person")
 
 
@@ -255,7 +255,7 @@ def get_possible_changes(person: Person, other: Person) -> list[Any]:
 
 
 def get_people_held_as_group(other: Person) -> list[Person]:
-    """Return the other people on hold with the same address as a person, sorted by key."""
+    """Return the other people put on hold together with a person, sorted by key."""
     own = Judge.objects.filter(person=other, held__isnull=False).exclude(together="").first()
     if own is None:
         return []
@@ -264,7 +264,7 @@ def get_people_held_as_group(other: Person) -> list[Person]:
 
 
 def change_person(person: Person, other: Person, kind: str, reason: str) -> Appointment:
-    """Change the roles or votes of the `other` person, and return the log entry.
+    """Change another person's roles, or whether their votes count; return the log entry.
 
     Only admins appoint moderators. The reason has 1 to MAX_REASON characters. A job changes votes
     (`run_vote_job`).

@@ -21,15 +21,8 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _, ngettext
 
 from winosmith.web._lock import writing
-from winosmith.web.judge.models import (
-    Contest,
-    Seen,
-    Slot,
-    Verdict,
-    get_block_key,
-    lock_reading_record,
-    mark_all_seen,
-)
+from winosmith.web.judge import models as judging
+from winosmith.web.judge.models import Contest, Seen, Slot, Verdict, get_block_key
 from winosmith.web.moderate.decisions import APPEALABLE
 from winosmith.web.moderate.models import Appeal
 from winosmith.web.moderate.people import get_people_on_hold
@@ -66,7 +59,7 @@ def create_indexes(alias: str = "default") -> None:
 
 
 def filter_problems_with_hints(query: QuerySet[Problem]) -> QuerySet[Problem]:
-    """Return the problems with a hint, using the same condition as the index."""
+    """Return the problems with hints, using the same condition as the index."""
     return query.extra(where=["problems_problem.hints <> '[]'"])
 
 
@@ -156,7 +149,7 @@ class QueueFilters:
 
     @classmethod
     def read(cls, query: str) -> QueueFilters:
-        """Return the filters of a query string, without unknown values.
+        """Return the filters in a query string; unknown values are ignored.
 
         >>> asked = QueueFilters.read("state=held&hint=copy&age=aeon&foo=1")
         >>> (asked.state, asked.hint, asked.age)
@@ -274,7 +267,7 @@ def _make_after_condition(start: Problem, *, ascending: bool) -> Q:
 
 
 def count_pending() -> dict[str, int]:
-    """Return the number of pending items of each kind, at most 1000."""
+    """Return the number of pending items of each kind, counted up to 1000."""
     pending: dict[str, QuerySet[Any]] = {
         "held": Problem.objects.filter(state=State.HELD),
         "appeals": Appeal.objects.filter(answer=None),
@@ -294,8 +287,8 @@ def record_answers_read(person: Person, problems: Sequence[Problem]) -> None:
     new = blocks.keys() - set(known.values_list("block", flat=True))
     if new:
         with writing():
-            lock_reading_record(person)
-            mark_all_seen(person, [blocks[block] for block in new])
+            judging.lock_reading_record(person)
+            judging.mark_all_seen(person, [blocks[block] for block in new])
 
 
 def iter_moderation_news(person: Person, after: datetime) -> Iterator[Item]:

@@ -104,7 +104,7 @@ def apply_action(request: HttpRequest) -> HttpResponse:
 @require_POST
 @moderators_only
 def undo_decisions(request: HttpRequest) -> HttpResponse:
-    """Undo one decision or a whole batch, once."""
+    """Undo one decision or a whole batch; a repeated submission has no further effect."""
     mark, event = request.POST.get("batch", ""), request.POST.get("event", "")
     reason = request.POST.get("reason", "").strip() or _("It was done by mistake.")
     back = batches.get_return_path(request.POST.get("back", ""))
@@ -183,7 +183,7 @@ def _render_confirmation(
 
 
 def _get_next_url(back: str, mark: str) -> str:
-    """Return the next page's URL: the list, or the batch if it is running or skipped problems."""
+    """Return the next URL: the batch's if it runs or has skipped problems, otherwise the list's."""
     made = Batch.objects.select_related("job").get(mark=mark)
     if made.busy or made.left_count:
         return reverse("moderate:batch", args=[made.mark])
@@ -208,7 +208,7 @@ MAX_CONTESTS = 50
 @require_safe
 @moderators_only
 def show_contested_questions(request: HttpRequest) -> HttpResponse:
-    """Show the open contests and the last settled contests."""
+    """Show the gold questions with an open objection, and those settled most recently."""
     return _render_contests(request)
 
 
@@ -377,7 +377,7 @@ def show_person(request: HttpRequest, name: str) -> HttpResponse:
 @require_POST
 @moderators_only
 def change_person(request: HttpRequest, name: str) -> HttpResponse:
-    """Change a person's roles or votes, at most once per submitted form."""
+    """Change a person's roles, or whether their votes count, at most once per submitted form."""
     other, kind = _get_person(name), request.POST.get("kind", "")
 
     def change_all() -> None:

@@ -79,7 +79,7 @@ def create_reset_link(person: Person, minutes: int, *, creator: Person | None = 
 
 
 def create_recovery_link(person: Person, minutes: int) -> str:
-    """Return the path of a new password-reset link for a mail; earlier links still work."""
+    """Return the path of a new password-reset link to be emailed; earlier links stay valid."""
     return _create_link(minutes, person=person)
 
 
@@ -115,7 +115,7 @@ def _use_link(invitation: Invitation, person: Person) -> None:
 
 
 def revoke_invitation(invitation: Invitation) -> None:
-    """Revoke a link."""
+    """Revoke an invitation link or a password-reset link."""
     with writing():
         get_active_links().filter(pk=invitation.pk).update(used=timezone.now())
 
@@ -281,7 +281,7 @@ class AccessCounts:
     links: int
 
     def without(self, *, browsers: int = 0, links: int = 0) -> AccessCounts:
-        """Return the numbers without some sessions and links."""
+        """Return these counts, reduced by the given numbers of sessions and links."""
         return AccessCounts(
             max(0, self.browsers - browsers), self.tokens, max(0, self.links - links)
         )
@@ -300,7 +300,7 @@ class AccessCounts:
 
 
 def count_credentials(person: Person) -> AccessCounts:
-    """Return an account's numbers of sessions, tokens and links."""
+    """Count the sessions, tokens and links that give access to an account."""
     live = person.sessions.filter(expire_date__gt=timezone.now())
     return AccessCounts(
         live.count(), person.tokens.active().count(), get_recovery_links(person).count()

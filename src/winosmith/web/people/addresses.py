@@ -118,7 +118,7 @@ def _log_fault(fault: str, text: str) -> None:
 
 
 def list_address_faults() -> list[str]:
-    """Return the last day's faults of client addresses, as sentences for an admin."""
+    """Return the past day's problems with client addresses, as sentences for an admin."""
     rows = Hits.objects.filter(what__in=(UNREADABLE, MISSING, UNNAMED))
     rows = rows.filter(hour__gt=timezone.now() - timedelta(days=1))
     words = {

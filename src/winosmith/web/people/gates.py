@@ -51,7 +51,7 @@ WRITER = "writer"
 
 
 class SessionStore(DatabaseStore):
-    """Django's database sessions, with digested keys and writes in the site's write queue."""
+    """Django's database session store, with hashed keys and the site's write queue."""
 
     _written: tuple[str | None, bytes] | None = None
     """The key and the data of the last write."""
@@ -96,7 +96,7 @@ class SessionStore(DatabaseStore):
         self._written = (self.session_key, data)
 
     def delete(self, session_key: str | None = None) -> None:
-        """Delete the session with a key, by default this session."""
+        """Delete the session with the given key, or this session if no key is given."""
         with writing():
             super().delete(digest_token(session_key or self.session_key or ""))
 
@@ -211,7 +211,7 @@ about 50: the form checks after 0.3 seconds, and saves after 0.7."""
 
 
 def rate_limit_typing(actor: HttpRequest | Person, action: str, limit: int) -> None:
-    """Count a check, or an autosave (the action "save"), of a form while the user types.
+    """Count a check or an autosave (action "save") that is made while the user types into a form.
 
     Raises:
         RateLimitError: There were `TYPING_FACTOR` checks or saves for each of the `limit` texts
@@ -284,7 +284,7 @@ def new_key() -> str:
 def process_once(
     person: Person, key: str, form: str, act: Callable[[], dict[str, Any]]
 ) -> tuple[dict[str, Any], bool]:
-    """Process a form once per key; return the stored result for repeated submissions.
+    """Process a form at most once per key; repeated submissions get the stored result.
 
     Args:
         person: The sender; different people's keys are independent.
@@ -326,7 +326,7 @@ def get_stored_result(person: Person | None, key: str) -> dict[str, Any]:
 def process_form(
     request: HttpRequest, person: Person, act: Callable[[], object], part: str = ""
 ) -> dict[str, Any]:
-    """Process a request's form once per key, as `process_once` does; return the first result.
+    """Process a form at most once per key, like `process_once`; repetitions get the first result.
 
     The form's name is the request's path, with the `part` of the page if one URL accepts several
     forms. `act` writes, and may return a result for JSON.
@@ -432,7 +432,7 @@ def get_current_page(request: HttpRequest) -> str:
 
 
 def account_context(request: HttpRequest) -> dict[str, Any]:
-    """Return the page's account, the page to return to after log-in, and `new_key`.
+    """Return the current account, the page to return to after log-in, and `new_key`.
 
     This is a context processor; each `{{ new_key }}` in a template is a new key.
     """
@@ -452,7 +452,7 @@ def get_safe_next(request: HttpRequest) -> str:
 
 
 def is_writing_page(url: str) -> bool:
-    """Return whether a page is for writing, which requires paid judges to agree to more texts."""
+    """Return whether a page is for writing; paid judges must agree to more documents there."""
     with suppress(Resolver404):
         return resolve(urlsplit(url).path).namespace in {"write", "perturb"}
     return False

@@ -37,7 +37,7 @@ def make_salt() -> str:
 
 
 class PersonManager(BaseUserManager["Person"]):
-    """The manager that creates people."""
+    """The model manager that creates people."""
 
     def create_user(self, name: str, password: str | None = None, **fields: Any) -> Person:
         """Create a person with an account."""
@@ -72,7 +72,7 @@ class Person(AbstractBaseUser, PermissionsMixin):
         salt: The salt of the pseudonym; an erasure replaces it.
         entry: The salt of log-in sessions; a new value ends all of them.
         email: The confirmed address, or "". See `people.news`.
-        mail_news: Whether to mail news; `mailed` is the time of the last such mail, or of the
+        mail_news: Whether to email news; `mailed` is the time of the last such email, or of the
             address's confirmation.
         news_seen: The time of the person's last visit to their news, or None.
     """
@@ -262,7 +262,7 @@ class SiteKey(models.Model):
 
 
 class Done(models.Model):
-    """A submitted form and its result, which repeated submissions return."""
+    """A submitted form and its result, which is returned again if the form is resubmitted."""
 
     person = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE)
     key = models.CharField(max_length=64)
@@ -298,14 +298,14 @@ def encrypt(purpose: str, value: Any) -> str:
     return _make_cipher(purpose).encrypt(json.dumps(value).encode()).decode("ascii")
 
 
-def decrypt(purpose: str, text: str, seconds: int | None = None) -> Any:
-    """Return the value that was passed to `encrypt`.
+def decrypt(purpose: str, text: str, max_age: int | None = None) -> Any:
+    """Return the value that `encrypt` was given, if it is at most `max_age` seconds old.
 
     Raises:
         cryptography.fernet.InvalidToken: The string was made with another key, was changed, or is
-        older than `seconds`.
+        older than `max_age` seconds.
     """
-    return json.loads(_make_cipher(purpose).decrypt(text.encode("utf-8", "replace"), ttl=seconds))
+    return json.loads(_make_cipher(purpose).decrypt(text.encode("utf-8", "replace"), ttl=max_age))
 
 
 def _make_cipher(purpose: str) -> Fernet:

@@ -1,4 +1,4 @@
-"""News since a person's last visit, work that waits for them, and the site's mails.
+"""News since a person's last visit, work that waits for them, and the site's emails.
 
 Each area adds functions to the lists below when the site starts. Only the time of the last visit is
 stored; news is computed from other rows.
@@ -7,7 +7,7 @@ The site sends mail if the operator configured a server: a link for a new passwo
 confirms an address, and news once a day. An address is optional, stored once its owner has opened
 the link sent to it, visible to nobody else, and deleted on request or by an erasure. Neither the
 response nor its time reveals whether an address is known: the worker does all work that depends on
-it. The worker's job has the address but no link, and is deleted when the mail is sent.
+it. The worker's job has the address but no link, and is deleted when the email is sent.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def list_news(person: Person, after: datetime) -> list[Item]:
 
 
 def count_unread(person: Person) -> int:
-    """Return the number of unread items, 0–MAX_ITEMS; the number may be a minute old."""
+    """Return the number of unread items, at most `MAX_ITEMS`; it may be a minute old."""
     after = get_last_visit(person)
     key = f"news.{person.pk}.{after.timestamp()}"
     found = cache.get_or_set(key, lambda: len(list_news(person, after)), BADGE_SECONDS)
@@ -126,7 +126,7 @@ LINK_SECONDS = 24 * 3600
 """Seconds for which a link that confirms an address works."""
 
 MAX_MAILS_NETWORK, MAX_MAILS_ADDRESS, MAX_MAILS_PERSON = 60, 5, 10
-"""Maximum number of mails per hour for one network, for one address, and for one person."""
+"""Maximum number of emails per hour for one network, for one address, and for one person."""
 
 RESET_MINUTES = 60
 """Minutes for which a link for a new password works."""
@@ -146,7 +146,7 @@ def get_site_url(request: HttpRequest) -> str:
 
 
 class ResetForm(PasswordResetForm):
-    """Django's form for a link to a new password; the worker sends it after the response."""
+    """Django's form for password-reset links; the worker emails the link after the response."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -157,7 +157,7 @@ class ResetForm(PasswordResetForm):
         return (one for one in super().get_users(email) if not (one.anonymous or one.hired))
 
     def save(self, *, request: HttpRequest) -> None:
-        """Queue a mail with the link to the accounts with the address.
+        """Queue an email that sends the link to the accounts with the given address.
 
         Raises:
             RateLimitError: There were too many requests from this network, or for this address.
@@ -173,7 +173,7 @@ def send_address_link(person: Person, email: str, news: bool, request: HttpReque
 
     Raises:
         InputError: The address is not valid.
-        RateLimitError: Too many mails were requested.
+        RateLimitError: Too many emails were requested.
     """
     try:
         validate_email(email)
@@ -189,12 +189,12 @@ def _queue_mail(request: HttpRequest, **asked: Any) -> None:
 
 
 STALE = timedelta(hours=1)
-"""Age after which an unsent mail is no longer sent. A mail gets this old if the site or the mail
+"""Age after which an unsent email is no longer sent. An email gets this old if the site or the mail
 server was down, or if its row comes from a backup."""
 
 
 class MailError(WinosmithError):
-    """The mail server rejected a mail; if `is_temporary`, a later attempt may succeed."""
+    """The mail server rejected an email; if `is_temporary`, a later attempt may succeed."""
 
     def __init__(self, message: str, is_temporary: bool) -> None:
         super().__init__(message)
@@ -205,8 +205,8 @@ def send_mail(job: Job, _progress: Progress) -> None:
     """Send a requested link, to confirm an address or to set a new password.
 
     Raises:
-        UnavailableError: The mail server may accept the mail later.
-        MailError: The server will not accept it, or the mail has waited for longer than `STALE`.
+        UnavailableError: The mail server may accept the email later.
+        MailError: The server will not accept it, or the email has waited for longer than `STALE`.
     """
     if job.at < timezone.now() - STALE:
         raise MailError(
@@ -267,7 +267,7 @@ def _compute_owner_digest(person: Person) -> str:
     """Return a digest that changes with the person's password, log-in and address.
 
     Any such change therefore revokes the link with the digest. The digest does not reveal any of
-    these to a reader of the mail.
+    these to a reader of the email.
     """
     state = f"{person.pk}:{person.get_session_auth_hash()}:{person.email}"
     return str(salted_hmac(LINK_PURPOSE, state, algorithm="sha256").hexdigest())
@@ -287,7 +287,7 @@ def delete_address(person: Person) -> None:
 
 
 def _store_address(person: Person, email: str, *, news: bool) -> None:
-    """Store an address ("" removes it); links mailed to the previous address stop working."""
+    """Store an address ("" removes it); links emailed to the previous address stop working."""
     with writing():
         check_still_active(person)
         if email != person.email:
@@ -297,10 +297,10 @@ def _store_address(person: Person, email: str, *, news: bool) -> None:
 
 
 def _deliver(subject: str, template: str, page: dict[str, Any], email: str) -> None:
-    """Send a mail; log errors without the address.
+    """Send an email; log errors without the address.
 
     Raises:
-        MailError: The server rejected the mail.
+        MailError: The server rejected the email.
     """
     text = render_to_string(template, {**page, "rules": settings.RULES})
     try:
@@ -319,10 +319,10 @@ def _deliver(subject: str, template: str, page: dict[str, Any], email: str) -> N
 
 
 def send_news() -> int:
-    """Mail the number of new items to people who chose to get these mails, once a day.
+    """Once a day, email the number of new items to the people who chose to get this email.
 
-    The mail does not contain the news, which people read on the site. A mail that the server
-    rejects does not delay other mails, and is tried again the next day.
+    The email does not contain the news, which people read on the site. An email that the server
+    rejects does not delay other emails, and is tried again the next day.
     """
     there, sent = settings.SITE.public_url, 0
     if not sends_mail() or not there:

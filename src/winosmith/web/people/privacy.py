@@ -35,7 +35,7 @@ def _get_current_keys() -> dict[str, int]:
 
 
 def get_current_documents() -> list[Document]:
-    """Return the newest version of each document, the consent first."""
+    """Return the newest version of each document, starting with the consent."""
     return list(Document.objects.filter(pk__in=_get_current_keys().values()).order_by("kind"))
 
 
@@ -56,7 +56,7 @@ def has_agreed(person: Person) -> bool:
 
 
 def save_agreement(person: Person, shown: set[int] | None = None, *, judging: bool = False) -> None:
-    """Store a person's agreement to the current documents, with the time.
+    """Record that a person agrees to the current documents, and when.
 
     `shown` are the keys of the documents that the person was shown; None for the current ones.
 
@@ -183,7 +183,7 @@ def _export_rows(model: type[Model], column: str, person: Person) -> list[dict[s
 
 
 def _export_row(row: Model, about: Iterable[str], person: Person) -> dict[str, Any]:
-    """Return a row without other people's data, keys, and marks of gold questions.
+    """Return a row without keys, other people's data, or anything that reveals gold questions.
 
     A problem's id is included if the person may see it; other ids could reveal gold questions.
     """
@@ -270,7 +270,7 @@ def has_erasure_log() -> bool:
 
 
 def find_people_to_erase_again() -> list[tuple[Person, bool]]:
-    """Find the erased people whom a restored backup brought back.
+    """Find the people who were erased but are present again because a backup was restored.
 
     Returns:
         Each person, and whether their unreleased texts were erased, too; in the order of keys.
@@ -302,7 +302,7 @@ def erase_again() -> int:
 
 
 MAIL_RETENTION = timedelta(days=7)
-"""Time for which admins can see the mails that the mail server rejected."""
+"""Time for which admins can see the emails that the mail server rejected."""
 
 HIT_RETENTION = timedelta(days=1)
 """Time for which rate-limit counts are needed: the last hour overlaps the previous clock hour. This
@@ -315,7 +315,7 @@ CHUNK = 2000
 def delete_old_rows(now: datetime | None = None) -> dict[str, int]:
     """Delete old rows; return the number of deleted rows of each kind.
 
-    Network digests are deleted after a day, sessions when they end, and rejected mails after
+    Network digests are deleted after a day, sessions when they end, and rejected emails after
     `MAIL_RETENTION`. The records of forms, links, and people without an account who never wrote
     anything are deleted after `SiteRules.retention_days`, as are the rows in `cleaners`.
     """

@@ -221,7 +221,7 @@ def join(request: HttpRequest, token: str = "") -> HttpResponseBase:
 def _create_account(
     request: HttpRequest, form: JoinForm, invitation: Invitation | None
 ) -> Person | None:
-    """Return the account, new or of the same name and password; None if the form has errors."""
+    """Return a new or existing account with this name and password; None if the form is wrong."""
     typed = form.cleaned_data
     try:
         if invitation is None:
@@ -253,7 +253,7 @@ def _set_new_password(
     person: Person,
     invitation: Invitation | None = None,
 ) -> HttpResponse:
-    """Set a new password, and list the access that it ends, except this session or link."""
+    """Set a new password, and show how many other sessions, tokens and links it ends."""
     if request.method == "POST" and form.is_valid():
         with _add_errors_to_form(form):
             ended = accounts.set_new_password(person, form.cleaned_data["password"], invitation)
@@ -292,7 +292,7 @@ def request_reset(request: HttpRequest) -> HttpResponse:
 
 
 class EmailForm(ConfirmedForm):
-    """Form for an address, confirmed by the password."""
+    """Form for changing the email address, which requires the password."""
 
     email = forms.EmailField(
         label=gettext_lazy("E-mail address"),
@@ -372,7 +372,7 @@ def _start_session(request: HttpRequest, person: Person) -> None:
 
 @require_POST
 def logout(request: HttpRequest) -> HttpResponse:
-    """Log out of this browser; with "everywhere", end all access to the account."""
+    """Log out in this browser or, with "everywhere", end all access to the account."""
     message = _("You are logged out.")
     if request.POST.get("everywhere") and request.user.is_authenticated:
         message = _append_ended_access(message, accounts.end_access(request.user))
@@ -390,7 +390,7 @@ def change_password(request: HttpRequest) -> HttpResponseBase:
 
 
 def _pass_current_person(view: Callable[[HttpRequest, Person], HttpResponse]) -> Any:
-    """Pass the current person, with or without an account, to a view; others log in first."""
+    """Decorate a view to receive the current person; visitors not known to the site must log in."""
 
     @wraps(view)
     def wrapper(request: HttpRequest) -> HttpResponse:
@@ -474,7 +474,7 @@ def erase(request: HttpRequest, person: Person) -> HttpResponse:
 @gates.admins_only
 @sensitive_post_parameters()
 def erase_other_person(request: HttpRequest, number: int) -> HttpResponseBase:
-    """Erase a person at their request; the admin confirms it with their own password."""
+    """Erase a person at that person's request; the admin's own password confirms it."""
     person = get_object_or_404(Person, pk=number, erased=None)
     form = EraseForm(request)
     if request.method == "POST" and form.is_valid():

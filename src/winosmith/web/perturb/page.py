@@ -55,7 +55,7 @@ class SentenceFilters(Filters):
 
     @property
     def is_active(self) -> bool:
-        """Return whether any filter is used."""
+        """Return whether any filter is set."""
         return any(self.data.get(name) for name in self.fields if name != "kind" or self.chosen)
 
     @property

@@ -148,7 +148,7 @@ def measure_input_depths(typed: SentenceInput, position: Position) -> Depths | N
 
 
 def run_checks(typed: SentenceInput, position: Position) -> list[Check]:
-    """Run all checks, and return them in form order; most stay open while a text is too long."""
+    """Run all checks and return them in form order; most are undecided if a text is too long."""
     read = typed.without_long_texts()
     found = [
         _check_blank(read),
@@ -317,7 +317,7 @@ def create_version(
     *,
     precheck: Callable[[], object] | None = None,
 ) -> Problem:
-    """Create a version from the input, once per key, and request every model's prediction.
+    """Create a version from the input, at most once per `key`, and request every prediction.
 
     The version is stored as a single, judged and moderated like any problem, before any model reads
     it, so that no model can lose or delay it. A repeated submission of the form with the key

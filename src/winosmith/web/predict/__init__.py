@@ -13,7 +13,7 @@ class Config(AppConfig):
     name = "winosmith.web.predict"
 
     def ready(self) -> None:
-        """Register the eraser of predictions, and the model processes that the worker manages."""
+        """Register the function that erases predictions, and the manager of the model processes."""
         from winosmith.web.jobs import thread_functions
         from winosmith.web.people.privacy import erasers
         from winosmith.web.predict.asking import erase_predictions

@@ -108,7 +108,7 @@ def retry_failed_predictions(model: Model) -> int:
 
 
 def release_tasks(model_name: str, timed_out: bool) -> None:
-    """Release the tasks that a model's process had leased when it ended.
+    """Release the tasks that are still leased by a model's process that has ended.
 
     A single task that timed out is marked as late. If there were several tasks, any of them may be
     the cause, so they are retried one at a time.
@@ -188,7 +188,7 @@ def set_current_models(rules: Sequence[SolverRule]) -> None:
             latest.save()
 
 
-def register_revision(rule: SolverRule, made: MadeSolver) -> Model:
+def register_revision(rule: SolverRule, loaded: MadeSolver) -> Model:
     """Make a loaded model the current revision of its name, and return its row.
 
     A revision is identified by its digest. A previous revision keeps its predictions; its waiting
@@ -196,16 +196,16 @@ def register_revision(rule: SolverRule, made: MadeSolver) -> Model:
     """
     with writing():
         now = Model.objects.filter(name=rule.name, current=True).first()
-        known = Model.objects.filter(name=rule.name, digest=made.digest).first()
+        known = Model.objects.filter(name=rule.name, digest=loaded.digest).first()
         model = known or (now if now is not None and not now.digest else None)
         if model is None:
-            model = Model(name=rule.name, digest=made.digest)
+            model = Model(name=rule.name, digest=loaded.digest)
         elif not model.digest:
-            model.digest, model.since = made.digest, timezone.now()
+            model.digest, model.since = loaded.digest, timezone.now()
         if now is not None and now.pk != model.pk:
             Model.objects.filter(pk=now.pk).update(current=False)
             Prediction.objects.filter(model=now, stand=Status.WAITING).delete()
-        model.solver, model.revision, model.about = (rule.solver, made.revision, made.about)
+        model.solver, model.revision, model.about = (rule.solver, loaded.revision, loaded.about)
         model.current, model.fault, model.seen = True, "", timezone.now()
         model.process = Model.Process.READY
         model.save()

@@ -121,7 +121,7 @@ class Prediction(models.Model):
 
     @property
     def model_input(self) -> Datum:
-        """What the model sees of the problem: no answer, contributor or parent."""
+        """The problem as the model sees it, without answer, contributor and parent."""
         problem = self.problem
         pronoun = problem.record.get("pronoun")
         return Datum(problem.ref, problem.sentence, tuple(problem.options), pronoun=pronoun)

@@ -79,7 +79,7 @@ class Meter:
 
 
 def measure_association(halves: Sequence[AnyHalf]) -> Meter:
-    """Measure how well word pairs predict each half's answer; halves may be unfinished."""
+    """Measure how well word pairs predict the answer of each half, even of an unfinished one."""
     pairs = _PAIRS_FILE.load_latest()
     if pairs is None:
         return Meter()

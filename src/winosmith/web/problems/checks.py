@@ -411,7 +411,7 @@ def find_text_hints(halves: Sequence[AnyHalf], words_to_flag: Sequence[str] = ()
 def _find_issues(
     sentence: str, options: tuple[str, ...], words_to_flag: tuple[str, ...]
 ) -> tuple[tuple[str, ...], ...]:
-    """Return a half's findings by kind, cached while the contributor edits the other half."""
+    """Return the issues in a half, by kind; they stay cached while the other half is edited."""
     texts = (sentence, *options)
     names = [find_full_names(sentence, options), *map(find_full_names, options)]
     return (

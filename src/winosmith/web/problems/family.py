@@ -66,7 +66,7 @@ def get_path(problem: Problem) -> list[Problem]:
 def measure_depths(
     path: Sequence[Problem], sentence: str, *, declared: int | None = None, edits: Any = ()
 ) -> Depths:
-    """Measure the depths of a new version of a path's last problem; see `winosmith.lineage`.
+    """Measure the depths of a new version of the last problem in `path`; see `winosmith.lineage`.
 
     The path is from `get_path`. Without `edits` from its last problem to the sentence, a
     shortest script is used. The time depends on the path, not on the size of the family. If a text
@@ -260,7 +260,7 @@ def _lock_family(problem: Problem) -> None:
 def propagate_embargo(
     problem_ids: Sequence[int], by: Person | None = None, *, embargo: bool = True
 ) -> list[int]:
-    """Begin or end the embargo on versions below the given problems; return the versions' keys."""
+    """Start or end the embargo on versions below the given problems; return the versions' keys."""
     changed: list[int] = []
     parent_ids = list(problem_ids)
     while parent_ids:
@@ -280,7 +280,7 @@ def propagate_embargo(
 
 
 def make_embargo_event(problem: Problem, by: Person | None = None, embargo: bool = True) -> Event:
-    """Return an unsaved event for a version whose embargo begins or ends with its parent's."""
+    """Return an unsaved event: a version's embargo starts or ends because its parent's does."""
     reason = (
         _("its parent is under embargo") if embargo else _("its parent is no longer under embargo")
     )

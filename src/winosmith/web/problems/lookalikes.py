@@ -167,7 +167,7 @@ def find_lookalikes(
 
 
 def _load_sentences(keys: set[int], skip_twin: int | None) -> dict[int, Remembered]:
-    """Return indexed sentences, except removed problems, `skip_twin` and its earlier versions."""
+    """Return indexed sentences, except those of removed problems and of `skip_twin`'s versions."""
     skipped: set[int] = set()
     while skip_twin is not None and skip_twin not in skipped:
         skipped.add(skip_twin)
@@ -298,7 +298,7 @@ def _rank_keys(stored: Sequence[tuple[int, int]], hashes: set[int]) -> list[int]
 def _exclude_family(
     stored: Sequence[tuple[int, int]], family: Problem
 ) -> Sequence[tuple[int, int]]:
-    """Remove the keys of a family, because a large family could crowd out all others."""
+    """Remove a family's keys from the matches, so that a large family doesn't crowd out others."""
     rows = Remembered.objects.filter(pk__in={key for _, key in stored})
     rows = rows.filter(Q(problem__version__root=family) | Q(problem__twin=family.twin_id))
     kin = set(rows.values_list("pk", flat=True))
@@ -318,7 +318,7 @@ def get_words_to_compare(sentence: str, options: Sequence[str] = ()) -> list[str
 
 
 def compute_word_overlap(first: Sequence[str], second: Sequence[str]) -> float:
-    """Return the fraction of words that two sentences share, 0–1: `winosmith.text.overlap`.
+    """Return the fraction of words (0–1) that two sentences share; see `winosmith.text.overlap`.
 
     The words are those of `get_words_to_compare`. The fraction is 0 if they share less than
     `MIN_CONTENT_SHARE` of the content words. Without this condition, 1,572 other sentences share

@@ -106,14 +106,14 @@ class Problem(models.Model):
         return f"{self.ref}: {self.sentence[:60]}"
 
     def sync_fields(self, **columns: Any) -> None:
-        """Set fields that a query has changed; `waits` and `public` are reloaded when used."""
+        """Set fields to values that a query has stored; `waits` and `public` are reloaded."""
         for name, value in columns.items():
             setattr(self, name, value)
         for name in ("waits", "public"):
             self.__dict__.pop(name, None)
 
     def log_event(self, kind: str, *, by: Any = None, **columns: Any) -> Event:
-        """Log an event that does not change the state; `columns` are other fields of `Event`."""
+        """Log an event that leaves the state unchanged; `columns` set further fields of `Event`."""
         event = self.make_event(kind, by=by, **columns)
         event.save()
         return event
@@ -145,7 +145,7 @@ class Event(models.Model):
 
 
 class Remembered(models.Model):
-    """An indexed sentence with which new ones are compared: from the site, or published.
+    """An indexed sentence with which new sentences are compared, from the site or a data set.
 
     Attributes:
         problem: The problem on this site, whose row contains the text.
@@ -239,7 +239,7 @@ class Version(models.Model):
 
 
 def make_ref() -> str:
-    """Return a random public id, which reveals nothing."""
+    """Return a random public id, which does not depend on the problem."""
     return secrets.token_hex(8)
 
 

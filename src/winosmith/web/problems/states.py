@@ -86,7 +86,7 @@ def get_public_problems() -> QuerySet[Problem]:
 
 
 def get_gold_questions() -> QuerySet[Problem]:
-    """Return the gold questions in use; publishing their other halves would reveal answers.
+    """Return the gold questions in use; their other halves must stay private to hide the answers.
 
     Retired, withdrawn and replaced gold questions are not in use.
     """
@@ -108,7 +108,7 @@ def is_visible_to(person: Person | None, problem: Problem) -> bool:
 
 
 def update_waits(twins: Collection[int], newly_decided: Collection[int] = ()) -> None:
-    """Let decided halves wait for their other half, and end the waits that are over.
+    """Make decided halves wait for their other halves, and end the waits that are over.
 
     A wait ends when no half is on hold or being judged. A wait also ends `SiteRules.wait_days` days
     after the first decision, which is logged. A wait never ends while a half is one of
@@ -173,7 +173,7 @@ def publish_due_halves() -> int:
 
 
 def _get_due_problems() -> QuerySet[Problem]:
-    """Return the problems whose waiting time is over, or whose twin has no open half.
+    """Return the problems whose waiting time is over, or whose twin has no undecided half.
 
     The query has neither ORDER BY nor DISTINCT, because SQLite would then scan all twins.
     """
@@ -184,7 +184,7 @@ def _get_due_problems() -> QuerySet[Problem]:
 
 
 def get_public_time(problem: Problem) -> datetime | None:
-    """Return the latest time when a waiting problem becomes public; None if it isn't waiting.
+    """Return the time by which a waiting problem becomes public; None if it isn't waiting.
 
     A problem that is not valid, is under embargo, or would reveal the answer of a gold question
     does not become public by waiting.

@@ -164,7 +164,7 @@ class Content:
 
 
 def survey(query: QuerySet[Problem], file_format: Format, *, skip_unfit: bool = False) -> Content:
-    """Read the public problems of a query in one pass; return the content of their file.
+    """Read a query's public problems in one pass; return what a file of them would contain.
 
     With `skip_unfit`, problems that don't fit the format are omitted; otherwise `rows` includes
     them, and the caller must show `unfit`.
@@ -189,7 +189,7 @@ def survey(query: QuerySet[Problem], file_format: Format, *, skip_unfit: bool = 
 
 
 def encode_for_digest(datum: Datum) -> bytes:
-    """Return the bytes that a problem adds to the input of `winosmith.Dataset.digest`."""
+    """Return the bytes of a problem from which `winosmith.Dataset.digest` is computed."""
     return (dump_json(problem_record(datum)) + "\n").encode("utf-8", "surrogatepass")
 
 
@@ -256,9 +256,9 @@ VOTES = {
 
 
 def create_votes_file(query: QuerySet[Problem], name: str) -> tuple[str, HeadedFile]:
-    """Write the votes on a query's problems to one of `VOTES`; the query has the alias `place`.
+    """Write the votes on a query's problems to a file; return its digest and the open file.
 
-    Return the file's digest and the open file, which the caller must close.
+    `name` is one of `VOTES`; the query has the alias `place`. The caller must close the file.
     """
     keys = load_keys(query.order_by("place"))
     public = Problem.objects.filter(public=True).only("ref").order_by("pk")

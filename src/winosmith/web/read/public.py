@@ -260,7 +260,7 @@ class Filters(forms.Form):
 
     @property
     def is_active(self) -> bool:
-        """Return whether any filter is used."""
+        """Return whether any filter, including the search words, is set."""
         return any(self.data.get(name) for name in self.fields)
 
     @property
@@ -270,7 +270,7 @@ class Filters(forms.Form):
 
     @property
     def is_narrowed(self) -> bool:
-        """Return whether any filter except the search words is used."""
+        """Return whether any filter except the search words is set."""
         return any(self.data.get(field.name) for field in self.detail_fields)
 
     def get_query(self) -> QueryDict:
@@ -321,7 +321,7 @@ def count_rows(query: QuerySet[Problem]) -> tuple[int, bool]:
 
 
 def _filter_public_family(query: QuerySet[Problem], ref: str) -> QuerySet[Problem]:
-    """Filter public problems by family; a hidden problem's id is accepted only for a root."""
+    """Filter public problems by family; if `ref` is a hidden problem, it must be the root."""
     known = get_public_problems().filter(ref=ref).exists()
     if known:
         return filter_by_family(query, ref)

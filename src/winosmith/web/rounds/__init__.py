@@ -9,7 +9,7 @@ from django.apps import AppConfig
 
 
 class Config(AppConfig):
-    """The Django application; registers its jobs and its data erasers."""
+    """The Django application; registers its job and the functions that erase texts."""
 
     name = "winosmith.web.rounds"
 

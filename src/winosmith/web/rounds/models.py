@@ -224,7 +224,7 @@ class Place(models.Model):
 
     @property
     def explanation(self) -> str:
-        """Return the reason, in words for the contributor."""
+        """Return why the round omitted the problem, in words for the contributor."""
         return str(_STAGE_TEXTS.get(self.stage, ("", ""))[0]) or self.reason
 
     @property

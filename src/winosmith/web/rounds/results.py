@@ -227,7 +227,7 @@ def render_report(round_: Round) -> str:
 
 
 def iter_problems(round_: Round, *, kept: bool) -> Iterator[bytes]:
-    """Yield a round's problems that are still public as JSON Lines.
+    """Yield, as JSON Lines, the problems of a round that are still public.
 
     Args:
         round_: A finished round.
@@ -277,7 +277,7 @@ MAX_ROOTS_SHOWN = 6
 
 @register.simple_tag(takes_context=True)
 def get_own_flag(context: Any, problem: Problem) -> Place | None:
-    """Return the flag on a problem if it is the reader's own; otherwise None."""
+    """Return the flag on a problem if the problem is the reader's own, otherwise None."""
     request = context["request"]
     person, round_ = get_current_writer(request), _get_cached_last_published_round(request)
     if person is None or round_ is None:
@@ -309,7 +309,7 @@ def count_omitted_problems(context: Any) -> int:
 
 @register.simple_tag(takes_context=True)
 def get_round_and_roots(context: Any) -> dict[str, Any]:
-    """Return the last published round, with its first few roots to perturb."""
+    """Return the last published round, and the first few of its problems to perturb."""
     request = context["request"]
     round_ = _get_cached_last_published_round(request)
     if round_ is None:

@@ -74,7 +74,7 @@ def list_recipes() -> list[str]:
 
 
 def read_recipe(path: str | Path) -> tuple[dict[str, Any], str]:
-    """Return the TOML table and the folder of a recipe file, or of one in `list_recipes`.
+    """Return the TOML table and the folder of the recipe with a path or a name (`list_recipes`).
 
     Raises:
         RecipeError: There is no such file, or it is not valid TOML.

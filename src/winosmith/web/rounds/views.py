@@ -90,15 +90,15 @@ def start_round(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 @gates.admins_only
-def change_round(request: HttpRequest, name: str, do: str) -> HttpResponse:
-    """Publish, stop or resume a round, as `do` states, at most once per submitted form."""
+def change_round(request: HttpRequest, name: str, action: str) -> HttpResponse:
+    """Publish, stop or resume a round, depending on `action`, at most once per submitted form."""
     round_, person = get_visible_round(request, name), request.user
-    acts: dict[str, tuple[Callable[[], object], str]] = {
+    actions: dict[str, tuple[Callable[[], object], str]] = {
         "publish": (lambda: running.publish_round(person, round_), _("The round was published.")),
         "stop": (lambda: running.cancel_round(round_), _("The round was stopped.")),
         "resume": (lambda: running.resume_round(round_), _("The round was resumed.")),
     }
-    change, message = acts[do]
+    change, message = actions[action]
     try:
         gates.process_form(request, person, change)
     except InputError as error:
@@ -181,7 +181,7 @@ def download_file(request: HttpRequest, name: str, which: str) -> HttpResponseBa
 
 @require_safe
 def show_omitted_problems(request: HttpRequest) -> HttpResponse:
-    """Show which of the person's problems the last published round omitted, and why."""
+    """Show which of the person's problems were omitted from the last published round, and why."""
     person, round_ = gates.get_current_writer(request), Round.get_last_published()
     rows = results.list_omitted_problems(person, round_) if person and round_ else ()
     shown = Paginator(rows, PAGE_SIZE).get_page(request.GET.get("page"))

@@ -105,7 +105,7 @@ def open_test(job: Job, progress: Progress) -> dict[str, Any]:
 
 
 def propose_publishing(person: Person, name: str) -> Job:
-    """Return an unsaved job with a preview of publishing a closed test.
+    """Return an unsaved job that previews the publication of a closed test.
 
     Raises:
         InputError: The test is open or published, or another open test uses its problems.

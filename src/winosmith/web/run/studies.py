@@ -208,7 +208,7 @@ def change_places(job: Job, progress: Progress) -> dict[str, Any]:
 
 
 def preview_screening_list(job: Job, _reading: Reading) -> None:
-    """Read a list of people, and store a preview of the effect in the job.
+    """Read a list of people, and store in the job a preview of what it would change.
 
     Raises:
         InputError: The list can't be read, or is empty.
@@ -223,7 +223,7 @@ def preview_screening_list(job: Job, _reading: Reading) -> None:
 
 
 def apply_screening_list(job: Job, progress: Progress) -> dict[str, Any]:
-    """Admit only the people on a list, or exclude these people; repeated calls have no effect."""
+    """Admit only the people on a list, or exclude them; repeated calls have no further effect."""
     study, is_allowlist = get_study(job.asked["name"]), job.asked["allowed"] == "only"
     listed = screen_workers(study, _read_listed_ids(job, study), allowed=is_allowlist)
     return {**job.came, "listed": listed}
@@ -268,7 +268,7 @@ def _read_listed_ids(job: Job, study: Study) -> list[str]:
 
 
 def _read_file(job: Job, read: Callable[[Path], list[Any]]) -> list[Any]:
-    """Read a job's file; errors have the name under which it was uploaded."""
+    """Read a job's file; error messages show the name under which it was uploaded."""
     path = job_file(job)
     try:
         return read(path)

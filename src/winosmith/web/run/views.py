@@ -275,18 +275,18 @@ def show_study(request: HttpRequest, name: str) -> HttpResponseBase:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @admins_only
-def change_study(request: HttpRequest, name: str, do: str) -> HttpResponseBase:
-    """Ask for confirmation; on POST, replace a study's link and show the new one, or close it."""
+def change_study(request: HttpRequest, name: str, action: str) -> HttpResponseBase:
+    """Ask for confirmation; on POST, close a study, or replace its link and show the new one."""
     study, person = get_object_or_404(Study, name=name), request.user
     if request.method != "POST":
         return render(request, "run/ask_study.html", {"row": measure_progress(study)})
     links: list[tuple[Study, str]] = []
-    acts: dict[str, Callable[[], object]] = {
+    actions: dict[str, Callable[[], object]] = {
         "link": lambda: links.append(studies.replace_study_link(person, name)),
         "close": lambda: studies.end_study(person, name),
     }
     try:
-        process_form(request, person, acts[do])
+        process_form(request, person, actions[action])
     except InputError as error:
         return _render_studies(request, studies.StudyForm(), error=error, status=409)
     if links:

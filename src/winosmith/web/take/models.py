@@ -52,7 +52,7 @@ class Round(models.Model):
 
 
 class Material(models.Model):
-    """A problem in a round's data, whether or not a sheet has it; `place` is its position there."""
+    """A problem at position `place` in a round's data, whether or not a sheet contains it."""
 
     round = models.ForeignKey(Round, models.PROTECT, related_name="materials", db_index=False)
     problem = models.ForeignKey("problems.Problem", models.PROTECT, related_name="+")

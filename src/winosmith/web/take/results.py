@@ -54,9 +54,9 @@ def load_ledger(round_: Round) -> humans.Ledger:
 
 
 def load_sittings(round_: Round) -> list[humans.Sitting]:
-    """Load the submitted sheets, sorted by respondent code and sheet code.
+    """Load the submitted sittings, sorted by respondent code and sheet code.
 
-    Sheets that are on hold because of their pace are omitted.
+    Sittings that are on hold because of their pace are omitted.
     """
     rows = Sitting.objects.filter(subject__round=round_, state=Sitting.State.DONE, held=False)
     rows = rows.select_related("subject", "sheet").order_by("subject__code", "sheet__code")

@@ -327,7 +327,7 @@ def publish_round(name: str, *, by: Person | None = None) -> Publication:
 
 
 def plan_publication(name: str) -> Publication:
-    """Return the expected result of `publish_round`, or raise its errors; write nothing.
+    """Return the expected result of `publish_round` without writing; the errors are the same.
 
     The canary differs, because it is drawn when the round is published.
     """
@@ -395,7 +395,7 @@ def count_round_sittings(round_: Round) -> dict[str, Any]:
 
 
 def list_sittings(round_: Round) -> list[Sitting]:
-    """List the assigned sheets, each annotated with its number of answers (`answered`)."""
+    """List a round's sittings, each annotated with its number of answers (`answered`)."""
     rows = Sitting.objects.filter(subject__round=round_).select_related("subject", "sheet")
     answered = Count("answers", filter=~Q(answers__letter=""))
     return list(rows.annotate(answered=answered).order_by("pk"))

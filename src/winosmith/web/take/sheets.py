@@ -74,7 +74,7 @@ def _annotate_family(rows: QuerySet[Problem]) -> QuerySet[Problem]:
 
 
 def find_known_problems(person: Person, round_: Round) -> set[str]:
-    """Find the ids of a round's problems that a person knows or whose answers they may know.
+    """Find the ids of a round's problems that a person has seen or whose answer they may know.
 
     The person knows all problems of a twin or family if they have written one of these or read it
     (`judge.models.Seen`), even if they read only its local context.
@@ -113,7 +113,7 @@ def may_take_tests(person: Person | None) -> bool:
 
 
 def get_unfinished_sitting(person: Person) -> Sitting | None:
-    """Return the sheet that a person is filling in, of any round, or None.
+    """Return the sheet, from any round, that a person is filling in, or None.
 
     Until the sheet is submitted or given up, they get no other sheet and no problem to judge.
     """
@@ -255,7 +255,7 @@ def measure_time_shown(token: str, visible_seconds: str, sitting: Sitting, numbe
 
 
 def measure_pace(sitting: Sitting) -> float | None:
-    """Measure the median seconds between a sheet's answers with the server's clock.
+    """Return the median time in seconds between a sheet's answers, by the server's clock.
 
     The first interval starts when the sheet was assigned. The result is None for fewer than
     `MIN_ANSWERS` answers.
@@ -328,7 +328,7 @@ def store_question_note(person: Person, ref: str, number: int, kind: str, text: 
 
 
 def add_note(person: Person, ref: str, kind: str, number: str, text: str) -> None:
-    """Add a note (`Remark`) at the end of a sheet; `number` is a question, as typed, or "".
+    """Add a note (`Remark`) at the end of a sheet; `number` is a question's number as typed, or "".
 
     Raises:
         SheetClosedError: The sheet is closed.

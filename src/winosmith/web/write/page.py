@@ -291,7 +291,7 @@ def _make_history_rows(problem: Problem) -> list[Any]:
 
 
 def _describe_event(event: Event) -> str:
-    """Describe an event for the contributor; "" if the reason is enough."""
+    """Describe an event for the contributor; return "" if showing its reason is enough."""
     if event.kind == "appeal":
         return _("You appealed")
     if event.kind == "exclude-vote":

@@ -223,7 +223,7 @@ def submit_draft(
 
 
 def find_sent_twin(person: Person | None, key: str) -> str:
-    """Return the `ref` of the twin that a form created; "" if it was not submitted."""
+    """Return the `ref` of the twin created from the form with a key; "" if there is none."""
     return str(get_stored_result(person, key).get("twin", ""))
 
 
@@ -341,7 +341,7 @@ class TwinInput:
         return form
 
     def halves(self) -> tuple[Half, Half]:
-        """Return both halves, each with the options."""
+        """Return both halves, each with its options."""
         options = tuple(option for option in self.options if option)
         first, second = (
             Half(sentence, options, answer if len(options) == 2 else None)
@@ -379,7 +379,7 @@ PLACEHOLDER_OPTIONS = ("option 1", "option 2")
 
 
 def find_shared_anchors(sentences: Sequence[str], anchors: Sequence[str]) -> str:
-    """Find the anchor words used in all sentences, or else the word used in most sentences.
+    """Return the anchor words that all sentences use or, if there are none, the most used one.
 
     >>> find_shared_anchors(["Boil the water now.", "Cool the water now."], ["boil", "water"])
     'water'
@@ -613,7 +613,7 @@ def _check_edit_distance(data: _CheckedInput) -> Check:
 
 
 def _get_verdict(data: _CheckedInput, rule: str) -> Verdict:
-    """Return the verdict on both halves together; an unfinished half does not fail."""
+    """Return one verdict on both halves; it is "todo", not "fail", if a half is unfinished."""
     verdict = data.get_verdict(rule)
     unfinished = any(data.is_short(half) for half in (0, 1))
     return "todo" if verdict == "fail" and unfinished else verdict

@@ -130,7 +130,7 @@ def check_draft(request: HttpRequest, ref: str) -> HttpResponse:
 
 @require_POST
 def save_draft(request: HttpRequest, ref: str) -> HttpResponse:
-    """Save a window's input; return the new version, or another window's newer input."""
+    """Save a browser window's input; return its version, or the newer input of another window."""
     person = gates.get_current_writer(request)
     found = rules.get_draft(person, ref)
     if person is None:
