@@ -145,6 +145,27 @@ def test_letters_are_read_in_the_order_of_their_script(
     assert (found.answers, found[0].options) == ((0, 1, 2, 3), texts)
 
 
+@pytest.mark.parametrize(
+    "signs", ["ⒶⒷⒸⒹ", "⑴⑵⑶⑷", "㈎㈏㈐㈑", ["(1)", "(2)", "(3)", "(4)"], ["i", "II", "III.", "(IV)"],
+              ["الف", "ب", "ج", "د"]]
+)  # fmt: skip
+def test_enclosed_letters_and_roman_numerals_are_read(tmp_path: Path, signs: list[str]) -> None:
+    """Letters in circles or brackets, roman numerals and the name of alef mark options."""
+    rows = [{"question": "Why?", "choices": ["red", "blue", "green", "gray"], "answer": sign}
+            for sign in signs]  # fmt: skip
+    assert formats.read(put(tmp_path, rows)).answers == (0, 1, 2, 3)
+
+
+def test_answers_of_no_kind_are_bad_records(tmp_path: Path) -> None:
+    """Answers that name no choice are bad even if two orders of letters fit the others."""
+    rows = [{"question": "Why?", "choices": list("wxyz"), "answer": a} for a in "بجبجأ"]
+    found = formats.scan(put(tmp_path, [*rows, *({**rows[0], "answer": "سؤال"} for _ in range(3))]),
+                         columns=Columns(answer_is="letter"))  # fmt: skip
+    assert [bad.line for bad in found.bad] == [6, 7, 8]
+    rows = [{**rows[0], "answer": a} for a in (*"ABABA", "??", "??", "??")]
+    assert [bad.line for bad in formats.scan(put(tmp_path, rows)).bad] == [6, 7, 8]
+
+
 def test_letters_of_two_scripts_are_refused(tmp_path: Path) -> None:
     """The Latin B among Cyrillic letters may be the second or the third option."""
     rows = [{"question": "Why?", "choices": list("wxyz"), "answer": a} for a in "АБВГАБBА"]
@@ -172,6 +193,7 @@ def test_labels_of_one_class_are_spelt_in_one_way(tmp_path: Path) -> None:
     ]
     named = formats.scan(put(tmp_path, rows), columns=Columns(choices=("label",)))
     assert not named.bad
+    assert "the label 'yse' (line 31) is rare" in named.notes
 
 
 def test_a_rare_class_is_reported(tmp_path: Path) -> None:
@@ -233,7 +255,8 @@ def test_marks_of_any_script_and_invisible_ones_make_no_class(
             ("0", "1", "no way", "sure"),
             r"numbers, such as '0' \(lines 1, .*\), and words, such as 'no way' \(lines 2, ",
         ),
-        (("t", "f", "n"), ("f", "n", "t"), "as the question"),
+        (("t", "f", "n"), ("f", "n", "t"), "'f' .* and 'n' .* may be one class"),
+        (("sí", "si", "no"), ("no", "si", "sí"), "'sí' .* and 'si' .* may be one class"),
     ],
 )
 def test_two_words_for_one_class_are_one_or_reported(

@@ -18,7 +18,7 @@ from winosmith.formats._columns import is_empty
 from winosmith.formats._letters import LETTER_KINDS, Letter, locate_letter
 from winosmith.formats._names import collect_names, is_answer_name, normalise
 from winosmith.problem import Extra
-from winosmith.text import edit_distance, normalize, remove_invisible
+from winosmith.text import edit_distance, fold, normalize, remove_invisible
 
 KINDS = {
     "letter": "letters",
@@ -33,7 +33,7 @@ KINDS = {
 AnswerRow = tuple[Place, Mapping[str, int], int | None]
 """An answer in an additional column: its location, its interpretations and the row's key."""
 
-_LETTER = re.compile(r"\s*[(（\[]?(\w)[\u0640'׳]?[.)．、:：）\]]?\s*")
+_LETTER = re.compile(r"\s*[(（\[]?(\w|الف)[\u0640'׳]?[.)．、:：）\]]?\s*")
 """A letter of any script; a tatweel may follow an Arabic letter, and a geresh a Hebrew one."""
 
 _MARKUP = re.compile(
@@ -69,7 +69,8 @@ def interpret_answer(
     value = remove_invisible(value) if isinstance(value, str) else value
     text = " ".join(str(value).split())
     plain = text if text.isascii() else normalize(text, "NFKC")  # ③ becomes 3
-    whole = parse_whole(plain)
+    bare = plain.strip("()[]、. ")
+    whole = parse_whole(plain) or parse_whole(bare)
     found: dict[str, int] = {}
     if text in labels:
         found["label"] = labels.index(text)
@@ -100,7 +101,12 @@ def interpret_answer(
         number = int(whole)
         found |= {"0": number} if 0 <= number < count else {}
         found |= {"1": number - 1} if 1 <= number <= count else {}
+    if not found and bare.upper() in _ROMAN_NUMERALS[:count]:
+        found["1"] = _ROMAN_NUMERALS.index(bare.upper())
     return found
+
+
+_ROMAN_NUMERALS = ("I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X")
 
 
 def parse_letter(value: Any) -> Letter | None:
@@ -109,9 +115,14 @@ def parse_letter(value: Any) -> Letter | None:
     >>> parse_letter("(b)"), parse_letter("red")
     (Letter(script='Latin', positions={'letter': 1}), None)
     """
-    if not isinstance(value, str) or not (found := _LETTER.fullmatch(normalize(value))):
+    if not isinstance(value, str):
         return None
-    return locate_letter(found[1]) or locate_letter(normalize(found[1], "NFKC"))
+    for form in ("NFC", "NFKC"):  # Ⓑ and ⒝ become letters
+        if (found := _LETTER.fullmatch(normalize(value, form))) and (
+            letter := locate_letter(found[1])
+        ):
+            return letter
+    return None
 
 
 def locate_letters(values: Iterable[Any]) -> list[int] | None:
@@ -256,15 +267,16 @@ class Classes:
             self._places[self._folded[label]][label] = labels[label]
         counts = Counter({one: sum(map(len, own.values())) for one, own in self._places.items()})
         max_count = max(counts.values(), default=0)
-        is_open = not is_declared and len(labels) <= _MAX_LABELS
+        is_open = len(labels) <= _MAX_LABELS
         for folded, (label, *others) in self._places.items():
             self.notes += [
                 f"the label {self._describe(one)} is read as {label!r}" for one in others
             ]
             if is_open and _TYPO_RATIO * counts[folded] <= max_count:
-                if any(_may_be_typo(folded, one, counts) for one in counts):
+                may_be_typo = any(_may_be_typo(folded, one, counts) for one in counts)
+                if may_be_typo and not is_declared:
                     self._typos.add(folded)
-                elif counts[folded] <= _MAX_RARE_COUNT:
+                elif may_be_typo or counts[folded] <= _MAX_RARE_COUNT:
                     self.notes.append(f"the label {self._describe(label)} is rare")
         spellings = [next(iter(own)) for one, own in self._places.items() if one not in self._typos]
         numbers = [one for one in spellings if re.fullmatch(r"-?[0-9]+", one)]
@@ -277,8 +289,8 @@ class Classes:
             )
         self.notes += [
             f"the labels {self._describe(one)} and {self._describe(other)} may be one class"
-            for one, other in combinations(words if is_open else (), 2)
-            if _have_same_stem(self._folded[one], self._folded[other])
+            for one, other in combinations(spellings if is_open else (), 2)
+            if _may_be_one_class(self._folded[one], self._folded[other])
         ]
 
     def get_spelling(self, label: str) -> str:
@@ -309,15 +321,31 @@ def _fold_labels(labels: Iterable[str]) -> dict[str, str]:
     return {label: same[one] for label, one in folded.items()} if distinct == {*same} else folded
 
 
-def _have_same_stem(label: str, other: str) -> bool:
-    """Return whether two normalised labels differ only in the ending of their last word.
+def _may_be_one_class(label: str, other: str) -> bool:
+    """Return whether two normalised labels may be one class.
 
-    >>> _have_same_stem("entails", "entailed"), _have_same_stem("entails", "not entailed")
+    They differ only in diacritics, in letters that look alike or in the ending of the last word,
+    or both mean yes or no.
+
+    >>> _may_be_one_class("entails", "entailed"), _may_be_one_class("entails", "not entailed")
     (True, False)
+    >>> _may_be_one_class("sí", "si"), _may_be_one_class("y", "1"), _may_be_one_class("1", "2")
+    (True, True, False)
     """
+    if _strip_diacritics(label) == _strip_diacritics(other):
+        return True
+    if any(label in words and other in words for words in (_YES, _NO)):
+        return True
+    if label.isdecimal() or other.isdecimal():
+        return False
     (start, _, word), (other_start, _, other_word) = label.rpartition(" "), other.rpartition(" ")
     shared = count_common_prefix([word, other_word]) if start == other_start else 0
     return shared >= max(_MIN_STEM, 2 / 3 * min(len(word), len(other_word)))
+
+
+def _strip_diacritics(label: str) -> str:
+    signs = unicodedata.normalize("NFD", fold(label))
+    return "".join(sign for sign in signs if unicodedata.category(sign) != "Mn")
 
 
 def _normalise_label(label: str) -> str:

@@ -46,13 +46,15 @@ _BARE_ALEF = str.maketrans("أ", "ا")
 OTHER_SERIES = (*OTHER_ORDERS.values(), OTHER_ORDERS["Arabic"].translate(_BARE_ALEF))
 """Series of option markers in the alternative orders."""
 
-_DIGITS = ("0123456789", "٠١٢٣٤٥٦٧٨٩", "۰۱۲۳۴۵۶۷۸۹", "०१२३४५६७८९", "০১২৩৪৫৬৭৮৯")
+_DIGITS = tuple(
+    "0123456789 ٠١٢٣٤٥٦٧٨٩ ۰۱۲۳۴۵۶۷۸۹ ०१२३४५६७८९ ০১২৩৪৫৬৭৮৯ ๐๑๒๓๔๕๖๗๘๙ ０１２３４５６７８９".split()
+)
 
 _USUAL_SERIES: tuple[Sequence[str], ...] = (
     *LETTERS.values(),
     LETTERS["Arabic"].translate(_BARE_ALEF),
     *(letters.lower() for letters in LETTERS.values() if letters.lower() != letters),
-    "".join(chr(ord("Ａ") + at) for at in range(26)),
+    *("".join(chr(ord(first) + at) for at in range(26)) for first in "Ａａ"),
     *(
         [str(number).translate(str.maketrans(_DIGITS[0], digits)) for number in range(1, 100)]
         for digits in _DIGITS
@@ -93,7 +95,7 @@ def _map_letters() -> dict[str, Letter]:
                 for sign in {letter, letter.lower()}:
                     known = locations.get(sign, Letter(script, {}))
                     locations[sign] = Letter(script, {**known.positions, kind: at})
-    return locations | dict.fromkeys("اإآ", locations["أ"])
+    return locations | dict.fromkeys([*"اإآ", "الف"], locations["أ"])
 
 
 _LOCATIONS = _map_letters()

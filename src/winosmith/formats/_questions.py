@@ -431,7 +431,7 @@ def _detect_kind(drafts: Sequence[_Draft]) -> str | None:
         if len(answered) - count >= max(1, _FAILURE_RATIO * (len(answered) - most)):
             continue
         unequal = [(draft, r) for draft, r in answered if r.get(best) != r.get(other)]
-        if not unequal:
+        if not any(other in readings for _, readings in unequal):  # `best` explains them all
             continue
         place, first = unequal[0][0].place, unequal[0][0].answer
         if not any(best in r and other in r for _, r in unequal):  # they never contradict
