@@ -278,6 +278,49 @@ def test_flags_may_belong_to_columns(tmp_path: Path) -> None:
     assert "3 correct answers" in str(both.bad[0].reason)
 
 
+@pytest.mark.parametrize(
+    ("names", "others"),
+    [
+        (("option_en_{}", "Chaguo {}"), "12"),
+        (("Option {} (English)", "选项{}"), "12"),
+        (("option{}EN", "Chaguo {}"), "12"),
+        (("Option {}", "선택 {}"), "가나"),
+    ],
+)
+def test_options_of_another_language_are_never_taken_for_the_question_s(
+    tmp_path: Path, names: tuple[str, str], others: str
+) -> None:
+    """If options have words for option of two languages, a named question does not choose one."""
+    marks = ("AB", others) if others == "가나" else (others, others)
+    rows = [
+        {"Sentence": f"The cup hit jug {n} as the _ fell.", "Sentensi": f"Kikombe {n} kwa _ sana."}
+        | {name.format(mark): f"word {at}{word}" for at, name in enumerate(names)
+           for mark, word in zip(marks[at], "xy", strict=True)}
+        | {"answer": n % 2 + 1}
+        for n in range(8)
+    ]  # fmt: skip
+    path = put(tmp_path, rows)
+    with pytest.raises(FormatError, match="the choices may be"):
+        formats.scan(path, columns=Columns(question=("Sentensi",)))
+    both = [names[1].format(mark) for mark in others]
+    found = formats.scan(path, columns=Columns(("Sentensi",), tuple(both)))
+    assert {problem.options for problem in found.problems} == {("word 1x", "word 1y")}
+
+
+def test_half_named_columns_are_reported(tmp_path: Path) -> None:
+    """If the user names only the question or the choices, a note names the others."""
+    row = {
+        "question": "Why?",
+        "choices": ["a", "b"],
+        "질문": "왜?",
+        "보기": ["ㄱ1", "ㄴ2"],
+        "answer": 0,
+    }
+    path = put(tmp_path, [row])
+    for columns in (Columns(question=("질문",)), Columns(choices=("보기",))):
+        assert "read as the choices, and" in formats.scan(path, columns=columns).notes[0]
+
+
 def test_options_of_two_languages_are_no_question(tmp_path: Path) -> None:
     """Of two groups of numbered columns neither is the question if a column has blanks."""
     row = {"option_en_1": "cup", "option_en_2": "jug", "option_nl_1": "kop", "option_nl_2": "kan"}
@@ -350,6 +393,7 @@ def test_whole_numbers_that_are_options_are_texts_with_and_without_a_point(
         ("I) w\nII) x\nA. (M) 18) w\nB. 10. x", ("(M) 18) w", "10. x")),
         ("(A) w (B) x.\n(A) only A\n(B) both (A) and (B)", ("only A", "both (A) and (B)")),
         ("Why?\nA. a) w\nB. a) x", ("a) w", "a) x")),
+        ("Why?\n- A. w\n- B. x", ("w", "x")),
     ],
 )
 def test_options_in_a_text_may_have_signs_inside(

@@ -101,7 +101,7 @@ def interpret_answer(
         number = int(whole)
         found |= {"0": number} if 0 <= number < count else {}
         found |= {"1": number - 1} if 1 <= number <= count else {}
-    if not found and bare.upper() in _ROMAN_NUMERALS[:count]:
+    if bare.upper() in _ROMAN_NUMERALS[:count]:
         found["1"] = _ROMAN_NUMERALS.index(bare.upper())
     return found
 

@@ -139,7 +139,7 @@ def parse_option_number(value: object, options: int, first: int = 1) -> int | No
     ...  parse_option_number("nan", 2), parse_option_number(1, 2, 0))
     (1, 1, None, None, 1)
     """
-    number = parse_whole(str(value))
+    number = parse_whole(str(value).strip())
     if is_missing(value) or number == "-1":
         return None
     if number in map(str, range(first, options + first)):

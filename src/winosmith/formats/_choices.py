@@ -49,13 +49,13 @@ _SCORE_COLUMN = re.compile("score|target", re.IGNORECASE)
 
 _QUOTED_TEXT = re.compile(r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""", re.DOTALL)
 _MARKER = re.compile(
-    r"(?P<line>^|\n[ \t]*)?(?:(?<=[\s,;|/])|^)[(（\[]?(?P<sign>\d{1,2}|\w)"
-    r"(?:\s?(?:[)．、）\]]|[.:：](?=\s))|(?<=[①-⑳]))(?=\s*\S)"
+    r"(?P<line>(?:^|\n[ \t]*)(?:[-*•]\s+)?)?(?:(?<=[\s,;|/])|^)[(（\[]?(?P<sign>\d{1,2}|\w)"
+    r"(?:\s?(?:[)．、）\]]|[.:：](?=\s))|(?<=[①-⑳])[.．]?)(?=\s*\S)"
 )
 """Pattern of the letter or number before a choice in a text; `line` matches at a line's start."""
 
 PREFIX = re.compile(
-    r"\s*[(（\[]?(?:([^\W\d_])\u0640?[.):．、：）\]]\s*|(\d{1,2})(?:[)．、：）\]]\s*|[.:]\s+)|([①-⑳])\s*)"
+    r"\s*[(（\[]?(?:([^\W\d_])\u0640?[.):．、：）\]]\s*|(\d{1,2})(?:[)．、：）\]]\s*|[.:]\s+)|([①-⑳])[.．]?\s*)"
     r"(?=\S)"
 )
 """Pattern of the letter or number before a choice: "A.", "(2)", "③", "Б)"."""

@@ -122,7 +122,9 @@ class Plan:
             notes.append(f"each question is appended to its {self.passages[0]!r}")
         elif not columns.question and normalise(self.question[0]) in PASSAGE:
             notes.append(f"{self.question[0]!r} is read as the question")
-        if self.choices_are_guessed:
+        # The user's columns and the detected ones may be in different languages.
+        is_half_named = bool(columns.choices) != bool(columns.question) and bool(self.choices)
+        if self.choices_are_guessed or is_half_named:
             choices, question = (", ".join(map(repr, n)) for n in (self.choices, self.question))
             notes.append(f"{choices} are read as the choices, and {question} as the question")
         if self.distractors:
@@ -320,21 +322,22 @@ class _Table:
         answers = {str(one).strip() for one in self.values(answer)}
         if not answers or not all(map(str.isdecimal, answers)):
             return (), ()
-        groups: dict[str, list[str]] = {}  # by the name before the number
+        groups: dict[tuple[str, str], dict[str, int]] = {}  # by the name around the number
         for name in self.names:
-            if name not in (answer, *question) and (found := re.fullmatch(r"(.*\D)([0-9])", name)):
-                groups.setdefault(found[1], []).append(name)
+            found = re.fullmatch(r"(.*\D)([0-9])(\D*)", name)
+            if found and name not in (answer, *question):
+                groups.setdefault((found[1], found[3]), {})[name] = int(found[2])
         least, most = min(map(int, answers)), max(map(int, answers))
         texts = []
         for group in groups.values():
-            numbers = [int(name[-1]) for name in group]
+            numbers = [*group.values()]
             in_order = len(group) > 1 and numbers == [*range(numbers[0], numbers[-1] + 1)]
             if in_order and all(
                 isinstance(one, str) and not re.fullmatch(r"[\d.,\s]*", one)
                 for name in group for one in self.column(name)
             ):  # fmt: skip
                 texts.append(group)
-        fits = [group for group in texts if most <= len(group) - (group[0][-1] == "0")]
+        fits = [group for group in texts if most <= len(group) - (0 in group.values())]
         if len(self.rows) > len(self.names):  # enough rows for each choice to be the answer
             fits = [group for group in fits if most - least == len(group) - 1]
         if not fits:

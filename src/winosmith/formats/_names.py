@@ -128,13 +128,7 @@ class Names(tuple[str, ...]):
             stem, sign, after = match[0][: match.start("sign")], match["sign"], match["after"]
             if sign == "1" and f"{stem}0{after}" in self.normalised:
                 continue
-            # Collect all of them: too many choices are refused later, not truncated here.
-            series_list: list[Iterable[str]] = [run for run in SERIES if run[0] == sign]
-            if sign in "01":
-                series_list = [map(str, count(int(sign)))]
-            names = ((f"{stem}{n}{after}" for n in signs) for signs in series_list)
-            runs = (tuple(takewhile(self.normalised.__contains__, run)) for run in names)
-            run = max(runs, key=len, default=())
+            run = self._find_run(stem, sign, after)
             if len(run) >= 2:
                 found.append(Family(run, stem, match["before"] or "", after))
         return tuple(sorted(found, key=lambda one: not one.is_plain))
@@ -165,13 +159,23 @@ class Names(tuple[str, ...]):
         """The columns with one of the less usual names of answer columns."""
         return tuple(name for name, plain in self.normalised.items() if _ALIASES.fullmatch(plain))
 
+    def _find_run(self, before: str, sign: str, after: str) -> tuple[str, ...]:
+        """Return the longest group of columns that begins with a name and continues its sign."""
+        # Collect all of them: too many choices are refused later, not truncated here.
+        series_list: list[Iterable[str]] = [run for run in SERIES if run[0] == sign]
+        if sign in "01":
+            series_list = [map(str, count(int(sign)))]
+        names = ((f"{before}{n}{after}" for n in signs) for signs in series_list)
+        runs = (tuple(takewhile(self.normalised.__contains__, run)) for run in names)
+        return max(runs, key=len, default=())
+
     def find_similar_groups(self, family: Family) -> list[tuple[str, ...]]:
-        """Return the groups of columns with a family's numbers but a different stem."""
-        ends = [name.removeprefix(family.stem) for name in family.names]
-        stems = (name.removesuffix(ends[0]) for name in self if name.endswith(ends[0]))
-        others = (s for s in stems if s not in ("", family.stem) and not s[-1].isdecimal())
-        groups = (tuple(stem + end for end in ends) for stem in others)
-        return [group for group in groups if all(name in self.normalised for name in group)]
+        """Return other groups of as many columns whose names differ only in a letter or number."""
+        runs = (
+            self._find_run(name[:at], sign, name[at + 1 :])
+            for name in self for at, sign in enumerate(name) if sign in FIRST_MARKERS or sign == "0"
+        )  # fmt: skip
+        return [one for one in runs if len(one) == len(family.names) and one != family.names]
 
 
 def collect_names(rows: Iterable[Iterable[str]]) -> Names:
