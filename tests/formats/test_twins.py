@@ -340,6 +340,9 @@ def test_a_column_is_asked_about_if_many_problems_lack_their_other_half(tmp_path
     path.write_text(as_csv(far_apart(40), pair=lambda at: str(at // 2 if at < 48 else at)))
     with pytest.raises(FormatError, match="'pair' puts 48 of 80 problems into pairs"):
         formats.read(path)
+    path.write_text(as_csv(far_apart(40), pair=lambda at: str(at // 2) if at < 16 else ""))
+    with pytest.raises(FormatError, match="'pair' puts 16 of 80 problems into pairs"):
+        formats.read(path)
 
 
 @pytest.mark.parametrize("ends", [("-1", "-2"), ("_a", "_b"), ("A", "B"), (".1", ".2")])

@@ -107,8 +107,9 @@ def would_be_paired(problems: Sequence[Problem]) -> bool:
 def refuse_unread_pairs(problems: Sequence[Problem], path: str | Path) -> None:
     """Raise FormatError if an unused column seems to mark twins.
 
-    Such a column puts at least half of the problems into pairs; at least 90 % of these pairs have
-    different texts, a common option and, if known, different answers; and some are not yet twins.
+    Such a column puts at least half of the problems that have a value into pairs; at least 90 % of
+    these pairs have different texts, a common option and, if known, different answers; and some are
+    not yet twins.
     """
     unread = _find_unread_pairs(problems)
     if unread is not None:
@@ -124,9 +125,10 @@ def refuse_unread_pairs(problems: Sequence[Problem], path: str | Path) -> None:
 
 def _find_unread_pairs(problems: Sequence[Problem]) -> tuple[str, int] | None:
     """Return a column that seems to mark twins, and the number of problems in its pairs."""
-    min_paired = _MIN_COVERAGE * len(problems)
     for key in collect_names(problem.extra for problem in problems):
         values = [problem.extra.get(key) for problem in problems]
+        filled = sum(value is not None for value in values)  # single problems may have no value
+        min_paired = _MIN_COVERAGE * min(len(problems), max(filled, 2 * _MIN_PAIRS / _MIN_COVERAGE))
         if 2 * len({*values}) < min_paired:  # a pair shares a value
             continue
         labels = _derive_labels(problems, values)
