@@ -10,6 +10,7 @@ import pytest
 
 from tests.cli.conftest import Cli
 from winosmith import Response, formats
+from winosmith.cli import main
 from winosmith.humans import Subject, TakenSheet, make_subject_record
 from winosmith.testing import make_twins
 from winosmith.validate import write_votes
@@ -59,6 +60,22 @@ def test_a_round_is_told_by_test_and_over_all(round_of_tests: Path, cli: Cli) ->
     assert sum(row["schemas"] for row in report["halves"]) == 8
     assert next(pace["odd"] for pace in report["pace"]) == "fast"
     assert [test["ambiguous"] for test in report["tests"]] == [1, 0]
+
+
+def test_problems_and_tests_without_results_are_reported(
+    round_of_tests: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Problems that nobody answered, and tests with too few people, are named in messages."""
+    said = (round_of_tests / "said.jsonl").read_text("utf-8").splitlines(keepends=True)
+    (round_of_tests / "few.jsonl").write_text("".join(said[:16]), "utf-8")
+    paths = [str(round_of_tests / name) for name in ("data.jsonl", "few.jsonl")]
+    assert main(["humans", "results", *paths]) == 0
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        "test all: fewer than 2 people would remain without the 3 weakest"
+    )
+    (round_of_tests / "few.jsonl").write_text("".join(said[:6]), "utf-8")
+    assert main(["humans", "results", *paths, "--without", "0"]) == 0
+    assert "10 of 16 problems have no answers" in capsys.readouterr().err
 
 
 def test_an_answer_in_two_files_is_named_with_both_lines(round_of_tests: Path, cli: Cli) -> None:

@@ -193,6 +193,9 @@ def test_an_empty_answer_is_asked_and_not_right() -> None:
     person = test.people[0]
     assert (person.right, person.asked, person.empty) == (3, 4, 1)
     assert (test.name, test.share.n) == ("a", 4)
+    blank = [*said, Response(data[1].id, "S1", "test")]
+    for people in ([subject], []):
+        assert compute_results(data, blank, people).tests[0].people[0].empty == 1
 
 
 def test_both_halves_are_counted_over_the_tests() -> None:

@@ -68,6 +68,13 @@ def print_results(**options: Any) -> None:
     found = humans.compute_results(
         dataset, responses, subjects, weakest=options["weakest"], seed=options["seed"]
     )  # fmt: skip
+    weakest = options["weakest"]
+    asked = {item.row for test in found.tests for item in test.items}
+    if len(asked) < len(dataset):
+        say(f"{len(dataset) - len(asked):,} of {len(dataset):,} problems have no answers")
+    for test in found.tests if weakest else ():
+        if test.without is None:
+            say(f"test {test.name}: fewer than 2 people would remain without the {weakest} weakest")
     known = {"known": len(subjects)} if subjects else {}
     signature = signature_of(
         dataset,
@@ -136,8 +143,8 @@ def _make_summary_rows(test: TestResult) -> Iterator[list[report.Value]]:
         names = ", ".join(test.without.left_out)
         people = f"{test.without.subjects} people"
         yield [f"without {names}", f"{percent(test.without.mean)}, of {people}"]
-        levels = list(test.without.histogram.items())[:2]
-        yield ["  their items", ", ".join(f"{n} with {r} of {of}" for (r, of), n in levels)]
+        levels = [f"{n} with {r} of {of}" for (r, of), n in test.without.histogram.items()]
+        yield ["  their items", ", ".join(levels[:2] + ["…"] * (len(levels) > 2))]
         yield from _make_group_rows("  native, others", test.without.groups)
     if test.course is not None:
         yield ["first to last question", _format_slope(test.course.right, 100, "points right")]

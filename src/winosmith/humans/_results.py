@@ -310,13 +310,14 @@ def _make_subject_row(
     dataset: Dataset,
     native: bool | None,
 ) -> SubjectRow:
-    said = [(responses.get(problem), dataset[dataset.row(problem)].answer) for problem in problems]
+    keys = [dataset[dataset.row(problem)].answer for problem in problems]
+    said = [responses.get(problem) or Response(problem, code, "test") for problem in problems]
     return SubjectRow(
         code,
-        sum(response is not None and response.choice == answer for response, answer in said),
+        sum(response.choice == key for response, key in zip(said, keys, strict=True)),
         len(problems),
-        sum(response is not None and response.ambiguous for response, _ in said),
-        sum(response is None for response, _ in said),
+        sum(response.ambiguous for response in said),
+        sum(response.choice is None and not response.ambiguous for response in said),
         native,
     )
 
