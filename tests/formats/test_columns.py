@@ -319,6 +319,9 @@ def test_half_named_columns_are_reported(tmp_path: Path) -> None:
     path = put(tmp_path, [row])
     for columns in (Columns(question=("질문",)), Columns(choices=("보기",))):
         assert "read as the choices, and" in formats.scan(path, columns=columns).notes[0]
+    renamed = [{"options" if name == "보기" else name: value for name, value in row.items()}]
+    [note] = formats.scan(put(tmp_path, renamed)).notes
+    assert note == "'choices' are read as the choices, and 'question' as the question"
 
 
 def test_options_of_two_languages_are_no_question(tmp_path: Path) -> None:

@@ -88,7 +88,8 @@ class Plan:
         id: the column of ids; None if there is none.
         labels_are_choices: whether the labels of all rows are the choices.
         distractors: the columns of the distractors, if `answer` has the correct choice's text.
-        choices_are_guessed: whether only the answers' numbers show which columns are the choices.
+        choices_are_guessed: whether other columns may be the choices, or only the answers' numbers
+            show which columns are.
         may_have_blanks: whether the user named the columns, or the question was detected by its
             blanks.
     """
@@ -167,7 +168,9 @@ def make_plan(names: Iterable[str], columns: Columns, rows: Sequence[Row]) -> Pl
         text = table.find_passage(found) if normalise(found) in NEEDS_PASSAGE else None
         question, passages = ((text, found), (text,)) if text else ((found,), ())
     answer = columns.answer or table.find_filled(ANSWER)
-    choices = columns.choices or table.find_choices(columns.question, answer)
+    choices, choices_are_guessed = columns.choices, False
+    if not choices:
+        choices, choices_are_guessed = table.find_choices(columns.question, answer)
     if answer is None and choices and (named := find_name(["answers"], names)) not in choices:
         answer = named
     answer = answer or table.find_unusual_answer_column() or _find_answer_by_prefix(question, names)
@@ -198,7 +201,6 @@ def make_plan(names: Iterable[str], columns: Columns, rows: Sequence[Row]) -> Pl
             )
         if blanks:
             question, may_have_blanks = (blanks[0],), True
-    choices_are_guessed = False
     if not (choices or distractors or classes) and answer is not None:
         choices, before = table.find_numbered_choices(answer, question)
         question, choices_are_guessed = question or before, bool(choices)
@@ -353,8 +355,12 @@ class _Table:
         matching = sum(str(one).strip().casefold() in _YES_OR_NO for one in answers)
         return matching > 0 and matching >= _NEARLY_ALL * len(answers)
 
-    def find_choices(self, question: Sequence[str], answer: str | None) -> tuple[str, ...]:
+    def find_choices(
+        self, question: Sequence[str], answer: str | None
+    ) -> tuple[tuple[str, ...], bool]:
         """Return the column with lists of choices, or else the columns with one choice each.
+
+        Also return whether other columns may be the choices, too.
 
         If both exist, a column with lists of one value contains answers, not choices.
         """
@@ -380,11 +386,11 @@ class _Table:
         elif others:  # "multiple_choices"
             found, *others = others
         else:
-            return ()
+            return (), False
         if not others or (
             is_plain and all(_has_no_family_word(name, self.names) for name in question)
         ):
-            return found
+            return found, bool(others)
         raise FormatError(
             f"the choices may be {join_groups((found, *others))}; name the question with "
             "`question=`, and its choices with `choices=`"
