@@ -345,7 +345,9 @@ class _Table:
         if not fits:
             return (), ()
         if question and len(fits) > 1:
-            raise FormatError(f"the choices may be {join_groups(fits)}; name them with `choices=`")
+            raise FormatError(
+                f"the choices may be {join_groups(map(tuple, fits))}; name them with `choices=`"
+            )
         before = texts[: texts.index(fits[-1])]
         return tuple(fits[-1]), tuple(before[0]) if len(before) == 1 else ()
 

@@ -78,6 +78,9 @@ UNIQUE_ID = tuple(
 """Names of columns that have the id if each row has its own value."""
 ID_COLUMNS = (*ID, *UNIQUE_ID)
 
+_SIGN = re.compile(rf"(?<!\d)\d(?!\d)|[{''.join(sorted(FIRST_MARKERS))}](?![^\W_])")
+"""Pattern of a digit without other digits next to it, or of a first letter at a word's end."""
+
 FLAGS = ("correct", "iscorrect", "right", "isright", "isanswer")
 """Keys whose values flag the correct choice."""
 
@@ -172,8 +175,8 @@ class Names(tuple[str, ...]):
     def find_similar_groups(self, family: Family) -> list[tuple[str, ...]]:
         """Return other groups of as many columns whose names differ only in a letter or number."""
         runs = (
-            self._find_run(name[:at], sign, name[at + 1 :])
-            for name in self for at, sign in enumerate(name) if sign in FIRST_MARKERS or sign == "0"
+            self._find_run(name[: sign.start()], sign[0], name[sign.end() :])
+            for name in self for sign in _SIGN.finditer(name)
         )  # fmt: skip
         return [one for one in runs if len(one) == len(family.names) and one != family.names]
 
