@@ -70,7 +70,7 @@ def interpret_answer(
     text = " ".join(str(value).split())
     plain = text if text.isascii() else normalize(text, "NFKC")  # ③ becomes 3
     bare = plain.strip("()[]、. ")
-    whole = parse_whole(plain) or parse_whole(bare)
+    whole = parse_whole(plain)
     found: dict[str, int] = {}
     if text in labels:
         found["label"] = labels.index(text)
@@ -88,7 +88,9 @@ def interpret_answer(
     if option is None and whole:  # from a column of whole numbers with missing values
         option = match_option(whole, options)
         option = match_option(f"{whole}.0", options) if option is None else option
-    if option is not None:
+    if option is None:
+        whole = whole or parse_whole(bare)
+    else:
         found["text"] = option
     if isinstance(value, bool):
         return found
@@ -106,7 +108,7 @@ def interpret_answer(
     return found
 
 
-_ROMAN_NUMERALS = ("I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X")
+_ROMAN_NUMERALS = "I II III IV V VI VII VIII IX X".split()
 
 
 def parse_letter(value: Any) -> Letter | None:
