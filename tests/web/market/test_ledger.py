@@ -72,7 +72,7 @@ def test_wages_and_what_does_not_fit(db: Any, rules: Any) -> None:
         "idle": {"paid although no work was done"},
         "half": {"pay is due"},
         "lost": {"worked, but was not paid"},
-        "gone": {"gave up, without pay"},
+        "gone": {"left the study, without pay"},
     }
     assert (book.total, book.due, book.median_wage) == (Decimal(6), Decimal(1), Decimal(9))
     assert book.warnings == ()

@@ -103,7 +103,7 @@ def test_a_test_that_cannot_be_opened_brings_the_form_back(
 def test_a_test_is_closed_when_its_sheets_are_in(
     db: Any, send: Any, done: Callable[[Any], Any], person: Any
 ) -> None:
-    """With a sheet out it stays open, and says so; when those count as given up, it closes."""
+    """With a sheet out it stays open, and says so; when those count as abandoned, it closes."""
     done(_job(send("/admin/tests/", file=SCHEMAS, **TEST)))
     assign_sheet(person("ann"), Round.objects.get(), {})
     refused = send("/admin/tests/spring/close/")

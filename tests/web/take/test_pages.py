@@ -227,9 +227,9 @@ def test_a_test_is_given_up_on_its_own_page(ann: Any, opened: Maker) -> None:
     sitting = _begin(ann, opened())
     url = f"/tests/sheet/{sitting.ref}/give-up/"
     page = ann.get(url)
-    assert "Give up this test?" in page.content.decode()
+    assert "Leave this test?" in page.content.decode()
     done = ann.post(url, _hidden(page, "key"), follow=True)
-    assert "given up" in done.content.decode()
+    assert "You have left the test" in done.content.decode()
     sitting.refresh_from_db()
     assert sitting.state == "dropped"
     assert (

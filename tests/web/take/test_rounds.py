@@ -114,7 +114,7 @@ def test_a_second_window_gets_the_same_sheet(opened: Maker, person: Maker) -> No
     ann, first, other = person("ann"), opened(), opened(twins(5, start=30))
     sitting = assign_sheet(ann, first, {})
     assert assign_sheet(ann, first, {}) == sitting
-    with pytest.raises(InputError, match="finish it or give it up"):
+    with pytest.raises(InputError, match="finish or leave it first"):
         assign_sheet(ann, other, {})
 
 

@@ -61,7 +61,7 @@ class Entry:
     def owed(self) -> Decimal:
         """Return the reward, or a proportional part for incomplete work.
 
-        It is zero if the market rejected the worker or they gave up.
+        It is zero if the market rejected the worker or they left the study.
         """
         study, turned_away = self.part.study, self.part.verdict in models.UNUSED_VERDICTS
         if self.part.state == models.COMPLETE and not turned_away:
@@ -189,7 +189,7 @@ def _iter_notes(entry: Entry) -> Iterator[str]:
     if entry.done and not entry.paid and part.verdict in models.UNUSED_VERDICTS:
         yield _("worked, but was not paid")
     elif entry.done and not entry.paid and part.state == models.LEFT:
-        yield _("gave up, without pay")
+        yield _("left the study, without pay")
     if entry.due:
         yield _("pay is due")
     if least is not None and entry.wage is not None and entry.wage < least:

@@ -75,7 +75,7 @@ class Study(models.Model):
 
     @property
     def max_starts(self) -> int:
-        """Return the maximum number of people who may start, including those who give up."""
+        """Return the maximum number of people who may start, including those who leave."""
         return self.places + max(MIN_SPARE, math.ceil(SPARE_FRACTION * self.places))
 
 
@@ -113,7 +113,7 @@ class Participation(models.Model):
         WORKING = "working", _("at work")
         COMPLETE = "complete", _("all done")
         SHORT = "short", _("ended early, because no work was left")
-        LEFT = "left", _("given up")
+        LEFT = "left", _("left the study")
 
     class Verdict(models.TextChoices):
         """The market's possible decisions on a participation."""

@@ -130,7 +130,7 @@ def show_work(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def end_work(request: HttpRequest, end: Callable[[Participation], None]) -> HttpResponse:
-    """End the work by calling `end`, which completes it or gives it up."""
+    """End the work by calling `end`, which completes it or leaves the study."""
     part = workers.find_participation(gates.get_current_writer(request))
     if part is None:
         return redirect("market:work")

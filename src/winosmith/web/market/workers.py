@@ -303,7 +303,7 @@ def get_completion_code(part: Participation) -> str:
 
 
 ABANDONED_AFTER = timedelta(hours=24)
-"""Time of inactivity after which a worker's other study counts as given up."""
+"""Time of inactivity after which a worker's other study counts as abandoned."""
 
 
 class StudyClosedError(InputError):
@@ -442,8 +442,8 @@ def _get_earlier_participations(worker: str) -> list[Participation]:
 
 def _explain_id_in_use() -> str:
     return _(
-        "Your id is already in use in another study on this site. Finish that "
-        "study, or give it up, in the browser in which you started it."
+        "Your id is already in use in another study on this site. Finish or leave that study "
+        "in the browser in which you started it."
     )
 
 

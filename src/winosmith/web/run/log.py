@@ -28,7 +28,7 @@ FORMS: dict[str, type[forms.Form]] = {
 
 OTHER_LABELS = {
     "name": gettext_lazy("Name"),
-    "drop": gettext_lazy("Treat unfinished sheets as given up"),
+    "drop": gettext_lazy("Treat unfinished sheets as abandoned"),
 }
 
 

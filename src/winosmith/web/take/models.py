@@ -133,7 +133,7 @@ class Sitting(models.Model):
         state: The state, as in `humans.Assignment`; in every state, the person has seen the sheet.
         at: The number of the next question; at the end, the number of questions plus 1.
         given: The time of its assignment; None after the retention period.
-        ended: The time when it was submitted or given up; None before, or after retention.
+        ended: The time when it was submitted or abandoned; None before, or after retention.
         pace: The median seconds between answers; None before submission, or after retention.
         held: Whether the sheet was filled in faster than people read, and is excluded from results
             until a moderator (`looked_by`) approves it.
@@ -144,7 +144,7 @@ class Sitting(models.Model):
 
         GIVEN = "given", _("being taken")
         DONE = "done", _("submitted")
-        DROPPED = "dropped", _("given up")
+        DROPPED = "dropped", _("abandoned")
 
     ref = models.CharField(max_length=32, unique=True)
     subject = models.ForeignKey(Subject, models.PROTECT, related_name="sittings")

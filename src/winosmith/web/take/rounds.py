@@ -229,8 +229,8 @@ def close_round(name: str, *, drop: bool = False) -> Round:
 def end_round(name: str, *, drop: bool = False, by: Person | None = None) -> Job:
     """Close a round; return the job that computes its results.
 
-    With `drop`, sheets in use are treated as given up. `by` is the admin who closes the round; None
-    for a command.
+    With `drop`, sheets in use are treated as abandoned. `by` is the admin who closes the round;
+    None for a command.
 
     Raises:
         InputError: There is no such round, it is closed, or sheets are in use.
@@ -242,7 +242,7 @@ def end_round(name: str, *, drop: bool = False, by: Person | None = None) -> Job
         out = Sitting.objects.filter(subject__round=locked, state=Sitting.State.GIVEN)
         if (count := out.count()) and not drop:
             used = ngettext("%d sheet is still in use", "%d sheets are still in use", count) % count
-            raise InputError(_("%s; wait, or treat them as given up") % used)
+            raise InputError(_("%s; wait, or treat them as abandoned") % used)
         now = timezone.now()
         out.update(state=Sitting.State.DROPPED, ended=now)
         locked.state, locked.closed = Round.State.CLOSED, now
@@ -372,11 +372,11 @@ _COUNTS = {
 
 
 def count_round_sittings(round_: Round) -> dict[str, Any]:
-    """Count the respondents who are taking, have submitted or have given up each sheet of a round.
+    """Count the respondents who are taking, have submitted or have abandoned each sheet of a round.
 
     The result contains the `round`, the number of `problems` in its data, and its `sheets`: code,
     test, order, and number of questions. For each sheet, `given` respondents are taking it, `done`
-    have submitted it, and `dropped` have given it up; the result also contains the totals.
+    have submitted it, and `dropped` have abandoned it; the result also contains the totals.
     """
     rows = round_.sheets.annotate(**_COUNTS).order_by("test", "order")
     sheets = [

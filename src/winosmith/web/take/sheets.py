@@ -115,7 +115,7 @@ def may_take_tests(person: Person | None) -> bool:
 def get_unfinished_sitting(person: Person) -> Sitting | None:
     """Return the sheet, from any round, that a person is filling in, or None.
 
-    Until the sheet is submitted or given up, they get no other sheet and no problem to judge.
+    Until the sheet is submitted or abandoned, they get no other sheet and no problem to judge.
     """
     rows = Sitting.objects.filter(subject__person=person, state=Sitting.State.GIVEN)
     return rows.select_related("subject__round", "sheet").first()
@@ -141,7 +141,7 @@ def assign_sheet(person: Person, round_: Round, declared: Mapping[str, str]) -> 
             return out
         if out is not None:
             raise InputError(
-                _("You have an unfinished sheet from another test; finish it or give it up first.")
+                _("You have an unfinished sheet from another test; finish or leave it first.")
             )
         round_ = Round.objects.select_for_update(no_key=True).get(pk=round_.pk)
         sheet = choose_sheet(person, round_)
@@ -272,7 +272,7 @@ MAX_REMARKS = 200
 
 
 class SheetClosedError(InputError):
-    """The sheet was submitted or given up, or the round was closed."""
+    """The sheet was submitted or abandoned, or the round was closed."""
 
 
 def _lock_sitting(person: Person, ref: str) -> Sitting:
@@ -281,8 +281,8 @@ def _lock_sitting(person: Person, ref: str) -> Sitting:
     if sitting is None or sitting.state != Sitting.State.GIVEN:
         raise SheetClosedError(
             _(
-                "You can no longer fill in this sheet: it was submitted or given "
-                "up, or the test is over."
+                "You can no longer fill in this sheet: it was submitted or abandoned, or the "
+                "test is over."
             )
         )
     return sitting
@@ -393,7 +393,7 @@ def submit_sheet(person: Person, ref: str) -> Sitting:
 
 
 def give_up_sheet(person: Person, ref: str) -> Sitting:
-    """Give up an open sheet, so that others can take it; its problems still count as read."""
+    """Abandon an open sheet, so that others can take it; its problems still count as read."""
     with writing():
         sitting = _lock_sitting(person, ref)
         sitting.state, sitting.ended = Sitting.State.DROPPED, timezone.now()
@@ -428,7 +428,7 @@ def erase_subject(person: Person, texts: bool) -> None:
     """Unlink an erased person from their codes; the answers are kept anonymously.
 
     Times, notes, and declared texts in their own words are deleted. A sheet that they are filling
-    in is given up. If `texts`, their unreleased sentences are also blanked on all sheets.
+    in is abandoned. If `texts`, their unreleased sentences are also blanked on all sheets.
     """
     subjects = Subject.objects.filter(person=person).select_related("round")
     sittings = Sitting.objects.filter(subject__in=subjects)

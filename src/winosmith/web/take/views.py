@@ -296,7 +296,7 @@ def _render_end(request: HttpRequest, sitting: Sitting, error: str = "") -> Http
 
 @gates.accounts_only
 def give_up_test(request: HttpRequest, ref: str) -> HttpResponseBase:
-    """Ask for confirmation; on POST, give up a sheet."""
+    """Ask for confirmation; on POST, abandon a sheet."""
     sitting = _get_sitting(request, ref)
 
     def render_confirmation(error: str = "") -> HttpResponse:

@@ -74,7 +74,7 @@ class Migration(migrations.Migration):
                             ("working", "at work"),
                             ("complete", "all done"),
                             ("short", "ended early, because no work was left"),
-                            ("left", "given up"),
+                            ("left", "left the study"),
                         ],
                         default="working",
                         max_length=10,

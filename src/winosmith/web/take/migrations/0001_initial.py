@@ -84,7 +84,7 @@ class Migration(migrations.Migration):
                         choices=[
                             ("given", "being taken"),
                             ("done", "submitted"),
-                            ("dropped", "given up"),
+                            ("dropped", "abandoned"),
                         ],
                         default="given",
                         max_length=10,
