@@ -297,5 +297,5 @@ def test_who_is_logged_in_reads_what_a_link_is_for(db: Any, visit: Any, person: 
     assert "creates a new account" in page
     assert "The link works only once, and expires on" in page
     page = visit(ann).get(create_reset_link(person("bob"), 30)).content.decode()
-    assert "sets a new password" in page
+    assert "set a new password for an account" in page
     assert "creates a new account" not in page

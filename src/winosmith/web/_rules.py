@@ -371,8 +371,8 @@ def _parse_models(tables: Any) -> tuple[SolverRule, ...]:
     for rule in rules:
         if rule.options.get("sees") == "pronoun":
             raise RecipeError(
-                f"the solver {rule.name} has the key sees, but sentences on a site have a blank, "
-                f"not a pronoun; remove the key"
+                f"the solver {rule.name} sets 'sees' to 'pronoun', but sentences on a site have a "
+                "blank, not a pronoun; remove this setting"
             )
     names = [rule.name for rule in rules]
     if twice := {name for name in names if names.count(name) > 1}:
@@ -438,7 +438,7 @@ def read_saved(folder: Path) -> dict[str, Any]:
     except ValueError as error:
         raise RecipeError(f"{path}: {error}; correct the file, or remove it") from None
     except OSError as error:
-        raise RecipeError(f"{path}: {error.strerror}; make it readable for the server") from error
+        raise RecipeError(f"{path}: {error.strerror}; make it readable by the server") from error
     if not isinstance(found, dict) or not found.keys() <= get_editable().keys():
         raise RecipeError(f"{path} contains keys that can't be set in the browser; remove the file")
     return found

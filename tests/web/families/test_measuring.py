@@ -150,7 +150,7 @@ def test_the_page_says_what_can_not_be_measured(
 ) -> None:  # fmt: skip
     """Without lifelines the page says what to install; without an answer, that there is none."""
     alpha = model("alpha")
-    assert "The measurement is running." in visit().get("/families/models/").content.decode()
+    assert "The results are being computed." in visit().get("/families/models/").content.decode()
     assert measure_if_changed()
     assert "alpha can’t be measured yet" in visit().get("/families/models/").content.decode()
     found = family(alpha)
@@ -184,8 +184,8 @@ def test_the_worker_measures_what_has_changed(
 ) -> None:
     """A page shows the figures once the worker has found them; nothing is measured twice."""
     family(model("alpha"))
-    assert "The numbers were measured" not in visit().get("/families/models/").content.decode()
+    assert "These numbers were computed" not in visit().get("/families/models/").content.decode()
     take_over_jobs()
     work_off()
-    assert "The numbers were measured" in visit().get("/families/models/").content.decode()
+    assert "These numbers were computed" in visit().get("/families/models/").content.decode()
     assert not measuring.measure_if_changed()

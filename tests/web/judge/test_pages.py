@@ -76,7 +76,7 @@ def test_a_key_is_good_for_one_problem(judge: Any, rules: Any) -> None:
     page = _send(ann, page, "/judge/answer/", choice="0")
     refused = _send(ann, page, "/judge/answer/", choice="1", key=used)
     assert refused.status_code == 422
-    assert "used for something else" in refused.content.decode()
+    assert "already submitted from this page" in refused.content.decode()
     assert not second.slots.exclude(answered_at=None).exists()
     _send(ann, refused, "/judge/answer/", choice="1")
     votes = [problem.slots.exclude(answered_at=None).get().choice for problem in (first, second)]

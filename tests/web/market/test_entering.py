@@ -109,7 +109,7 @@ def test_a_link_without_ids_begins_nothing(
     browser = visit()
     answer = browser.get(f"/study/{token}/?{query}", follow=True)
     assert answer.redirect_chain[-1][0] == "/study/"
-    assert "is missing from the link, or not valid." in answer.content.decode()
+    assert "in the link is missing or not valid." in answer.content.decode()
     assert "study" not in browser.cookies
 
 

@@ -156,7 +156,7 @@ def test_a_payment_has_one_amount(db: Any, rules: Any, tmp_path: Path) -> None:
     _set(people["good"], paid=0)
     second = _bonuses(made, tmp_path / "2.csv")
     record_bonuses(made, first)
-    with pytest.raises(InputError, match=r"2\.csv:2: .* is in the ledger with 1\.00 GBP"):
+    with pytest.raises(InputError, match=r"2\.csv:2: .* has the payment .* of 1\.00 GBP, but this"):
         record_bonuses(made, second)
     assert compute_ledger(made).total == Decimal(5)
 
@@ -272,7 +272,7 @@ def test_a_study_is_checked_before_it_is_made(db: Any, rules: Any) -> None:
     made, _ = m.study()
 
     for change, said in (
-        ({"reward": Decimal("1.005")}, "two decimals"),
+        ({"reward": Decimal("1.005")}, "two decimal places"),
         ({"reward": Decimal("-1")}, "is not an amount of money"),
         ({"currency": "pounds"}, "is not a currency"),
         ({"code": ""}, "requires a completion code; set it"),

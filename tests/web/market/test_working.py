@@ -125,7 +125,7 @@ def test_whom_the_market_turned_away_gets_no_code(
     for verdict in ("returned", "rejected"):
         Participation.objects.filter(pk=part.pk).update(verdict=verdict)
         page = browser.get("/study/").content.decode()
-        assert "Your part in this study is over" in page
+        assert "Your participation in this study has ended" in page
         assert "DONE1" not in page
 
 

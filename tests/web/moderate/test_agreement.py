@@ -155,7 +155,7 @@ def test_names_stay_off_the_page_and_the_file(
     assert (first["both_judged"], first["same"], first["kappa"]) == ("40", "40", "1.0000")
     assert not any(name in body for name in names)
     assert (
-        "No person has this name or pseudonym."
+        "Nobody has this name or pseudonym."
         in client.get("/moderate/agreement/?who=<b>").content.decode()
     )
 

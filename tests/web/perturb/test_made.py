@@ -53,7 +53,7 @@ def test_a_prediction_appears_with_probabilities(desk: Any, models: Any) -> None
     page = text(client.get(where))
     assert "You fooled 1 of 1 models." in plain(page)
     assert "Undecided" in plain(page)
-    assert "This counts as neither fooled nor correct." in page
+    assert "This counts neither as fooling the model nor as a correct answer." in page
     assert page.count('<span class="tag">its choice</span>') == 1
     assert "hx-get" not in page.split('id="predictions"')[1].split("</section>")[0]
     made.state = "valid"
@@ -64,8 +64,8 @@ def test_a_prediction_appears_with_probabilities(desk: Any, models: Any) -> None
 @pytest.mark.parametrize(
     ("state", "said"),
     [
-        ("rejected", "The sentence was not found valid, so nobody was fooled."),
-        ("withdrawn", "The sentence was withdrawn, so nobody was fooled."),
+        ("rejected", "The sentence was not found valid, so it does not count as fooling a model."),
+        ("withdrawn", "The sentence was withdrawn, so it does not count as fooling a model."),
         ("revised", "The sentence was replaced by a revision, which counts in its place."),
     ],
 )

@@ -44,7 +44,7 @@ def test_a_key_is_good_for_one_form(db: Any, person: Any) -> None:
     assert process_once(ann, key, "/a/", lambda: {"n": 1}) == ({"n": 1, "form": "/a/"}, True)
     assert process_once(ann, key, "/a/", lambda: {"n": 2}) == ({"n": 1, "form": "/a/"}, False)
     did: list[int] = []
-    with pytest.raises(KeyReusedError, match="used for something else"):
+    with pytest.raises(KeyReusedError, match="already submitted from this page"):
         process_once(ann, key, "/b/", lambda: did.append(1) or {})
     assert did == []
 

@@ -219,7 +219,8 @@ def test_contributors_see_the_flags_of_their_own_problems_alone(
     left_out = Place.objects.filter(round=made).exclude(stage="").select_related("problem__twin")
     place = left_out.order_by("stage", "-score", "problem").first()
     mine = _plain(_text(visit(wren()).get("/rounds/mine/")))
-    told = f"Score {place.score:.2f} of 1: {place.guessed} of {place.asked} guesses were correct."
+    guesses = f"{place.guessed} of {place.asked} guesses were correct"
+    told = f"Score: {place.score:.2f} out of 1 ({guesses})."
     assert _words(place.problem) in mine
     assert told in mine
     assert "Nothing was deleted" in mine

@@ -287,7 +287,7 @@ def test_a_question_without_answers_has_no_reading(
     browser = visit(person("eva", is_moderator=True))
     page = browser.get(f"/tests/progress/{made.name}/").content.decode()
     assert page.count("<td>no answers</td>") == 1
-    assert "Unanswered questions are included, and count as unintended answers." in page
+    assert "Unanswered questions are included and count as incorrect." in page
 
 
 def test_a_submitted_test_is_not_offered_again(ann: Any, opened: Maker) -> None:

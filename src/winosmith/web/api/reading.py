@@ -79,7 +79,8 @@ class JudgedProblem(Response):
     problem: Problem
     state: str
     waits_until: datetime | None = Field(
-        description="latest time of publication; a problem is public earlier if its twin is decided"
+        description="latest time of publication; a problem becomes public earlier if its twin is "
+        "decided"
     )
     judged: JudgeVotes | None
 

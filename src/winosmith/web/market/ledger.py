@@ -254,9 +254,9 @@ def record_bonuses(study: Study, path: Path) -> int:
             where, payment = found.pop(known.key)
             if (known.participation_id, known.amount) != (payment.participation_id, payment.amount):
                 raise InputError(
-                    f"{where}: the payment {known.key} is in the ledger with {known.amount} "
-                    f"{study.currency}, or for another worker; write the payments "
-                    "that are due now to a new file"
+                    f"{where}: the ledger already has the payment {known.key} of {known.amount} "
+                    f"{study.currency}, but this line has another amount or worker; write the "
+                    "payments that are due now to a new file"
                 )
         return len(Payment.objects.bulk_create(payment for _where, payment in found.values()))
 

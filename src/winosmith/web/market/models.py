@@ -32,7 +32,7 @@ class Study(models.Model):
         reward: The reward for all of the work, in `currency`.
         minutes: The expected time in minutes.
         least_wage: The hourly pay below which the ledger warns; None for no warning.
-        code: The completion code for complete work; empty if codes are individual.
+        code: The completion code for completed work; empty if codes are individual.
         short_code: The code if the work ran out early, or "".
         short_reward: The market's reward for that code; None if it pays nothing.
         market_study: The market's id of the study, which links must contain; empty for any.

@@ -131,9 +131,9 @@ class Provider:
             if _is_placeholder(text):
                 raise UnfilledLinkError(name, text)
         if not self.id_pattern.fullmatch(worker):
-            raise InputError(_("Your marketplace id is missing from the link, or not valid."))
+            raise InputError(_("Your marketplace id in the link is missing or not valid."))
         if (submission or self.needs_submission) and not self.id_pattern.fullmatch(submission):
-            raise InputError(_("Your submission is missing from the link, or not valid."))
+            raise InputError(_("The submission id in the link is missing or not valid."))
         if market_study and query.get(self.study, "") != market_study:
             raise InputError(_("The link belongs to another study on the marketplace."))
         return worker, submission

@@ -200,7 +200,7 @@ def _check_study(study: Study) -> None:
         if value is not None and not (value.is_finite() and 0 <= value < 1_000_000):
             raise InputError(_("%(what)s %(value)s is not an amount of money") % details)
         if value is not None and value != round(value, 2):
-            raise InputError(_("%(what)s %(value)s has more than two decimals") % details)
+            raise InputError(_("%(what)s %(value)s has more than two decimal places") % details)
     if not re.fullmatch("[A-Z]{3}", study.currency):
         raise InputError(_("%r is not a currency code, such as GBP, USD or EUR") % study.currency)
     for code in filter(None, (study.code, study.short_code)):
@@ -209,7 +209,7 @@ def _check_study(study: Study) -> None:
     if not study.code and not PROVIDERS[study.provider].individual_codes:
         raise InputError(_("this market requires a completion code; set it"))
     if study.code and study.code == study.short_code:
-        raise InputError(_("the codes for all and for part of the work must differ"))
+        raise InputError(_("the codes for completed and for incomplete work must differ"))
 
 
 def find_study(token: str) -> Study | None:

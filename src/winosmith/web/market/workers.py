@@ -335,7 +335,7 @@ def find_started(study: Study, arrival: Arrival) -> Participation | None:
     raise StartedElsewhereError(
         _(
             "The study was started with your id in another browser; continue there. If you can’t, "
-            "return your submission on the marketplace’s site and write to the researchers: your "
+            "return your submission on the marketplace’s site and write to the researchers. Your "
             "work is stored."
         )
     )

@@ -106,7 +106,7 @@ ONLY_CHOICES = {
     "embargo": _("under embargo"),
     "waits": _("waiting for the other half"),
     "gold": _("gold questions"),
-    "suspect": _("decided with votes of judges who are on hold"),
+    "suspect": _("decided with votes of judges whose votes are now on hold"),
 }
 
 TABS = (

@@ -301,7 +301,7 @@ def process_once(
         KeyReusedError: The key was used by another form.
     """
     if not 16 <= len(key) <= 64 or not key.isalnum():
-        raise InputError(_("The form has no key; open the page again."))
+        raise InputError(_("The form is incomplete; open the page again."))
     with writing():
         # The lock on the person makes forms with the same key wait for each other.
         check_still_active(person)
@@ -309,7 +309,7 @@ def process_once(
         if result := next(iter(results), None):
             if result.get("form") != form:
                 raise KeyReusedError(
-                    _("This form was already used for something else; open the page again.")
+                    _("Another form was already submitted from this page; open the page again.")
                 )
             return result, False
         result = {**act(), "form": form}

@@ -210,7 +210,8 @@ def send_mail(job: Job, _progress: Progress) -> None:
     """
     if job.at < timezone.now() - STALE:
         raise MailError(
-            "The mail waited for more than an hour, and was not sent.", is_temporary=False
+            "The e-mail was not sent, because it had waited for more than an hour.",
+            is_temporary=False,
         )
     try:
         _send_link(job)

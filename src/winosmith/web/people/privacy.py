@@ -80,7 +80,7 @@ def publish_document(kind: str, text: str, *, licence: str = "") -> Document:
     """
     text = text.replace("\r\n", "\n").strip()
     if not text:
-        raise InputError("the text is empty; write the text that people agree to")
+        raise InputError("the text is empty; enter the text that people must agree to")
     with writing():
         newest = Document.objects.filter(kind=kind).order_by("-version").first()
         if newest and (newest.text, newest.licence) == (text, licence):

@@ -149,7 +149,8 @@ class InviteForm(forms.Form):
         max_length=60,
         required=False,
         help_text=gettext_lazy(
-            "For a new account, leave this empty. Otherwise, the link sets a new password."
+            "For a new account, leave this empty. Otherwise, the link is for setting a new "
+            "password."
         ),
     )
 

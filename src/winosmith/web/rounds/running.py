@@ -213,7 +213,7 @@ def resume_round(round_: Round) -> None:
     with writing():
         locked = _lock_round(round_)
         if locked.state not in (Round.State.FAILED, Round.State.CANCELLED):
-            raise InputError(_("The round neither failed nor was cancelled."))
+            raise InputError(_("Only a failed or cancelled round can be resumed."))
         _raise_if_busy()
         locked.state, locked.busy = Round.State.WAITING, True
         locked.error, locked.ended = "", None

@@ -39,7 +39,7 @@ class StartForm(forms.Form):
     )
     recipe = forms.ChoiceField(
         label=gettext_lazy("Recipe"),
-        help_text=gettext_lazy("A file in the site’s folder “recipes”."),
+        help_text=gettext_lazy("A file in the site’s “recipes” folder."),
         choices=lambda: [("", _("the standard recipe")), *((n, n) for n in running.list_recipes())],
         required=False,
     )

@@ -69,8 +69,8 @@ def make_backup(job: Job, progress: Progress) -> dict[str, Any]:
     if not job.file.exists():
         raise InputError(
             _(
-                "This job was started on another site, from whose backup this site was "
-                "restored; make a new backup."
+                "This backup was requested before the site itself was restored from a backup; "
+                "request a new one."
             )
         )
     path = get_backup_folder() / f"site-{job.at:%Y%m%d-%H%M%S}.tar.gz"

@@ -169,14 +169,14 @@ class ImportForm(DataForm):
     embargo = forms.BooleanField(
         label=gettext_lazy("Hide them from the public"),
         help_text=gettext_lazy(
-            "Puts them under embargo for tests. Not possible for gold questions."
+            "Puts the problems under embargo, for tests. Gold questions can’t be under embargo."
         ),
         required=False,
     )
     source = forms.CharField(
         label=gettext_lazy("Name of the published data set"),
-        help_text=gettext_lazy("Only for comparison: shown to people who write something "
-"similar. If empty, the file’s name is used."),
+        help_text=gettext_lazy("Only for problems that new sentences are compared with: people "
+"who write something similar see this name. By default, it is the file’s name."),
         max_length=80,
         required=False,
     )  # fmt: skip

@@ -58,7 +58,7 @@ class StudyForm(forms.ModelForm):
             "name": gettext_lazy("Name of the study"),
             "places": gettext_lazy("People sent by the market"),
             "minutes": gettext_lazy("Expected minutes"),
-            "reward": gettext_lazy("Pay for complete work"),
+            "reward": gettext_lazy("Pay for completed work"),
             "currency": gettext_lazy("Currency"),
             "least_wage": gettext_lazy("Minimum hourly pay"),
             "code": gettext_lazy("Completion code"),

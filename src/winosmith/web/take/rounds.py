@@ -294,7 +294,7 @@ def approve_sheet(round_: Round, ref: str, moderator: Person) -> None:
         locked = Round.objects.select_for_update(no_key=True).get(pk=round_.pk)
         rows = Sitting.objects.filter(subject__round=locked, ref=ref, held=True)
         if rows.filter(subject__person=moderator).exists():
-            raise InputError(_("Other moderators check your own sheet."))
+            raise InputError(_("Another moderator must check your own sheet."))
         if not rows.update(held=False, looked_by=moderator):
             raise InputError(_("This sheet is not on hold; open the page again."))
         if locked.state == Round.State.CLOSED:

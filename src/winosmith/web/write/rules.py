@@ -120,7 +120,7 @@ def redraw_topic(draft: Draft, part: Literal["topic", "words"]) -> Draft:
         InputError: The draft is a revision, or the source has no topics.
     """
     if draft.revises_id:
-        raise InputError(_("A revision keeps the topic and the anchor words of its twin."))
+        raise InputError(_("A revision must keep the topic and the anchor words of its twin."))
     topic = draw_topic() if part == "topic" else _draw_other_words(draft)
     with writing():
         return _save_fields(_lock_draft(draft), **_make_topic_fields(topic))
@@ -209,7 +209,7 @@ def submit_draft(
 
     def store_twin() -> dict[str, str]:
         if not has_agreed(person):
-            raise InputError(_("First agree to the site’s texts; your text is kept."))
+            raise InputError(_("First agree to the site’s consent texts. Your text is kept."))
         if faults:
             raise RefusedError(faults)
         if precheck:
