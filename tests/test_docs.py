@@ -147,7 +147,7 @@ def test_the_picture_of_the_readme_and_its_text_are_of_one_run() -> None:
     """What the demo prints has the signature and the figures of the report in the picture."""
     words, printed = _pictured("README.md", "report.png", "winosmith demo")
     assert re.findall(r"data:\S+\|version:\S+", printed)[0] in words
-    told = printed.partition("artifact\n")[2].partition("The report is")[0]
+    told = printed.partition("artifact\n")[2].partition("The report is in")[0]
     assert len(_figures(told)) > 10
     assert _figures(told) <= _figures(words)
 

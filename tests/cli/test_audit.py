@@ -59,7 +59,7 @@ def test_rows_that_can_not_be_used_are_counted_and_explained(tmp_path: Path, cli
     path.write_text("question,A,B,answer\n" + "".join(rows))
     audited = ("audit", path, "--draws", "99", "--no-probes")
     printed = " ".join(cli(*audited).split())
-    assert f"4 of 40 rows of {path} can't be used: {path}:6: two options are equal" in cli.err
+    assert f"4 of the 40 rows in {path} can't be used: {path}:6: two options are equal" in cli.err
     assert "; and 1 more; add --skip-bad FILE to list all" in cli.err
     assert "of 35 items in 40 rows" in printed
     assert "Not found in the usable items of some: " in printed

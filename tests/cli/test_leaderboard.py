@@ -61,7 +61,7 @@ def test_the_page_draws_the_five(cli: Cli) -> None:
     arguments = ["submission.lst", "--labels", "labels.lst", "--out", "board.html"]
     shown = cli("leaderboard", *arguments)
     assert "area under the curve" in Path("board.html").read_text("utf-8")
-    assert "The report is board.html" in shown
+    assert "The report is in board.html" in shown
 
 
 @pytest.mark.parametrize(

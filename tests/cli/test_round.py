@@ -71,7 +71,7 @@ def test_json_is_the_record_of_the_round(pool, first, cli):
 
 def test_a_rebuild_says_that_the_bytes_are_the_same_or_which_differ(pool, first, cli):
     """A file that was changed behind the round's back is named."""
-    assert "every file has the same bytes as in 1" in cli.aside(
+    assert "every file is identical to the one in 1" in cli.aside(
         "round round.toml --out 2 --stored 1"
     )
     sums = pool / "1" / "checksums.sha256"

@@ -288,7 +288,7 @@ def test_each_model_is_named_with_its_own_counts(data: Path, tmp_path: Path) -> 
     more = ["--switched", path, "--switched-data", data]
     whole = write_text(tmp_path / "m.lst", "A\n" * 12)
     path.write_text(path.read_text("utf-8").replace(",\n", ",E\n"), "utf-8")
-    other = "the solvers of --switched are 'a', 'b', and those of PREDICTIONS 'm'"
+    other = "the solvers of --switched ('a', 'b') don't match those of PREDICTIONS ('m')"
     assert other in _run("score", data, whole, *more)
 
 

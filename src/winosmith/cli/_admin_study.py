@@ -75,13 +75,13 @@ def _parse_amount(ctx: click.Context, param: click.Parameter, text: str | None) 
 @click.option("--short-code", default="", help="Completion code for workers who stop early because "
               "no work is left.")  # fmt: skip
 @click.option("--short-reward", callback=_parse_amount, metavar="AMOUNT",
-              help="The market's reward for --short-code.")  # fmt: skip
+              help="Reward that the market pays to workers who enter --short-code.")  # fmt: skip
 @click.option("--market-study", default="", metavar="ID", help="The study's id on the market; if "
               "given, links must contain it.")  # fmt: skip
 @click.option("--only", type=FILE, metavar="FILE", help="Ids of the people who may take part: one "
               "per line, or a table with qualifications.")  # fmt: skip
 @click.option("--never", type=FILE, metavar="FILE",
-              help="Ids of people who may not take part.")  # fmt: skip
+              help="Ids of people to exclude.")  # fmt: skip
 @click.option("--require", multiple=True, metavar="COLUMN>=NUMBER", help="Condition on a column of "
               "--only; may be repeated.")  # fmt: skip
 @click.option("--trust", is_flag=True, help="Count votes immediately, before the market confirms "
@@ -122,9 +122,9 @@ def create(site: Site, /, name: str, **options: Any) -> None:
         **{key: options[key] for key in names},
     )
     if only:
-        say(f"{len(only):,} people may take part.")
+        say(f"Only the {len(only):,} listed people may take part.")
     if never:
-        say(f"{len(never):,} people may not take part.")
+        say(f"{len(never):,} people are excluded.")
     wage = compute_planned_wage(study)
     say(f"The hourly pay is {wage} {study.currency} if the study takes {study.minutes} minutes.")
     if study.least_wage is not None and wage < study.least_wage:
@@ -206,7 +206,7 @@ def reconcile(site: Site, name: str, export: str, final: bool, dry_run: bool) ->
     if dry_run:
         say("Nothing was changed.")
     else:
-        say(f"{votes:,} votes are newly counted or newly excluded.")
+        say(f"These decisions changed whether {votes:,} votes count.")
 
 
 @command.command("pay", short_help="show the ledger with paid and due amounts")

@@ -164,7 +164,7 @@ def results(site: Site, name: str, out: str, force: bool) -> None:
         say("Nobody has submitted answers yet.")
         return
     say(
-        f"Now:  winosmith humans results {out}/private/schemas.jsonl {out}/responses.jsonl "
+        f"Next, run: winosmith humans results {out}/private/schemas.jsonl {out}/responses.jsonl "
         f"--subjects {out}/subjects.jsonl --out results.html"
     )
 

@@ -502,7 +502,10 @@ def _print_selection(chosen: Selection, fit: CrossFit | str, problems: int) -> N
         f"({percent(low)} to {percent(high)}; {fit.folds} folds)"
     )
     share = percent(fit.kept, 0)
-    echo(f"{share} of the chosen problems are also chosen without one fold of the people.")
+    echo(
+        f"On average, {share} of the chosen problems are also chosen if one fold of the people is "
+        "omitted."
+    )
 
 
 def _generalise(reason: str) -> str:

@@ -51,8 +51,8 @@ _LISTED_REASONS = 5
               help="Names of the tests, separated by commas; the two halves of a schema are in "
               "different tests.")  # fmt: skip
 @declared_options(humans.make_sheets, only=("orders", "title", "seed"))
-@click.option("--large-print", is_flag=True, help="Also make each sheet in large print.")
-@click.option("--form", "as_form", is_flag=True, help="Also make each sheet as a browser "
+@click.option("--large-print", is_flag=True, help="Also create each sheet in large print.")
+@click.option("--form", "as_form", is_flag=True, help="Also create each sheet as a browser "
               "form.")  # fmt: skip
 @click.option("--subjects", type=_options.FILE, metavar="FILE",
               help="File with one subject code per line: each subject gets a sheet with the code "
@@ -63,7 +63,8 @@ _LISTED_REASONS = 5
               help="Paper size.")  # fmt: skip
 @click.option("--fonts", type=_options.FOLDER, metavar="DIR",
               help="Folder with fonts for scripts that have no font on this machine.")  # fmt: skip
-@click.option("--no-pdf", is_flag=True, help="Do not make PDFs, if you need only forms.")
+@click.option("--no-pdf", is_flag=True, help="Skip the PDF files, for example if you need only "
+              "forms.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Overwrite sheets for different data in DIR.")
 @_options.json_option
 def print_sheets(**options: Any) -> None:
@@ -336,9 +337,9 @@ SECOND_ENTRY = "again-"
 
 @click.command("enter")
 @click.argument("sheets", nargs=-1, required=True, type=_PATH, metavar="SHEETS...")
-@click.option("--subject", metavar="CODE", help="Type this subject's answers from paper, one key "
-              "per answer; SHEETS must be a single sheet.")  # fmt: skip
-@click.option("--again", is_flag=True, help="Type the answers a second time without seeing the "
+@click.option("--subject", metavar="CODE", help="Enter this subject's answers from a paper "
+              "sheet, with one keystroke per answer; SHEETS must be a single sheet.")  # fmt: skip
+@click.option("--again", is_flag=True, help="Enter the answers a second time without seeing the "
               "first entry, and compare both entries.")  # fmt: skip
 @click.option("--answers", multiple=True, type=_PATH, metavar="FILE", help="Answers to read: a CSV "
               "table, a file that a form saved, or a folder of these; may be "
@@ -369,7 +370,7 @@ def enter_answers(**options: Any) -> None:
     sheets = _read_sheets_by_code(options["sheets"])
     out = Path(options["out"])
     if options["subject"] and options["answers"]:
-        raise InputError("--subject types answers and --answers reads them; use only one of them")
+        raise InputError("--subject (typed answers) can't be combined with --answers (files)")
     if options["subject"]:
         _enter_sheet(sheets, out, options)
         return
@@ -478,7 +479,7 @@ def _find_answer_files(path: Path) -> Iterator[Path]:
 def _enter_sheet(sheets: Mapping[str, Sheet], out: Path, options: Mapping[str, Any]) -> None:
     """Enter one subject's answers from the keyboard; compare a second entry with the first."""
     if len(sheets) != 1:
-        raise InputError(f"--subject types one sheet; {len(sheets)} were given")
+        raise InputError(f"--subject needs a single sheet, not {len(sheets)}")
     (sheet,) = sheets.values()
     subject = options["subject"].strip()
     if not subject or not all(c.isalnum() or c in "-_." for c in subject) or subject[0] == ".":

@@ -263,7 +263,7 @@ def read_contents(
         count, of = len(contents.bad), f"{len(contents.bad) + len(contents.items):,} rows"
         why = "; ".join(f"{one.place}: {one.reason}" for one in contents.bad[:3])
         why += f"; and {count - 3:,} more; add --skip-bad FILE to list all" * (count > 3)
-        say(f"Warning: {count:,} of {of} of {contents.path} can't be used: {why}")
+        say(f"Warning: {count:,} of the {of} in {contents.path} can't be used: {why}")
     contents.warn()
     return contents
 

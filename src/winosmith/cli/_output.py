@@ -172,7 +172,7 @@ class Output:
         for title, signature in self.signatures.items():
             echo(f"Signature of {title}: {signature}")
         if out:
-            echo(f"The report is {out}", bold=True)
+            echo(f"The report is in {out}", bold=True)
 
     def render_page(self) -> str:
         """Render the result as an HTML page."""

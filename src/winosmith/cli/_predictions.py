@@ -110,9 +110,9 @@ LINEAGE = "lineage"
 depth_option = click.option(
     "--depth",
     type=click.Choice(["declared", "lineage", "edit"]),
-    help="Kind of depth for --by lineage: declared in the file, the token positions changed on "
-    "the way from the root, or the token edit distance to the root; by default the first of "
-    "these that is known for most problems.",
+    help="Kind of depth for --by lineage: declared (stated in the file), lineage (number of token "
+    "positions changed on the path from the root) or edit (token edit distance to the root). By "
+    "default, the first of these that is known for most problems.",
 )
 
 trained_option = click.option(

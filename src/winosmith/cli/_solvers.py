@@ -172,8 +172,9 @@ def solver_options(function: Any) -> Any:
     """Add the options of all solvers to a command; each help text names its solvers."""
     own: list[Any] = [
         click.option("--model", metavar="HUB_ID|FOLDER", multiple=True, help="Hub id or folder of "
-                     "the model; for causal, masked and encoder, several form an ensemble. For "
-                     "chat, its name on the server; by default OPENAI_MODEL."),
+                     "the model. For causal, masked and encoder, may be repeated to form an "
+                     "ensemble. For chat, the model's name on the server; by default "
+                     "OPENAI_MODEL."),
         click.option("--combine", type=click.Choice(["product", "vote"]), default="product",
                      show_default=True, help="How an ensemble combines its models."),
         BASE_URL,

@@ -191,8 +191,8 @@ def _make_depth_table(results: Stabilities) -> report.Table:
         rows,
         "Mean depth of all errors, of the family means, and of each family's first error. "
         "Guessing: the mean depth if a solver guesses; a depth near this value shows nothing. p: "
-        "the probability of errors this early or late if each family's errors were on random "
-        f"problems of the family.{left}",
+        "the probability of errors at least this early or late if each family's errors fell on "
+        f"random problems of the family.{left}",
     )
 
 
@@ -363,8 +363,8 @@ def _make_pictures(results: Stabilities) -> list[report.Block]:
     caption = (
         f"Left: families without an error, by {results.depth} depth; a tick marks the maximum "
         "depth of a family without an error. Right: accuracy at each depth with at least "
-        f"{metrics.MIN_PLOTTED} problems, roots at 0; the dashed line is guessing. Bands are "
-        "95 % intervals."
+        f"{metrics.MIN_PLOTTED} problems, roots at 0; the dashed line shows the result of "
+        "guessing. Bands are 95 % intervals."
     )
     charts = metrics.draw_stability(results.solvers)
     return [report.Cards(figures), *(report.Drawing(caption, panels) for panels in charts)]

@@ -157,7 +157,7 @@ MAX_MINUTES = 90 * 24 * 60
               help="Role of the new account.")  # fmt: skip
 @click.option("--for", "name", metavar="NAME", help="Account that needs a new password.")
 @click.option("--minutes", default=30, show_default=True, type=click.IntRange(1, MAX_MINUTES),
-              help="Validity of the link in minutes.")  # fmt: skip
+              help="Number of minutes for which the link is valid.")  # fmt: skip
 @address_option
 @pass_site
 def invite(site: Site, role: str | None, name: str | None, minutes: int, address: str) -> None:
@@ -299,15 +299,18 @@ def restore(file: str, folder: str, erased: str | None, database: str | None) ->
 
     contents = hosting.restore(file, folder, database=database or None, erased=erased)
     place = Path(folder).absolute()
-    echo(f"{place}: the site of {contents.made} ({contents.database})")
+    echo(f"{place}: the site as of {contents.made} ({contents.database})")
     more = " --database …" if contents.database == "postgresql" else ""
-    echo("Revoked: all log-ins, tokens, invitations and password links.")
+    echo("All log-ins, tokens, invitations and password links were revoked.")
     site = open_existing_site(str(place), database)
     from winosmith.web.people import privacy  # needs Django's settings
     from winosmith.web.people.models import pseudonym
 
     if not privacy.has_erasure_log():
-        echo("No log of erasures was found; if anyone was erased since then, erase them again.")
+        echo(
+            "No log of erasures was found. If anyone's data were erased after this backup, erase "
+            "them again."
+        )
     if names := [pseudonym(person) for person, _ in privacy.find_people_to_erase_again()]:
         echo(f"Erased since this backup: {', '.join(names)}")
         echo(f"Erase them again with: winosmith admin erase-again {site.folder}{more}")

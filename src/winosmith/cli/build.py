@@ -90,7 +90,7 @@ def print_build(folder: Path) -> dict[str, Any]:
         echo(f"{record['kept']:,} problems kept of {record['kept'] + record['dropped']:,}")
     for figure in others:
         _print_key_figure(figure)
-    echo(f"The report is {(folder / 'report.html').resolve()}", bold=True)
+    echo(f"The report is in {(folder / 'report.html').resolve()}", bold=True)
     say(f"Signature: {record['signature']}")
     notes = [
         *describe_copies(record.get("copies")),

@@ -29,8 +29,8 @@ from winosmith.text import count_noun
 @click.option("--by", type=click.Choice([_predictions.LINEAGE]), help="With lineage, also compare "
               "the depths of families' first errors.")  # fmt: skip
 @_predictions.depth_option
-@click.option("--baseline", metavar="NAME", help="Compare the others with this solver, named as "
-              "in the table: after its file, or as in its log.")  # fmt: skip
+@click.option("--baseline", metavar="NAME", help="Solver with which the others are compared, by "
+              "its name in the table: the name of its file, or the name in its log.")  # fmt: skip
 @click.option("--fail-on", "rules", default="", metavar="RULES",
               help="Exit with code 1 if any of these comma-separated conditions is met: worse (the "
               "95 % interval of the difference from the baseline is below 0), worse=2pt (2 points "
@@ -58,7 +58,7 @@ def command(**options: Any) -> None:
     except InputError as error:
         raise click.BadParameter(str(error), param_hint="--fail-on") from None
     if options["rules"] and options["baseline"] is None:
-        raise click.UsageError("--fail-on needs the solver to compare with: add --baseline NAME")
+        raise click.UsageError("--fail-on needs a baseline; add --baseline NAME")
     if options["depth"] and not options["by"]:
         raise InputError("--depth needs --by lineage")
     dataset, omitted = _predictions.read_problems(options["data"], options["labels"])

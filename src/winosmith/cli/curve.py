@@ -201,8 +201,9 @@ def _make_sections(
     metavar="LABELS.lst",
     help="The answers: one label per line, with 1 for the first option.",
 )
-@click.option("--data", type=_options.MORE_DATA, metavar="DATA", help="The problems, which provide "
-              "the answers (instead of --labels) and the twins for the intervals.")  # fmt: skip
+@click.option("--data", type=_options.MORE_DATA, metavar="DATA", help="File of the problems; "
+              "it provides the answers (instead of --labels) and the twins for the "
+              "intervals.")  # fmt: skip
 @_options.seed_option("Random seed of the bootstrap.")
 @_options.page_option
 @_options.json_option

@@ -43,7 +43,8 @@ seed = {seed}
               help="Kind of artifact to plant; may be repeated; by default all.")  # fmt: skip
 @click.option("--symmetric", is_flag=True, help="Swap the answers of sound twins at random, so "
               "that a model can learn nothing from them.")  # fmt: skip
-@click.option("--handwritten", is_flag=True, help="Write the hand-written twins instead.")
+@click.option("--handwritten", is_flag=True, help="Write the built-in hand-written twins instead "
+              "of generated ones.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Overwrite older practice twins in the folder.")
 @seed_option()
 def practice(out: str, handwritten: bool, **options: Any) -> None:

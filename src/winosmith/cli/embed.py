@@ -94,7 +94,7 @@ def command(**options: Any) -> None:
     if used:
         echo(
             f"{len(used['train_ids']):,} training and {len(used['dev_ids']):,} development "
-            "problems have no vectors; their ids are in the file"
+            "problems have no vectors; their ids are stored with the vectors"
         )
     echo(f"Written to {out}", bold=True)
     say(f"signature {signature}")

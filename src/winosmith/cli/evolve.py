@@ -53,17 +53,20 @@ Options = Mapping[str, Any]
               help="Number of roots to draw from each DATA; give it once for all files, or once "
               "for each file.")  # fmt: skip
 @click.option("--right", multiple=True, metavar="PREDICTIONS", type=click.Path(exists=True),
-              help="Draw only problems that this solver answers correctly, according to its "
-              "answers in any format that `winosmith score` reads; may be repeated.")  # fmt: skip
+              help="Draw only problems that a solver answers correctly. PREDICTIONS contains the "
+              "solver's answers, in any format that `winosmith score` reads. May be "
+              "repeated.")  # fmt: skip
 @click.option("--sets", is_flag=True, help="Write the sets small, medium and large, split by root; "
-              "the first --with creates the set medium, the second creates large.")  # fmt: skip
+              "the first --with creates the medium set, the second creates the large "
+              "set.")  # fmt: skip
 @click.option("--people", metavar="FILE", type=_options.MORE_DATA, help="With --sets: problems "
-              "that people made from the roots, with lineage, for the set `small`.")  # fmt: skip
+              "that people made from the roots, with lineage, for the small set.")  # fmt: skip
 @click.option("--grow", type=click.Choice(["roots", "small"]), default="roots", show_default=True,
-              help="With --sets: problems from which the set medium is grown.")  # fmt: skip
+              help="With --sets: problems from which the medium set is grown.")  # fmt: skip
 @click.option("--augment", type=click.Choice(["train+dev", "all"]), default="train+dev",
               show_default=True,
-              help="With --sets: splits of medium from which the set large is grown.")  # fmt: skip
+              help="With --sets: splits of the medium set from which the large set is "
+              "grown.")  # fmt: skip
 @click.option("--split", type=click.IntRange(min=1), nargs=3, default=(10, 2, 2),
               show_default=True, metavar="TRAIN DEV TEST",
               help="With --sets: ratio of the roots in train, dev and test.")  # fmt: skip
@@ -363,7 +366,9 @@ def _use_all_problems(datasets: Sequence[Dataset], options: Options) -> Roots:
     if options["sets"]:
         raise InputError("--sets needs roots; add --roots N")
     if len(datasets) > 1:
-        raise InputError("several data sets need --roots N, which makes their ids distinct")
+        raise InputError(
+            "with several data sets, add --roots N, which gives their problems distinct ids"
+        )
     others = [problem.id for problem in datasets[0] if len(problem.options) != _CHAT_OPTIONS]
     if "chat" in options["kinds"] and others:
         raise InputError(

@@ -111,7 +111,7 @@ def command(
                 f"{len(names)} files differ from {stored}: {', '.join(names[:5])}"
                 + ", …" * (len(names) > 5)
             )
-        say(f"every file has the same bytes as in {stored}")
+        say(f"every file is identical to the one in {stored}")
     if found.record["artifacts"]["blind"]:
         ctx.exit(1)
 
@@ -157,5 +157,5 @@ def _print_round(round_: Round) -> None:
     asked = "" if roots["drawn"] == roots["asked"] else f" ({roots['asked']} were requested)"
     echo(f"{roots['drawn']} roots for the next round, which every solver answers correctly{asked};")
     echo(f"{len(fooling)} perturbed problems that fool a solver")
-    echo(f"The report is {round_.report.resolve()}", bold=True)
+    echo(f"The report is in {round_.report.resolve()}", bold=True)
     say(f"signature {round_.record['build']['signature']}")

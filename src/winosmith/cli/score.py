@@ -65,7 +65,8 @@ from winosmith.validate import read_votes
     help="The problems with switched options, for --switched.",
 )
 @click.option("--occupations", type=_options.FILE, metavar="FILE.tsv", help="Winogender's "
-              "occupations-stats.tsv, to measure the gender gap in both readings.")  # fmt: skip
+              "occupations-stats.tsv, to measure the gender gap with both definitions of a "
+              "gotcha.")  # fmt: skip
 @click.option("--eee", type=click.Path(dir_okay=False), metavar="FILE", help="Write the graded "
               "predictions as instance records of Every Eval Ever (schema 0.3).")  # fmt: skip
 @_options.seed_option("Random seed for bootstraps and null distributions.")
@@ -226,9 +227,9 @@ def _measure_switched(
     shared = switched.keys() & solvers.keys()
     if len(switched) != len(solvers) or (shared and shared != {*solvers}):
         raise InputError(
-            f"the solvers of --switched are {', '.join(map(repr, switched))}, and those of "
-            f"PREDICTIONS {', '.join(map(repr, solvers))}; give one file for each, with the same "
-            "names, or with other names in the same order"
+            f"the solvers of --switched ({', '.join(map(repr, switched))}) don't match those of "
+            f"PREDICTIONS ({', '.join(map(repr, solvers))}); give one --switched file per solver, "
+            "with the same names, or with other names in the same order"
         )
     return {
         name: metrics.measure_consistency(before, switched[name] if shared else after)
@@ -458,7 +459,7 @@ def _draw_accuracies(scores: Mapping[str, Score], extra: ExtraResults) -> list[r
     chance = next(iter(scores.values())).accuracy.chance
     return [
         report.Drawing(
-            "Accuracies with their 95 % intervals; the dashed line is chance.",
+            "Accuracies with their 95 % intervals; the dashed line shows chance.",
             lambda: [report.draw_accuracies(rows, chance=chance)],
         )
     ]

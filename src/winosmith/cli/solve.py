@@ -27,7 +27,7 @@ Options = dict[str, Any]
 @click.command()
 @_options.data_argument()
 @click.option("--solver", required=True, type=click.Choice(list(KINDS)), help="Kind of solver.")
-@click.option("--out", required=True, metavar="FILE.jsonl", help="Output file of predictions.")
+@click.option("--out", required=True, metavar="FILE.jsonl", help="Output file for the predictions.")
 @click.option("--train", metavar="DATA", help="Solved problems to learn from, or to draw --shots "
               "from, in the same format as DATA.",
               type=_options.MORE_DATA)  # fmt: skip
@@ -169,7 +169,8 @@ def _print_result(
     echo(f"Signature: {signature}")
     echo(f"Written to {options['out']}", bold=True)
     if answered:
-        echo(f"With intervals: winosmith score {options['data']} {Path(options['out'])}")
+        score = f"winosmith score {options['data']} {Path(options['out'])}"
+        echo(f"For confidence intervals, run: {score}")
 
 
 def _make_reply_rows(interview: dict[str, Any], problem_count: int) -> list[tuple[str, str]]:

@@ -31,27 +31,28 @@ _DECLARED_SETTINGS = ("weight_decay", "dropout", "split_point", "max_length", "p
 @click.command()
 @click.argument("train", metavar="TRAIN...", nargs=-1, required=True, type=_options.MORE_DATA)
 @click.option("--dev", required=True, metavar="DATA|N", help="Development data used to select the "
-              "epoch and the run: a file, or a number of problems to draw from TRAIN in whole "
-              "twins.")  # fmt: skip
+              "epoch and the run: a file, or a number of problems to draw from TRAIN "
+              "(twins stay whole).")  # fmt: skip
 @click.option("--model", required=True, metavar="HUB_ID|FOLDER",
-              help="Encoder to fine-tune, or a model that was trained before.")  # fmt: skip
+              help="Encoder to fine-tune, or a previously trained model.")  # fmt: skip
 @click.option("--out", required=True, metavar="DIR", help="Output folder: the best model is in "
               "DIR/model, the record of all runs in DIR/runs.json.")  # fmt: skip
 @click.option("--grid", type=click.Choice(list(GRIDS)), default="one", show_default=True,
-              help="Grid of settings: winogrande is 3 learning rates × 4 epochs × 2 batch sizes × "
-              "3 seeds, with the released code's weight decay and dropout; evograd 3 × 4 × 4 for "
-              "evolved data.")  # fmt: skip
-@click.option("--learning-rate", type=float, multiple=True, help="Learning rate, instead of the "
-              "grid's; may be repeated.")  # fmt: skip
-@click.option("--epochs", type=int, multiple=True, help="Number of epochs, instead of the grid's; "
-              "may be repeated.")  # fmt: skip
-@click.option("--batch-size", type=int, multiple=True, help="Batch size in problems, instead of "
-              "the grid's; may be repeated.")  # fmt: skip
+              help="Grid of settings: winogrande is 3 learning rates × 4 numbers of epochs × 2 "
+              "batch sizes × 3 seeds, with the released code's weight decay and dropout; evograd, "
+              "for evolved data, is 3 learning rates × 4 numbers of epochs × 4 batch "
+              "sizes.")  # fmt: skip
+@click.option("--learning-rate", type=float, multiple=True, help="Learning rate to use instead of "
+              "the grid's values; may be repeated.")  # fmt: skip
+@click.option("--epochs", type=int, multiple=True, help="Number of epochs to use instead of the "
+              "grid's values; may be repeated.")  # fmt: skip
+@click.option("--batch-size", type=int, multiple=True, help="Batch size (number of problems) to "
+              "use instead of the grid's values; may be repeated.")  # fmt: skip
 @click.option("--seeds", type=click.IntRange(min=1), metavar="N", help="Use the seeds 0 to N − 1 "
               "instead of the grid's.")  # fmt: skip
-@click.option("--then", metavar="TARGET", multiple=True, type=_options.MORE_DATA, help="Then train "
-              "the resulting model on this data, with the same grid; the models are in DIR/first "
-              "and DIR/then.")  # fmt: skip
+@click.option("--then", metavar="TARGET", multiple=True, type=_options.MORE_DATA, help="Continue "
+              "to train the resulting model on this data, with the same grid; DIR/first and "
+              "DIR/then contain the two models.")  # fmt: skip
 @click.option("--then-dev", metavar="DATA|N", help="Development data for TARGET.")
 @click.option("--on-all", is_flag=True, help="Finally train on train and dev with the settings "
               "selected on dev; this model is in DIR/all.")  # fmt: skip
@@ -95,9 +96,9 @@ def command(**options: Any) -> None:
             percent(known[f"right_{when}"] / known["n"], 2) for when in ("before", "after")
         )
         echo(
-            f"On the first dev set ({known['n']:,}): {before} before the second training, "
-            f"{after} after: {known['forgotten']:,} forgotten, {known['learned']:,} learned "
-            f"(p: {probability(known['p_value'])})"
+            f"On the first dev set (n = {known['n']:,}), the accuracy was {before} before the "
+            f"second training and {after} after it ({known['forgotten']:,} forgotten, "
+            f"{known['learned']:,} learned; p: {probability(known['p_value'])})."
         )
 
 
@@ -184,11 +185,15 @@ def _train_curve(parts: list[Trainable], options: Options) -> dict[str, Any]:
     if len(parts) == 1:
         whole, measured = _choose_dev(only, dev, options)
         if not isinstance(whole, Dataset):
-            raise InputError("--curve can't draw parts of claims; give one file for each size")
+            raise InputError(
+                "--curve can't draw subsets of true-or-false claims; give one file for each size"
+            )
         sizes: list[Trainable] = list(study.draw_nested_parts(whole))
     else:
         if dev.isdigit():
-            raise InputError("--curve of several files needs one dev file; name it with --dev")
+            raise InputError(
+                "--curve with several files needs a common dev file; give it with --dev"
+            )
         sizes, measured = sorted(parts, key=len), _choose_dev(only, dev, options)[1]
     out = Path(options["out"])
     reports: list[dict[str, Any]] = []
@@ -241,7 +246,7 @@ def _choose_dev(train: Trainable, dev: str, options: Options) -> tuple[Trainable
     if shared:
         say(
             f"Warning: {len(shared):,} texts of {dev} are also in the training data, such as "
-            f"{shared[0]!r}; the accuracy on this data is too high"
+            f"{shared[0]!r}; the accuracy on this data will be overestimated"
         )
     return train, dev_set
 
@@ -334,7 +339,7 @@ def _print_training(report: dict[str, Any]) -> None:
         if report["on_all"]["at_chance"]:
             echo("AT CHANCE on its own training data: the training collapsed", fg="red")
     echo(f"Signature: {report['signature']}")
-    echo(f"The model is {report['folder']}", bold=True)
+    echo(f"The model is in {report['folder']}", bold=True)
 
 
 def _print_curve(report: dict[str, Any]) -> None:

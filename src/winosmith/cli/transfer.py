@@ -42,8 +42,9 @@ _OCCUPATIONS = "occupations-stats.tsv"
               "results.json and the predictions.")  # fmt: skip
 @click.option("--name", help="Name of your system in the tables; by default that of its model.")
 @click.option("--tune", metavar="TRAIN", multiple=True, type=_options.MORE_DATA, help="For "
-              "encoder: also fine-tune on this file and evaluate on its data set again (-ft); the "
-              "data set is detected from the file's format; may be repeated.")  # fmt: skip
+              "encoder: also fine-tune on this file, and report its results on the same data set "
+              "(suffix -ft). The file's format determines the data set. May be "
+              "repeated.")  # fmt: skip
 @click.option("--grid", type=click.Choice(list(GRIDS)), default="one", show_default=True,
               help="With --tune: grid of settings, as in winosmith train.")  # fmt: skip
 @trained_option

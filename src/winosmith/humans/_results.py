@@ -87,7 +87,7 @@ def compute_results(
     weakest: Annotated[
         int, Field(ge=0, description="Number of lowest scores to omit in the second evaluation.")
     ] = 3,
-    seed: Annotated[Seed, Field(description="Random seed of bootstraps and permutations.")] = 0,
+    seed: Annotated[Seed, Field(description="Random seed for bootstraps and permutations.")] = 0,
 ) -> Results:
     """Return the results of human tests.
 
