@@ -394,7 +394,10 @@ class EmbedRecipe:
         if tuned != bool(self.finetune_dev):
             raise ValueError("finetune_train and finetune_dev must be set together")
         if tuned and (self.encoder == "light" or self.array is not None):
-            raise ValueError("finetune_train needs a Hugging Face encoder in encoder")
+            raise ValueError(
+                "finetune_train needs a Hugging Face encoder: set encoder to its hub id or folder, "
+                "and omit array"
+            )
         if self.reads == "options" and (tuned or self.array is not None):
             raise ValueError(
                 "an encoder is fine-tuned on sentences, and a file has ready-made vectors; "

@@ -115,8 +115,8 @@ class Prediction:
             or self.choice not in self.tied
         ):
             raise ProblemError(
-                f"the tied options of {self.problem_id!r} must be two or more, ascending, with "
-                f"the choice {self.choice}, not {list(self.tied)}"
+                f"the tied options of {self.problem_id!r} must be two or more, in ascending "
+                f"order, and include the choice {self.choice}; they are {list(self.tied)}"
             )
 
 

@@ -57,7 +57,7 @@ def parse_json(text: str | bytes) -> Any:
 
     Raises:
         ValueError: the text is not JSON, or contains NaN, Infinity, a number that is too large, an
-            object with a repeated key, or brackets nested too deep.
+            object with a repeated key, or brackets nested too deeply.
 
     >>> parse_json('{"id": "a", "id": "b"}')
     Traceback (most recent call last):
@@ -66,7 +66,7 @@ def parse_json(text: str | bytes) -> Any:
     try:
         return DECODER.decode(text if isinstance(text, str) else text.decode("utf-8"))
     except RecursionError:
-        raise ValueError("its brackets are nested too deep") from None
+        raise ValueError("its brackets are nested too deeply") from None
 
 
 def is_file(path: Path) -> bool:
@@ -92,7 +92,7 @@ def read_toml(path: str | Path) -> Record:
     except OSError as error:
         raise RecipeError(f"{path}: {error.strerror}") from None
     except RecursionError:
-        raise RecipeError(f"{path}: not a TOML file: its brackets are nested too deep") from None
+        raise RecipeError(f"{path}: not a TOML file: its brackets are nested too deeply") from None
     except ValueError as error:
         raise RecipeError(f"{path}: not a TOML file: {error}") from None
 

@@ -218,12 +218,13 @@ class Result:
 
         >>> Result().save_charts("fit.png")
         Traceback (most recent call last):
-        winosmith.errors.InputError: Result has no chart; `to_frame` and `_repr_html_` have its numbers
+        winosmith.errors.InputError: Result has no chart; for its numbers, use `to_frame` or `_repr_html_`
         """  # noqa: E501
         drawn, path = self.charts(), Path(path)
         if not drawn:
             raise InputError(
-                f"{type(self).__name__} has no chart; `to_frame` and `_repr_html_` have its numbers"
+                f"{type(self).__name__} has no chart; for its numbers, use `to_frame` or "
+                "`_repr_html_`"
             )
         names = [path, *(path.with_stem(f"{path.stem}-{at}") for at in range(2, len(drawn) + 1))]
         for one, name in zip(drawn, names, strict=True):

@@ -71,7 +71,7 @@ def test_vectors_that_do_not_turn_are_refused_before_any_work(tmp_path: Path) ->
     """`concat`, and a file of vectors of which nobody knows, are refused with what to do."""
     np.save(tmp_path / "x.npy", LightEmbedder(8).embed(POOL))
     for embed in (EmbedRecipe(combine="concat"), EmbedRecipe(array=str(tmp_path / "x.npy"))):
-        with pytest.raises(RecipeError, match="whose sign flips when options are swapped"):
+        with pytest.raises(RecipeError, match="that change sign when options are swapped"):
             filtered(tmp_path / "out", embed)
     assert not (tmp_path / "out").exists()
 

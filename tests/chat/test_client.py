@@ -280,8 +280,8 @@ def test_progress_counts_the_replies(server: Any, client: Make, tmp_path: Path) 
         ({"concurrency": 0}, "concurrency is 0; it must be a whole number, 1 or more"),
         ({"timeout": 0}, "timeout is 0; it must be a number"),
         ({"patience": float("inf")}, "patience is inf; it must be a number"),
-        ({"extra": {"model": "x"}}, "extra can't set 'model'"),
-        ({"extra": {"api_key": "x"}}, "extra can't set 'api_key'"),
+        ({"extra": {"model": "x"}}, "extra can't contain 'model'"),
+        ({"extra": {"api_key": "x"}}, "extra can't contain 'api_key'"),
     ],
 )
 def test_a_setting_out_of_range_is_refused(settings: Any, message: str) -> None:

@@ -335,7 +335,7 @@ def test_an_encoder_is_tuned_on_claims(
 @pytest.mark.parametrize(
     ("files", "options", "message"),
     [
-        (["a.jsonl"], [], "no data set of table 5 has the format winosmith"),
+        (["a.jsonl"], [], "no data set of WinoGrande's table 5 has the format winosmith"),
         (["a.jsonl"], ["--tune", "a.jsonl"], "--tune trains an encoder"),
         (["wsc=a.jsonl", "wsc=b.jsonl"], [], "are both wsc; give only one of them"),
         (["empty"], [], "contains no data set of table 5"),

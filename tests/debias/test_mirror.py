@@ -420,7 +420,7 @@ HALF = np.median(LENGTHS)
         (V_OK, {"key": [2] + [1] * 29}, r"key\[0\] is 2"),
         (V_OK, {"items": list(range(30)), "key": [0] * 30}, "has one option"),
         (V_OK, {"items": [0, 1] * 15, "key": [15, 0]}, r"key\[0\] is 15; the unit has 15 options"),
-        (V_OK, {"items": [0, 1] * 15}, "key is needed"),
+        (V_OK, {"items": [0, 1] * 15}, "key is required"),
         (V_OK, {"items": [0, 1]}, "items has 2 entries"),
         (V_OK, {"blocks": [0]}, "blocks has 1 entries for 30 units"),
         (V_OK, {"blocks": [0] * 30}, "1 blocks, fewer than the 10 folds"),

@@ -58,7 +58,7 @@ def test_what_looks_like_a_twin_is_not_parted() -> None:
 @pytest.mark.parametrize("sizes", [(5, 5), (0, 4), (4, 0), (9, 9), (7, 2)])
 def test_sizes_that_do_not_fit_are_refused(sizes: tuple[int, int]) -> None:
     """Each part and the rest must hold something."""
-    with pytest.raises(DataError, match="10 problems can't be split"):
+    with pytest.raises(DataError, match="10 problems can't be divided"):
         split_for_finetuning(make_twins(5), *sizes)
 
 

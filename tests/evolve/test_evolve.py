@@ -222,7 +222,9 @@ def test_a_root_may_have_more_options() -> None:
 
 def test_too_many_roots_and_equal_names_are_refused() -> None:
     """How many are fit is told, and which data set lacks them."""
-    with pytest.raises(DataError, match=r"can't draw 30 roots from 'two': only 20 of its 40"):
+    with pytest.raises(
+        DataError, match=r"only 20 roots, not 30, can be drawn from the 40 problems of 'two'"
+    ):
         draw_roots([TWO], [30])
     with pytest.raises(DataError, match="the same name"):
         draw_roots([TWO, TWO], [1, 1])

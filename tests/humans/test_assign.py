@@ -271,7 +271,7 @@ def test_a_ledger_that_stays_locked_is_reported(
     path = tmp_path / "ledger.json"
     with (
         lock_ledger(path),
-        pytest.raises(OutputError, match=r"another process has locked .*ledger\.json"),
+        pytest.raises(OutputError, match=r"another process has kept .*ledger\.json locked"),
         lock_ledger(path),
     ):
         pass

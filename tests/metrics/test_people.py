@@ -70,7 +70,7 @@ def test_problems_with_too_few_subjects_are_left_out_and_counted() -> None:
 def test_votes_that_validated_are_no_human_test(figure: Any) -> None:
     """Votes for validation, right by construction, give no accuracy, with the reason."""
     votes = taken(0, [True] * 3, "validate") + taken(1, [True] * 3, "local")
-    with pytest.raises(DataError, match="validation votes don't count"):
+    with pytest.raises(DataError, match="Validation votes are not used"):
         figure(DATA, votes)
 
 

@@ -51,7 +51,7 @@ def test_an_unreachable_hub_says_what_to_do(
 
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
-    with pytest.raises(InputError, match=r"could not be downloaded .*give its folder"):
+    with pytest.raises(InputError, match=r"could not be downloaded .*give the model's folder"):
         find_model_folder("winosmith-tests/no-such-model")
 
 

@@ -83,7 +83,7 @@ def test_too_little_memory_for_one_problem_is_an_error(
     run.network.register_forward_pre_hook(fail)
     with (
         pytest.warns(UserWarning, match="out of memory"),
-        pytest.raises(InputError, match="memory is too small to train this model on one problem"),
+        pytest.raises(InputError, match="not enough memory to train this model, even on one"),
     ):
         run.train_epoch(0)
     run = _run(tiny_encoder, learnable)

@@ -189,7 +189,8 @@ def test_more_than_can_be_told_apart_are_refused(
     """More lines than can be told apart are an error, not a puzzle; one fewer is drawn."""
     names = list("abcdefg")
     with pytest.raises(
-        ValueError, match=f"{most + 1} {what} can't be distinguished; use at most {most}"
+        ValueError,
+        match=f"{most + 1} {what} can't be distinguished in one chart; use at most {most}",
     ):
         draw(names[: most + 1])
     assert draw(names[:most]).markup.startswith("<svg")

@@ -83,9 +83,9 @@ def check_vector_symmetry(embedding: EmbedRecipe, chosen: FilterRecipe) -> None:
     """
     if chosen.method == "mirror" and get_combination(embedding) != "difference":
         raise RecipeError(
-            "the mirror filter needs vectors whose sign flips when options are swapped: use "
-            'combine = "difference", or a file that `winosmith embed` wrote with this setting; '
-            "for other arrays, use `winosmith.debias.mirror`"
+            "the mirror filter needs vectors that change sign when options are swapped: set "
+            'combine = "difference", or use a file that `winosmith embed` wrote with combine = '
+            '"difference". For other arrays, use `winosmith.debias.mirror`'
         )
 
 

@@ -409,7 +409,7 @@ class Client:
         check_url(self.base_url, insecure=self.insecure)
         for name in self.extra:
             if name in _RESERVED_FIELDS or _SECRET.search(name):
-                raise InputError(f"extra can't set {name!r}; use the client's attribute")
+                raise InputError(f"extra can't contain {name!r}; set the client's own attribute")
         if self.budget is not None and self.max_reply_tokens is None:
             raise InputError("a budget requires max_tokens, the maximum length of a reply")
 

@@ -362,7 +362,7 @@ def share_arrays(basis: Basis, y: NDArray[np.float32], executor: Executor) -> It
             np.save(_get_labels_path(basis.file), y)
         except OSError as error:
             raise OutputError(
-                f"{basis.file.parent}: {error.strerror or error}; choose another folder for scratch"
+                f"{basis.file.parent}: {error.strerror or error}; choose another scratch folder"
             ) from error
         yield str(basis.file)
 

@@ -367,7 +367,7 @@ def _check_keys(key: ArrayLike | None, options: Numbers, rows_are_units: bool) -
     if key is None:
         if not rows_are_units:
             raise DataError(
-                "key is needed with items: the index of the correct option of each unit"
+                "if items is given, key is required: the index of the correct option of each unit"
             )
         return np.ones(len(options), np.intp)
     keys = np.asarray(key)

@@ -101,7 +101,7 @@ def check_rows(
     if X.ndim != 2:
         raise DataError(f"X must have 2 dimensions, rows and columns; its shape is {X.shape}")
     if X.dtype.kind not in "fiub":
-        raise DataError(f"X must be of a real type; its type is {X.dtype}")
+        raise DataError(f"X must contain real numbers; its type is {X.dtype}")
     if not X.size:
         raise DataError(f"X is empty: its shape is {X.shape}")
     labels = np.asarray(y)

@@ -317,8 +317,8 @@ def split_for_finetuning(
     drawn = set.union(*parts)
     if not all(parts) or len(drawn) == len(dataset):
         raise DataError(
-            f"{len(dataset):,} problems can't be split in whole blocks into {n_train:,} for "
-            f"training, {n_dev:,} for dev, and a rest to embed; use smaller sizes"
+            f"without splitting a block, {len(dataset):,} problems can't be divided into "
+            f"{n_train:,} for training, {n_dev:,} for dev, and a rest to embed; use smaller sizes"
         )
     train, dev = (dataset.select(sorted(rows)) for rows in parts)
     return train, dev, dataset.select(row for row in range(len(dataset)) if row not in drawn)

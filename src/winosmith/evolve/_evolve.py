@@ -356,10 +356,10 @@ def _draw_rows(
             reasons |= dict.fromkeys(fit, "enough roots were drawn")
     if len(chosen) < count and not allow_fewer:
         raise DataError(
-            f"can't draw {count} roots from {dataset.name!r}: only {free} of its {len(dataset)} "
-            "problems are suitable, counting related problems once. A root needs an answer that "
-            f"every solver gives, {f'{options} options, ' * (options is not None)}no embargo and "
-            "no parent; ask for fewer roots"
+            f"only {free} roots, not {count}, can be drawn from the {len(dataset)} problems of "
+            f"{dataset.name!r}; ask for fewer roots. A root needs an answer that every solver "
+            f"gives, {f'{options} options, ' * (options is not None)}no embargo, no parent, and no "
+            "relation to another root"
         )
     return sorted(chosen), reasons
 

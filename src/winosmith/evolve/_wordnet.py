@@ -59,7 +59,7 @@ class WordNetPerturber:
     ):
         if wide and as_published:
             raise InputError(
-                "'wide' has no effect with 'as_published', which accepts every synonym; omit it"
+                "'wide' has no effect with 'as_published', which accepts every synonym; omit 'wide'"
             )
         self.count = count
         self.wordnet = wordnet or WordNet()

@@ -69,7 +69,8 @@ def make_sheets(
     *,
     versions: Sequence[str] = ("a", "b"),
     orders: Annotated[
-        Count, Field(description="Number of orders of each test, which rotate its parts.")
+        Count,
+        Field(description="Number of question orders per test; each starts with another part."),
     ] = 1,
     seed: Annotated[
         Seed, Field(description="Random seed for assigning halves and shuffling the questions.")
@@ -136,7 +137,7 @@ def _check_arguments(dataset: Dataset, versions: Sequence[str], orders: int) -> 
     if len(versions) < 2 or len(set(versions)) < len(versions) or _sheet.COMMON_TEST in versions:
         raise DataError(
             f"invalid versions {', '.join(versions)!r}; give at least two different names, such "
-            f"as a,b, other than {_sheet.COMMON_TEST!r}"
+            f"as a,b ({_sheet.COMMON_TEST!r} is reserved)"
         )
     for name in versions:
         if not name.isascii() or not name.isalnum() or not name.islower() or len(name) > 8:
@@ -572,7 +573,7 @@ def lock_ledger(path: str | Path) -> Iterator[None]:
         lock = FileLock(f"{path}.lock").acquire(timeout=_LOCK_TIMEOUT)
     except Timeout:
         raise OutputError(
-            f"another process has locked {path} for {_LOCK_TIMEOUT:g} s; try again"
+            f"another process has kept {path} locked for {_LOCK_TIMEOUT:g} s; try again"
         ) from None
     except OSError as error:
         raise OutputError(f"{path} can't be written: {error.strerror}") from error

@@ -65,7 +65,7 @@ class Item:
 
     def __post_init__(self) -> None:
         if self.number < 1:
-            raise ProblemError(f"items are numbered from 1, not {self.number}")
+            raise ProblemError(f"item numbers start at 1, but this one is {self.number}")
         if sorted(self.shown) != list(range(len(self.options))):
             raise ProblemError(f"{self.shown} is not a permutation of {len(self.options)} options")
         if not 2 <= len(self.options) <= len(LETTERS):

@@ -70,7 +70,7 @@ def tally(dataset: Dataset, responses: Iterable[Response]) -> Tally:
         who = (response.problem_id, response.participant)
         if who in seen:
             raise DataError(
-                f"{who[1]!r} answered {who[0]!r} twice; either it was entered twice, or "
+                f"{who[1]!r} answered {who[0]!r} twice; either the answer was entered twice, or "
                 "two subjects have the same code"
             )
         seen.add(who)

@@ -568,8 +568,9 @@ def compare_with_roots(graded: Graded, field: str, seed: int = 0) -> tuple[RootC
     }
     if all(same[value] == len(rows) for value, rows in pairs.items()):
         raise SameInputError(
-            f"perturbed problems can't be compared with their roots by {field}: for this solver "
-            f"all {sum(same.values()):,} inputs equal those of their roots; let it see the change"
+            f"perturbed problems can't be compared with their roots by {field}: for this solver, "
+            f"all {sum(same.values()):,} inputs equal those of their roots. Use a solver whose "
+            "input contains the change"
         )
     found = [_compare_value_with_roots(value, graded, rows, seed) for value, rows in pairs.items()]
     return _adjust_p_values([replace(one, unchanged=same[one.value]) for one in found])

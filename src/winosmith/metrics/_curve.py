@@ -349,8 +349,8 @@ def area_under_curve(
 
     if len(sizes) != len(accuracies) or len(sizes) < 2:
         raise DataError(
-            f"there are {len(accuracies)} accuracies for {len(sizes)} sizes; the area needs "
-            "one accuracy per size, for two sizes or more"
+            f"there are {len(accuracies)} accuracies for {len(sizes)} sizes; the area under the "
+            "curve needs one accuracy per size, and at least two sizes"
         )
     if min(sizes) <= 0 or not (np.diff(sizes) > 0).all():
         raise DataError(f"the sizes must be positive and increasing: {', '.join(map(str, sizes))}")

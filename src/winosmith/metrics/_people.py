@@ -82,8 +82,8 @@ def measure_human_accuracy(
     }
     if not counted:
         raise DataError(
-            f"no problem has test responses from {subjects} people or more; validation votes don't "
-            "count, because only problems with correct votes are kept"
+            f"no problem has test responses from {subjects} people or more. Validation votes are "
+            "not used, because they determined which problems were kept"
         )
     right = [
         2 * sum(response.choice == dataset[row].answer for response in given) > len(given)
@@ -170,8 +170,8 @@ def measure_person_accuracy(dataset: Dataset, responses: Iterable[Response]) -> 
     ]
     if not found:
         raise DataError(
-            "there is no test response; validation votes don't count, because only problems "
-            "with correct votes are kept"
+            "there is no test response. Validation votes are not used, because they determined "
+            "which problems were kept"
         )
     rows, people, right = zip(*found, strict=True)
     by_problem = find_clusters(dataset)[list(rows)]
@@ -277,8 +277,8 @@ def measure_annotators(
     }
     if not answers:
         raise DataError(
-            "there is no test response to a problem with an answer; validation votes "
-            "don't count, because only problems with correct votes are kept"
+            "no test response is for a problem that has an answer. Validation votes are not used, "
+            "because they determined which problems were kept"
         )
     labels = find_clusters(dataset)
     people = []
@@ -471,9 +471,11 @@ def _check_table(table: npt.ArrayLike, clusters: npt.ArrayLike | None) -> tuple[
     counts = np.asarray(table)
     whole = counts.ndim == 2 and counts.size and np.all(np.isfinite(counts))
     if not whole or np.any(counts < 0) or np.any(counts != np.round(counts)):
+        is_table = counts.ndim == 2 and counts.size
+        fault = "cells that are not counts" if is_table else f"the shape {counts.shape}"
         raise DataError(
             "agreement needs an (items, categories) table of the number of people who gave each "
-            f"answer; this one has the shape {counts.shape}, or cells that are not counts"
+            f"answer; this one has {fault}"
         )
     labels = np.arange(len(counts)) if clusters is None else np.asarray(clusters)
     if labels.shape != (len(counts),):

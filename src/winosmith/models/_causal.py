@@ -244,8 +244,8 @@ def _shorten_prompts(
     if not 0 < over < prompt_size:
         return passages
     warnings.warn(
-        f"prompt and sentence are longer than the model's limit of {limit - 1} tokens; the "
-        f"first {over} tokens of the prompt are omitted",
+        f"together, the prompt and a sentence exceed the model's limit of {limit - 1} tokens; "
+        f"the first {over} tokens of the prompt are omitted",
         stacklevel=3,
     )
 

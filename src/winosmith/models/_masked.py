@@ -106,7 +106,7 @@ def load_masked_model(
     kind = "a masked language model"
     loaded = _network.load_language_model(MaskedModel, model, kind, device=device, dtype=dtype)
     if loaded.tokeniser.mask_token_id is None or loaded.tokeniser.pad_token_id is None:
-        raise InputError(f"{loaded.folder}: the tokeniser has no mask or no padding token")
+        raise InputError(f"{loaded.folder}: the tokeniser lacks a mask token or a padding token")
     return loaded
 
 

@@ -52,8 +52,8 @@ def find_model_folder(model: str | Path) -> Path:
         raise InputError(f"{folder}: there is no config.json; give the folder of a saved model")
     if not any(folder.glob("*.safetensors")):
         raise InputError(
-            f"{folder} has no weights as *.safetensors; winosmith does not read pickles, so save "
-            "the model again with safe_serialization=True"
+            f"{folder} contains no weights in *.safetensors files; winosmith does not read "
+            "pickles, so save the model again with safe_serialization=True"
         )
     return folder
 
@@ -72,9 +72,9 @@ def _download_model(name: str) -> Path:
         return Path(hub.snapshot_download(name, allow_patterns=FILE_PATTERNS, etag_timeout=10))
     except (OSError, ValueError) as error:
         raise InputError(
-            f"the model {name!r} is neither a folder nor in the hub's cache on this machine, and "
-            f"could not be downloaded ({first_line(error)}); check the name, or download it on a "
-            f"machine with network access (hf download {name}) and give its folder"
+            f"the model {name!r} was not found on this machine and could not be downloaded "
+            f"({first_line(error)}). Check the name, or run `hf download {name}` on a machine with "
+            "network access and give the model's folder"
         ) from error
 
 
@@ -343,7 +343,7 @@ def run_batches(
                 raise
             if count == 1:
                 raise InputError(
-                    f"the memory is too small for the model and one text of {tokens} tokens; "
+                    f"there is not enough memory for the model and one text of {tokens} tokens; "
                     "use a smaller model, dtype='bfloat16' on a GPU, or a larger machine"
                 ) from error
         else:

@@ -380,8 +380,8 @@ class Run:
                     raise
                 if (size := min(self.chunk_size, len(batch))) == 1:
                     raise InputError(
-                        "the memory is too small to train this model on one problem at a time; "
-                        "use a smaller model, a shorter max_length, or a larger machine"
+                        "there is not enough memory to train this model, even on one problem at a "
+                        "time; use a smaller model, a shorter max_length, or a larger machine"
                     ) from error
             self.chunk_size = max(1, size // 2)
             warnings.warn(

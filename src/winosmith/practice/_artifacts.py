@@ -426,8 +426,8 @@ def measure_recall(
     inputs, removed = set(ids), set(dropped)
     if not removed <= inputs:
         raise DataError(
-            f"{min(removed - inputs)!r} was dropped, but is not in the input; give all ids of the "
-            "filter's input"
+            f"{min(removed - inputs)!r} was dropped, but is not in the input; give the ids of all "
+            "problems that the filter received"
         )
     by_kind: dict[str, set[str]] = {}
     for item in inputs & planted.keys():

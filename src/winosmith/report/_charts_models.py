@@ -109,7 +109,7 @@ def draw_learning_curve(
     lines = lines or {}
     if len(lines) > len(_CONTINUATION_LOOKS):
         raise ValueError(
-            f"{len(lines)} extrapolations can't be distinguished; use at most "
+            f"{len(lines)} extrapolations can't be distinguished in one chart; use at most "
             f"{len(_CONTINUATION_LOOKS)}"
         )
 
@@ -321,7 +321,9 @@ def draw_depth_accuracy(
 
 def _check_solver_count(curves: Mapping[str, DepthCurve]) -> None:
     if len(curves) > MAX_SOLVERS:
-        raise ValueError(f"{len(curves)} solvers can't be distinguished; use at most {MAX_SOLVERS}")
+        raise ValueError(
+            f"{len(curves)} solvers can't be distinguished in one chart; use at most {MAX_SOLVERS}"
+        )
 
 
 def _format_depth_axes(canvas: Canvas, axes: Axes, lines: int) -> None:

@@ -65,7 +65,7 @@ def collect_scores(
             if not all(np.isfinite(one).all() for one in own):
                 raise DataError(
                     f"the model {model} produces non-finite values, first for "
-                    f"{problem.id!r}; its weights are damaged, or the dtype is too imprecise"
+                    f"{problem.id!r}; its weights are damaged, or its dtype is not precise enough"
                 )
             sums.append(tuple(float(one.sum()) for one in own))
             means.append(tuple(float(one.mean()) if len(one) else 0.0 for one in own))

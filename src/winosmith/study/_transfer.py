@@ -126,8 +126,8 @@ def read_target(
     name = name or _BY_FORMAT.get(file_format)
     if name is None:
         raise InputError(
-            f"no data set of table 5 has the format {file_format} of {path}; write NAME={path} to "
-            f"name the data set, with one of {', '.join(TARGETS)}"
+            f"no data set of WinoGrande's table 5 has the format {file_format} of {path}; write "
+            f"NAME={path}, where NAME is one of {', '.join(TARGETS)}"
         )
     claims = [item for item in contents.items if isinstance(item, Claim)]
     problems = [item for item in contents.items if isinstance(item, Problem)]
