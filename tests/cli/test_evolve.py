@@ -96,7 +96,7 @@ def test_roots_are_drawn_by_answers_of_any_source(
                                  invalid=invalid))  # fmt: skip
     Path(name).write_text("\n".join(lines), "utf-8")
     words = f"evolve twins.jsonl --with wordnet --roots 99 --right {name} --out out"
-    assert f"only {fit} of its 40 problems" in cli.refused(*words.split())
+    assert f"only {fit} roots, not 99, can be drawn" in cli.refused(*words.split())
 
 
 def test_generations_follow_one_another(folder: Path, wordnet: None) -> None:
@@ -209,7 +209,7 @@ def test_another_recipe_is_refused(folder: Path, wordnet: None, cli: Cli) -> Non
         ("twins.jsonl --with chat --batches 0,9 --model m --out o", "batches is [0, 9]; it must"),
         ("twins.jsonl --with wordnet --sets --out o", "--with twice"),
         ("twins.jsonl --with wordnet --with wordnet --sets --out o", "--sets needs roots"),
-        ("twins.jsonl twins.jsonl --with wordnet --out o", "several data sets need --roots"),
+        ("twins.jsonl twins.jsonl --with wordnet --out o", "with several data sets, add --roots"),
         ("twins.jsonl --with wordnet --roots 2 --roots 3 --out o", "given 2 times for 1"),
         ("twins.jsonl --with magic --out o", "is not one of"),
         ("twins.jsonl --with wordnet --right other.jsonl --out o", "add --roots N"),

@@ -101,7 +101,7 @@ def test_a_second_typist_finds_every_difference(sheet: Path) -> None:
     [
         ((), "give --subject CODE to type answers, or --answers FILE"),
         (("--subject", "../S1"), "may contain only letters, digits"),
-        (("--subject", "S1", "--answers", "."), "use only one of them"),
+        (("--subject", "S1", "--answers", "."), "can't be combined with --answers"),
     ],
 )
 def test_what_to_give_is_told(sheet: Path, words: tuple[str, ...], reason: str) -> None:

@@ -246,7 +246,8 @@ def test_a_sheet_filled_in_no_time_is_in_no_figures_until_it_may(
     shown = visit(ann).get(path).content.decode()
     assert ("Approve" in shown, "Another moderator" in shown) == (False, True)
     own = visit(ann).post(f"{path}count/", {"sheet": sitting.ref})
-    assert (own.status_code, "Other moderators" in own.content.decode()) == (422, True)
+    refused = "<p>Another moderator must check your own sheet.</p>" in own.content.decode()
+    assert (own.status_code, refused) == (422, True)
     sent = eva.post(f"{path}count/", {"sheet": sitting.ref})
     assert sent.headers["Location"] == path
     work_off()
