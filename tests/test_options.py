@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 from pydantic import Field
 
-from winosmith.cli._declared import declared_options
+from winosmith.cli._declared import add_declared_options
 from winosmith.errors import RecipeError
 from winosmith.options import Count, FilterRecipe, checked, declaration, from_table, schema
 
@@ -27,7 +27,7 @@ class Grown(FilterRecipe):
 
 def test_a_field_is_added_in_one_place() -> None:
     """A field is a key, an option with help, a line of the reference, a schema and an error."""
-    echo = declared_options(Grown, only=["margin"])(lambda margin: click.echo(repr(margin)))
+    echo = add_declared_options(Grown, only=["margin"])(lambda margin: click.echo(repr(margin)))
     command, run = click.command("grow")(echo), CliRunner().invoke
     assert from_table(Grown, {"margin": 0.25}) == replace(Grown(), margin=0.25)
     assert run(command, ["--margin", "0.25"]).output == "0.25\n"
@@ -48,7 +48,7 @@ def test_a_parameter_of_a_function_is_declared_in_its_signature() -> None:
     def deal(people: str, tables: Annotated[Count, Field(description="Number of tables.")] = 2):
         click.echo(f"{people} {tables}")
 
-    command = click.command("deal")(declared_options(deal)(lambda tables: deal("ann", tables)))
+    command = click.command("deal")(add_declared_options(deal)(lambda tables: deal("ann", tables)))
     assert CliRunner().invoke(command, ["--tables", "3"]).output == "ann 3\n"
     shown = CliRunner().invoke(command, ["--help"]).output
     assert "Number of tables. [default: 2; x>=1]" in " ".join(shown.split())

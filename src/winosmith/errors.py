@@ -125,10 +125,10 @@ def first_line(error: BaseException) -> str:
     return (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(" .:;")
 
 
-def first_ids(ids: Sequence[str], limit: int = 3) -> str:
+def join_ids(ids: Sequence[str], limit: int = 3) -> str:
     """Format the first ids for a message, with an ellipsis if there are more.
 
-    >>> first_ids(["a", "b", "c", "d"])
+    >>> join_ids(["a", "b", "c", "d"])
     "'a', 'b', 'c', …"
     """
     return ", ".join(map(repr, ids[:limit])) + (", …" if len(ids) > limit else "")

@@ -22,7 +22,7 @@ from winosmith.dataset import Dataset
 from winosmith.errors import DataError, ProblemError
 from winosmith.problem import Edit, Extra, Lineage, Origin, Problem, Scalar
 from winosmith.seen import check_blanks
-from winosmith.text import count_noun, edit_distance, tokens
+from winosmith.text import edit_distance, format_count, tokens
 
 UNVALIDATED = "evolve.unvalidated"
 """Key in `extra`: True for a generated problem until people have judged it."""
@@ -442,7 +442,7 @@ def _find_family_faults(dataset: Dataset) -> dict[int, str]:
             found[row] = f"the root {lineage.root!r} is not in the data set"
         elif of.declared == 0 and of.edit:
             found[row] = (
-                f"the declared depth is 0, but the root is {count_noun(of.edit, 'edit')} away"
+                f"the declared depth is 0, but the root is {format_count(of.edit, 'edit')} away"
             )
         elif of.declared and of.edit == 0 and dataset[root].options == problem.options:
             found[row] = (

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from winosmith.dataset import Dataset
-from winosmith.errors import DataError, OtherDataError, ProblemError, first_ids
-from winosmith.text import count_noun
+from winosmith.errors import DataError, OtherDataError, ProblemError, join_ids
+from winosmith.text import format_count
 
 TIE = 1e-6
 """Relative difference up to which a score ties with the best score.
@@ -142,12 +142,10 @@ def align(
     common, n = len(dataset) - len(missing), len(dataset)
     parts = []
     if missing:
-        parts.append(
-            f"{len(missing):,} of {n:,} problems have no prediction ({first_ids(missing)})"
-        )
+        parts.append(f"{len(missing):,} of {n:,} problems have no prediction ({join_ids(missing)})")
     if extra:
-        counted = count_noun(len(extra), "prediction")
-        parts.append(f"{counted} with an unknown id ({first_ids(extra)})")
+        counted = format_count(len(extra), "prediction")
+        parts.append(f"{counted} with an unknown id ({join_ids(extra)})")
     if len(by_id) < len(predictions):
         parts.append(f"{len(predictions) - len(by_id):,} problems have several predictions")
     if parts:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Literal, get_args
 
-from winosmith.errors import DataError, InputError, first_ids
+from winosmith.errors import DataError, InputError, join_ids
 from winosmith.problem import BLANK, Problem
 from winosmith.text import detect_script, local_context, tokens, units
 
@@ -66,7 +66,7 @@ def check_blanks(
     else:
         wrong = f"{len(ids):,} problem{' contains' if one else 's contain'} an additional '_'"
     raise DataError(
-        f"{subject} needs sentences with a blank ('_'); {wrong} ({first_ids(ids)})"
+        f"{subject} needs sentences with a blank ('_'); {wrong} ({join_ids(ids)})"
         + (advice and f"; {advice}")
     )
 
@@ -132,7 +132,7 @@ def check_two_options(problems: Sequence[Problem], advice: str) -> None:
     if others:
         raise DataError(
             f"{len(others):,} of {len(problems):,} problems don't have two options "
-            f"({first_ids(others)}); {advice}"
+            f"({join_ids(others)}); {advice}"
         )
 
 
@@ -143,7 +143,7 @@ def check_pronouns(problems: Sequence[Problem]) -> None:
     if without:
         raise DataError(
             f"the pronoun of {len(without):,} of {len(problems):,} problems is unknown "
-            f"({first_ids(without)}), so solvers can't see it; show them the blank "
+            f"({join_ids(without)}), so solvers can't see it; show them the blank "
             "(`sees='blank'`)"
         )
 

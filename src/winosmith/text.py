@@ -376,10 +376,10 @@ def is_content(token: str) -> bool:
     return token not in FUNCTION_WORDS and any(map(str.isalnum, token))
 
 
-def count_noun(number: int, noun: str, plural: str = "") -> str:
+def format_count(number: int, noun: str, plural: str = "") -> str:
     """Format a number with its noun; `plural` is the plural of an irregular noun.
 
-    >>> count_noun(1, "block"), count_noun(1_022, "single"), count_noun(2, "family", "families")
+    >>> format_count(1, "block"), format_count(1_022, "single"), format_count(2, "family", "families")
     ('1 block', '1,022 singles', '2 families')
     """
     return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"

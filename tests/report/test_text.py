@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import winosmith
-from winosmith.report import fixed, format_value, percent
+from winosmith.report import format_value, percent, to_fixed
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_a_share_is_rounded_as_its_count_would_be(right: int, more: int, digits:
     if digits:
         printed += f".{whole % 10**digits:0{digits}}"
     assert percent(right / n, digits) == f"{printed} %"
-    assert fixed(-100 * right / n, f"+.{digits}f") == (f"-{printed}" if whole else f"+{printed}")
+    assert to_fixed(-100 * right / n, f"+.{digits}f") == (f"-{printed}" if whole else f"+{printed}")
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from winosmith.dataset import Dataset
-from winosmith.errors import first_ids
+from winosmith.errors import join_ids
 from winosmith.prediction import Prediction, align
 from winosmith.report import percent
 from winosmith.results import IF_ANY, Result
@@ -53,13 +53,13 @@ class Log(Result):
             count = f"all {differ:,}" if differ == self.keys_compared else f"{differ:,}"
             notes.append(
                 f"in {count} item{'s' * (differ > 1)} the log's key differs from the data's "
-                f"({first_ids(self.keys_differ, 10)}); the data's key is used"
+                f"({join_ids(self.keys_differ, 10)}); the data's key is used"
             )
         if self.scores_differ:
             differ = len(self.scores_differ)
             notes.append(
                 f"in {differ:,} item{'s' * (differ > 1)} the log's score contradicts the logged "
-                f"answer ({first_ids(self.scores_differ, 10)}); the answer is used"
+                f"answer ({join_ids(self.scores_differ, 10)}); the answer is used"
             )
         if self.reported:
             means = ", ".join(f"{name} {percent(value)}" for name, value in self.reported.items())

@@ -20,7 +20,7 @@ from winosmith.answers._answers import Answers, Log
 from winosmith.answers._file import AnswerFile
 from winosmith.answers._items import Items, Row
 from winosmith.data import Place, is_missing, parse_whole
-from winosmith.errors import FormatError, first_ids
+from winosmith.errors import FormatError, join_ids
 from winosmith.prediction import Prediction, find_best_options
 from winosmith.problem import Problem
 
@@ -159,7 +159,7 @@ def check_ids(ids: Collection[str], file: AnswerFile, noun: str, hint: str = "")
     if not ids or (matched < len(item_ids) and 2 * (len(unknown) - len(file.omitted)) > len(ids)):
         raise file.error(
             f"only {matched:,} of {len(ids):,} {noun} match the id of an item"
-            + (f"; {first_ids(unknown)} do not. Is this another data set?" if unknown else "")
+            + (f"; {join_ids(unknown)} do not. Is this another data set?" if unknown else "")
             + (f" {hint}" if hint else "")
         )
 

@@ -25,7 +25,7 @@ from winosmith.answers._answers import Answers, Log
 from winosmith.answers._file import AnswerFile
 from winosmith.answers._rules import NO_LETTER, SOURCES, check_ids, read_choices
 from winosmith.data import Delimited, Place, Record, Row, columns_to_rows, format_cell, is_missing
-from winosmith.errors import FormatError, ProblemError, first_ids
+from winosmith.errors import FormatError, ProblemError, join_ids
 from winosmith.prediction import Prediction, find_best_options
 
 _IDS = (*formats.ID_COLUMNS, "item")
@@ -65,7 +65,7 @@ def read(file: AnswerFile) -> list[Answers]:
     id_name, choice_name = formats.find_name(_IDS, names), formats.find_name(_CHOICES, names)
     if len(names) < 2 or (choice_name is not None and id_name is None):
         needs = "needs an id column and a column for each model"
-        lacks = f"has no column {first_ids(_IDS)}" if choice_name else needs
+        lacks = f"has no column {join_ids(_IDS)}" if choice_name else needs
         raise FormatError(f"the table {lacks}", file.path, 1)
     first = names[0] if id_name is None else id_name
     others = [name for name in names if name not in (first, "")]
@@ -309,7 +309,7 @@ def _read_scores(
     numbers = {name: int(match[1]) for name in names if (match := _SCORE.fullmatch(name.lower()))}
     columns = sorted(numbers, key=lambda name: numbers[name])
     if sorted(numbers.values()) != [*range(1, len(numbers) + 1)]:
-        raise file.error(f"the score columns are {first_ids(columns)}; number them from score1")
+        raise file.error(f"the score columns are {join_ids(columns)}; number them from score1")
     source = file.rows.source if file.rows.kind == "delimited" else None
     point = "." if source and columns and Delimited(source).separator != "," else ","
     found = {}
@@ -358,7 +358,7 @@ def _drop_other_columns(
     elif _ONLY_GRADE_LETTERS in omitted.values():
         raise file.error("all answers are C or I; write correct and incorrect if they are grades")
     elif len(keys) != 1:
-        unclear = f"{first_ids(keys)} are names of key columns: name each column after its model"
+        unclear = f"{join_ids(keys)} are names of key columns: name each column after its model"
         raise file.error(unclear if keys else NO_LETTER)
     for name, why in omitted.items():
         warnings.warn(

@@ -12,7 +12,7 @@ from winosmith.audit._audit import RULES, Finding, make_finding_id
 from winosmith.errors import FormatError
 from winosmith.escape import escape_github, escape_json, escape_markdown, escape_page, escape_sarif
 from winosmith.records import dump_json, parse_json, read_text
-from winosmith.text import count_noun
+from winosmith.text import format_count
 
 _MAX_ANNOTATIONS = 50
 """Maximum number of annotations and summary rows. GitHub shows ten per level and step."""
@@ -105,7 +105,7 @@ def format_sarif(findings: Sequence[Finding]) -> str:
 
 def render_badge(findings: Sequence[Finding]) -> str:
     """Render an SVG badge with the number of findings, in red if one is an error."""
-    count = count_noun(len(findings), "finding") if findings else "no findings"
+    count = format_count(len(findings), "finding") if findings else "no findings"
     is_red = any(one.level == "error" for one in findings)
     colour = "#b3261e" if is_red else "#8a5a00" if findings else "#1f6f3d"
     texts = [("winosmith audit", "#444"), (count, colour)]

@@ -18,7 +18,7 @@ from winosmith.errors import DataError
 from winosmith.parallel import pause_garbage_collection
 from winosmith.problem import MAX_OPTIONS, Problem
 from winosmith.results import HIDDEN, Result
-from winosmith.text import Writing, count_noun
+from winosmith.text import Writing, format_count
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -371,6 +371,8 @@ def make_reporter(step: Step, title: str, total: int, unit: str) -> ReportDone:
         if 0 < done < total and now - last >= _REPORT_INTERVAL:
             last = now
             left = ceil((now - began) / 60 * (total - done) / done)
-            step(f"{title}: {done:,} of {total:,} {unit}, about {count_noun(left, 'minute')} left")
+            step(
+                f"{title}: {done:,} of {total:,} {unit}, about {format_count(left, 'minute')} left"
+            )
 
     return report_done

@@ -41,7 +41,7 @@ from winosmith.formats import Erratum
 from winosmith.options import declaration, from_table
 from winosmith.problem import Extra
 from winosmith.records import parse_json
-from winosmith.report import span
+from winosmith.report import percent_span
 from winosmith.response import Response
 from winosmith.results import HIDDEN, IF_ANY, Result, computed, shown
 
@@ -350,7 +350,7 @@ class StratumResult(Result):
     )
 
     @property
-    @computed(**shown("fraction", span))
+    @computed(**shown("fraction", percent_span))
     def precision(self) -> tuple[float, float]:
         """Limits of the fraction of wrong keys, 0–1; for suspects, the precision of the ranking."""
         return self.limits[0] / self.items, self.limits[1] / self.items
@@ -402,7 +402,7 @@ class WrongKeys(Result):
         low, high = self.limits
         count = f"{low:,} to {high:,}" if low < high else f"{low:,}"
         return (
-            f"Of {self.items:,} keys, {count} are wrong ({span(self.rate)} %; 95 % interval): "
+            f"Of {self.items:,} keys, {count} are wrong ({percent_span(self.rate)} %; 95 % interval): "
             f"people checked {len(self.keys):,} keys, found {len(self.filter_keys('wrong')):,} to "
             f"be wrong, and reached no agreement on {len(self.filter_keys('undecided')):,}."
         )

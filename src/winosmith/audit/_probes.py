@@ -27,7 +27,7 @@ from winosmith.embed import TextEmbedder
 from winosmith.errors import DataError
 from winosmith.metrics import label_null_interval, null_interval
 from winosmith.parallel import use_one_thread
-from winosmith.report import percent, probability, span
+from winosmith.report import percent, percent_span, probability
 from winosmith.results import HIDDEN, Result, computed, shown
 from winosmith.text import FUNCTION_WORDS, pieces
 
@@ -138,7 +138,7 @@ class Probe(Result):
         return f"model of {self.by} that sees {SEEN[self.sees]}"
 
     @property
-    @computed(**shown("null", span))
+    @computed(**shown("null", percent_span))
     def interval(self) -> tuple[float, float]:
         """The interval of the accuracy with permuted keys."""
         return self.low, self.high

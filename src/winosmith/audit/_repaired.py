@@ -55,7 +55,7 @@ def explain_repair(repaired: Repair) -> str:
     proof = repaired.proof
     if not proof.bounds:
         return kept + "The result could not be measured, because too few items are left."
-    limit, rules = f"{report.fixed(100 * LIMIT, '.0f')} points of chance", len(proof.bounds)
+    limit, rules = f"{report.to_fixed(100 * LIMIT, '.0f')} points of chance", len(proof.bounds)
     if proof.is_shown:
         return kept + (
             f"On held-out items, the accuracy of each of {rules} rules is shown to be within "
@@ -185,9 +185,9 @@ def _describe_concentration(repaired: Repair) -> Iterator[str]:
     if found is None:
         return
     some = f", drawn from {found.of:,}" if found.items < found.of else ""
-    low, high = (report.fixed(end, ".2f") for end in (found.low, found.high))
+    low, high = (report.to_fixed(end, ".2f") for end in (found.low, found.high))
     yield (
-        f"Thinning multiplies the rate of wrong keys by {report.fixed(found.factor, '.2f')} "
+        f"Thinning multiplies the rate of wrong keys by {report.to_fixed(found.factor, '.2f')} "
         f"(95 % interval {low} to {high}), because cues seldom select a wrong key. This is the "
         f"mean of {found.sets} synthetic sets: these items ({found.items:,}{some}) with "
         f"{found.planted:,} randomly planted wrong keys."

@@ -279,7 +279,7 @@ def _make_probe_blocks(audit: Audit) -> Iterator[report.Block]:
             [
                 f"{part.name}: {SEEN[probe.sees]}, {probe.by}",
                 format_percent(probe.right),
-                f"{format_percent(probe.expected)} ({report.span((probe.low, probe.high))})",
+                f"{format_percent(probe.expected)} ({report.percent_span((probe.low, probe.high))})",
                 _format_p(probe.p, probe.draws),
             ]
             for part, probe in every
@@ -447,7 +447,7 @@ def _make_model_section(part: SplitAudit, triage: Triage) -> report.Section:
                 ["model", *(report.Column(head, numeric=True) for head in heads)],
                 [
                     [name, one.accuracy.in_words, *(getattr(one, count) for count in counted),
-                     format_percent(one.right), report.span(one.interval)]
+                     format_percent(one.right), report.percent_span(one.interval)]
                     for name, one in triage.models.items()
                 ],
                 note=" ".join(
@@ -538,7 +538,7 @@ def _make_detectable_table(audit: Audit) -> report.Table:
             [
                 part.name,
                 *(
-                    "not detectable" if least is None else report.fixed(100 * least)
+                    "not detectable" if least is None else report.to_fixed(100 * least)
                     for _, least in part.detectable
                 ),
             ]

@@ -11,7 +11,7 @@ from winosmith.build._pool import describe_copies
 from winosmith.build._recipe import format_rebuild_recipe
 from winosmith.build._report_filter import make_figures, make_sections, verdict
 from winosmith.build._split import SIZES
-from winosmith.text import count_noun
+from winosmith.text import format_count
 
 if TYPE_CHECKING:
     from winosmith.build._build import BuildResult
@@ -151,7 +151,7 @@ def _find_detectable_difference(n: int) -> float | None:
 
 def _format_detectable(n: int) -> str:
     least = _find_detectable_difference(n)
-    return "none" if least is None else f"{report.fixed(100 * least)} points"
+    return "none" if least is None else f"{report.to_fixed(100 * least)} points"
 
 
 def describe_small_splits(record: Mapping[str, Any]) -> list[str]:
@@ -174,7 +174,7 @@ def describe_small_splits(record: Mapping[str, Any]) -> list[str]:
         least = _find_detectable_difference(n)
         if wanted[name] and (least or 1) > MAX_DETECTABLE:
             lines.append(
-                f"{name} has {count_noun(n, 'problem')}; if two models differ on "
+                f"{name} has {format_count(n, 'problem')}; if two models differ on "
                 f"{report.percent(DISAGREEMENT, 0)} of them, it detects "
                 + (f"{_format_detectable(n)} or more" if least else "no difference")
             )
@@ -225,7 +225,7 @@ def describe_previous_splits(record: Mapping[str, Any] | None) -> list[str]:
         joins, is_in = ("block joins", "is") if count == 1 else ("blocks join", "are")
         lines.append(
             f"{count:,} {joins} problems of {former} and {is_in} now in {side} "
-            f"({count_noun(problems[former, side], 'problem')})"
+            f"({format_count(problems[former, side], 'problem')})"
         )
     return lines
 

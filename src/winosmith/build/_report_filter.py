@@ -10,7 +10,7 @@ from winosmith import debias, report
 from winosmith.build._filter import FilterRun
 from winosmith.build._filtering import INDEPENDENT, Measures, reads_letters
 from winosmith.practice import FilterRecall
-from winosmith.text import count_noun
+from winosmith.text import format_count
 
 EXAMPLES = 4
 """Number of removed twins, and of kept twins, to show; the paper's table 2 shows two of each."""
@@ -125,7 +125,7 @@ def _make_accuracy_figure(run: FilterRun, measures: Measures) -> report.KeyFigur
         value,
         f"{what} (simultaneous 95 % interval {_interval(after)}); {others}; chance is "
         f"{_percent(after.chance)}. Trained on one of {two} halves and tested on the "
-        f"other, in {count_noun(found.splits, 'split')}{_note_size_gap(run, found)}",
+        f"other, in {format_count(found.splits, 'split')}{_note_size_gap(run, found)}",
     )
 
 
@@ -322,7 +322,7 @@ def _make_phases_section(result: debias.AfliteResult, measures: Measures) -> rep
         missed = f" The target of {parameters['target_size']:,} problems was not reached."
     lead = (
         f"{removed:,} of {len(result.scores):,} problems were removed in "
-        f"{count_noun(len(phases), 'phase')}, by {parameters['ensemble_size']} classifiers "
+        f"{format_count(len(phases), 'phase')}, by {parameters['ensemble_size']} classifiers "
         f"trained on {parameters['train_size']:,} problems each. The filter stopped because "
         f"{STOP_TEXTS[result.stopped]}.{missed}"
     )
@@ -472,7 +472,7 @@ def _make_accuracy_section(run: FilterRun, measures: Measures) -> report.Section
             for name, before in found.before.items()
         ],
         note=f"{found.problems:,} problems in {found.blocks:,} blocks (twins, families, copies, "
-        f"look-alikes), split into halves {count_noun(found.splits, 'time')}; the filter kept "
+        f"look-alikes), split into halves {format_count(found.splits, 'time')}; the filter kept "
         f"{_percent(found.kept)} of the halves, and {_percent(len(run.kept) / len(run.pool))} of "
         f"the whole. Linear: a linear model on the filter’s own vectors. Two-piece: "
         f"follows a linear model of the whole half up to a margin and predicts {opposite} beyond "
@@ -565,7 +565,7 @@ def _make_examples_section(
 
 
 def _format_count(count: float) -> str:
-    return report.fixed(count, ",.0f")
+    return report.to_fixed(count, ",.0f")
 
 
 def _percent(fraction: float | None) -> str:
@@ -573,4 +573,4 @@ def _percent(fraction: float | None) -> str:
 
 
 def _interval(accuracy: debias.GuesserAccuracy) -> str:
-    return f"{report.fixed(100 * accuracy.low)}–{_percent(accuracy.high)}"
+    return f"{report.to_fixed(100 * accuracy.low)}–{_percent(accuracy.high)}"

@@ -25,7 +25,7 @@ from winosmith.errors import InputError, require
 from winosmith.options import Count, checked_class
 from winosmith.parallel import ordered_map
 from winosmith.records import dump_json, parse_json
-from winosmith.text import count_noun
+from winosmith.text import format_count
 
 _CACHE_TIMEOUT = 60.0
 """Seconds to wait while another process writes the cache."""
@@ -346,7 +346,7 @@ class RequestBatch:
                 f"{error.reason}; the server requests a wait of {error.after:,.0f} s, which "
                 f"exceeds the client's patience of {patience:g} s"
             )
-        return ChatError(f"after {count_noun(attempts, 'attempt')}, {error.reason}")
+        return ChatError(f"after {format_count(attempts, 'attempt')}, {error.reason}")
 
     def _add_context(self, error: ChatError) -> str:
         """Return an error's message with the server and the number of cached replies."""

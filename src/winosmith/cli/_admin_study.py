@@ -13,7 +13,7 @@ import click
 from winosmith.cli._main import Group
 from winosmith.cli._options import FILE, json_option
 from winosmith.cli._output import format_cell, print_records, print_table
-from winosmith.cli._printing import echo, print_json_if_asked, say
+from winosmith.cli._printing import echo, print_json_if_requested, say
 from winosmith.cli.admin import address_option, pass_site, print_list, site_argument
 from winosmith.outputs import guard_cell
 
@@ -165,7 +165,7 @@ def show(site: Site, name: str, new_link: bool, places: int | None, address: str
         print_link(study, studies.replace_link(study), address)
         return
     record = studies.measure_progress(study).record()
-    if print_json_if_asked(record):
+    if print_json_if_requested(record):
         return
     rows = [(key.replace("_", " "), format_cell(value)) for key, value in record.items()]
     print_table(f"Study {name}", ("", ""), rows)
@@ -193,7 +193,7 @@ def reconcile(site: Site, name: str, export: str, final: bool, dry_run: bool) ->
     rows = read_export(Path(export), study.provider, study.currency)
     found = plan_changes(study, rows, final=final)
     votes = 0 if dry_run else apply_plan(study, found)
-    if print_json_if_asked({"dry_run": dry_run, **found.record(), "votes": votes}):
+    if print_json_if_requested({"dry_run": dry_run, **found.record(), "votes": votes}):
         return
     print_records("Changes", found.record()["changes"])
     echo(f"{found.unchanged} unchanged")
@@ -258,7 +258,7 @@ def pay(site: Site, name: str, table: str | None, bonuses: str | None, paid: str
         ],
         "workers": workers,
     }
-    if print_json_if_asked(report):
+    if print_json_if_requested(report):
         return
     names = ("worker", "state", "verdict", "done", "asked", "paid", "wage_per_hour")
     print_records(f"Ledger of {name}", workers, names)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from winosmith.cli import _options
-from winosmith.cli._declared import declared_options
+from winosmith.cli._declared import add_declared_options
 from winosmith.cli._humans_sheets import print_omitted_problems
 from winosmith.cli._main import Group
 from winosmith.cli._output import print_records
-from winosmith.cli._printing import echo, print_json_if_asked, say
+from winosmith.cli._printing import echo, print_json_if_requested, say
 from winosmith.cli.admin import pass_site, print_counts, print_list, site_argument
 from winosmith.humans import QUESTIONS, make_sheets
 from winosmith.report import percent
@@ -43,7 +43,7 @@ def command(context: click.Context, folder: str) -> None:
 @click.option("--versions", default="a,b", show_default=True, metavar="NAMES",
               help="Names of the tests, separated by commas; the two halves of a twin are in "
               "different tests.")  # fmt: skip
-@declared_options(make_sheets, only=("orders", "title", "seed"))
+@add_declared_options(make_sheets, only=("orders", "title", "seed"))
 @click.option("--ask", multiple=True, metavar="NAME=QUESTION", help="Additional optional question "
               "before the test; may be repeated.")  # fmt: skip
 @click.option("--consent", type=_options.FILE, metavar="FILE",
@@ -91,7 +91,7 @@ def open_(site: Site, /, **options: Any) -> None:
         "sheets": sheets,
         "left_out": [{"id": d.problem.id, "reason": d.reason} for d in left_out],
     }
-    if print_json_if_asked(report):
+    if print_json_if_requested(report):
         return
     print_records(f"Round {opened.name}", sheets)
     print_omitted_problems(left_out)
@@ -157,7 +157,7 @@ def results(site: Site, name: str, out: str, force: bool) -> None:
     from winosmith.web.take.rounds import get_round
 
     counts = write_results(get_round(name), out, force=force)
-    if print_json_if_asked(counts):
+    if print_json_if_requested(counts):
         return
     print_counts(counts)
     if not counts["answers"]:
@@ -182,7 +182,7 @@ def publish(site: Site, name: str) -> None:
     from winosmith.web.take.rounds import publish_round
 
     released = publish_round(name)
-    if print_json_if_asked(asdict(released)):
+    if print_json_if_requested(asdict(released)):
         return
     echo(
         f"{released.used + released.alternates} problems are released ({released.used} used, "

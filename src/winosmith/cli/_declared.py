@@ -18,7 +18,7 @@ def parse_number(value: str) -> int | float:
         raise click.BadParameter(f"{value!r} is not a number") from None
 
 
-def declared_options(
+def add_declared_options(
     kind: Any,
     *,
     only: Collection[str] = (),

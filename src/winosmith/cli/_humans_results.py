@@ -11,9 +11,9 @@ import click
 
 from winosmith import formats, humans, report
 from winosmith.cli import _options
-from winosmith.cli._declared import declared_options
+from winosmith.cli._declared import add_declared_options
 from winosmith.cli._output import Output, print_table
-from winosmith.cli._printing import echo, print_json_if_asked, progress, say
+from winosmith.cli._printing import echo, print_json_if_requested, progress, say
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, FormatError
 from winosmith.humans import CrossFit, Groups, ItemRow, Results, Rules, Selection, Slope, TestResult
@@ -22,17 +22,17 @@ from winosmith.outputs import PRIVATE, OutputFolder
 from winosmith.problem import Problem
 from winosmith.records import dump_json
 from winosmith.report import (
-    fixed,
     percent,
+    percent_span,
     points,
     points_span,
     probability,
     signature_of,
-    span,
+    to_fixed,
 )
 from winosmith.response import Response
 from winosmith.results import table
-from winosmith.text import count_noun
+from winosmith.text import format_count
 from winosmith.validate import iterate_votes, read_votes
 
 
@@ -42,7 +42,7 @@ from winosmith.validate import iterate_votes, read_votes
 @_options.format_option
 @click.option("--subjects", type=_options.FILE, metavar="FILE", help="Data about the subjects: "
               "subjects.jsonl from `winosmith humans enter`, or a CSV table.")  # fmt: skip
-@declared_options(humans.compute_results, option_names={"weakest": "--without"})
+@add_declared_options(humans.compute_results, option_names={"weakest": "--without"})
 @_options.page_option
 @_options.json_option
 def print_results(**options: Any) -> None:
@@ -90,8 +90,8 @@ def print_results(**options: Any) -> None:
         {"data": dataset.name, **found.record(), "signature": str(signature)},
         _make_sections(dataset, found, signature),
         verdict=f"{share} of the answers are the intended ones ({found.right:,} of "
-        f"{found.answers:,}); {count_noun(found.subjects, 'person', 'people')}, "
-        f"{count_noun(len(found.tests), 'test')}",
+        f"{found.answers:,}); {format_count(found.subjects, 'person', 'people')}, "
+        f"{format_count(len(found.tests), 'test')}",
         signature=signature,
         spaced=True,
     ).show()
@@ -125,11 +125,11 @@ _LISTED_ITEMS = 12
 def _make_summary_rows(test: TestResult) -> Iterator[list[report.Value]]:
     share = test.share
     yield ["answers intended", f"{percent(share.value)} ({share.right:,} of {share.n:,})"]
-    yield ["95 % interval", span(share.interval)]
+    yield ["95 % interval", percent_span(share.interval)]
     if test.deviation is not None:
         yield [
             "deviation of scores",
-            f"{fixed(100 * test.deviation)} points, of {len(test.people)} people",
+            f"{to_fixed(100 * test.deviation)} points, of {len(test.people)} people",
         ]
     right = f"{test.chance.right:.1f} of {len(test.items)} items"
     yield ["guessing", f"{percent(test.chance.share)} of answers, {right}"]
@@ -217,11 +217,11 @@ def _make_opening(results: Results) -> list[report.Block]:
         report.KeyFigure(
             "intended answers", share, f"{results.right:,} of {results.answers:,}", ".1%"
         ),
-        report.KeyFigure("people", results.subjects, count_noun(len(results.tests), "test")),
+        report.KeyFigure("people", results.subjects, format_count(len(results.tests), "test")),
         report.KeyFigure("flawed items", len(results.flagged), "fewer than half agree"),
     ]
     for test in results.tests:
-        note = f"{span(test.share.interval)}; guessing {percent(test.chance.share)}"
+        note = f"{percent_span(test.share.interval)}; guessing {percent(test.chance.share)}"
         cards.append(report.KeyFigure(f"test {test.name}", test.share.value, note, ".1%"))
     note = (
         f"The bar for “near human” in the challenge of 2016 was {percent(_NEAR_HUMAN)}; its "
@@ -266,9 +266,9 @@ def _make_test_section(
     return report.Section(
         name,
         blocks,
-        f"{count_noun(len(test.people), 'person', 'people')}, "
-        f"{count_noun(len(test.items), 'item')}: {percent(test.share.value)} of the answers are "
-        f"the intended ones ({span(test.share.interval)} %).",
+        f"{format_count(len(test.people), 'person', 'people')}, "
+        f"{format_count(len(test.items), 'item')}: {percent(test.share.value)} of the answers are "
+        f"the intended ones ({percent_span(test.share.interval)} %).",
     )
 
 
@@ -392,8 +392,8 @@ _LISTED_REASONS = 10
 @_options.data_argument()
 @click.argument("responses", nargs=-1, required=True, type=_options.FILE)
 @_options.format_option
-@declared_options(Rules)
-@declared_options(humans.cross_fit)
+@add_declared_options(Rules)
+@add_declared_options(humans.cross_fit)
 @_options.seed_option("Random seed for choosing halves, breaking ties and assigning folds.")
 @click.option("--out", type=click.Path(file_okay=False), metavar="DIR",
               help="Write chosen.jsonl, left-out.jsonl and report.json to this "
@@ -445,7 +445,7 @@ def select_problems(**options: Any) -> None:
         folder.write_lines("left-out.jsonl", omitted)
         folder.write_lines("report.json", [dump_json(report) + "\n"])
         say(f"Wrote {folder.path / 'chosen.jsonl'} and {folder.path / 'left-out.jsonl'}.")
-    if not print_json_if_asked(report):
+    if not print_json_if_requested(report):
         _print_selection(found, fit, len(dataset))
         echo(f"\n{signature}")
 
@@ -562,7 +562,7 @@ def publish_problems(data: str, used: str, out: str, force: bool) -> None:
         "withheld": len(after.withheld),
         "canary": after.canary,
     }
-    if print_json_if_asked(counts):
+    if print_json_if_requested(counts):
         return
     echo(
         f"{len(after.released)} problems are released ({len(asked)} used, {after.alternates} "

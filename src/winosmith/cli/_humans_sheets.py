@@ -17,12 +17,12 @@ import click
 
 from winosmith import humans
 from winosmith.cli import _options
-from winosmith.cli._declared import declared_options
+from winosmith.cli._declared import add_declared_options
 from winosmith.cli._output import print_records, print_table
 from winosmith.cli._printing import (
     echo,
-    is_json_asked,
-    print_json_if_asked,
+    is_json_requested,
+    print_json_if_requested,
     progress,
     ring_bell,
     say,
@@ -33,7 +33,7 @@ from winosmith.humans import Entry, Ledger, Sheet, Sitting, SurveyQuestion
 from winosmith.outputs import MANIFEST, PRIVATE, OutputFolder, atomic_write, sha256
 from winosmith.records import dump_json, parse_json
 from winosmith.report import format_value, signature_of
-from winosmith.text import count_noun
+from winosmith.text import format_count
 from winosmith.validate import write_votes
 
 _SUFFIXES = (".ttf", ".otf", ".ttc", ".otc")
@@ -50,7 +50,7 @@ _LISTED_REASONS = 5
 @click.option("--versions", default="a,b", show_default=True, metavar="NAMES",
               help="Names of the tests, separated by commas; the two halves of a schema are in "
               "different tests.")  # fmt: skip
-@declared_options(humans.make_sheets, only=("orders", "title", "seed"))
+@add_declared_options(humans.make_sheets, only=("orders", "title", "seed"))
 @click.option("--large-print", is_flag=True, help="Also create each sheet in large print.")
 @click.option("--form", "as_form", is_flag=True, help="Also create each sheet as a browser "
               "form.")  # fmt: skip
@@ -137,7 +137,7 @@ def print_sheets(**options: Any) -> None:
         "left_out": [{"id": d.problem.id, "reason": d.reason} for d in made.left_out],
         "signature": str(signature),
     }
-    if print_json_if_asked(report):
+    if print_json_if_requested(report):
         return
     names = ("name", "code", "questions", "same_text", "different")
     print_records(f"Sheets in {folder.path}", report["sheets"], names)
@@ -281,7 +281,7 @@ def assign_sheets(
         "takers": {sheet.code: ledger.count_takers(sheet.code) for sheet in sheets},
         "ledger": [asdict(each) for each in ledger.given],
     }
-    if not print_json_if_asked(report):
+    if not print_json_if_requested(report):
         if given:
             rows = [(s, sheet.code, _find_handout(folder, sheet.name)) for s, sheet in given]
             print_table("Given", ("subject", "sheet", "hand out"), rows)
@@ -401,11 +401,11 @@ def enter_answers(**options: Any) -> None:
             for sitting in sittings
         ],
     }
-    if print_json_if_asked(report):
+    if print_json_if_requested(report):
         return
     print_records("Filled-in sheets", report["sheets"])
-    people = count_noun(len(subjects), "person", "people")
-    echo(f"{count_noun(len(responses), 'answer')} of {people}", bold=True)
+    people = format_count(len(subjects), "person", "people")
+    echo(f"{format_count(len(responses), 'answer')} of {people}", bold=True)
     say(f"Wrote {out / 'responses.jsonl'} and {out / 'subjects.jsonl'}.")
 
 
@@ -499,7 +499,7 @@ def _enter_sheet(sheets: Mapping[str, Sheet], out: Path, options: Mapping[str, A
         before = humans.read_answer_form(first, {sheet.code: sheet})
         differences = humans.compare_entries(before, typed)
         report["differences"] = [asdict(difference) for difference in differences]
-        if not is_json_asked():
+        if not is_json_requested():
             for difference in differences:
                 echo(str(difference)[0].upper() + str(difference)[1:])
             echo(
@@ -507,7 +507,7 @@ def _enter_sheet(sheets: Mapping[str, Sheet], out: Path, options: Mapping[str, A
                 "one of the files again" if differences else "Both entries are the same",
                 bold=True,
             )  # fmt: skip
-    print_json_if_asked(report)
+    print_json_if_requested(report)
 
 
 _SNIPPET_LENGTH = 58

@@ -21,7 +21,7 @@ from winosmith.cli.admin import import_for_judging
 from winosmith.dataset import Dataset
 from winosmith.outputs import PRIVATE, OutputFolder, atomic_write
 from winosmith.records import dump_json
-from winosmith.report import Section, Signature, Text, join_names, percent, span
+from winosmith.report import Section, Signature, Text, join_names, percent, percent_span
 from winosmith.response import Response
 from winosmith.results import table
 from winosmith.validate import read_votes
@@ -196,7 +196,7 @@ def _make_sections(tally: WrongKeys) -> Iterator[Section]:
         )
     if tally.seen is not None:
         facts.append(
-            f"{tally.strata[0].name.capitalize()} contain {span(tally.seen)} % of all wrong keys."
+            f"{tally.strata[0].name.capitalize()} contain {percent_span(tally.seen)} % of all wrong keys."
         )
     if tally.visibility is not None:
         low, high = tally.visibility

@@ -15,7 +15,7 @@ from click.core import ParameterSource
 
 from winosmith.cli._printing import say
 from winosmith.errors import FormatError
-from winosmith.text import count_noun
+from winosmith.text import format_count
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -257,7 +257,7 @@ def read_contents(
         bad: list[Entry] = click.get_current_context().meta.setdefault("bad", [])
         bad += contents.bad
         formats.write_bad_records(bad, skip_bad)
-        say(f"{contents.path}: {count_noun(len(contents.bad), 'record')} omitted; see {skip_bad}")
+        say(f"{contents.path}: {format_count(len(contents.bad), 'record')} omitted; see {skip_bad}")
     contents.refuse(skip_bad=omit_bad or skip_bad is not None)
     if contents.bad and not skip_bad:
         count, of = len(contents.bad), f"{len(contents.bad) + len(contents.items):,} rows"

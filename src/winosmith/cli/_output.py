@@ -15,11 +15,11 @@ from rich.text import Text
 
 from winosmith import report
 from winosmith._version import __version__
-from winosmith.cli._printing import echo, print_json_if_asked, print_rich, translate_advice
+from winosmith.cli._printing import echo, print_json_if_requested, print_rich, translate_advice
 from winosmith.escape import escape_terminal
 from winosmith.metrics import Proportion, format_rate
 from winosmith.outputs import atomic_write
-from winosmith.report import format_value, span
+from winosmith.report import format_value, percent_span
 
 Rows: TypeAlias = list[list[report.Value]]
 
@@ -157,7 +157,7 @@ class Output:
         if out:
             with atomic_write(out) as file:
                 file.write(self.render_page())
-        if print_json_if_asked(self.record):
+        if print_json_if_requested(self.record):
             return
         if self.verdict:
             echo(f"{self.verdict}\n", bold=True)
@@ -221,4 +221,4 @@ def explain_overruled_scores(counts: Mapping[str, int]) -> list[str]:
 
 def make_cells(rate: Proportion | None) -> list[report.Value]:
     """Return two table cells, a proportion and its interval; both None if `rate` is None."""
-    return [None, None] if rate is None else [format_rate(rate), span(rate.interval)]
+    return [None, None] if rate is None else [format_rate(rate), percent_span(rate.interval)]

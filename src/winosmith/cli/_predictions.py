@@ -11,7 +11,7 @@ import click
 from winosmith import answers, formats
 from winosmith.cli._options import FILE, get_answer_arguments, read_contents
 from winosmith.dataset import Dataset
-from winosmith.errors import FormatError, InputError, first_ids
+from winosmith.errors import FormatError, InputError, join_ids
 from winosmith.metrics import Overlap
 
 predictions_argument = click.argument(
@@ -66,7 +66,7 @@ def read_problems(
         raise FormatError("the file has several label columns; only one is allowed", labels)
     chosen = {one.problem_id: one.choice for one in keys.predictions}
     if lost := [name for name in dataset.ids if chosen.get(name, 0) is None]:
-        raise FormatError(f"the labels of {first_ids(lost)} are not options", labels)
+        raise FormatError(f"the labels of {join_ids(lost)} are not options", labels)
     answered = (replace(problem, answer=chosen.get(problem.id)) for problem in dataset)
     return Dataset(answered, dataset.name), omitted
 

@@ -64,19 +64,19 @@ def ring_bell() -> None:
     _write("\a", err=True, nl=False)
 
 
-def is_json_asked() -> bool:
+def is_json_requested() -> bool:
     """Return whether the running command has the option --json."""
     context = click.get_current_context(silent=True)
     return context is not None and context.meta.get("as_json", False)
 
 
-def print_json_if_asked(report: Mapping[str, Any]) -> bool:
+def print_json_if_requested(report: Mapping[str, Any]) -> bool:
     """With --json, print a report as indented JSON; return whether it is printed.
 
     Control characters are the only escaped characters. The first key, `schema`, names the command
     and the version of its JSON Schema.
     """
-    if not is_json_asked():
+    if not is_json_requested():
         return False
     document = {"schema": f"{_get_command_name()} {JSON_VERSION}", **report}
     text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"

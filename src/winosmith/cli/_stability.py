@@ -14,7 +14,7 @@ from winosmith.dataset import Dataset
 from winosmith.errors import MissingExtraError
 from winosmith.lineage import depths
 from winosmith.metrics import format_rate
-from winosmith.report import Signature, fixed, percent, points, points_span, probability
+from winosmith.report import Signature, percent, points, points_span, probability, to_fixed
 from winosmith.response import Response
 from winosmith.results import HIDDEN, IF_ANY, Result, computed, table
 from winosmith.text import tokens
@@ -174,7 +174,7 @@ def _make_depth_table(results: Stabilities) -> report.Table:
     for solver, of in results.solvers.items():
         named = (("errors", of.mean), ("families", of.family_mean), ("first errors", of.first))
         for name, one in named:
-            interval = one.interval and "–".join(fixed(end, ".2f") for end in one.interval)
+            interval = one.interval and "–".join(to_fixed(end, ".2f") for end in one.interval)
             p_value = None if one.null.p_value is None else probability(one.null.p_value)
             rows.append(
                 [solver if name == "errors" else "", name, _format_depth(one.value), interval,
@@ -346,7 +346,7 @@ def _make_annotator_tables(annotators: metrics.Annotators, depth: str) -> Iterat
 
 
 def _format_depth(value: float | None) -> str | None:
-    return None if value is None else fixed(value, ".2f")
+    return None if value is None else to_fixed(value, ".2f")
 
 
 def _make_pictures(results: Stabilities) -> list[report.Block]:
@@ -354,7 +354,7 @@ def _make_pictures(results: Stabilities) -> list[report.Block]:
         report.KeyFigure(
             f"{name}: mean depth of errors",
             of.mean.value,
-            f"guessing: {fixed(of.mean.null.coin, '.2f')}"
+            f"guessing: {to_fixed(of.mean.null.coin, '.2f')}"
             + f"; {of.mean.errors:,} errors in {of.n:,} perturbed problems" * bool(of.accuracy),
             ".2f",
         )

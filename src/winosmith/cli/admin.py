@@ -18,9 +18,9 @@ import click
 from winosmith.cli import _options
 from winosmith.cli._main import Group, LazyGroup
 from winosmith.cli._output import print_records, print_table
-from winosmith.cli._printing import echo, print_json_if_asked, progress, say
+from winosmith.cli._printing import echo, print_json_if_requested, progress, say
 from winosmith.errors import FormatError, InputError
-from winosmith.text import count_noun
+from winosmith.text import format_count
 
 if TYPE_CHECKING:
     from winosmith import Dataset
@@ -118,7 +118,7 @@ def print_list(
     title: str, rows: Sequence[Mapping[str, Any]], names: Iterable[str], hint: str
 ) -> None:
     """Print records as JSON or as a table; if there are none, print a hint."""
-    if print_json_if_asked({title.lower(): rows}):
+    if print_json_if_requested({title.lower(): rows}):
         return
     if not rows:
         say(hint)
@@ -201,7 +201,7 @@ def people(site: Site) -> None:
         anonymous=Count("pk", filter=Q(anonymous=True)),
         erased=Count("pk", filter=Q(erased__isnull=False)),
     )
-    if not print_json_if_asked(counts):
+    if not print_json_if_requested(counts):
         print_counts(counts)
 
 
@@ -226,7 +226,7 @@ def models(site: Site, retry: str | None) -> None:
             names = ", ".join(model.name for model in known) or "none"
             raise InputError(f"--retry {retry}: the site has no such model; it has {names}")
         count = asking.retry_failed_predictions(found)
-        echo(f"{count_noun(count, 'prediction')} of {retry} will be retried")
+        echo(f"{format_count(count, 'prediction')} of {retry} will be retried")
         return
     if not known:
         echo("The site has no models, or was never served with any.")
@@ -329,7 +329,7 @@ def erase_again(site: Site) -> None:
     """
     from winosmith.web.people import privacy
 
-    echo(f"{count_noun(privacy.erase_again(), 'person', 'people')} erased again")
+    echo(f"{format_count(privacy.erase_again(), 'person', 'people')} erased again")
 
 
 @click.command("export")
@@ -350,7 +350,7 @@ def export(site: Site, out: str, format_name: str, public: bool) -> None:
     from winosmith.web import hosting
 
     exported = hosting.export(out, format_name=format_name, public=public)
-    if print_json_if_asked(asdict(exported)):
+    if print_json_if_requested(asdict(exported)):
         return
     print_counts(exported.counts)
     echo(f"digest {exported.digest}")
@@ -500,7 +500,7 @@ def show(site: Site, name: str) -> None:
     from winosmith.web.rounds.running import get_round, get_round_progress
 
     found = get_round(name)
-    if print_json_if_asked({"round": found.name, "state": found.state, "record": found.record}):
+    if print_json_if_requested({"round": found.name, "state": found.state, "record": found.record}):
         return
     echo(f"{found.name}: {found.get_state_display()}")
     if found.busy:

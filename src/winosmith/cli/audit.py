@@ -15,7 +15,7 @@ import click
 from winosmith import audit, formats
 from winosmith.answers import Answers, read as read_answers
 from winosmith.audit import MIN_CHECKS, Audit, Finding, Repair, RepairSettings
-from winosmith.cli._declared import declared_options
+from winosmith.cli._declared import add_declared_options
 from winosmith.cli._options import (
     FILE,
     OutputFile,
@@ -28,7 +28,7 @@ from winosmith.cli._options import (
 )
 from winosmith.cli._output import Output
 from winosmith.cli._predictions import filter_option
-from winosmith.cli._printing import echo, exit_with_reasons, is_json_asked, say
+from winosmith.cli._printing import echo, exit_with_reasons, is_json_requested, say
 from winosmith.cli.admin import database_option, import_for_judging, open_existing_site
 from winosmith.data import find_files, is_address, strip_sheet
 from winosmith.dataset import Dataset
@@ -37,7 +37,7 @@ from winosmith.formats import Contents
 from winosmith.outputs import atomic_write
 from winosmith.problem import Problem
 from winosmith.report import Section, Table
-from winosmith.text import count_noun
+from winosmith.text import format_count
 
 if TYPE_CHECKING:
     from winosmith.embed import TextEmbedder
@@ -100,7 +100,7 @@ _SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet")
 )
 @click.option("--drop-copies", is_flag=True, help="With --fix, also remove each item that has the "
               "same question, options and key as an earlier item.")  # fmt: skip
-@declared_options(RepairSettings, only=("draws", "seed"))
+@add_declared_options(RepairSettings, only=("draws", "seed"))
 @click.option("--no-probes", is_flag=True, help="Skip the word models (probes).")
 @click.option("--sample", default=0, type=click.IntRange(0), metavar="N", help="Number of items, "
               "drawn at random from each file, for the word and vector models.  [default: "
@@ -153,7 +153,7 @@ _SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet")
               "to this folder, with the removed items and the reasons; each of several files gets "
               "its own subfolder. Items that occur in several files stay only in the last file, so "
               "give the test set last.")  # fmt: skip
-@declared_options(RepairSettings, only=("set_aside", "least_kept"), prefix="With --repair: ")
+@add_declared_options(RepairSettings, only=("set_aside", "least_kept"), prefix="With --repair: ")
 @click.option("--todo", type=click.Path(dir_okay=False), metavar="FILE.md|FILE.csv",
               help="Write a work list of the fewest options to lengthen so that the longest option "
               "is correct only by chance, starting with those that need the fewest "
@@ -247,7 +247,7 @@ def command(**options: Any) -> None:
         signature=found.signature,
         spaced=True,
     ).show()
-    if not is_json_asked():
+    if not is_json_requested():
         why = "; ".join(filter(None, (part.inconclusive for part in found.parts)))
         echo(f"No line for a README: {why}" if why else f"For a README: {found.readme_line}")
         for name, one in repairs.items():
@@ -296,7 +296,7 @@ def _check_options(options: Options) -> None:
         raise click.UsageError(
             "--set-aside needs both --repair DIR and models' answers; add --answers FILE"
         )
-    if options["annotate"] and is_json_asked():
+    if options["annotate"] and is_json_requested():
         raise click.UsageError("--annotate prints GitHub commands; omit --annotate or --json")
     read = {Path(path).resolve() for path in (*data, *answers, *options["texts"])}
     written = {f"--{name}": options[name] for name in ("todo", "sarif", "badge")}
@@ -514,7 +514,7 @@ def _fix_files(options: Options) -> None:
     sections = [Section(title, [one]) for title, one in tables.items() if one.rows]
     if copies:
         was = "was" if len(copies) == 1 else "were"
-        verdict += f" {count_noun(len(copies), 'copy', 'copies')} {was} removed."
+        verdict += f" {format_count(len(copies), 'copy', 'copies')} {was} removed."
     Output(
         "Options in random orders", found.record(), sections, verdict=verdict, spaced=True
     ).show()

@@ -19,7 +19,7 @@ from winosmith.build import (
     read_recipe,
 )
 from winosmith.cli._options import FILE, FOLDER, get_bad_records_file, json_option, reading_option
-from winosmith.cli._printing import echo, print_json_if_asked, progress, say, show_log
+from winosmith.cli._printing import echo, print_json_if_requested, progress, say, show_log
 from winosmith.finished import BuildFiles
 from winosmith.report import count_twins_and_singles, format_value
 
@@ -73,7 +73,7 @@ def command(ctx: click.Context, recipe: str, out: str, force: bool, last: str | 
 def print_build(folder: Path) -> dict[str, Any]:
     """Print the key figures of a build or filter, or its report as JSON; return the report."""
     record = BuildFiles(folder).report
-    if print_json_if_asked(record):
+    if print_json_if_requested(record):
         return record
     first, *others = record["figures"]
     _print_key_figure(first)

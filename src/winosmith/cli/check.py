@@ -11,16 +11,16 @@ import click
 
 from winosmith import formats, report, validate
 from winosmith.cli import _options
-from winosmith.cli._declared import declared_options
+from winosmith.cli._declared import add_declared_options
 from winosmith.cli._output import Output
 from winosmith.cli._printing import exit_with_reasons, say
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.metrics import HumanAccuracy, find_copies, measure_human_accuracy
 from winosmith.outputs import OutputFolder
-from winosmith.report import fixed, format_value, percent
+from winosmith.report import format_value, percent, to_fixed
 from winosmith.response import Response
-from winosmith.text import count_noun
+from winosmith.text import format_count
 from winosmith.validate import (
     Examination,
     Finding,
@@ -56,7 +56,7 @@ _LISTED_PARENTS = 3
 @_options.format_option
 @click.option("--votes", "votes_path", type=_options.FILE, metavar="FILE", help="Judges' votes, as "
               "CSV or JSON Lines.")  # fmt: skip
-@declared_options(StructureRules, only=STRUCTURE_OPTIONS)
+@add_declared_options(StructureRules, only=STRUCTURE_OPTIONS)
 @click.option(
     "--skip",
     type=click.Choice(list(SWITCHES)),
@@ -64,7 +64,7 @@ _LISTED_PARENTS = 3
     metavar="RULE",
     help=f"Skip a rule ({', '.join(SWITCHES)}); may be repeated.",
 )
-@declared_options(VoteRules)
+@add_declared_options(VoteRules)
 @click.option("--examples", type=click.IntRange(min=0), default=3, show_default=True,
               help="Number of examples to show for each broken rule.")  # fmt: skip
 @click.option("--out", type=click.Path(file_okay=False), metavar="DIR", help="Write kept.jsonl, "
@@ -114,7 +114,7 @@ def command(**options: Any) -> None:
         say(f"Wrote kept.jsonl, dropped.jsonl and report.html in {folder.path}.")
     result.show()
     if options["strict"] and checked.result.dropped:
-        exit_with_reasons([f"{count_noun(len(checked.result.dropped), 'problem')} dropped"])
+        exit_with_reasons([f"{format_count(len(checked.result.dropped), 'problem')} dropped"])
 
 
 def _warn_about_missing_parents(dataset: Dataset, path: str) -> None:
@@ -259,7 +259,7 @@ def _describe_votes(
         low, high = people.interval
         sentence = (
             f"Human accuracy, by majority vote on {people.problems:,} problems: "
-            f"{percent(people.accuracy)} ({fixed(100 * low)} to {percent(high)})"
+            f"{percent(people.accuracy)} ({to_fixed(100 * low)} to {percent(high)})"
         )
     else:
         sentence = f"Human accuracy is not measured: {people}."

@@ -14,9 +14,9 @@ from winosmith.cli._output import INVALID, TIES, Output, Rows, explain_overruled
 from winosmith.cli._printing import exit_with_reasons, say
 from winosmith.errors import InputError
 from winosmith.metrics import Comparison, Graded, Pair, SurvivalComparison, format_rate, grade
-from winosmith.report import probability, span
+from winosmith.report import percent_span, probability
 from winosmith.results import table
-from winosmith.text import count_noun
+from winosmith.text import format_count
 
 
 @click.command()
@@ -145,7 +145,7 @@ def _make_accuracy_table(name: str, result: Comparison, log_notes: Sequence[str]
     counted = {what: counts for what, counts in counted.items() if counts}
     accuracies: Rows = [
         [letter, solver, *(counts.get(solver, 0) for counts in counted.values()),
-         own.right, format_rate(own), span(own.interval)]
+         own.right, format_rate(own), percent_span(own.interval)]
         for letter, (solver, own) in zip(ascii_uppercase, result.accuracies.items(), strict=False)
     ]  # fmt: skip
     notes = [TIES] * any(own.ties for own in result.accuracies.values())
@@ -157,8 +157,8 @@ def _make_accuracy_table(name: str, result: Comparison, log_notes: Sequence[str]
     if result.invalid:
         notes.append(INVALID)
     notes += log_notes
-    problems = count_noun(result.signature.n, "problem")
-    blocks = count_noun(next(iter(result.accuracies.values())).clusters, "block")
+    problems = format_count(result.signature.n, "problem")
+    blocks = format_count(next(iter(result.accuracies.values())).clusters, "block")
     return report.Table(
         f"{name}: {problems} in {blocks}",
         ["", "solver", *counted, report.Column("right", form=",.7g"), "accuracy", "95 %"],

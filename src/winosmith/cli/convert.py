@@ -12,14 +12,14 @@ import click
 
 from winosmith import formats
 from winosmith.cli import _options
-from winosmith.cli._printing import print_json_if_asked, say
+from winosmith.cli._printing import print_json_if_requested, say
 from winosmith.data import Place
 from winosmith.errors import FormatError, OutputError
 from winosmith.formats import Contents, Entry, Item, Losses
 from winosmith.problem import Claim, Problem
 from winosmith.recast import to_claims, to_problems
 from winosmith.records import claim_record, dump_json, problem_record
-from winosmith.text import count_noun
+from winosmith.text import format_count
 
 WRITERS = {known.name: known.writer for known in formats.FORMATS if known.writer}
 """Writers by format name; if formats have the same extension, the first is lossless."""
@@ -108,13 +108,13 @@ def command(
         "changed": dict(sorted(losses.changed.items())),
         "added": dict(sorted(losses.added.items())),
     }
-    if print_json_if_asked(report):
+    if print_json_if_requested(report):
         return
     say(f"read: {source} ({contents.format.name}), {_count_items(contents.items)}")
     for note in contents.notes:
         say(f"note: {note}")
     if errata:
-        say(f"corrected: {count_noun(corrected, 'key')}, by {errata}")
+        say(f"corrected: {format_count(corrected, 'key')}, by {errata}")
     if found.embargoed:
         say(f"omitted: {found.embargoed} under embargo")
     if found.left:
@@ -271,7 +271,7 @@ def _choose_noun(items: Sequence[Item]) -> str:
 
 def _count_items(items: Sequence[Item]) -> str:
     noun = _choose_noun(items)
-    return count_noun(len(items), noun.removesuffix("s"), noun)
+    return format_count(len(items), noun.removesuffix("s"), noun)
 
 
 def _write_harness_task(source: str, target: str, harness: str) -> None:
@@ -287,7 +287,7 @@ def _write_harness_task(source: str, target: str, harness: str) -> None:
         names = (release.write_inspect_task(dataset, target),)
         run = f"cd {shlex.quote(target)} && inspect eval {names[0]}.py --model …"
     written = {"tasks": list(names), "written": len(dataset), "embargoed": embargoed}
-    if print_json_if_asked({"to": harness, **written}):
+    if print_json_if_requested({"to": harness, **written}):
         return
     if embargoed:
         say(f"omitted: {embargoed} under embargo")

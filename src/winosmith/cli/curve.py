@@ -17,7 +17,7 @@ from winosmith.cli import _options, _predictions
 from winosmith.cli._output import Output, Rows
 from winosmith.errors import FormatError, InputError
 from winosmith.metrics import FORMS, LearningCurve, Proportion, format_size
-from winosmith.report import fixed, percent, points, probability, span
+from winosmith.report import percent, percent_span, points, probability, to_fixed
 from winosmith.results import table
 
 ALPHA = 0.05
@@ -154,9 +154,9 @@ def _make_sections(
     last = curve.points[-1].taken
     forms: Rows = [
         [found.form.name, format_size(found.reaches),
-         " to ".join(map(format_size, found.interval)), fixed(100 * found.error),
+         " to ".join(map(format_size, found.interval)), to_fixed(100 * found.error),
          None if found.last is None
-         else f"{fixed(100 * found.last)} ({points(found.last - last)})"]
+         else f"{to_fixed(100 * found.last)} ({points(found.last - last)})"]
         for found in curve.extrapolations
     ]  # fmt: skip
     sentences = [f"Area under the curve: {curve.area:.4f}", _describe_fit(curve), CAUTION]
@@ -266,7 +266,7 @@ def _make_area_section(
         f"{next(iter(proportions.values())).n:,} problems",
         ["set", "size", "right", "accuracy", "95 %"],
         [
-            [name, sizes[name], own.right, percent(own.value), span(own.interval)]
+            [name, sizes[name], own.right, percent(own.value), percent_span(own.interval)]
             for name, own in proportions.items()
         ],
     )

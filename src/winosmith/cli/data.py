@@ -10,7 +10,7 @@ from winosmith import fetch
 from winosmith.cli._main import Group
 from winosmith.cli._options import json_option
 from winosmith.cli._output import print_table
-from winosmith.cli._printing import echo, print_json_if_asked, progress, say
+from winosmith.cli._printing import echo, print_json_if_requested, progress, say
 
 
 @click.group(cls=Group)
@@ -46,7 +46,7 @@ def get(name: str, out: str | None) -> None:
             out or name,
             on_progress=lambda remote, done: advance(done, f"bytes of {remote.name}"),
         )
-    if print_json_if_asked({"files": {str(path): digest for path, digest in files.items()}}):
+    if print_json_if_requested({"files": {str(path): digest for path, digest in files.items()}}):
         return
     for path in files:
         echo(path)
@@ -56,7 +56,7 @@ def get(name: str, out: str | None) -> None:
 @json_option
 def list_() -> None:
     """List the published data sets with their licences and sizes."""
-    if print_json_if_asked({"sets": list(map(_make_record, fetch.PUBLISHED))}):
+    if print_json_if_requested({"sets": list(map(_make_record, fetch.PUBLISHED))}):
         return
     print_table(
         "Published data sets",

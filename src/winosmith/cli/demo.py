@@ -14,7 +14,7 @@ import click
 from winosmith import formats, practice as corpora, validate
 from winosmith.build import MeasureRecipe, Recipe, build, is_build_finished, read_recipe
 from winosmith.cli._options import json_option, seed_option
-from winosmith.cli._printing import echo, is_json_asked, progress, say
+from winosmith.cli._printing import echo, is_json_requested, progress, say
 from winosmith.cli.build import print_build
 from winosmith.escape import to_line
 from winosmith.finished import BuildFiles
@@ -130,7 +130,7 @@ def command(out: str, force: bool) -> None:
         say("Filtering the same twins with mirror")
         mirrored.result()
     print_build(folder / "benchmark")
-    if not is_json_asked():
+    if not is_json_requested():
         _print_comparison(folder)
         echo(f"Now try your own twins: edit a copy of {recipe}")
 

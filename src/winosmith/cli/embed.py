@@ -14,8 +14,8 @@ import click
 
 from winosmith import embed, models
 from winosmith.cli import _options
-from winosmith.cli._declared import declared_options
-from winosmith.cli._printing import echo, print_json_if_asked, progress, say
+from winosmith.cli._declared import add_declared_options
+from winosmith.cli._printing import echo, print_json_if_requested, progress, say
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError, OutputError
 from winosmith.models import TrainingSettings
@@ -31,17 +31,17 @@ Options = dict[str, Any]
 @click.command()
 @_options.data_argument()
 @click.option("--out", required=True, metavar="FILE.npz", help="Output file.")
-@declared_options(EmbedRecipe, only=("encoder", "combine", "pooling", "dimensions"))
+@add_declared_options(EmbedRecipe, only=("encoder", "combine", "pooling", "dimensions"))
 @click.option("--finetune", metavar="TRAIN:DEV", help="Fine-tune the encoder first on these "
               "numbers of training and development problems (whole twins), which then get no "
               "vectors; 5000:1000 in the paper.")  # fmt: skip
-@declared_options(TrainingSettings, only=FINE_TUNING, prefix="For fine-tuning: ")
+@add_declared_options(TrainingSettings, only=FINE_TUNING, prefix="For fine-tuning: ")
 @click.option("--split-point", type=click.Choice(["before_option", "after_option"]),
               help="Where to split an encoder's sentences in two; by default "
               f"{TrainingSettings().split_point} in fine-tuning, no split otherwise.")  # fmt: skip
 @click.option("--keep-model", metavar="DIR", help="Folder for the fine-tuning run, with the "
               "encoder in DIR/model; by default in the cache.")  # fmt: skip
-@declared_options(TrainingSettings, only=["max_length"])
+@add_declared_options(TrainingSettings, only=["max_length"])
 @_options.device_option
 @click.option("--no-cache", is_flag=True, help="Do not use the cache of computed vectors.")
 @_options.cluster_option
@@ -88,7 +88,7 @@ def command(**options: Any) -> None:
         **{name: list(ids) for name, ids in used.items()},
         "signature": str(signature),
     }
-    if print_json_if_asked(report):
+    if print_json_if_requested(report):
         return
     echo(f"{len(rest):,} problems × {vectors.shape[1]:,} numbers")
     if used:

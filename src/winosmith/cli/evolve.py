@@ -18,7 +18,7 @@ import click
 
 from winosmith import answers, evolve, formats, report
 from winosmith.cli import _options, _solvers
-from winosmith.cli._declared import declared_options
+from winosmith.cli._declared import add_declared_options
 from winosmith.cli._output import Output, Rows
 from winosmith.cli._printing import progress, say
 from winosmith.dataset import Dataset, Dropped
@@ -30,7 +30,7 @@ from winosmith.prediction import Prediction
 from winosmith.problem import Problem
 from winosmith.records import dump_json
 from winosmith.report import signature_of
-from winosmith.text import count_noun
+from winosmith.text import format_count
 
 KINDS = ("wordnet", "wordnet-paper", "chat")
 
@@ -70,7 +70,7 @@ Options = Mapping[str, Any]
 @click.option("--split", type=click.IntRange(min=1), nargs=3, default=(10, 2, 2),
               show_default=True, metavar="TRAIN DEV TEST",
               help="With --sets: ratio of the roots in train, dev and test.")  # fmt: skip
-@declared_options(evolve.WordNetPerturber.__init__, prefix="For wordnet and wordnet-paper: ")
+@add_declared_options(evolve.WordNetPerturber.__init__, prefix="For wordnet and wordnet-paper: ")
 @click.option("--wordnet", "wordnet_folder", metavar="FOLDER", type=_options.FOLDER,
               help="For wordnet and wordnet-paper: folder of the dictionary files; by default, the "
               "usual folders are searched.")  # fmt: skip
@@ -79,7 +79,7 @@ Options = Mapping[str, Any]
 @click.option("--model", metavar="NAME", help="For chat: name of the model on the server; by "
               "default OPENAI_MODEL.")  # fmt: skip
 @_solvers.BASE_URL
-@declared_options(evolve.DialogueRules, only=("wanted", "batches"), prefix="For chat: ")
+@add_declared_options(evolve.DialogueRules, only=("wanted", "batches"), prefix="For chat: ")
 @click.option("--temperature", type=click.FloatRange(min=0), default=1.0, show_default=True,
               help="For chat: sampling temperature of the replies.")  # fmt: skip
 @_solvers.declared_option("key_variable")
@@ -162,7 +162,7 @@ def command(**options: Any) -> None:
 
 def _make_output(record: Mapping[str, Any]) -> Output:
     made, perturbed = record["made"], record["perturbed"]
-    title = f"{count_noun(made, 'child', 'children')} of {count_noun(perturbed, 'problem')}"
+    title = f"{format_count(made, 'child', 'children')} of {format_count(perturbed, 'problem')}"
     parts = record["parts"]
     answers = {letter for part in parts.values() for letter in part["answers"]} - {"—"}
     letters = ascii_uppercase[: ascii_uppercase.index(max(answers | {"B"})) + 1]

@@ -14,9 +14,9 @@ from winosmith.cli._printing import progress, say
 from winosmith.errors import InputError
 from winosmith.exposure import Exposure, KeyedRelease
 from winosmith.outputs import PRIVATE
-from winosmith.report import fixed, join_names
+from winosmith.report import join_names, to_fixed
 from winosmith.results import table
-from winosmith.text import count_noun
+from winosmith.text import format_count
 
 PROVIDER_CAUTION = (
     "A provider that answers or scores the items sees both presentations of each item; if the "
@@ -67,7 +67,7 @@ def command(
     owner = Path(private) if private else folder.parent / PRIVATE / folder.name
     if export:
         exposures.write_presentations(keyed.pairs, keyed.digest, export)
-        say(f"Written to {export}: both presentations of {count_noun(len(keyed.pairs), 'item')}.")
+        say(f"Written to {export}: both presentations of {format_count(len(keyed.pairs), 'item')}.")
         say(f"{PROVIDER_CAUTION} Keep the file secret.")
         return
     if not model and not scores:
@@ -129,11 +129,11 @@ def _make_verdict(exposure: Exposure) -> str:
 
 def _make_blocks(exposure: Exposure) -> list[report.Block]:
     equal = {name: f"{one.equal:,}" for name, one in exposure.models.items()}
-    shifts = {name: fixed(one.detectable, ".2f") for name, one in exposure.models.items()}
+    shifts = {name: to_fixed(one.detectable, ".2f") for name, one in exposure.models.items()}
     numbers = [
         f"This is look {exposure.look} at this release, at the significance level "
         f"{exposure.level:.4f}.",
-        f"{count_noun(exposure.blocks, 'block')} decided by a coin flip, and {exposure.without:,} "
+        f"{format_count(exposure.blocks, 'block')} decided by a coin flip, and {exposure.without:,} "
         f"without an equivalent presentation; {join_by_solver(equal)} have equal scores and are "
         "omitted.",
         f"The smallest shift that is detected in 80 % of cases is {join_by_solver(shifts)}.",

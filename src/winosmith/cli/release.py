@@ -10,12 +10,12 @@ from typing import Any
 import click
 
 from winosmith import release as releases
-from winosmith.cli._declared import declared_options
+from winosmith.cli._declared import add_declared_options
 from winosmith.cli._options import FILE, FOLDER, MORE_DATA, json_option
-from winosmith.cli._printing import echo, exit_with_reasons, print_json_if_asked, progress, say
+from winosmith.cli._printing import echo, exit_with_reasons, print_json_if_requested, progress, say
 from winosmith.errors import InputError
 from winosmith.release import Released, Splitting, Verified
-from winosmith.text import count_noun
+from winosmith.text import format_count
 
 
 @click.command()
@@ -30,7 +30,7 @@ from winosmith.text import count_noun
               "problems, and the previous splits of a file's problems.")  # fmt: skip
 @click.option("--version", "version", metavar="X", help="Version, instead of the one in "
               "release.toml.")  # fmt: skip
-@declared_options(Splitting)
+@add_declared_options(Splitting)
 @click.option("--votes", type=FILE, metavar="FILE", multiple=True,
               help="File with the judges' votes, to count the judges of each problem; may be "
               "repeated.")  # fmt: skip
@@ -89,7 +89,7 @@ def command(
         step=progress,
         **options,
     )
-    if not print_json_if_asked(_make_report(done)):
+    if not print_json_if_requested(_make_report(done)):
         _print_release(done)
 
 
@@ -121,7 +121,7 @@ def _print_release(released: Released) -> None:
     if missing := releases.find_missing_fields(content):
         keys = ", ".join(f"{key} ({name})" for name, key in missing.items())
         say(
-            f"{count_noun(len(missing), 'field')} about responsible AI in croissant.json "
+            f"{format_count(len(missing), 'field')} about responsible AI in croissant.json "
             f"{'is' if len(missing) == 1 else 'are'} not stated; add to release.toml: {keys}"
         )
     if content.changes and content.previous:
@@ -130,12 +130,14 @@ def _print_release(released: Released) -> None:
     if content.keyed:
         coins = content.keyed
         say(
-            f"{count_noun(coins.blocks, 'block')} decided by a coin flip: {coins.names:,} exchange "
+            f"{format_count(coins.blocks, 'block')} decided by a coin flip: {coins.names:,} exchange "
             f"names, {coins.options:,} reverse options; {coins.without:,} have no equivalent "
             "presentation"
         )
         for models, shift in coins.detectable.items():
-            say(f"detectable shift, {count_noun(models, 'model')}: {shift:.3f} standard deviations")
+            say(
+                f"detectable shift, {format_count(models, 'model')}: {shift:.3f} standard deviations"
+            )
         say(f"commitment {coins.commitment}")
     if released.key is not None:
         say(f"Your private files, such as the answers to the test split, are in {released.key}.")
@@ -172,10 +174,10 @@ def verify(release: str, private: str | None) -> None:
         winosmith verify releases/my-benchmark-1.0.0-0123456789ab --private mine/private
     """  # noqa: D301
     found = releases.verify(release, private=private, step=progress)
-    if not print_json_if_asked(found.record()):
+    if not print_json_if_requested(found.record()):
         _print_faults(found)
     if found.faults:
-        exit_with_reasons([f"{count_noun(len(found.faults), 'fault')} in {found.folder}"])
+        exit_with_reasons([f"{format_count(len(found.faults), 'fault')} in {found.folder}"])
 
 
 def _print_faults(verified: Verified) -> None:

@@ -9,7 +9,7 @@ import click
 
 from winosmith.cli._options import FOLDER, find_given_options, json_option
 from winosmith.cli._output import print_blocks
-from winosmith.cli._printing import echo, is_json_asked, print_json_if_asked, progress, say
+from winosmith.cli._printing import echo, is_json_requested, print_json_if_requested, progress, say
 from winosmith.cli.admin import database_option, open_existing_site
 from winosmith.errors import InputError, OutputError
 
@@ -86,7 +86,7 @@ def command(
     """  # noqa: D301
     if site is not None:
         others = {"--out": out, "--last": last, "--redraw": redraw, "--stored": stored,
-                  "--force": force, "--json": is_json_asked()}  # fmt: skip
+                  "--force": force, "--json": is_json_requested()}  # fmt: skip
         if given := [option for option, value in others.items() if value]:
             raise InputError(f"--site can't be combined with {', '.join(given)}")
         open_existing_site(site, database)
@@ -103,7 +103,7 @@ def command(
     read = rounds.read_round(recipe)
     read = replace(read, redraw=read.redraw or redraw)
     found = rounds.run_round(read, out, last=last, stored=stored, force=force, step=progress)
-    if not print_json_if_asked(found.record):
+    if not print_json_if_requested(found.record):
         _print_round(found)
     if stored is not None:
         if names := rounds.find_differing_files(stored, found.folder):

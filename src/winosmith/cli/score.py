@@ -31,10 +31,10 @@ from winosmith.metrics import (
     format_rate,
 )
 from winosmith.records import parse_json
-from winosmith.report import percent, points, points_span, probability, span
+from winosmith.report import percent, percent_span, points, points_span, probability
 from winosmith.response import Response
 from winosmith.results import IF_ANY, Result, table
-from winosmith.text import count_noun
+from winosmith.text import format_count
 from winosmith.validate import read_votes
 
 
@@ -332,10 +332,10 @@ def make_accuracy_table(
         solver: ["—"] * (5 if whole else 3) for solver in counts
     }
     for solver, found in scores.items():
-        both = found.twins and [percent(found.twins.value), span(found.twins.interval)]
+        both = found.twins and [percent(found.twins.value), percent_span(found.twins.interval)]
         cells[solver] = [*make_cells(found.accuracy), probability(found.p_value), *(both or empty)]
     if people := extra.people_majority:
-        cells[MAJORITY] = [percent(people.accuracy), span(people.interval), None, *empty]
+        cells[MAJORITY] = [percent(people.accuracy), percent_span(people.interval), None, *empty]
     if extra.people_single:
         cells[PERSON] = [*make_cells(extra.people_single.accuracy), None, *empty]
     is_one_size = len(set(counts.values())) == 1
@@ -351,8 +351,8 @@ def make_accuracy_table(
     ]
     title = name
     if is_one_size:
-        title += f": {count_noun(next(iter(counts.values())), 'problem')}"
-        title += f", {count_noun(next(iter(whole.values())).n, 'twin')}" if whole else ""
+        title += f": {format_count(next(iter(counts.values())), 'problem')}"
+        title += f", {format_count(next(iter(whole.values())).n, 'twin')}" if whole else ""
     sentences = _collect_notes(scores, whole)
     if extra.people_single and extra.people_single.people == 1:
         sentences.append(
@@ -377,7 +377,7 @@ def _collect_notes(scores: Mapping[str, Score], twins: Mapping[str, Proportion])
     for name, found in scores.items():
         if found.possible:
             notes.append(
-                f"{name}: possible accuracy with missing answers: {span(found.possible)} %"
+                f"{name}: possible accuracy with missing answers: {percent_span(found.possible)} %"
             )
         if found.below_chance:
             notes.append(f"{name}: {metrics.describe_below_chance(found.below_chance)}")

@@ -14,7 +14,7 @@ from winosmith.answers import Answers
 from winosmith.blocks import normalize_tokens
 from winosmith.cli import _options, _solvers
 from winosmith.cli._output import print_table
-from winosmith.cli._printing import echo, print_json_if_asked, progress, say
+from winosmith.cli._printing import echo, print_json_if_requested, progress, say
 from winosmith.dataset import Dataset
 from winosmith.metrics import round_count
 from winosmith.problem import Problem
@@ -152,7 +152,7 @@ def _print_result(
         **({"interview": interview} if interview else {}),
         "signature": str(signature),
     }
-    if print_json_if_asked(report):
+    if print_json_if_requested(report):
         return
     rows = [("problems", f"{len(dataset):,}")]
     if answered:

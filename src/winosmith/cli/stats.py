@@ -13,10 +13,10 @@ from winosmith.cli._output import Output, Rows
 from winosmith.dataset import Dataset
 from winosmith.metrics import ClaimStatistics, LineageStatistics, Statistics
 from winosmith.problem import Claim
-from winosmith.report import fixed, format_value, percent
+from winosmith.report import format_value, percent, to_fixed
 from winosmith.results import table
 from winosmith.study import join_data
-from winosmith.text import count_noun
+from winosmith.text import format_count
 
 
 @click.command()
@@ -59,7 +59,7 @@ def _make_token_rows(stats: Statistics | ClaimStatistics) -> Rows:
         return [["average length", none], ["vocabulary", none]]
     but = f", without {stats.without_spaces:,} unspaced problems" if stats.without_spaces else ""
     return [
-        ["average length", f"{fixed(stats.average_length, '.2f')} tokens{but}"],
+        ["average length", f"{to_fixed(stats.average_length, '.2f')} tokens{but}"],
         ["vocabulary", f"{stats.vocabulary:,} tokens{but}"],
     ]
 
@@ -124,7 +124,7 @@ def _make_count_rows(stats: Statistics) -> Rows:
     more = f", {stats.comparisons:,} comparisons" if stats.comparisons > stats.problems else ""
     marked, labelled = stats.associative
     blanks = stats.problems - stats.questions
-    by_options = [f"{n} in {count_noun(of, 'problem')}" for n, of in stats.options.items()]
+    by_options = [f"{n} in {format_count(of, 'problem')}" for n, of in stats.options.items()]
     rows: Rows = [
         ["problems", f"{stats.problems:,}{more}"],
         *_make_token_rows(stats),
@@ -132,7 +132,7 @@ def _make_count_rows(stats: Statistics) -> Rows:
         ["singles", f"{stats.singles:,}"],
         ["answers", ", ".join(answers)],
         ["options", ", ".join(by_options)],
-        ["duplicates", count_noun(sum(map(len, stats.copies.groups)), "problem")],
+        ["duplicates", format_count(sum(map(len, stats.copies.groups)), "problem")],
     ]
     if stats.questions:
         rows.insert(1, ["questions", f"{stats.questions:,}, which have no blank"])
@@ -141,7 +141,7 @@ def _make_count_rows(stats: Statistics) -> Rows:
         rows.append(
             [
                 "option missing",
-                f"{count_noun(missing, 'problem')} ({percent(stats.missing_share)}){example}",
+                f"{format_count(missing, 'problem')} ({percent(stats.missing_share)}){example}",
             ]
         )
     if labelled:
@@ -151,10 +151,10 @@ def _make_count_rows(stats: Statistics) -> Rows:
 
 
 def _describe_lineages(stats: LineageStatistics, uncounted: int) -> Iterator[report.Block]:
-    families = count_noun(stats.families, "family", "families")
+    families = format_count(stats.families, "family", "families")
     unvalidated = f", {stats.unvalidated:,} of them unvalidated" if stats.unvalidated else ""
     yield table(
-        f"{count_noun(stats.perturbed, 'perturbed problem')} in {families}{unvalidated}",
+        f"{format_count(stats.perturbed, 'perturbed problem')} in {families}{unvalidated}",
         stats.depths,
         head="depth",
     )

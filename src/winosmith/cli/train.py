@@ -12,9 +12,9 @@ import click
 
 from winosmith import metrics, models, solve, study
 from winosmith.cli import _options
-from winosmith.cli._declared import declared_options
+from winosmith.cli._declared import add_declared_options
 from winosmith.cli._output import print_table
-from winosmith.cli._printing import echo, print_json_if_asked, progress, say
+from winosmith.cli._printing import echo, print_json_if_requested, progress, say
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError
 from winosmith.models import GRIDS, Grid, TrainingSettings
@@ -63,7 +63,7 @@ _DECLARED_SETTINGS = ("weight_decay", "dropout", "split_point", "max_length", "p
               "SuperGLUE-WSC (not needed for a file of claims).")  # fmt: skip
 @click.option("--local-context", is_flag=True, help="Show only the text from two words before the "
               "blank to the end.")  # fmt: skip
-@declared_options(TrainingSettings, only=_DECLARED_SETTINGS)
+@add_declared_options(TrainingSettings, only=_DECLARED_SETTINGS)
 @_options.device_option
 @click.option("--force", is_flag=True, help="Overwrite files from different settings in DIR.")
 @_options.format_option
@@ -82,7 +82,7 @@ def command(**options: Any) -> None:
         winosmith train train_xl.jsonl --dev dev.jsonl --out tuned --model minilm --seeds 3
     """  # noqa: D301
     report = _train(options)
-    if print_json_if_asked(report):
+    if print_json_if_requested(report):
         return
     if "curve" in report:
         _print_curve(report)

@@ -15,7 +15,7 @@ from winosmith import models, published, solve, study
 from winosmith.cli import _options, solve as solve_command
 from winosmith.cli._output import Output
 from winosmith.cli._predictions import measure_overlaps, trained_option
-from winosmith.cli._printing import echo, is_json_asked, progress, say
+from winosmith.cli._printing import echo, is_json_requested, progress, say
 from winosmith.cli._solvers import ALL_OPTIONS, check_options, choose_input, make_solver
 from winosmith.cli.score import read_women_by_occupation
 from winosmith.dataset import Dataset
@@ -80,7 +80,7 @@ def command(**options: Any) -> None:
     }
     result = _solve_all(targets, seen, withheld, options)
     result.show()
-    if not is_json_asked():
+    if not is_json_requested():
         echo(textwrap.fill(f"{study.MARKS}.", 80))
     say(f"Written to {options['out']}: report.html, results.json, predictions")
 

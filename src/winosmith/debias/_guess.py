@@ -39,7 +39,7 @@ from winosmith.errors import DataError
 from winosmith.options import Count, Draws, Positive, Seed, TwoOrMore, checked
 from winosmith.parallel import ordered_map, use_one_thread
 from winosmith.results import Result
-from winosmith.text import count_noun
+from winosmith.text import format_count
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,7 +281,7 @@ def verify(
 
     if len(blocks) < MIN_BLOCKS:
         raise DataError(
-            f"there {'is' if len(blocks) == 1 else 'are'} {count_noun(len(blocks), 'block')} "
+            f"there {'is' if len(blocks) == 1 else 'are'} {format_count(len(blocks), 'block')} "
             "(twins, families, copies, look-alikes); measuring predictability requires "
             f"{MIN_BLOCKS} blocks or more"
         )

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from winosmith.embed._embedder import Vectors
-from winosmith.errors import DataError, FormatError, OutputError, first_ids
+from winosmith.errors import DataError, FormatError, OutputError, join_ids
 from winosmith.outputs import atomic_write
 from winosmith.problem import Problem
 
@@ -96,7 +96,7 @@ class ArrayEmbedder:
         if absent:
             raise DataError(
                 f"{self.name} has no row for {len(absent):,} of {len(problems):,} problems: "
-                f"{first_ids(absent)}"
+                f"{join_ids(absent)}"
             )
         return self._select_rows(
             np.array([self._row_of_id[problem.id] for problem in problems], np.intp)

@@ -24,7 +24,7 @@ from winosmith.evolve._chat_rows import (
 from winosmith.lineage import find_edits
 from winosmith.options import Count, OrFalse, declaration
 from winosmith.problem import Problem
-from winosmith.text import count_noun, tokens
+from winosmith.text import format_count, tokens
 
 
 @declaration
@@ -282,7 +282,7 @@ def write_feedback(parent: Problem, turn: Turn, accepted: Sequence[Problem]) -> 
         if kind in _ADVICE:
             row = next(row.text for row in turn.rows if kind in row.faults)
             said.append(
-                f"{count_noun(count, 'row')} cannot be used: {'it' if count == 1 else 'each'} "
+                f"{format_count(count, 'row')} cannot be used: {'it' if count == 1 else 'each'} "
                 f"{_ADVICE[kind]}. For example: {row if len(row) <= 300 else f'{row[:299]}…'}"
             )
     if turn.is_truncated:
@@ -300,7 +300,7 @@ def _summarize_rows(turn: Turn) -> str:
     if not turn.count_faults() and len(turn.rows) >= turn.requested:
         return "All rows are right. Well done."
     few = "" if len(turn.rows) >= turn.requested else f" I had asked for {turn.requested}."
-    return f"Of your {count_noun(len(turn.rows), 'row')} I keep {len(turn.accepted)}.{few}"
+    return f"Of your {format_count(len(turn.rows), 'row')} I keep {len(turn.accepted)}.{few}"
 
 
 def _explain_distances(parent: Problem, turn: Turn) -> list[str]:
@@ -313,7 +313,7 @@ def _explain_distances(parent: Problem, turn: Turn) -> list[str]:
     verb = "is" if len(wrong) == 1 else "are"
     counted = describe_edits(parent.sentence, worst.sentence) or "nothing was changed"
     return [
-        f"{count_noun(len(wrong), 'distance')} {verb} wrong. For example, for your sentence",
+        f"{format_count(len(wrong), 'distance')} {verb} wrong. For example, for your sentence",
         worst.sentence,
         f"you state {stated}. The distance is {worst.distance}: {counted}. Every token that was "
         "changed, added or left out counts as one, names and punctuation marks, too.",

@@ -30,7 +30,7 @@ from winosmith.locks import try_lock
 from winosmith.metrics import correct_by_holm
 from winosmith.outputs import make_write_error
 from winosmith.records import dump_json, parse_json_lines
-from winosmith.report import fixed, probability
+from winosmith.report import probability, to_fixed
 from winosmith.results import Result, shown
 
 MIN_BLOCKS = 50
@@ -45,7 +45,7 @@ prefix "reference:"), and the time in UTC."""
 
 
 def _format_interval(interval: tuple[float, float]) -> str:
-    return " to ".join(fixed(end, "+.2f").replace("-", "−") for end in interval)
+    return " to ".join(to_fixed(end, "+.2f").replace("-", "−") for end in interval)
 
 
 @dataclass(frozen=True)

@@ -27,12 +27,12 @@ from winosmith.prediction import Prediction
 from winosmith.problem import MAX_OPTIONS, Scalar
 from winosmith.report import (
     Signature,
-    fixed,
     percent,
     points,
     points_span,
     probability,
     signature_of,
+    to_fixed,
 )
 from winosmith.results import Result, computed, shown
 from winosmith.seen import build_inputs
@@ -537,7 +537,9 @@ class RootComparison(Result):
     mcnemar: float = field(metadata=shown("McNemar", probability))
     p_value: float
     adjusted: float = field(metadata=shown("Holm", probability))
-    consistent: Proportion = field(metadata=shown("same", lambda found: fixed(100 * found.value)))
+    consistent: Proportion = field(
+        metadata=shown("same", lambda found: to_fixed(100 * found.value))
+    )
     kept: Proportion | None
     unchanged: int = 0
 

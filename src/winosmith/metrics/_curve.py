@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from winosmith import report
 from winosmith.errors import DataError
-from winosmith.report import Svg, abbreviate_size, fixed, percent
+from winosmith.report import Svg, abbreviate_size, percent, to_fixed
 from winosmith.results import HIDDEN, Result, computed, shown
 
 Floats = npt.NDArray[np.float64]
@@ -40,7 +40,7 @@ class CurvePoint(Result):
         return float(np.mean(self.accuracies))
 
     @property
-    @computed(**shown("sd", lambda spread: fixed(100 * spread)))
+    @computed(**shown("sd", lambda spread: to_fixed(100 * spread)))
     def spread(self) -> float | None:
         """The standard deviation of the runs' accuracies (n − 1); None for a single run."""
         return float(np.std(self.accuracies, ddof=1)) if len(self.accuracies) > 1 else None
@@ -175,7 +175,7 @@ class Extrapolation(Result):
     parameters: tuple[float, ...] = field(
         metadata=shown("parameters", lambda fitted: ", ".join(f"{one:.4g}" for one in fitted))
     )
-    error: float = field(metadata=shown("residual", lambda error: fixed(100 * error)))
+    error: float = field(metadata=shown("residual", lambda error: to_fixed(100 * error)))
     reaches: float | None
     interval: tuple[float | None, float | None] = field(
         metadata=shown("95 %", lambda ends: " to ".join(map(format_size, ends)))

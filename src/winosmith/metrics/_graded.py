@@ -18,14 +18,14 @@ from winosmith import formats
 from winosmith.answers import Answers, read as read_answers
 from winosmith.blocks import blocks
 from winosmith.dataset import Dataset
-from winosmith.errors import DataError, InputError, OtherDataError, first_ids
+from winosmith.errors import DataError, InputError, OtherDataError, join_ids
 from winosmith.metrics._proportion import Proportion, proportion
 from winosmith.prediction import Prediction, align
 from winosmith.problem import Origin, Problem, Scalar
 from winosmith.records import dump_json
 from winosmith.results import HIDDEN, Result
 from winosmith.seen import Input, Sees, build_inputs
-from winosmith.text import count_noun
+from winosmith.text import format_count
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
@@ -188,7 +188,7 @@ def _check_answers(dataset: Dataset) -> None:
     if withheld:
         raise DataError(
             f"the answers of {len(withheld):,} of {len(dataset):,} problems are withheld "
-            f"({first_ids(withheld)}); scoring needs all answers"
+            f"({join_ids(withheld)}); scoring needs all answers"
         )
     if not len(dataset):
         raise DataError("there are no problems to score")
@@ -229,14 +229,16 @@ def grade_models(
         except OtherDataError as error:
             if partial is None or not error.common:
                 raise
-            scored = count_noun(error.common, "problem")
+            scored = format_count(error.common, "problem")
             raise DataError(f"{error}; add `partial=True` to score only {scored}") from None
         missing = len(dataset) - len(asked)
         unknown = sum(one not in known for one in own.by_id)
         notes = [
             f"{missing:,} of {len(dataset):,} problems have no prediction and are omitted"
         ] * bool(missing)
-        notes += [f"omitted {count_noun(unknown, 'prediction')} with an unknown id"] * bool(unknown)
+        notes += [f"omitted {format_count(unknown, 'prediction')} with an unknown id"] * bool(
+            unknown
+        )
         if own.data not in (None, asked.blind().digest) and not partial:
             notes.append("the answers are for data with a different digest: the ids match, but "
                          "sentences may differ")  # fmt: skip

@@ -23,7 +23,7 @@ from winosmith.metrics import _proportion
 from winosmith.metrics._depth import error_depth
 from winosmith.metrics._graded import find_clusters
 from winosmith.metrics._proportion import INTERVAL, SIZE, Proportion, format_rate
-from winosmith.report import fixed
+from winosmith.report import to_fixed
 from winosmith.response import Response
 from winosmith.results import Result, shown
 
@@ -189,7 +189,7 @@ Answers = dict[int, dict[str, int | None]]
 """Map each row to its people and their chosen options; None if a person made no choice."""
 
 
-_format_depth = partial(fixed, form=".2f")
+_format_depth = partial(to_fixed, form=".2f")
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,9 +336,9 @@ class Reliability(Result):
         answers: The number of answers to these items.
     """
 
-    value: float | None = field(metadata=shown("value", partial(fixed, form=".3f")))
+    value: float | None = field(metadata=shown("value", partial(to_fixed, form=".3f")))
     interval: tuple[float, float] | None = field(
-        metadata=shown("95 %", lambda ends: " to ".join(fixed(end, ".3f") for end in ends))
+        metadata=shown("95 %", lambda ends: " to ".join(to_fixed(end, ".3f") for end in ends))
     )
     reason: str
     items: int = field(metadata=shown("problems"))

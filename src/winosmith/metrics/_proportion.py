@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from winosmith.errors import DataError
-from winosmith.report import percent, span
+from winosmith.report import percent, percent_span
 from winosmith.results import IF_ANY, Result, computed, shown
-from winosmith.text import count_noun
+from winosmith.text import format_count
 
 Floats = npt.NDArray[np.float64]
 
@@ -39,7 +39,7 @@ class Proportion(Result):
 
     right: float = field(metadata=shown("right"))
     n: int = field(metadata=shown("n"))
-    interval: tuple[float, float] = field(metadata=shown("95 %", span))
+    interval: tuple[float, float] = field(metadata=shown("95 %", percent_span))
     clusters: int
     design_effect: float
     chance: float | None = field(default=None, metadata=IF_ANY)
@@ -53,7 +53,7 @@ class Proportion(Result):
 
     def __str__(self) -> str:
         """Return the fraction in percent with its interval."""
-        return f"{percent(self.value)} ({span(self.interval)})"
+        return f"{percent(self.value)} ({percent_span(self.interval)})"
 
     @property
     def in_words(self) -> str:
@@ -64,10 +64,10 @@ class Proportion(Result):
 
 def format_rate(rate: Proportion) -> str:
     """Return a fraction in percent, followed by the number of ties if there are any."""
-    return percent(rate.value) + (f" ({count_noun(rate.ties, 'tie')})" if rate.ties else "")
+    return percent(rate.value) + (f" ({format_count(rate.ties, 'tie')})" if rate.ties else "")
 
 
-INTERVAL = ("95 %", lambda found: span(found.interval))
+INTERVAL = ("95 %", lambda found: percent_span(found.interval))
 """Heading and formatter of the column with a fraction's interval."""
 
 SIZE = attrgetter("n")

@@ -26,7 +26,7 @@ from winosmith.metrics._proportion import (
 )
 from winosmith.prediction import find_best_options
 from winosmith.problem import Scalar
-from winosmith.report import Signature, fixed, percent, probability, signature_of, span
+from winosmith.report import Signature, percent, percent_span, probability, signature_of, to_fixed
 from winosmith.results import Result, shown
 
 MAX_GROUPS = 30
@@ -80,7 +80,7 @@ class Score(Result):
         own = self.accuracy
         return [
             f"{own.in_words} items are answered correctly ({percent(own.value)}; 95 % interval "
-            f"{span(own.interval)} %, by blocks of twins, families and copies). Guessing gives "
+            f"{percent_span(own.interval)} %, by blocks of twins, families and copies). Guessing gives "
             f"{percent(own.chance or 0)} (exact one-sided {report.p_value(self.p_value)}, with "
             "the labels of a block permuted together).",
             f"Conditions: {self.signature}.",
@@ -404,12 +404,12 @@ class Calibration(Result):
         bins: The non-empty bins, in order.
     """
 
-    ece: float = field(metadata=shown("ECE", partial(fixed, form=".3f")))
+    ece: float = field(metadata=shown("ECE", partial(to_fixed, form=".3f")))
     ece_null: tuple[float, float, float] = field(
-        metadata=shown("null", lambda null: fixed(null[2], ".3f"))
+        metadata=shown("null", lambda null: to_fixed(null[2], ".3f"))
     )
-    brier: float = field(metadata=shown("Brier", partial(fixed, form=".3f")))
-    log_loss: float = field(metadata=shown("log loss", partial(fixed, form=".2f")))
+    brier: float = field(metadata=shown("Brier", partial(to_fixed, form=".3f")))
+    log_loss: float = field(metadata=shown("log loss", partial(to_fixed, form=".2f")))
     confidence: float = field(metadata=shown("stated", percent))
     bins: tuple[ReliabilityBin, ...]
 
@@ -500,7 +500,7 @@ class Margins(Result):
     """
 
     quartiles: tuple[float, float, float]
-    ranking: float | None = field(metadata=shown("ranking", partial(fixed, form=".2f")))
+    ranking: float | None = field(metadata=shown("ranking", partial(to_fixed, form=".2f")))
     surest_wrong: tuple[str, ...]
 
 

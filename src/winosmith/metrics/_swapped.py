@@ -18,7 +18,7 @@ from winosmith.metrics._compare import compute_agreement_probability
 from winosmith.metrics._graded import Graded, check_comparable, find_solver_input
 from winosmith.metrics._proportion import Proportion
 from winosmith.problem import BLANK, Extra, Problem, Scalar
-from winosmith.report import Signature, fixed, percent, points, points_span, signature_of
+from winosmith.report import Signature, percent, points, points_span, signature_of, to_fixed
 from winosmith.results import Result, computed, shown
 
 _LABELS = {"is_associative": "trichelair.associative", "is_switchable": "trichelair.switchable"}
@@ -264,7 +264,7 @@ class Gap(Result):
         Table 7 prints this gap without its sign. The rounded difference can differ from 100 ·
         `value` by 0.1.
         """
-        plain, gotcha = (Decimal(fixed(100 * of.value)) for of in (self.plain, self.gotcha))
+        plain, gotcha = (Decimal(to_fixed(100 * of.value)) for of in (self.plain, self.gotcha))
         return float(plain - gotcha)
 
 

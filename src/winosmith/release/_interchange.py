@@ -18,14 +18,14 @@ from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any, Literal
 
 from winosmith.dataset import Dataset
-from winosmith.errors import DataError, first_ids, require
+from winosmith.errors import DataError, join_ids, require
 from winosmith.escape import escape_json, escape_markdown, markdown_block, markdown_code, to_line
 from winosmith.models import split_sentence
 from winosmith.outputs import OutputFolder
 from winosmith.problem import Origin, Problem
 from winosmith.release._about import get_hub_licence
 from winosmith.report import format_value
-from winosmith.text import count_noun
+from winosmith.text import format_count
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -60,7 +60,7 @@ def _make_environment(markdown: bool) -> Environment:
         "hub_licence": get_hub_licence,
         "hub_size": _get_hub_size,
         "json": lambda value: _Escaped(escape_json(json.dumps(value, ensure_ascii=False))),
-        "number_of": count_noun,
+        "number_of": format_count,
         "ready": _Escaped,
         "shown": format_value,
         "stated": lambda text: text or "not stated",
@@ -343,7 +343,7 @@ def _write_task(
     missing = [problem.id for problem in dataset if problem.answer is None]
     if missing:
         raise DataError(
-            f"{len(missing)} of {len(dataset)} problems have no answer ({first_ids(missing)}); a "
+            f"{len(missing)} of {len(dataset)} problems have no answer ({join_ids(missing)}); a "
             "harness needs answers to compute the accuracy"
         )
     out = OutputFolder.open(folder, {**recipe, "data": dataset.digest})

@@ -16,7 +16,7 @@ from typing import Any
 from winosmith._version import __version__
 from winosmith.dataset import Dataset
 from winosmith.escape import escape_page
-from winosmith.text import count_noun
+from winosmith.text import format_count
 
 Value = str | int | float | bool | None
 """The value of a cell or key figure; numbers may be numpy scalars."""
@@ -38,7 +38,7 @@ def count_twins_and_singles(twins: int, singles: int) -> str:
     >>> count_twins_and_singles(1, 1_022)
     '1 whole twin and 1,022 singles'
     """
-    return f"{count_noun(twins, 'whole twin')} and {count_noun(singles, 'single')}"
+    return f"{format_count(twins, 'whole twin')} and {format_count(singles, 'single')}"
 
 
 def join_names(names: Sequence[str], limit: int = 4) -> str:
@@ -62,7 +62,7 @@ _MIN_WHOLE = 1e15
 """Value above which Python formats numbers, because such floats have hardly any decimals."""
 
 
-def fixed(value: float, form: str = ".1f") -> str:
+def to_fixed(value: float, form: str = ".1f") -> str:
     """Format a number with fixed decimals, rounding half away from zero.
 
     Python's `format` rounds the binary number: it would print 69 of 80 as 86.2 %, and 0.35 as 0.3.
@@ -73,7 +73,7 @@ def fixed(value: float, form: str = ".1f") -> str:
         form: A format specification such as ".1f", "+.1f", ",.0f" or ".1%"; other specifications
             are passed to `format`.
 
-    >>> fixed(100 * 69 / 80), fixed(0.35), fixed(-0.85 + 0.8, "+.1%"), fixed(-0.01, "+.1f")
+    >>> to_fixed(100 * 69 / 80), to_fixed(0.35), to_fixed(-0.85 + 0.8, "+.1%"), to_fixed(-0.01, "+.1f")
     ('86.3', '0.4', '-5.0%', '+0.0')
     """
     asked = _FORMAT_SPEC.fullmatch(form)
@@ -91,7 +91,7 @@ def percent(fraction: float, digits: int = 1) -> str:
     >>> percent(69 / 80), percent(2 / 3, 0)
     ('86.3 %', '67 %')
     """
-    return fixed(fraction, f".{digits}%").replace("%", " %")
+    return to_fixed(fraction, f".{digits}%").replace("%", " %")
 
 
 def points(difference: float, digits: int = 1) -> str:
@@ -100,16 +100,16 @@ def points(difference: float, digits: int = 1) -> str:
     >>> points(0.0125), points(-0.0312), points(-0.0004)
     ('+1.3', '−3.1', '+0.0')
     """
-    return fixed(100 * difference, f"+.{digits}f").replace("-", "−")
+    return to_fixed(100 * difference, f"+.{digits}f").replace("-", "−")
 
 
-def span(interval: tuple[float, float]) -> str:
+def percent_span(interval: tuple[float, float]) -> str:
     """Format an interval of fractions in percent, without the percent signs.
 
-    >>> span((0.8095, 0.9))
+    >>> percent_span((0.8095, 0.9))
     '81.0–90.0'
     """
-    low, high = (fixed(100 * end) for end in interval)
+    low, high = (to_fixed(100 * end) for end in interval)
     return f"{low}–{high}"
 
 
@@ -132,7 +132,7 @@ def probability(p: float) -> str:
     >>> probability(0.03125), probability(2e-6)
     ('0.0313', '<0.0001')
     """
-    return f"<{MIN_P_VALUE}" if p < MIN_P_VALUE else fixed(p, ".4f")
+    return f"<{MIN_P_VALUE}" if p < MIN_P_VALUE else to_fixed(p, ".4f")
 
 
 def p_value(p: float) -> str:
@@ -161,7 +161,7 @@ def format_value(value: object, form: str = "") -> str:
     if isinstance(value, Integral):
         return format(int(value), form or ",")
     if isinstance(value, Real):
-        return fixed(float(value), form or ",.3f").replace("-", "−").replace("%", "\u00a0%")
+        return to_fixed(float(value), form or ",.3f").replace("-", "−").replace("%", "\u00a0%")
     return str(value)
 
 

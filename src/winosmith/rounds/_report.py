@@ -13,9 +13,9 @@ from winosmith.errors import InputError
 from winosmith.metrics import describe_overlap
 from winosmith.problem import Edit, Problem
 from winosmith.records import parse_json
-from winosmith.report import format_value, points, span
+from winosmith.report import format_value, percent_span, points
 from winosmith.rounds._solving import NextRound
-from winosmith.text import count_noun
+from winosmith.text import format_count
 
 MAX_SHOWN = 20
 """Maximum number of problems of each kind in the report; the files contain all problems."""
@@ -158,8 +158,8 @@ def _format_with_interval(measure: Mapping[str, Any] | None) -> str | None:
     if measure is None:
         return None
     low, high = measure["interval"]
-    tied = f", {count_noun(ties, 'tie')}" if (ties := measure.get("ties")) else ""
-    return f"{format_value(measure['value'], '.1%')} ({span((low, high))}{tied})"
+    tied = f", {format_count(ties, 'tie')}" if (ties := measure.get("ties")) else ""
+    return f"{format_value(measure['value'], '.1%')} ({percent_span((low, high))}{tied})"
 
 
 def _make_next_blocks(next_round: NextRound) -> list[report.Block]:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from winosmith.chat import ChatError, ChatModel, Client, Message, Messages, Reply
 from winosmith.dataset import Dataset
-from winosmith.errors import DataError, first_ids
+from winosmith.errors import DataError, join_ids
 from winosmith.problem import BLANK, Problem
 from winosmith.records import dump_json, problem_record
 from winosmith.seen import Sees, check_pronouns, check_sees, insert_pronoun
@@ -71,7 +71,7 @@ class ChatSolver:
             raise DataError("there are no draws of shots; for zero-shot use one empty draw: ((),)")
         unsolved = [shot.id for draw in self.shots for shot in draw if shot.answer is None]
         if unsolved:
-            raise DataError(f"{len(unsolved)} shots have no answer ({first_ids(unsolved)})")
+            raise DataError(f"{len(unsolved)} shots have no answer ({join_ids(unsolved)})")
         if self.scoring == "logprobs" and not isinstance(self.model, Client):
             raise DataError("scoring='logprobs' needs a chat.Client; use scoring='reply'")
 
@@ -148,7 +148,7 @@ class ChatSolver:
         if known:
             raise DataError(
                 f"{len(known)} of the problems are among the shots, with their answers "
-                f"({first_ids(known)}); draw shots from other problems"
+                f"({join_ids(known)}); draw shots from other problems"
             )
         if self.sees == "pronoun":
             check_pronouns(problems)

@@ -19,7 +19,7 @@ import numpy as np
 
 from winosmith import answers
 from winosmith.dataset import Dataset
-from winosmith.errors import DataError, OutputError, first_ids
+from winosmith.errors import DataError, OutputError, join_ids
 from winosmith.locks import try_lock
 from winosmith.outputs import make_write_error
 from winosmith.parallel import count_workers, ordered_map
@@ -88,7 +88,7 @@ def get_answers(train: Dataset) -> list[int]:
     if withheld:
         raise DataError(
             f"{len(withheld):,} of the {len(train):,} problems to learn from have no answer "
-            f"({first_ids(withheld)})"
+            f"({join_ids(withheld)})"
         )
     return [answer for answer in train.answers if answer is not None]
 

@@ -10,7 +10,7 @@ from importlib import resources
 from typing import Any
 
 from winosmith.metrics import Proportion, find_possible_counts, find_possible_sums
-from winosmith.report import Column, Section, Table, Text, fixed, percent, points, span
+from winosmith.report import Column, Section, Table, Text, percent, percent_span, points, to_fixed
 from winosmith.results import Result, shown, table
 from winosmith.study._transfer import TARGETS, Solved
 
@@ -80,7 +80,7 @@ class Published:
             if counts[n]:
                 said.append(f"{' or '.join(map(str, found))} of {n} is possible")
             elif found:
-                said.append(f"{found[0]} are {fixed(100 * found[0] / n, '.2f')}")
+                said.append(f"{found[0]} are {to_fixed(100 * found[0] / n, '.2f')}")
         return "; ".join(said)
 
 
@@ -280,8 +280,8 @@ class GenderLine(Result):
     """
 
     system: str = field(metadata=shown("system"))
-    plain: tuple[float, float] = field(metadata=_show_pair("F", "M", 1, fixed))
-    gotcha: tuple[float, float] = field(metadata=_show_pair("F, gotcha", "M, gotcha", 1, fixed))
+    plain: tuple[float, float] = field(metadata=_show_pair("F", "M", 1, to_fixed))
+    gotcha: tuple[float, float] = field(metadata=_show_pair("F, gotcha", "M, gotcha", 1, to_fixed))
     gaps: tuple[float, float] = field(metadata=_show_pair("ΔF", "ΔM", 0.01, points))
     printed: tuple[str, ...] = field(
         default=(),
@@ -375,8 +375,8 @@ def _make_accuracy_table(name: str, lines: Sequence[AccuracyLine]) -> Table:
     rows = [
         [
             f"→ {line.system}" if line.own else line.system,
-            line.printed or fixed(100 * line.accuracy),
-            "" if line.own is None else span(line.own.interval),
+            line.printed or to_fixed(100 * line.accuracy),
+            "" if line.own is None else percent_span(line.own.interval),
             line.own.in_words if line.own else f"table {line.table}" if line.table else "section 1",
         ]
         for line in lines

@@ -14,7 +14,7 @@ from winosmith.errors import DataError, FormatError, InputError, SameInputError
 from winosmith.metrics import GenderGap, Proportion, grade, measure_gender_gap, proportion, score
 from winosmith.problem import Claim, Problem
 from winosmith.records import claim_record, dump_json
-from winosmith.report import Signature, fixed
+from winosmith.report import Signature, to_fixed
 from winosmith.results import Result
 from winosmith.solve import EncoderSolver, Solver, predict, predict_to_file
 from winosmith.study._solvers import get_text
@@ -265,7 +265,7 @@ def _solve_claims(target: Target, claims: tuple[Claim, ...], solver: Solver) -> 
     signature = Signature(sha256(lines.encode()).hexdigest(), len(claims), parameters)
     share = sum(claim.holds is False for claim in claims) / len(claims)
     usual = "false" if share >= 0.5 else "true"
-    notes = [f"always answering {usual} gives {fixed(100 * max(share, 1 - share))} %"]
+    notes = [f"always answering {usual} gives {to_fixed(100 * max(share, 1 - share))} %"]
     if not (isinstance(solver, EncoderSolver) and solver.judges_claims):
         lone = count_lone_claims(claims)
         notes.append(

@@ -121,7 +121,7 @@ def to_fixed(value: float | None, digits: int = 2) -> str:
     """Format a number with `digits` decimals, rounded as in reports; None becomes a dash."""
     if value is None:
         return "–"
-    return number_format(report.fixed(value, f".{digits}f"), use_l10n=True)
+    return number_format(report.to_fixed(value, f".{digits}f"), use_l10n=True)
 
 
 @register.simple_tag(name="share")
@@ -162,7 +162,7 @@ def format_count(value: float) -> Any:
 
 def round_percent(fraction: float) -> int:
     """Round a fraction (0–1) to a whole percentage, for a bar and its label."""
-    return int(report.fixed(100 * fraction, ".0f"))
+    return int(report.to_fixed(100 * fraction, ".0f"))
 
 
 def is_number(text: str, digits: int = 18) -> bool:

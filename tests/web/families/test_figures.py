@@ -241,4 +241,4 @@ def test_a_page_prints_figures_as_reports_do(db: Any, value: float) -> None:
         report.percent(value),
         report.probability(value),
     )
-    assert format_percentage_interval((value, 1.0)) == report.span((value, 1.0))
+    assert format_percentage_interval((value, 1.0)) == report.percent_span((value, 1.0))

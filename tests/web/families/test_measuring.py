@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from tests.web.working import work_off
 from winosmith import answers, formats
-from winosmith.report import fixed
+from winosmith.report import to_fixed
 from winosmith.web.families import measuring
 from winosmith.web.families.measuring import measure_if_changed
 from winosmith.web.families.models import Measured
@@ -61,7 +61,7 @@ def test_the_downloads_give_the_figures_of_the_page(
     body = client.get(f"/families/models/?depth={depth}").content.decode()
     for one in page.answers:
         assert one["stability"]["signature"] in body
-        assert fixed(one["stability"]["mean"]["value"], ".2f") in body
+        assert to_fixed(one["stability"]["mean"]["value"], ".2f") in body
 
 
 def test_the_page_tells_against_whom_versions_were_written(

@@ -10,7 +10,7 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from winosmith.report import fixed
+from winosmith.report import to_fixed
 from winosmith.web._site import ROUNDS
 from winosmith.web.pages import round_percent
 
@@ -235,7 +235,7 @@ class Place(models.Model):
     @property
     def score_text(self) -> str:
         """Return the score with two decimals, such as "0.87", or ""."""
-        return "" if self.score is None else fixed(self.score, ".2f")
+        return "" if self.score is None else to_fixed(self.score, ".2f")
 
     @property
     def percent(self) -> int:
