@@ -32,7 +32,7 @@ from winosmith import (
     validate,
 )
 from winosmith.cli._printing import JSON_VERSION
-from winosmith.cli._stability import Stabilities
+from winosmith.cli._stability import StabilityResults
 from winosmith.cli.score import ExtraResults
 from winosmith.results import Member, Result, members
 
@@ -300,7 +300,7 @@ PRINTED: Mapping[str, Printed | list[Printed]] = {
         fooling=dict[str, list[str]],
     ),
     "score": Printed(
-        ExtraResults, data=str, solvers=dict[str, Record], stability=NotRequired[Stabilities]
+        ExtraResults, data=str, solvers=dict[str, Record], stability=NotRequired[StabilityResults]
     ),
     "solve": Printed(
         file=str,
@@ -324,7 +324,7 @@ PRINTED: Mapping[str, Printed | list[Printed]] = {
     ],
     "train": [_TRAINED, Printed(curve=str, sizes=list[Record])],
     "transfer": Printed(
-        systems=dict[str, list[study.Solved]],
+        systems=dict[str, list[study.TransferResult]],
         beside=dict[str, list[Record]],
         gender=list[Record],
         withheld=NotRequired[dict[str, str]],

@@ -429,7 +429,7 @@ BLOCK_SLACK = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class FormerProblem:
+class PreviousProblem:
     """A problem from an earlier build, with its split.
 
     Attributes:
@@ -444,7 +444,7 @@ class FormerProblem:
 def find_former_splits(
     dataset: Dataset,
     order: Sequence[Sequence[int]],
-    former: Sequence[FormerProblem],
+    former: Sequence[PreviousProblem],
     keys: Iterable[Key] = (),
 ) -> list[frozenset[SplitName]]:
     """Return, for each block, the former splits of its problems and of related problems.
@@ -461,7 +461,7 @@ def find_former_splits(
 
     >>> old = Problem("a", "The _ fell.", ("cup", "jug"), 0)
     >>> new = Problem("b", "A _ rose.", ("sun", "moon"), 1)
-    >>> found = find_former_splits(Dataset([old, new]), [[0], [1]], [FormerProblem(old, "dev")])
+    >>> found = find_former_splits(Dataset([old, new]), [[0], [1]], [PreviousProblem(old, "dev")])
     >>> [sorted(splits) for splits in found]
     [['dev'], []]
     """
@@ -507,7 +507,7 @@ def assign_splits(
     wanted: Mapping[SplitName, int],
     *,
     keys: Iterable[Key] = (),
-    former: Sequence[FormerProblem] = (),
+    former: Sequence[PreviousProblem] = (),
     counted: Collection[int] | None = None,
 ) -> list[AssignedBlock]:
     """Assign blocks to train, dev and test.
@@ -625,7 +625,7 @@ def choose_kept_split(splits: Iterable[SplitName]) -> SplitName | None:
 
 
 def _iter_former_ids(
-    dataset: Dataset, former: Sequence[FormerProblem]
+    dataset: Dataset, former: Sequence[PreviousProblem]
 ) -> Iterable[tuple[Problem, str, str | None]]:
     """Yield each former problem with its root's id and twin id, made distinct from reused ids."""
     now = {problem.id: problem for problem in dataset}

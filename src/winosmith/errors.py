@@ -7,7 +7,7 @@
     │   ├── RecipeError            a recipe with an unknown key or a value out of range
     │   ├── OutputError            a folder or file that must not be written to
     │   ├── DataError              arrays or labels that can't be filtered or measured
-    │   │   ├── OtherDataError     predictions that do not match a data set's problems
+    │   │   ├── PredictionMismatchError     predictions that do not match a data set's problems
     │   │   └── SameInputError     groups whose inputs are the same for the compared solver
     │   └── MissingExtraError      an optional dependency that is not installed
     └── Interrupted                the user stopped the work; the command exits with code 130
@@ -90,7 +90,7 @@ class DataError(InputError):
     """Arrays, labels or data sets are unsuitable for filtering or measuring."""
 
 
-class OtherDataError(DataError):
+class PredictionMismatchError(DataError):
     """Predictions don't match the problems in a data set.
 
     Attributes:

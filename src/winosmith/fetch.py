@@ -56,7 +56,7 @@ class RemoteFile:
 
 
 @dataclass(frozen=True)
-class Published:
+class PublishedDataset:
     """A published data set that can be downloaded.
 
     Attributes:
@@ -76,7 +76,7 @@ class Published:
     members: Mapping[str, str] = field(default_factory=dict)
 
 
-def find_published(name: str) -> Published:
+def find_published(name: str) -> PublishedDataset:
     """Find a published data set by its name.
 
     Raises:
@@ -89,10 +89,10 @@ def find_published(name: str) -> Published:
     raise OutputError(f"unknown published data set {name!r}; use {names}")
 
 
-def _load_published() -> tuple[Published, ...]:
+def _load_published() -> tuple[PublishedDataset, ...]:
     text = resources.files("winosmith").joinpath("fetch.toml").read_text("utf-8")
     return tuple(
-        Published(remotes=tuple(RemoteFile(**file) for file in data.pop("files")), **data)
+        PublishedDataset(remotes=tuple(RemoteFile(**file) for file in data.pop("files")), **data)
         for data in tomllib.loads(text)["data"]
     )
 
@@ -105,7 +105,7 @@ ProgressCallback = Callable[[RemoteFile, int], None]
 
 
 def fetch(
-    data: Published, folder: str | Path, *, on_progress: ProgressCallback | None = None
+    data: PublishedDataset, folder: str | Path, *, on_progress: ProgressCallback | None = None
 ) -> dict[Path, str]:
     """Download the files of a data set into a folder, and unpack archives.
 

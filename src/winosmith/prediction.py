@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from winosmith.dataset import Dataset
-from winosmith.errors import DataError, OtherDataError, ProblemError, join_ids
+from winosmith.errors import DataError, PredictionMismatchError, ProblemError, join_ids
 from winosmith.text import format_count
 
 TIE = 1e-6
@@ -131,7 +131,7 @@ def align(
         source: prefix of messages, such as "majority: ".
 
     Raises:
-        OtherDataError: problems have no prediction or several, or predictions match no problem; the
+        PredictionMismatchError: problems have no prediction or several, or predictions match no problem; the
             message has their number and the first three ids.
         DataError: a prediction does not match the problem's options.
     """
@@ -151,7 +151,7 @@ def align(
     if parts:
         few = 2 * common < min(n, len(by_id))
         what = f"{source}{'; '.join(parts)}{'; is this another data set?' * few}"
-        raise OtherDataError(what, common)
+        raise PredictionMismatchError(what, common)
     for problem in dataset:
         check_fit(by_id[problem.id], len(problem.options), source)
     return tuple(by_id[name] for name in dataset.ids)

@@ -78,7 +78,7 @@ class SolverParts:
     on_progress: Callable[[int, int], None] | None = None
 
 
-class _Maker(ABC):
+class _SolverOptions(ABC):
     """Constructs and identifies the solver of a kind."""
 
     def make(self, parts: SolverParts) -> Solver:
@@ -106,7 +106,7 @@ class _Maker(ABC):
 
 
 @declaration
-class Kind(_Maker):
+class Kind(_SolverOptions):
     """Base class of solver kinds, with the options of all kinds."""
 
     learns = False
@@ -118,7 +118,7 @@ class Kind(_Maker):
 
 
 @declaration
-class _SeesOption:
+class _InputOption:
     sees: Literal["blank", "pronoun"] = "blank"
     """Input of the solver: the sentence with the blank, or with the pronoun that it replaced."""
 
@@ -142,7 +142,7 @@ class _ModelOption:
 
 
 @declaration
-class _LocalModelOptions(_ModelOption, _Maker):
+class _LocalModelOptions(_ModelOption, _SolverOptions):
     device: OrFalse[Text] = None
     """Torch device, such as "cpu" or "cuda:0"; by default the GPU if there is one."""
     threads: Annotated[int, Field(ge=1, le=256)] = 1
@@ -192,7 +192,7 @@ class _Majority(Kind):
 
 
 @declaration
-class _Association(Kind, _SeesOption):
+class _Association(Kind, _InputOption):
     """Word association: the pointwise mutual information of words with answers."""
 
     learns = True
@@ -239,7 +239,7 @@ class _Hunting(Kind):
 
 
 @declaration
-class _Causal(Kind, _ShotOptions, _SeesOption, _LocalModelOptions):
+class _Causal(Kind, _ShotOptions, _InputOption, _LocalModelOptions):
     """The likelihood of each completed sentence under a causal language model."""
 
     learns = True
@@ -256,7 +256,7 @@ class _Causal(Kind, _ShotOptions, _SeesOption, _LocalModelOptions):
 
 
 @declaration
-class _Masked(Kind, _SeesOption, _LocalModelOptions):
+class _Masked(Kind, _InputOption, _LocalModelOptions):
     """The likelihood of each option under a masked language model."""
 
     scoring: Literal["sentence", "option", "sentence_per_token", "option_per_token"] = "sentence"
@@ -285,7 +285,7 @@ class _ServerOption:
 
 
 @declaration
-class _Chat(Kind, _ShotOptions, _SeesOption, _ServerOption, _ModelOption):
+class _Chat(Kind, _ShotOptions, _InputOption, _ServerOption, _ModelOption):
     """A chat model on an OpenAI-compatible server."""
 
     learns = True

@@ -12,7 +12,7 @@ from hypothesis import assume, given, strategies as st
 from tests.conftest import examples
 from winosmith import Dataset, Lineage, Origin, Problem, formats
 from winosmith.blocks import (
-    FormerProblem,
+    PreviousProblem,
     assign_splits,
     choose_kept_split,
     find_former_splits,
@@ -181,7 +181,7 @@ def _in_turn(before, kept, after, kept_now, **more):
     """Return the sides of one pool, and how another is split with them; pass what can't be."""
     try:
         first = _split(before, kept)
-        former = [FormerProblem(p, first.sides[row]) for row, p in enumerate(before)]
+        former = [PreviousProblem(p, first.sides[row]) for row, p in enumerate(before)]
         return former, _split(after, kept_now, former=former, **more)
     except DataError:
         assume(False)
@@ -241,11 +241,11 @@ def test_no_contributor_changes_sides_where_that_is_asked_for(drawn):
 def test_new_blocks_go_where_most_is_missing():
     """Sides come to the shares that are asked for, as nearly as old blocks allow."""
     data = make_twins(100)
-    former = [FormerProblem(data[row], "train" if row < 40 else "dev") for row in range(80)]
+    former = [PreviousProblem(data[row], "train" if row < 40 else "dev") for row in range(80)]
     found = _split(data, range(200), former=former)
     assert [len(part) for part in (found.debiased, found.dev, found.test)] == [100, 40, 60]
     crowded = _split(
-        data, range(200), former=[FormerProblem(data[row], "dev") for row in range(100)]
+        data, range(200), former=[PreviousProblem(data[row], "dev") for row in range(100)]
     )
     assert len(crowded.dev) == 100
     assert abs(len(crowded.debiased) / 100 - len(crowded.test) / 60) < 0.05
@@ -254,7 +254,7 @@ def test_new_blocks_go_where_most_is_missing():
 def test_a_new_block_goes_where_the_least_share_is_there():
     """One of two is less than three of four."""
     data = make_twins(0, singles=5)
-    former = [FormerProblem(data[row], "dev" if row < 3 else "test") for row in range(4)]
+    former = [PreviousProblem(data[row], "dev" if row < 3 else "test") for row in range(4)]
     found = assign_splits(data, [[row] for row in range(5)], {"dev": 4, "test": 2}, former=former)
     assert found[4].split == "test"
 
@@ -262,7 +262,7 @@ def test_a_new_block_goes_where_the_least_share_is_there():
 def test_an_old_block_of_which_nothing_is_kept_stays_secret():
     """What was in test, and is filtered out now, is neither trained on nor published."""
     data = make_twins(30)
-    former = [FormerProblem(problem, "test") for problem in data[:2]]
+    former = [PreviousProblem(problem, "test") for problem in data[:2]]
     found = _split(data, range(2, 60), former=former)
     assert {*found.withheld} >= {0, 1}
     assert {0, 1}.isdisjoint(found.train)
@@ -286,13 +286,13 @@ def test_a_problem_is_known_again(now, stays):
     """By its words, its options, its family; not by an id that another problem has now."""
     old = Problem("r", "The _ stood near the old red wall of the town.", ("cup", "jug"), 0)
     new = replace(old, **now)
-    (sides,) = find_former_splits(Dataset([new]), [[0]], [FormerProblem(old, "test")])
+    (sides,) = find_former_splits(Dataset([new]), [[0]], [PreviousProblem(old, "test")])
     assert (choose_kept_split(sides) == "test") is stays
 
 
 def test_nothing_new_and_a_side_that_is_wanted_is_told():
     """Where every block has its side and one is empty, the way out is named."""
     data = make_twins(10)
-    former = [FormerProblem(problem, "train") for problem in data]
+    former = [PreviousProblem(problem, "train") for problem in data]
     with pytest.raises(DataError, match=r"no problems are left for dev.*redraw=True"):
         _split(data, range(20), former=former)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tests.conftest import examples
 from winosmith import Dataset, Problem, debias
 from winosmith.debias._mirror import _sort_by_unit
-from winosmith.debias._units import Choices
+from winosmith.debias._units import ChoiceProblems
 from winosmith.errors import DataError
 
 Drawn = tuple[NDArray[np.float32], NDArray[np.intp], NDArray[np.intp]]
@@ -178,7 +178,7 @@ HALF = Problem("a", "Why did it get dark? _", ("night", "noon", "rain"), 0, "t")
 
 def test_of_equal_options_the_key_goes_first() -> None:
     """Which of them was right can't be told from where it stood, nor by rounding."""
-    found = Choices.from_vectors(np.ones((3, 3, 2)), [0, 1, 2], [3, 3, 3])
+    found = ChoiceProblems.from_vectors(np.ones((3, 3, 2)), [0, 1, 2], [3, 3, 3])
     assert found.key.tolist() == [0, 0, 0]
 
 

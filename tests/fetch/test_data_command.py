@@ -10,23 +10,25 @@ from typing import Any
 import pytest
 
 from winosmith.cli import main
-from winosmith.fetch import Published, RemoteFile
+from winosmith.fetch import PublishedDataset, RemoteFile
 
 TEXT = b'{"id":"a","sentence":"A _ b.","options":["x","y"]}\n'
 DIGEST = hashlib.sha256(TEXT).hexdigest()
 
 
 @pytest.fixture
-def made(site: Any, monkeypatch: pytest.MonkeyPatch) -> Published:
+def made(site: Any, monkeypatch: pytest.MonkeyPatch) -> PublishedDataset:
     """Serve one data set, and make it the only one that is known."""
     site.files["/a.jsonl"] = TEXT
     remote = RemoteFile(f"{site.url}/a.jsonl", DIGEST, len(TEXT))
-    known = Published("made", "one problem", "CC0", site.url, (remote,))
+    known = PublishedDataset("made", "one problem", "CC0", site.url, (remote,))
     monkeypatch.setattr("winosmith.fetch.PUBLISHED", (known,))
     return known
 
 
-def test_a_set_is_got(made: Published, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_set_is_got(
+    made: PublishedDataset, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The paths go to the output; the licence is printed in addition."""
     assert main(["data", "get", "made", "--out", str(tmp_path / "out")]) == 0
     shown = capsys.readouterr()
@@ -36,7 +38,7 @@ def test_a_set_is_got(made: Published, tmp_path: Path, capsys: pytest.CaptureFix
 
 
 def test_what_was_got_is_json_too(
-    made: Published, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    made: PublishedDataset, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """With --json, a program reads the path and the checksum."""
     assert main(["data", "get", "made", "--out", str(tmp_path / "out"), "--json"]) == 0
@@ -45,7 +47,7 @@ def test_what_was_got_is_json_too(
 
 
 def test_a_break_is_told(
-    made: Published, site: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    made: PublishedDataset, site: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A broken connection ends with code 2 and what to do; doing it gives the whole file."""
     site.cut = 20

@@ -13,7 +13,7 @@ import pytest
 
 from winosmith import fetch
 from winosmith.errors import OutputError
-from winosmith.fetch import PUBLISHED, Published, RemoteFile
+from winosmith.fetch import PUBLISHED, PublishedDataset, RemoteFile
 
 TEXT = b'{"id":"a","sentence":"A _ b.","options":["x","y"]}\n'
 
@@ -32,11 +32,11 @@ def a_zip(files: dict[str, bytes]) -> bytes:
     return made.getvalue()
 
 
-def data(site: Any, body: bytes, name: str, **settings: Any) -> Published:
+def data(site: Any, body: bytes, name: str, **settings: Any) -> PublishedDataset:
     """Serve some bytes, and return them as a published data set."""
     site.files[f"/{name}"] = body
     remote = RemoteFile(f"{site.url}/{name}", digest(body), len(body))
-    return Published("made", "made up", "CC0", site.url, (remote,), **settings)
+    return PublishedDataset("made", "made up", "CC0", site.url, (remote,), **settings)
 
 
 def test_a_file_is_fetched_once(site: Any, tmp_path: Path) -> None:

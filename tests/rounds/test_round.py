@@ -26,7 +26,7 @@ from winosmith.rounds import parse_round, run_round
 from winosmith.rounds._round import measure_people
 from winosmith.rounds._solving import measure_solver
 from winosmith.solver_rule import SolverRule
-from winosmith.study import TrainedOn, find_training_data, make_solver
+from winosmith.study import TrainingData, find_training_data, make_solver
 from winosmith.testing import make_twins
 from winosmith.validate import read_votes, write_votes
 
@@ -357,13 +357,13 @@ def test_nothing_is_told_of_a_solver_that_was_taught_the_problems() -> None:
     twins = make_twins(20)
     said = [Prediction(p.id, p.answer or 0) for p in twins]
     told = measure_solver(
-        twins, said, earlier=TrainedOn((twins[:2],)), last=(twins[:6], tuple(said[:6]))
+        twins, said, earlier=TrainingData((twins[:2],)), last=(twins[:6], tuple(said[:6]))
     )
     assert (told.accuracy, told.twins, told.stability) == (None, None, None)
     assert told.seen.record()["problems"] == 2
     assert told.last is not None
     assert (told.last.n, told.taught) == (4, 2)
-    apart = measure_solver(twins[2:], said[2:], earlier=TrainedOn((twins[:2],)))
+    apart = measure_solver(twins[2:], said[2:], earlier=TrainingData((twins[:2],)))
     assert apart.accuracy is not None
     assert apart.accuracy.value == 1.0
 

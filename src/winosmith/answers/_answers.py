@@ -97,7 +97,7 @@ class Answers(Result):
         """Return the answers with one prediction per problem, in the order of the data set.
 
         Raises:
-            OtherDataError: a problem has no prediction, or a prediction has no problem. The message
+            PredictionMismatchError: a problem has no prediction, or a prediction has no problem. The message
                 states the number of ids and the first three.
             DataError: a prediction does not fit the problem's options.
         """

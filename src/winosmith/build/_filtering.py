@@ -137,7 +137,7 @@ class Measures(Result):
     signature: Signature
     assessment: debias.Assessment | None
     before: debias.Probe | None
-    excess: debias.Null | None
+    excess: debias.NullTest | None
     found: Mapping[str, practice.FilterRecall] | None
     verified: debias.Verification | str = field(
         metadata={"json": lambda of: None if isinstance(of, str) else of}
@@ -439,7 +439,7 @@ class Filtering:
             except DataError as error:
                 return f"not measured: {error}"
 
-    def _measure_excess(self, run: FilterRun) -> debias.Null | None:
+    def _measure_excess(self, run: FilterRun) -> debias.NullTest | None:
         if run.aflite is None:
             return None
         if run.aflite.phases and run.aflite.phases[0].chance is not None:

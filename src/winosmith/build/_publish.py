@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from winosmith import answers, formats, records
 from winosmith._version import __version__
-from winosmith.blocks import SPLITS, FormerProblem, SplitName
+from winosmith.blocks import SPLITS, PreviousProblem, SplitName
 from winosmith.build._filter import FilterRun
 from winosmith.build._recipe import Recipe, format_rebuild_recipe, list_paths, tabulate_recipe
 from winosmith.build._report import render_report
@@ -172,7 +172,7 @@ def write_sides(folder: OutputFolder, collected: Dataset, parts: Split, last: La
         side: SplitName | None = parts.sides[row]
         if problem.embargo and side == "train" and row not in parts.old:
             side = None  # it was not published, so it has no split yet
-        now.append(FormerProblem(problem, side))
+        now.append(PreviousProblem(problem, side))
     current = {_make_content_key(former.problem) for former in now}
     gone = [former for former in last.former if _make_content_key(former.problem) not in current]
     with folder.write(SIDES_FILE) as file:
@@ -292,7 +292,7 @@ class LastBuild:
     """
 
     digest: str
-    former: tuple[FormerProblem, ...]
+    former: tuple[PreviousProblem, ...]
 
 
 def read_last_build(folder: str | Path) -> LastBuild:
@@ -318,27 +318,27 @@ def read_last_build(folder: str | Path) -> LastBuild:
         raise InputError(f"{folder}: the splits of this build can't be read: {error}") from error
 
 
-def _read_sides(path: Path) -> Iterator[FormerProblem]:
+def _read_sides(path: Path) -> Iterator[PreviousProblem]:
     for record in records.read_json_lines(path):
         side = record.pop("side")
         if side is not None and side not in SPLITS:
             raise ValueError(f"{side!r} is not a split")
-        yield FormerProblem(records.parse_problem(record), side)
+        yield PreviousProblem(records.parse_problem(record), side)
 
 
-def _read_published_problems(files: BuildFiles) -> Iterator[FormerProblem]:
+def _read_published_problems(files: BuildFiles) -> Iterator[PreviousProblem]:
     old = files.read_old_ids()
     seen = set[str]()
     for name, side in _PUBLISHED:
         for problem in files.problems(name):
             if problem.id not in seen:
                 seen.add(problem.id)
-                yield FormerProblem(_restore_old_id(problem, old), side)
+                yield PreviousProblem(_restore_old_id(problem, old), side)
     for record in files.read_dropped():
         if record["id"] not in seen:
-            yield FormerProblem(_restore_old_id(records.parse_dropped(record), old), "train")
+            yield PreviousProblem(_restore_old_id(records.parse_dropped(record), old), "train")
     for record in files.read_withheld():
-        yield FormerProblem(_restore_old_id(records.parse_dropped(record), old), None)
+        yield PreviousProblem(_restore_old_id(records.parse_dropped(record), old), None)
 
 
 def _restore_old_id(problem: Problem, old_ids: Mapping[str, str]) -> Problem:

@@ -14,7 +14,7 @@ from winosmith.blocks import (
     KEY_FIELDS,
     AssignedBlock,
     Disjoint,
-    FormerProblem,
+    PreviousProblem,
     SplitName,
     assign_splits,
 )
@@ -70,7 +70,7 @@ def split(
     dev: float,
     test: float,
     disjoint: Disjoint = "twin",
-    former: Sequence[FormerProblem] | None = None,
+    former: Sequence[PreviousProblem] | None = None,
 ) -> Split:
     """Split the kept rows into train, dev and test, and select whole twins for training.
 

@@ -143,10 +143,10 @@ def measure_overlaps(
         elif name not in solvers:
             known = ", ".join(solvers)
             raise InputError(f"--trained-on {given}: {name!r} is not one of the solvers {known}")
-        from winosmith.study import TrainedOn
+        from winosmith.study import TrainingData
 
         try:
-            seen = TrainedOn.from_names([what]).find_overlap(dataset)
+            seen = TrainingData.from_names([what]).find_overlap(dataset)
         except InputError as error:
             raise InputError(f"--trained-on {given}: {error}") from None
         for solver in [name] if name else solvers:

@@ -21,7 +21,7 @@ from winosmith.text import tokens
 
 
 @dataclass(frozen=True)
-class Stabilities(Result):
+class StabilityResults(Result):
     """The stability of solvers on perturbed problems.
 
     Attributes:
@@ -78,7 +78,7 @@ def measure_stabilities(
     overlap: Mapping[str, metrics.Overlap] | None = None,
     people: Sequence[Response] | None = None,
     seed: int = 0,
-) -> Stabilities:
+) -> StabilityResults:
     """Measure the stability of each solver.
 
     `depth` is the kind of depth; by default, it suits the first solver (`measure_stability`). For
@@ -104,7 +104,7 @@ def measure_stabilities(
         getattr(of, str(depth)) if problem.lineage else None
         for problem, of in zip(dataset, depths(dataset), strict=True)
     ]
-    return Stabilities(
+    return StabilityResults(
         found,
         {
             n: metrics.count_edit_kinds(graded, tagged, seed)
@@ -135,7 +135,7 @@ def _tag_families(dataset: Dataset) -> tuple[dict[str, tuple[str, ...]], str]:
     return tags, ""
 
 
-def make_stability_sections(results: Stabilities) -> list[report.Section]:
+def make_stability_sections(results: StabilityResults) -> list[report.Section]:
     """Return the report sections on stability."""
     tables = [
         _make_depth_table(results),
@@ -169,7 +169,7 @@ EDITS_NOTE = (
 )
 
 
-def _make_depth_table(results: Stabilities) -> report.Table:
+def _make_depth_table(results: StabilityResults) -> report.Table:
     rows: Rows = []
     for solver, of in results.solvers.items():
         named = (("errors", of.mean), ("families", of.family_mean), ("first errors", of.first))
@@ -211,7 +211,7 @@ def _make_accuracy_table(solvers: Mapping[str, metrics.Stability]) -> report.Tab
     )
 
 
-def _make_tables_by_depth(results: Stabilities) -> Iterator[report.Table]:
+def _make_tables_by_depth(results: StabilityResults) -> Iterator[report.Table]:
     solvers = {name: of for name, of in results.solvers.items() if of.by_depth}
     if not solvers:
         return
@@ -289,7 +289,7 @@ def _make_root_table(
     )
 
 
-def _make_kind_blocks(results: Stabilities) -> Iterator[report.Block]:
+def _make_kind_blocks(results: StabilityResults) -> Iterator[report.Block]:
     if results.missing:
         yield report.Text([f"Kinds of edits are not counted: {results.missing}."])
     several = {name: of for name, of in results.kinds.items() if of.kinds}
@@ -349,7 +349,7 @@ def _format_depth(value: float | None) -> str | None:
     return None if value is None else to_fixed(value, ".2f")
 
 
-def _make_pictures(results: Stabilities) -> list[report.Block]:
+def _make_pictures(results: StabilityResults) -> list[report.Block]:
     figures = [
         report.KeyFigure(
             f"{name}: mean depth of errors",

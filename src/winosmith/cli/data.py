@@ -69,7 +69,7 @@ def list_() -> None:
     say("Download one with: winosmith data get NAME")
 
 
-def _make_record(data: fetch.Published) -> dict[str, object]:
+def _make_record(data: fetch.PublishedDataset) -> dict[str, object]:
     record = asdict(data)
     record["files"] = record.pop("remotes")
     del record["members"]

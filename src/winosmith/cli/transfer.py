@@ -27,7 +27,7 @@ from winosmith.problem import Problem
 from winosmith.recast import to_problems
 from winosmith.solve import Solver
 from winosmith.solver_rule import KINDS
-from winosmith.study import Solved, Target
+from winosmith.study import Target, TransferResult
 
 Options = dict[str, Any]
 
@@ -119,7 +119,7 @@ def _exclude_overlapping(
 ) -> tuple[list[Target], dict[str, Overlap]]:
     """Return the data sets that don't overlap with training data, and all overlaps."""
     name, given = options["name"], options["trained_on"]
-    trained = study.TrainedOn(
+    trained = study.TrainingData(
         contents=tuple(c for m in options["model"] for c in published.read_digests(Path(m)))
     )
     seen: dict[str, Overlap] = {}
@@ -193,14 +193,14 @@ def _solve_all(
 
 def _solve_by_input(
     targets: list[Target], train: Dataset | None, out: Path, options: Options
-) -> list[Solved]:
+) -> list[TransferResult]:
     """Solve the data sets, grouped by whether the solver sees the blank or the pronoun.
 
     One solver is released before the next is made, because two may not fit into memory.
     """
     problems_of = {t.name: t.asked if isinstance(t.asked, Dataset) else () for t in targets}
     seen = {name: choose_input(options, of, train) for name, of in problems_of.items()}
-    results: dict[str, Solved] = {}
+    results: dict[str, TransferResult] = {}
     for kind in dict.fromkeys(seen.values()):
         own = [target for target in targets if seen[target.name] == kind]
         solver = make_solver({**options, "sees": kind}, train)
@@ -227,10 +227,10 @@ def _get_system_name(options: Options) -> str:
 
 def _solve_targets(
     targets: list[Target], solver: Solver, out: Path, options: Options
-) -> list[Solved]:
+) -> list[TransferResult]:
     out.mkdir(parents=True, exist_ok=True)
 
-    def solve_one(target: Target) -> Solved:
+    def solve_one(target: Target) -> TransferResult:
         with progress(f"Solving {target.name}", len(target)) as advance:
             return study.solve_target(
                 target,
@@ -257,7 +257,7 @@ def _read_women(target: Target) -> dict[str, float] | None:
     return columns[first]
 
 
-def _tune_and_solve(targets: list[Target], out: Path, options: Options) -> list[Solved]:
+def _tune_and_solve(targets: list[Target], out: Path, options: Options) -> list[TransferResult]:
     results = []
     by_name = {target.name: target for target in targets}
     for path in options["tune"]:
@@ -290,7 +290,9 @@ def _tune_and_solve(targets: list[Target], out: Path, options: Options) -> list[
     return results
 
 
-def _make_output(runs: Mapping[str, Sequence[Solved]], withheld: Mapping[str, str]) -> Output:
+def _make_output(
+    runs: Mapping[str, Sequence[TransferResult]], withheld: Mapping[str, str]
+) -> Output:
     record = {
         "systems": {name: [solved.record() for solved in own] for name, own in runs.items()},
         "beside": {

@@ -10,7 +10,7 @@ from winosmith.debias._aflite import AfliteResult, Phase, StopReason, aflite, su
 from winosmith.debias._assess import Assessment, AssessmentSettings, Subset, assess
 from winosmith.debias._chance import (
     NOISE,
-    Null,
+    NullTest,
     RunOverlap,
     compare_runs,
     compute_threshold_null,
@@ -73,7 +73,7 @@ __all__ = [
     "Mark",
     "MarkedProblem",
     "MirrorResult",
-    "Null",
+    "NullTest",
     "Phase",
     "PmiLabel",
     "PmiResult",

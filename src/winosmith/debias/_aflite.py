@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from winosmith._version import __version__
 from winosmith.debias import _selection
-from winosmith.debias._chance import Null, draw_phase_null, estimate_chance_removals, pool_votes
+from winosmith.debias._chance import NullTest, draw_phase_null, estimate_chance_removals, pool_votes
 from winosmith.debias._ensemble import DRAWS, Ensemble, NullMode, Remove, Settings, open_ensemble
 from winosmith.debias._rows import Rows, check_rows, encode_group_labels, make_read_only
 from winosmith.debias._solver import Start
@@ -89,7 +89,7 @@ class Phase(Result):
     one_class: int
     polished: int
     passes: int
-    chance: Null | None
+    chance: NullTest | None
     by_chance: float | None
     seconds: float = field(compare=False, metadata=HIDDEN)
 
@@ -572,5 +572,5 @@ def load_progress(path: Path, identity: Mapping[str, Any]) -> Progress | None:
 def _parse_phase(record: Mapping[str, Any]) -> Phase:
     chance = record["chance"]
     if chance is not None:
-        chance = Null(**{**chance, "draws": tuple(chance["draws"])})
+        chance = NullTest(**{**chance, "draws": tuple(chance["draws"])})
     return Phase(**{**record, "histogram": tuple(record["histogram"]), "chance": chance})

@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from pydantic import Field
 
-from winosmith.debias._chance import Null, compare_with_null, flip_labels
+from winosmith.debias._chance import NullTest, compare_with_null, flip_labels
 from winosmith.debias._rows import check_labels, encode_groups
 from winosmith.errors import DataError
 from winosmith.options import Draws, OrFalse, Positive, Seed, TwoOrMore, declaration
@@ -487,7 +487,7 @@ class AnswerHistograms(Result):
     edges: tuple[float, ...]
     counts: tuple[tuple[int, ...], ...]
     kl: float | None
-    null: Null | None
+    null: NullTest | None
 
 
 @dataclass(frozen=True, slots=True)

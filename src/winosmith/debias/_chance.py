@@ -42,7 +42,7 @@ from winosmith.results import Result, computed
 
 
 @dataclass(frozen=True, slots=True)
-class Null(Result):
+class NullTest(Result):
     """A number and its null distribution under random labels.
 
     Attributes:
@@ -65,11 +65,11 @@ class Null(Result):
     draws: tuple[float, ...]
 
 
-def compare_with_null(value: float, draws: Sequence[float]) -> Null:
+def compare_with_null(value: float, draws: Sequence[float]) -> NullTest:
     """Compare a number with the draws of its null distribution."""
     low, high = null_interval(draws)
     reached = sum(number >= value for number in draws)
-    return Null(
+    return NullTest(
         value=value,
         mean=float(np.mean(draws)),
         low=low,
@@ -149,7 +149,7 @@ def compute_threshold_null(
     executor: Executor | None = None,
     scratch: str | Path | None = None,
     on_draw: OnDraw | None = None,
-) -> Null:
+) -> NullTest:
     """Count the rows that reach AFLite's threshold in the first phase, and compute the null.
 
     The number of rows that AFLite removes means little without a null, because pure noise also
@@ -207,7 +207,7 @@ def draw_phase_null(
     twins: NDArray[np.intp],
     observed: int,
     on_draw: OnDraw | None = None,
-) -> tuple[Null, list[NDArray[np.float64]]]:
+) -> tuple[NullTest, list[NDArray[np.float64]]]:
     """Return the null distribution of a phase's number of candidates.
 
     Each draw flips the labels again and restarts the solver. A draw depends only on the rows left,

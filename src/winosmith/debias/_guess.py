@@ -34,7 +34,7 @@ from winosmith.debias._rows import (
     encode_groups,
     find_canonical_order,
 )
-from winosmith.debias._units import Choices, ModelScores
+from winosmith.debias._units import ChoiceProblems, ModelScores
 from winosmith.errors import DataError
 from winosmith.options import Count, Draws, Positive, Seed, TwoOrMore, checked
 from winosmith.parallel import ordered_map, use_one_thread
@@ -117,7 +117,7 @@ def probe(
     problems: _Vectors = (
         _TwoOptionProblems.from_rows(X, np.asarray(y), flips_sign, np.arange(len(y)))
         if options is None
-        else Choices.from_vectors(X, y, options)
+        else ChoiceProblems.from_vectors(X, y, options)
     )
     weights = (fold_of[:, None] != np.arange(folds)).astype(np.float32)
     n, clusters = len(y), len(groups)
@@ -295,7 +295,8 @@ def verify(
     selectors: dict[str, Callable[[Rows], _Vectors]] = {}
     if options is not None:
         choices = {
-            name: Choices.from_vectors(array, labels, options) for name, array in vectors.items()
+            name: ChoiceProblems.from_vectors(array, labels, options)
+            for name, array in vectors.items()
         }
         order = find_canonical_order(choices[LINEAR].to_canonical_rows(), ids)
         selectors.update((name, own.select) for name, own in choices.items())
@@ -391,7 +392,7 @@ class _TwoOptionProblems:
         return ModelScores(margins, credit, 1 - credit)
 
 
-_Vectors = Choices | _TwoOptionProblems
+_Vectors = ChoiceProblems | _TwoOptionProblems
 """The problems on which a guesser is trained and tested, with their vectors and keys."""
 
 

@@ -1,6 +1,6 @@
 """Twins and singles as units for the mirror filter, and their options' vectors.
 
-`Choices` fits and scores models for any number of options. It first sorts the options of each
+`ChoiceProblems` fits and scores models for any number of options. It first sorts the options of each
 problem by their vectors, so that the original order has no effect. `TwinUnits` are the units of
 filters that remove whole twins. `Separability` counts the units whose vectors depend on the answer;
 no model can predict the answers of the others.
@@ -43,7 +43,7 @@ class ModelScores:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Choices:
+class ChoiceProblems:
     """Problems with their keys and their options' vectors.
 
     Attributes:
@@ -57,7 +57,7 @@ class Choices:
     options: Rows
 
     @classmethod
-    def from_vectors(cls, X: NDArray[Any], key: ArrayLike, options: ArrayLike) -> Choices:
+    def from_vectors(cls, X: NDArray[Any], key: ArrayLike, options: ArrayLike) -> ChoiceProblems:
         """Check the arrays, and sort each problem's options by their vectors."""
         X = np.asarray(X)
         keys, sizes = np.asarray(key), np.asarray(options, np.intp)
@@ -92,9 +92,9 @@ class Choices:
     def __len__(self) -> int:
         return len(self.key)
 
-    def select(self, rows: Rows | NDArray[np.bool_]) -> Choices:
+    def select(self, rows: Rows | NDArray[np.bool_]) -> ChoiceProblems:
         """Return the problems in the given rows."""
-        return Choices(self.X[rows], self.key[rows], self.options[rows])
+        return ChoiceProblems(self.X[rows], self.key[rows], self.options[rows])
 
     @property
     def chance(self) -> float:

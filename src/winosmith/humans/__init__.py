@@ -44,7 +44,7 @@ from winosmith.humans._results import ItemRow, Results, TestResult, compute_resu
 from winosmith.humans._select import (
     CANARY,
     CrossFit,
-    Published,
+    PublicationPlan,
     Rules,
     Selection,
     cross_fit,
@@ -101,7 +101,7 @@ __all__ = [
     "Ledger",
     "Note",
     "PrintedTest",
-    "Published",
+    "PublicationPlan",
     "Remark",
     "Results",
     "Rules",

@@ -14,7 +14,7 @@ from winosmith import metrics
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.humans import _subjects, _tally
-from winosmith.humans._subjects import Groups, Remark, Subject, WithoutWeakest
+from winosmith.humans._subjects import Groups, Remark, ResultsWithoutWeakest, Subject
 from winosmith.humans._tally import Level, Pace
 from winosmith.metrics import Proportion, Reliability
 from winosmith.options import Seed, checked
@@ -222,10 +222,10 @@ class TestResult(Result):
     histogram: Mapping[Level, int] = field(metadata={"json": _tally.make_levels_record})
     chance: _tally.Chance
     groups: Groups | None
-    without: WithoutWeakest | None
+    without: ResultsWithoutWeakest | None
     kappa: Reliability
     alpha: Reliability
-    course: _tally.Course | None
+    course: _tally.Trend | None
 
     @property
     @computed()

@@ -491,7 +491,7 @@ _NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "winosmith canary")
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
+class PublicationPlan:
     """The problems to publish and to withhold after a round.
 
     Attributes:
@@ -507,7 +507,7 @@ class Published:
     canary: str
 
 
-def publish(dataset: Dataset, used: Iterable[str], *, canary: str | None = None) -> Published:
+def publish(dataset: Dataset, used: Iterable[str], *, canary: str | None = None) -> PublicationPlan:
     """Release a round's problems and their other halves, and put all other problems under embargo.
 
     Embargoed problems may be used in a later round. Every problem gets a canary string, so that
@@ -534,7 +534,7 @@ def publish(dataset: Dataset, used: Iterable[str], *, canary: str | None = None)
         raise DataError("the list of used problems is empty; give at least one id")
     public = {row for group in dataset.groups if rows & set(group) for row in group}
     canary = canary or make_canary(dataset)
-    return Published(
+    return PublicationPlan(
         _add_canary(dataset, sorted(public), canary, embargo=False),
         _add_canary(dataset, sorted(set(range(len(dataset))) - public), canary, embargo=True),
         len(public - rows),

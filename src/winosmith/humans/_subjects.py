@@ -355,7 +355,7 @@ def _run_welch_test(a: Floats, b: Floats) -> tuple[float | None, tuple[float, fl
 
 
 @dataclass(frozen=True, slots=True)
-class WithoutWeakest(Result):
+class ResultsWithoutWeakest(Result):
     """Results of a test without its weakest subjects.
 
     Attributes:
@@ -380,7 +380,7 @@ def omit_weakest(
     natives: Sequence[bool | None],
     weakest: int,
     seed: int = 0,
-) -> WithoutWeakest | None:
+) -> ResultsWithoutWeakest | None:
     """Return the results without the weakest subjects; None if fewer than two would remain.
 
     Ties are broken by the order of the codes, `names`. `is_correct` has the shape (subjects,
@@ -395,7 +395,7 @@ def omit_weakest(
     asked = np.count_nonzero(~np.isnan(kept), axis=0)
     correct = np.nansum(kept, axis=0).astype(int)
     levels = (level for level in zip(correct.tolist(), asked.tolist(), strict=True) if level[1])
-    return WithoutWeakest(
+    return ResultsWithoutWeakest(
         tuple(names[at] for at in out),
         len(left),
         float(scores[left].mean()),

@@ -289,7 +289,7 @@ class Part(Result):
 
 
 @dataclass(frozen=True, slots=True)
-class Course(Result):
+class Trend(Result):
     """The change in accuracy and speed from the first question of a test to the last.
 
     Attributes:
@@ -308,7 +308,7 @@ class Course(Result):
 
 def measure_course(
     is_correct: Floats, positions: Ints, seconds: Floats, length: int, problems: Ints | None = None
-) -> Course | None:
+) -> Trend | None:
     """Return accuracy and speed over the course of a test; None if it has fewer than two questions.
 
     Args:
@@ -336,7 +336,7 @@ def measure_course(
             median = float(np.median(timed)) if len(timed) else None
             parts.append(Part(int(first), int(last), measure_accuracy(part, problems), median))
     change, slower = (fit_slope(values, along, answered) for values in (is_correct, seconds))
-    return Course(tuple(parts), change, slower, adjusted)
+    return Trend(tuple(parts), change, slower, adjusted)
 
 
 MIN_SUBJECTS = 5

@@ -18,7 +18,7 @@ from winosmith import formats
 from winosmith.answers import Answers, read as read_answers
 from winosmith.blocks import blocks
 from winosmith.dataset import Dataset
-from winosmith.errors import DataError, InputError, OtherDataError, join_ids
+from winosmith.errors import DataError, InputError, PredictionMismatchError, join_ids
 from winosmith.metrics._proportion import Proportion, proportion
 from winosmith.prediction import Prediction, align
 from winosmith.problem import Origin, Problem, Scalar
@@ -226,7 +226,7 @@ def grade_models(
             asked, fitting = (
                 own.select_answered(dataset) if partial else (dataset, own.align_with(dataset))
             )
-        except OtherDataError as error:
+        except PredictionMismatchError as error:
             if partial is None or not error.common:
                 raise
             scored = format_count(error.common, "problem")

@@ -65,7 +65,7 @@ class Statistics(Result):
     vocabulary: int | None
     without_spaces: int
     comparisons: int
-    table5: Table5 | None
+    table5: Table5Row | None
     twins: int
     singles: int
     answers: tuple[int, ...]
@@ -105,7 +105,7 @@ class ClaimStatistics(Result):
     average_length: float | None
     vocabulary: int | None
     without_spaces: int
-    table5: Table5 | None
+    table5: Table5Row | None
 
 
 def compute_claim_statistics(claims: Sequence[Claim]) -> ClaimStatistics:
@@ -359,7 +359,7 @@ class Sizes(Result):
 
 
 @dataclass(frozen=True, slots=True)
-class Table5(Result):
+class Table5Row(Result):
     """A row of WinoGrande's table 5.
 
     Attributes:
@@ -397,7 +397,7 @@ class Table5(Result):
 _BLANK_COUNTED = "each sentence, the blank counted as a token"
 
 ROWS = (
-    Table5(
+    Table5Row(
         "WSC",
         Sizes(273, 19.1, 919),
         Sizes(273, 19.1, 918),
@@ -405,48 +405,48 @@ ROWS = (
         "opening and closing quotation marks as two tokens make 919; these are the first 273 "
         "schemas with the option's article in the sentence, as wsc-273.jsonl has them",
     ),
-    Table5(
+    Table5Row(
         "PDP",
         Sizes(80, 39.5, 594),
         Sizes(80, 39.4, 593),
         "a question once for each comparison of the correct option with another option",
         "the tokeniser is not stated",
     ),
-    Table5(
+    Table5Row(
         "SuperGLUE-WSC",
         Sizes(804, 28.4, 1711),
         Sizes(804, 28.4, 1711),
         "a text once for each claim about it, the blank counted as a token",
     ),
-    Table5("DPR", Sizes(1886, 15.9, 4127), Sizes(1886, 15.9, 4127), _BLANK_COUNTED),
-    Table5(
+    Table5Row("DPR", Sizes(1886, 15.9, 4127), Sizes(1886, 15.9, 4127), _BLANK_COUNTED),
+    Table5Row(
         "KnowRef",
         Sizes(1269, 19.3, 5310),
         Sizes(1267, 19.3, 5307),
         _BLANK_COUNTED,
         "two records of the file are not problems",
     ),
-    Table5(
+    Table5Row(
         "COPA",
         Sizes(1000, 13.3, 3369),
         Sizes(1000, 13.3, 3370),
         "the premise with the correct alternative; the vocabulary of the premises and both",
         "the words that join them, 'because' and 'so', are our choice",
     ),
-    Table5(
+    Table5Row(
         "Winogender",
         Sizes(720, 15.6, 523),
         Sizes(720, 15.6, 523),
         "each sentence with its pronoun in place of the blank",
     ),
-    Table5(
+    Table5Row(
         "WinoGrande",
         Sizes(12282, 21.1, 11408),
         Sizes(12282, 21.1, 11419),
         f"debiased, dev and test: {_BLANK_COUNTED}",
         "the tokeniser is not stated",
     ),
-    Table5(
+    Table5Row(
         "WinoGrande",
         Sizes(43972, 20.6, 16469),
         Sizes(43432, 20.6, 16433),
@@ -457,7 +457,7 @@ ROWS = (
 """The rows of table 5; `set` is the name in `winosmith.published`."""
 
 
-def find_table5_row(name: str | None, problem_count: int) -> Table5 | None:
+def find_table5_row(name: str | None, problem_count: int) -> Table5Row | None:
     """Return the row of a data set in table 5, or None if it is not in the table.
 
     `name` is a result of `winosmith.published.recognise_dataset`. `problem_count` is the number of

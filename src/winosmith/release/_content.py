@@ -20,7 +20,7 @@ from winosmith._version import __version__
 from winosmith.blocks import (
     KEY_FIELDS,
     Disjoint,
-    FormerProblem,
+    PreviousProblem,
     SplitName,
     assign_splits,
     blocks,
@@ -225,7 +225,7 @@ class Splitting:
 
 
 def split_dataset(
-    dataset: Dataset, splitting: Splitting, former: Sequence[FormerProblem] = ()
+    dataset: Dataset, splitting: Splitting, former: Sequence[PreviousProblem] = ()
 ) -> dict[str, Dataset]:
     """Split a data set into train, dev and test that share no twin, family, copy or origin.
 

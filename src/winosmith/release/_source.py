@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from winosmith import formats, validate
-from winosmith.blocks import FormerProblem, SplitName
+from winosmith.blocks import PreviousProblem, SplitName
 from winosmith.data import is_address
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, InputError, RecipeError
@@ -366,11 +366,11 @@ class Previous:
         return {source: one for one, source in self.source_ids.items()}
 
     @property
-    def old_problems(self) -> tuple[FormerProblem, ...]:
+    def old_problems(self) -> tuple[PreviousProblem, ...]:
         """The problems with source ids and sides; without a split, all sides are "train"."""
         sides: Mapping[str, SplitName] = {_content.TEST: _content.TEST, _content.DEV: _content.DEV}
         return tuple(
-            FormerProblem(
+            PreviousProblem(
                 problem.with_new_ids(lambda id_: self.source_ids.get(id_, id_), str),
                 sides.get(_content.get_side(part), _content.TRAIN),
             )

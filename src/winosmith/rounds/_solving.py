@@ -20,7 +20,7 @@ from winosmith.problem import Problem
 from winosmith.records import parse_json
 from winosmith.results import Result
 from winosmith.solver_rule import SolverRule
-from winosmith.study import TrainedOn, make_solver
+from winosmith.study import TrainingData, make_solver
 
 Predictions = tuple[Prediction, ...]
 
@@ -115,7 +115,7 @@ def measure_solver(
     *,
     last: tuple[Dataset, Predictions] | None = None,
     train: Dataset | None = None,
-    earlier: TrainedOn | None = None,
+    earlier: TrainingData | None = None,
     seed: int = 0,
 ) -> SolverResult:
     """Measure a solver on this round, and on the previous round's dev set.
@@ -127,11 +127,11 @@ def measure_solver(
     predictions, `train` the data that the solver was trained on in this round, if any, and
     `earlier` its earlier training data, if known.
     """
-    earlier = earlier or TrainedOn()
+    earlier = earlier or TrainingData()
     seen = earlier.find_overlap(dataset)
     old, taught = None, 0
     if last is not None:
-        known = TrainedOn(
+        known = TrainingData(
             (*earlier.datasets, *([] if train is None else [train])), earlier.contents
         )
         given, said = last

@@ -12,14 +12,14 @@ from typing import Any
 from winosmith.metrics import Proportion, find_possible_counts, find_possible_sums
 from winosmith.report import Column, Section, Table, Text, percent, percent_span, points, to_fixed
 from winosmith.results import Result, shown, table
-from winosmith.study._transfer import TARGETS, Solved
+from winosmith.study._transfer import TARGETS, TransferResult
 
 CELL_SIZE = 120
 """Number of sentences from which each cell of table 7 was computed."""
 
 
 @dataclass(frozen=True)
-class Published:
+class PublishedAccuracy:
     """An accuracy printed in a paper.
 
     Attributes:
@@ -160,7 +160,9 @@ class PublishedStability:
         )
 
 
-def get_published(table: int | None = None, data: str | None = None) -> tuple[Published, ...]:
+def get_published(
+    table: int | None = None, data: str | None = None
+) -> tuple[PublishedAccuracy, ...]:
     """Return the printed accuracies of a table, a data set, or both, in printed order.
 
     >>> [found.name for found in get_published(6, "dpr") if found.own][:2]
@@ -181,7 +183,7 @@ _TABLES: dict[str, list[dict[str, Any]]] = {
     ).items()
 }
 
-PUBLISHED = tuple(Published(**row) for row in _TABLES["row"])
+PUBLISHED = tuple(PublishedAccuracy(**row) for row in _TABLES["row"])
 PUBLISHED_GENDER = tuple(PublishedGender(**row) for row in _TABLES["gender"])
 PUBLISHED_STABILITY = tuple(PublishedStability(**row) for row in _TABLES["stability"])
 """The accuracies of WinoGrande's tables 3, 4 and 6 and of section 1 on Winogender; its table 7;
@@ -202,8 +204,8 @@ class AccuracyLine(Result):
         printed: the percentage as printed; empty for the user's system.
         table: number of the table that prints it; None for the user's system.
         own: the user's accuracy with its interval; None for a printed accuracy.
-        impossible: see `Published.impossible`.
-        counts: see `Published.counts`.
+        impossible: see `PublishedAccuracy.impossible`.
+        counts: see `PublishedAccuracy.counts`.
     """
 
     system: str
@@ -215,7 +217,9 @@ class AccuracyLine(Result):
     counts: str = ""
 
 
-def make_accuracy_lines(results: Mapping[str, Sequence[Solved]]) -> dict[str, list[AccuracyLine]]:
+def make_accuracy_lines(
+    results: Mapping[str, Sequence[TransferResult]],
+) -> dict[str, list[AccuracyLine]]:
     """Return the systems by accuracy, for each data set that the user's systems solved.
 
     Printed systems are from WinoGrande's section 1 and tables 3 and 6, and EvoGrad's table 4.
@@ -289,7 +293,7 @@ class GenderLine(Result):
     )
 
 
-def make_gender_lines(results: Mapping[str, Sequence[Solved]]) -> list[GenderLine]:
+def make_gender_lines(results: Mapping[str, Sequence[TransferResult]]) -> list[GenderLine]:
     """Return WinoGrande's table 7 with the user's systems, or [] if none has a gender gap."""
     mine = [
         GenderLine(
@@ -325,7 +329,7 @@ MARKS = (
 
 
 def make_transfer_sections(
-    results: Mapping[str, Sequence[Solved]], withheld: Sequence[str] = ()
+    results: Mapping[str, Sequence[TransferResult]], withheld: Sequence[str] = ()
 ) -> list[Section]:
     """Return report sections: a table for each data set, table 7, and the impossible numbers.
 
@@ -386,7 +390,7 @@ def _make_accuracy_table(name: str, lines: Sequence[AccuracyLine]) -> Table:
 
 
 def _write_notes(
-    name: str, results: Mapping[str, Sequence[Solved]], lines: Sequence[AccuracyLine]
+    name: str, results: Mapping[str, Sequence[TransferResult]], lines: Sequence[AccuracyLine]
 ) -> list[Text]:
     solved = [(system, one) for system, own in results.items() for one in own if one.data == name]
     notes = dict.fromkeys(note for _, one in solved for note in one.notes)

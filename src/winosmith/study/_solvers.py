@@ -99,7 +99,7 @@ OTHER_PREFIX = "other:"
 
 
 @dataclass(frozen=True)
-class TrainedOn:
+class TrainingData:
     """The known training data of a solver.
 
     Attributes:
@@ -113,7 +113,7 @@ class TrainedOn:
     unknown: tuple[str, ...] = ()
 
     @classmethod
-    def from_names(cls, names: Iterable[str], folder: Path = Path()) -> TrainedOn:
+    def from_names(cls, names: Iterable[str], folder: Path = Path()) -> TrainingData:
         """Return the training data with the given names.
 
         Args:
@@ -151,7 +151,7 @@ class TrainedOn:
         return Overlap(dict(sorted(rows.items())), len(test), self.unknown)
 
 
-def find_training_data(rule: SolverRule, folder: Path) -> TrainedOn:
+def find_training_data(rule: SolverRule, folder: Path) -> TrainingData:
     """Return the training data of a rule's solver, before any training in this study.
 
     Raises:
@@ -163,7 +163,7 @@ def find_training_data(rule: SolverRule, folder: Path) -> TrainedOn:
     from winosmith import practice
 
     try:
-        stated = TrainedOn.from_names(rule.settings.trained_on, folder)
+        stated = TrainingData.from_names(rule.settings.trained_on, folder)
     except InputError as error:
         raise InputError(f"the solver {rule.name}: trained_on: {error}") from None
     ships = rule.solver == "association" or rule.options.get("shots")
@@ -171,7 +171,7 @@ def find_training_data(rule: SolverRule, folder: Path) -> TrainedOn:
     left: tuple[Digests, ...] = ()
     if "model" in rule.options and rule.solver != "chat":
         left = published.read_digests(folder / str(rule.options["model"]))
-    return TrainedOn((*datasets, *stated.datasets), (*left, *stated.contents), stated.unknown)
+    return TrainingData((*datasets, *stated.datasets), (*left, *stated.contents), stated.unknown)
 
 
 Trainable = Dataset | tuple[Claim, ...]

@@ -169,7 +169,7 @@ def list_test_files(folder: str | Path) -> list[tuple[str, Path]]:
 
 
 @dataclass(frozen=True)
-class Solved(Result):
+class TransferResult(Result):
     """A solver's results on a data set.
 
     Attributes:
@@ -206,7 +206,7 @@ def solve_target(
     women: Mapping[str, float] | None = None,
     force: bool = False,
     on_progress: Callable[[int], None] | None = None,
-) -> Solved:
+) -> TransferResult:
     """Solve a data set of WinoGrande's table 5, and score the predictions.
 
     Predictions are saved in `out`/NAME.jsonl, so that an interrupted run resumes. Claims are judged
@@ -244,7 +244,7 @@ def solve_target(
             notes = (*notes, f"the gender gap can't be measured: {error}")
         else:
             notes = (*notes, gap.pronoun_effect, *filter(None, [gap.note]))
-    return Solved(
+    return TransferResult(
         target.name,
         scored.accuracy,
         scored.comparisons,
@@ -255,7 +255,7 @@ def solve_target(
     )
 
 
-def _solve_claims(target: Target, claims: tuple[Claim, ...], solver: Solver) -> Solved:
+def _solve_claims(target: Target, claims: tuple[Claim, ...], solver: Solver) -> TransferResult:
     judged = judge(solver, claims)
     correct = [said == claim.holds for said, claim in zip(judged, claims, strict=True)]
     texts = [get_text(claim) for claim in claims]
@@ -273,7 +273,9 @@ def _solve_claims(target: Target, claims: tuple[Claim, ...], solver: Solver) -> 
             f"each by itself; {lone:,} claims without a competitor were judged false"
         )
     accuracy = proportion(correct, labels, chance=0.5)
-    return Solved(target.name, accuracy, None, None, None, (*notes, *target.notes), signature)
+    return TransferResult(
+        target.name, accuracy, None, None, None, (*notes, *target.notes), signature
+    )
 
 
 def judge(solver: Solver, claims: Sequence[Claim]) -> tuple[bool, ...]:

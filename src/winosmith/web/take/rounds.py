@@ -334,7 +334,7 @@ def plan_publication(name: str) -> Publication:
     return _plan_publication(get_round(name))[0]
 
 
-def _plan_publication(round_: Round) -> tuple[Publication, humans.Published]:
+def _plan_publication(round_: Round) -> tuple[Publication, humans.PublicationPlan]:
     name = round_.name
     if round_.state != Round.State.CLOSED:
         raise InputError(_("the round %r is open; close it first") % name)
