@@ -121,7 +121,7 @@ class ClusterExecutor(Executor):
             return 1  # the work itself then raises an error
 
     def submit(self, fn: Callable[..., Result], /, *args: Any, **kwargs: Any) -> Future[Result]:
-        """Run `fn(*args, **kwargs)` on a worker; tokens from `broadcast` become their values."""
+        """Run `fn(*args, **kwargs)` on a worker, with tokens from `broadcast` as their values."""
         future: Future[Result] = self._executor.submit(
             _run_on_worker, __version__, fn, args, kwargs
         )

@@ -83,7 +83,7 @@ class RecipeError(InputError):
 
 
 class OutputError(InputError):
-    """An output folder or file can't or must not be written."""
+    """An output folder or file can't be written, or must not be overwritten."""
 
 
 class DataError(InputError):

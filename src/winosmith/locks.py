@@ -21,7 +21,7 @@ microseconds."""
 
 
 class FileLock:
-    """A lock that this process holds, together with processes that inherit the open file.
+    """A lock held by this process, and by any process that inherits the open file.
 
     Attributes:
         number: the file descriptor.
@@ -32,7 +32,7 @@ class FileLock:
 
     @classmethod
     def acquire(cls, path: Path) -> Self | None:
-        """Lock a file with mode 600; return None if another process holds the lock."""
+        """Lock a file (created with mode 600); return None if another process holds the lock."""
         path.parent.mkdir(mode=0o700, exist_ok=True)
         fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         for _ in range(_TRIES):

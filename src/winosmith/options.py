@@ -85,7 +85,7 @@ _CONFIG = ConfigDict(
 
 @dataclass_transform(frozen_default=True)
 def declaration(kind: type[T]) -> type[T]:
-    """Turn a class into a frozen dataclass that validates its values.
+    """Make a class a declaration: a frozen dataclass that validates its values.
 
     Its constructor raises RecipeError for a value of the wrong type or out of range.
 

@@ -85,7 +85,7 @@ class Member:
         ]
 
     def format_cells(self, value: Any) -> list[report.Value]:
-        """Convert a value to the member's table cells, which are all None for None."""
+        """Convert a value to the member's table cells; if it is None, all cells are None."""
         forms = [form for _, form in self.columns] or [""]
         return [
             None if value is None else form(value) if callable(form) else _to_cell(value)
@@ -96,7 +96,7 @@ class Member:
 def shown(
     title: str, form: Form = "", *more: tuple[str, Form], json: Json = True
 ) -> dict[str, Any]:
-    """Return a field's metadata: its heading and format, and optionally more columns."""
+    """Return the metadata of a field that is shown: heading, format and any more columns."""
     return {"columns": ((title, form), *more), "json": json}
 
 
@@ -184,7 +184,7 @@ class Result:
         return require("pandas", "pandas").json_normalize(list(_iter_frame_rows(self)))
 
     def sentences(self) -> list[str]:
-        """Return the numbers and their conditions as sentences."""
+        """Return sentences that state the numbers and the conditions of the measurement."""
         cells = next((one.rows for one in tables(self) if len(one.columns) == 2), [])
         signature = getattr(self, "signature", None)
         numbers = "; ".join(f"{head} {cell}" for head, cell in cells if head != "signature")

@@ -379,8 +379,8 @@ def is_content(token: str) -> bool:
 def format_count(number: int, noun: str, plural: str = "") -> str:
     """Format a number with its noun; `plural` is the plural of an irregular noun.
 
-    >>> format_count(1, "block"), format_count(1_022, "single"), format_count(2, "family", "families")
-    ('1 block', '1,022 singles', '2 families')
+    >>> [format_count(number, "block") for number in (1, 1_022)], format_count(2, "foot", "feet")
+    (['1 block', '1,022 blocks'], '2 feet')
     """
     return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
 
@@ -435,7 +435,7 @@ def edit_distance(first: Sequence[str], second: Sequence[str]) -> int:
 
 
 def find_trigger(first: Sequence[str], second: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the items of each sequence that differ, according to a shortest edit script.
+    """Find the items in which two sequences differ, according to a shortest edit script.
 
     For the halves of a twin, these are the trigger words.
 

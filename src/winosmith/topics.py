@@ -262,7 +262,7 @@ def _check_line(line: bytes, path: Path, number: int) -> None:
 
 @cache
 def load_built_in_topics() -> JsonlTopics:
-    """Load the how-to articles in this package, half of them social and half physical.
+    """Load this package's topics: how-to articles, half of them social and half physical.
 
     They were written for winosmith and have the same licence (Apache-2.0).
     """

@@ -97,8 +97,8 @@ class Answers(Result):
         """Return the answers with one prediction per problem, in the order of the data set.
 
         Raises:
-            PredictionMismatchError: a problem has no prediction, or a prediction has no problem. The message
-                states the number of ids and the first three.
+            PredictionMismatchError: a problem has no prediction, or a prediction has no problem.
+                The message states the number of ids and the first three.
             DataError: a prediction does not fit the problem's options.
         """
         status = f"{self.log.status}; " if self.log.status else ""

@@ -402,9 +402,10 @@ class WrongKeys(Result):
         low, high = self.limits
         count = f"{low:,} to {high:,}" if low < high else f"{low:,}"
         return (
-            f"Of {self.items:,} keys, {count} are wrong ({percent_span(self.rate)} %; 95 % interval): "
-            f"people checked {len(self.keys):,} keys, found {len(self.filter_keys('wrong')):,} to "
-            f"be wrong, and reached no agreement on {len(self.filter_keys('undecided')):,}."
+            f"Of {self.items:,} keys, {count} are wrong ({percent_span(self.rate)} %; 95 % "
+            f"interval): people checked {len(self.keys):,} keys, found "
+            f"{len(self.filter_keys('wrong')):,} to be wrong, and reached no agreement on "
+            f"{len(self.filter_keys('undecided')):,}."
         )
 
     @property

@@ -279,7 +279,8 @@ def _make_probe_blocks(audit: Audit) -> Iterator[report.Block]:
             [
                 f"{part.name}: {SEEN[probe.sees]}, {probe.by}",
                 format_percent(probe.right),
-                f"{format_percent(probe.expected)} ({report.percent_span((probe.low, probe.high))})",
+                f"{format_percent(probe.expected)} "
+                f"({report.percent_span((probe.low, probe.high))})",
                 _format_p(probe.p, probe.draws),
             ]
             for part, probe in every

@@ -130,7 +130,7 @@ class FilesRecipe:
 
 @declaration
 class ColumnsRecipe(Columns):
-    """`[columns]`: the columns of questions, if their names are not detected."""
+    """`[columns]`: the columns that contain the questions, for files with unknown column names."""
 
 
 @declaration

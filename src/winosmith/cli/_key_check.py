@@ -196,7 +196,8 @@ def _make_sections(tally: WrongKeys) -> Iterator[Section]:
         )
     if tally.seen is not None:
         facts.append(
-            f"{tally.strata[0].name.capitalize()} contain {percent_span(tally.seen)} % of all wrong keys."
+            f"{tally.strata[0].name.capitalize()} contain {percent_span(tally.seen)} % of all "
+            "wrong keys."
         )
     if tally.visibility is not None:
         low, high = tally.visibility

@@ -221,7 +221,7 @@ def read_items(path: str) -> Dataset | tuple[Claim, ...]:
 
 
 def read_train(options: Mapping[str, Any]) -> Dataset | None:
-    """Read the problems of `--train` in the data's format; return None without the option."""
+    """Read the problems of `--train` in the data's format; return None if it is not given."""
     return read_data(options["train"]) if options["train"] else None
 
 

@@ -71,7 +71,7 @@ def is_json_requested() -> bool:
 
 
 def print_json_if_requested(report: Mapping[str, Any]) -> bool:
-    """With --json, print a report as indented JSON; return whether it is printed.
+    """If --json was given, print a report as indented JSON; return whether it was printed.
 
     Control characters are the only escaped characters. The first key, `schema`, names the command
     and the version of its JSON Schema.
@@ -210,7 +210,7 @@ OTHER_COMMANDS = {
 
 
 def translate_settings(message: str, command: click.Command | None) -> str:
-    """Replace settings in backticks by options, and name other commands that have them."""
+    """Replace settings in backticks with the options of this command, or name another command."""
     if command is None:
         return message
     lacking: dict[str, list[str]] = {name: [] for name in OTHER_COMMANDS}
@@ -234,7 +234,7 @@ def translate_settings(message: str, command: click.Command | None) -> str:
 
 
 def _find_option(name: str, value: str) -> tuple[str, str]:
-    """Return the option of a setting, and the option with its value as a user types it."""
+    """Return the option for a setting, alone and with the value as a user would type it."""
     whole = _SETTING_OPTIONS.get((name, value))
     option = _OPTION_NAMES.get(name, f"--{name.replace('_', '-')}")
     if whole or value in ("", "True"):

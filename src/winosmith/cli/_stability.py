@@ -233,7 +233,7 @@ def _make_tables_by_depth(results: StabilityResults) -> Iterator[report.Table]:
 
 
 def _make_depth_cells(rates: Sequence[metrics.Proportion | None]) -> list[report.Value]:
-    """Return cells with the problem count and accuracies; a single accuracy has an interval."""
+    """Return cells for the problem count and the accuracies; show a single one's interval."""
     sizes = {one.n for one in rates if one}
     if len(rates) == 1:
         return [*(sizes or (0,)), *make_cells(rates[0])]

@@ -1,4 +1,4 @@
-"""`winosmith practice` and `demo`: practice twins, and a benchmark from them in a minute."""
+"""`winosmith practice` and `demo`: practice twins, and a benchmark built from them."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ SPLITS = 2
 @click.option("--force", is_flag=True, help="Overwrite an older demo in the folder.")
 @json_option
 def command(out: str, force: bool) -> None:
-    """Build a benchmark from practice twins with known artifacts, in a minute.
+    """Build a benchmark from practice twins with known artifacts; takes about a minute.
 
     Nothing is downloaded. DIR/pool contains the raw twins, the votes and the recipe; DIR/benchmark
     the published files and the report, which states how many of the planted artifacts were found.

@@ -133,9 +133,9 @@ def _make_blocks(exposure: Exposure) -> list[report.Block]:
     numbers = [
         f"This is look {exposure.look} at this release, at the significance level "
         f"{exposure.level:.4f}.",
-        f"{format_count(exposure.blocks, 'block')} decided by a coin flip, and {exposure.without:,} "
-        f"without an equivalent presentation; {join_by_solver(equal)} have equal scores and are "
-        "omitted.",
+        f"{format_count(exposure.blocks, 'block')} decided by a coin flip, and "
+        f"{exposure.without:,} without an equivalent presentation; {join_by_solver(equal)} have "
+        "equal scores and are omitted.",
         f"The smallest shift that is detected in 80 % of cases is {join_by_solver(shifts)}.",
     ]
     if exposure.reference:

@@ -130,13 +130,14 @@ def _print_release(released: Released) -> None:
     if content.keyed:
         coins = content.keyed
         say(
-            f"{format_count(coins.blocks, 'block')} decided by a coin flip: {coins.names:,} exchange "
-            f"names, {coins.options:,} reverse options; {coins.without:,} have no equivalent "
-            "presentation"
+            f"{format_count(coins.blocks, 'block')} decided by a coin flip: {coins.names:,} "
+            f"exchange names, {coins.options:,} reverse options; {coins.without:,} have no "
+            "equivalent presentation"
         )
         for models, shift in coins.detectable.items():
             say(
-                f"detectable shift, {format_count(models, 'model')}: {shift:.3f} standard deviations"
+                f"detectable shift, {format_count(models, 'model')}: {shift:.3f} standard "
+                "deviations"
             )
         say(f"commitment {coins.commitment}")
     if released.key is not None:

@@ -116,7 +116,7 @@ def _make_content_key(problem: Problem) -> tuple[str, frozenset[str]]:
 
 @dataclass
 class _ProgressBar:
-    """A progress bar that shows solved problems, and the texts read for the next ones."""
+    """A progress bar for solved problems, and for the texts being read for the next problems."""
 
     advance: Callable[[int, str], None] = lambda done, note: None
     done: int = 0

@@ -162,7 +162,7 @@ def assess(
     settings: AssessmentSettings | None = None,
     shown: Iterable[int] | None = None,
 ) -> Assessment:
-    """Measure how far apart the answers are in the embeddings of each subset.
+    """Measure how well the embeddings of each subset separate the answers.
 
     Args:
         X: (n, d) finite embeddings; if d is 1, d2 is 0.
@@ -447,7 +447,7 @@ def project_on_answer_axis(
 def _fit_discriminants(
     X: NDArray[Any], labels: NDArray[np.intp], X_test: NDArray[Any], flips_sign: bool
 ) -> NDArray[np.float64]:
-    """Fit a discriminant to X for each labelling; return the positions, (labellings, test rows)."""
+    """Fit a discriminant per labelling; return test rows' positions on it, (labellings, rows)."""
     from scipy.linalg import cho_factor, cho_solve
 
     mean = np.zeros(X.shape[1]) if flips_sign else X.mean(axis=0, dtype=np.float64)

@@ -105,7 +105,7 @@ class MarkedProblem:
 
 @dataclass(frozen=True, slots=True)
 class ClueDirections:
-    """The numbers of problems whose strongest clue points to the answer and away from it.
+    """The numbers of problems whose strongest clue points to the answer, or to the other option.
 
     Attributes:
         problems: The number of problems.
@@ -130,7 +130,7 @@ class Associations:
     clues: tuple[tuple[Clue, ...], ...]
 
     def count_clue_directions(self, rows: Iterable[int]) -> ClueDirections:
-        """Count the problems whose strongest clue points to the answer, and away from it."""
+        """Count the problems whose strongest clue points to the answer, or to the other option."""
         first = [self.clues[row][:1] for row in rows]
         toward = sum(clue.toward for clues in first for clue in clues)
         return ClueDirections(len(first), toward, sum(map(len, first)) - toward)
@@ -470,7 +470,7 @@ def _make_divergence_table(assessment: Assessment) -> report.Table:
 def make_clue_table(
     associations: Associations, subsets: Mapping[str, Iterable[int]]
 ) -> report.Table:
-    """Return a table of the problems whose words point to the answer or away from it."""
+    """Return a table of the clue directions of each subset; see `Associations`."""
     rows: list[list[report.Value]] = []
     for name, chosen in subsets.items():
         leads = associations.count_clue_directions(chosen)

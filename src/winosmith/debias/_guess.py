@@ -471,7 +471,9 @@ def _compute_margin_ranks(margins: Floats) -> NDArray[np.integer[Any]]:
 def _fit_rule(
     gains: Floats, ranks: NDArray[np.integer[Any]], weights: Floats
 ) -> tuple[NDArray[np.integer[Any]], Floats]:
-    """Return each column's threshold and sign: 1 follows the model from there on, and -1 below.
+    """Return each column's threshold and sign.
+
+    With sign 1, the rule follows the model at or above the threshold; with sign -1, below it.
 
     `gains` are the problems' gains from following the model instead of predicting the opposite.
     """

@@ -309,7 +309,7 @@ def count_votes(
 
 @compile_cached
 def add_curvature(X: Array, rows: Array, w: Array, scale: float, h: Array, q: Array) -> None:
-    """Add the Hessian's diagonal at `w` to `h`, and the Hessian's product with `w` to `q`.
+    """Add the diagonal of the Hessian at `w` to `h`, and the product of the Hessian and `w` to `q`.
 
     This is the Hessian of the rows' summed losses, times `scale`. `w` is float32, and `h` and `q`
     are float64, all of shape (D,).

@@ -100,7 +100,7 @@ def compute_unit_lengths(V: NDArray[Any], starts: Rows | None = None) -> Floats:
 
 
 class Logit:
-    """Many conditional logits that are fitted to the same rows.
+    """Fits many conditional logit models to the same rows.
 
     Args:
         V: (n, d) float32, one row per option, with the options of a unit consecutive; or, if
@@ -197,9 +197,9 @@ class CrossLogit:
         ]
 
     def score_rows(self, keys: Rows) -> tuple[Floats, Floats]:
-        """Return the products of rows with the models that were not fitted to them, (rows, runs).
+        """Return the scores of rows, (rows, runs), by the models that were not fitted to them.
 
-        Equal rows of a fold have bitwise equal products. The second return value contains the
+        Equal rows of a fold have bitwise equal scores. The second return value contains the
         lengths of the weights, shape (folds, r), to which rounding errors are proportional.
 
         Args:
@@ -310,7 +310,7 @@ class _Chunk:
     starts: Rows | None
 
     def split(self, size: int) -> Iterator[_Chunk]:
-        """Yield the rows in smaller chunks; each row must be a unit."""
+        """Yield smaller chunks of at most `size` rows; every unit must consist of one row."""
         for begin in range(self.rows.start, self.rows.stop, size):
             rows = slice(begin, min(begin + size, self.rows.stop))
             yield _Chunk(rows, rows, None)
@@ -433,10 +433,10 @@ def _multiply_rows(V: Singles, W: Floats) -> Floats:
 def _minimize(
     gradient: Callable[[Floats, Rows], Floats], Z: Floats, G: Floats, curvatures: NDArray[Any]
 ) -> Floats:
-    """Minimise the losses with L-BFGS from `Z`, where the gradients are `G`; return the minima.
+    """Minimise the losses with L-BFGS, starting at `Z` with gradients `G`; return the minimisers.
 
     `gradient` is a function from (k, d) points and their k columns to (k, d) gradients.
-    `Z`, `G` and the minima are (c, d). `curvatures` are (c,) upper bounds of the columns'
+    `Z`, `G` and the minimisers are (c, d). `curvatures` are (c,) upper bounds of the columns'
     Hessians, as multiples of the identity.
     """
     found, column = Z.copy(), np.arange(len(Z))

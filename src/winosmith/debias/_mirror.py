@@ -100,7 +100,7 @@ class MirrorResult(Result):
         )
 
     def charts(self) -> list[Svg]:
-        """Return a chart of agreeing units by margin, with disagreeing units mirrored."""
+        """Return a list with a chart of agreeing units by margin; disagreeing ones are mirrored."""
         marked = np.isin(np.arange(len(self.margins)), self.removed)
         return [draw_margins(self.margins, marked, options=self.options, threshold=self.threshold)]
 

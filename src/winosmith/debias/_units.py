@@ -1,9 +1,9 @@
 """Twins and singles as units for the mirror filter, and their options' vectors.
 
-`ChoiceProblems` fits and scores models for any number of options. It first sorts the options of each
-problem by their vectors, so that the original order has no effect. `TwinUnits` are the units of
-filters that remove whole twins. `Separability` counts the units whose vectors depend on the answer;
-no model can predict the answers of the others.
+`ChoiceProblems` fits and scores models for any number of options. It first sorts the options of
+each problem by their vectors, so that the original order has no effect. `TwinUnits` are the units
+of filters that remove whole twins. `Separability` counts the units whose vectors depend on the
+answer; no model can predict the answers of the others.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class ModelScores:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChoiceProblems:
-    """Problems with their keys and their options' vectors.
+    """Problems as the vectors of their options, with keys.
 
     Attributes:
         X: (n, K, d) float32 vectors of the options of each problem, padded with zeros.

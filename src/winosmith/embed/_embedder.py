@@ -133,7 +133,7 @@ class OptionsEmbedder:
         return pad_options(rows, [len(problem.options) for problem in problems])
 
     def embed_texts(self, texts: Sequence[str]) -> Vectors:
-        """Return each text's vector without the length columns, as (n, dimensions) float32."""
+        """Return each text's vector, (n, dimensions) float32, without the columns for length."""
         rows = hash_features(map(self._iterate_features, texts), self.dimensions)
         found: Vectors = (rows / compute_nonzero_lengths(rows)).astype(np.float32)
         return found

@@ -276,7 +276,7 @@ class LightEmbedder:
         return {"embedder": "light", "dimensions": self.dimensions, "combine": self.combine, **own}
 
     def embed(self, problems: Sequence[Problem]) -> Vectors:
-        """Return (n, d) float32 vectors, one per problem; d is at most `dimensions`, or twice that.
+        """Return (n, d) float32 vectors; d is at most `dimensions`, or twice that for "concat".
 
         If the options of a problem have the same attributes, its `difference` vector is zero.
 
@@ -353,7 +353,7 @@ def _estimate_trigger_rates(
 
 @dataclass(frozen=True, slots=True, order=True)
 class ProblemWords:
-    """The words of a problem that the light embedder reads, as sortable tuples.
+    """The words of a problem that the light embedder uses, as tuples that can be sorted.
 
     Attributes:
         sentence: all words, for comparison with the other half.

@@ -157,7 +157,7 @@ class Transcript:
         self.folder = folder / f"{name}-{digest[:8]}".lstrip("-")
 
     def resume(self, dialogue: Dialogue) -> None:
-        """Replay the saved turns in a new dialogue, and rewrite the other two files.
+        """Replay the saved turns in a new dialogue, and rewrite the two files derived from them.
 
         Raises:
             OutputError: the folder can't be used, or is damaged.

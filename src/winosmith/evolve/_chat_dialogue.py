@@ -122,7 +122,7 @@ class Dialogue:
 
     @property
     def messages(self) -> Messages:
-        """The next messages to send: the first message, and as many turns as `memory` allows."""
+        """The messages to send next: the first one, and the last `memory` turns (None for all)."""
         later = self._said[1:]
         shown = later if self.rules.memory is None else later[-2 * self.rules.memory :]
         return (self._said[0], *shown)
@@ -181,7 +181,7 @@ class Dialogue:
 
     @property
     def ending(self) -> Ending | None:
-        """The reason why the dialogue ended; None while it continues."""
+        """How the dialogue ended: the reason and a message; None while it continues."""
         accepted = f"{len(self.accepted)} of {self.rules.wanted} children were accepted"
         if len(self.accepted) >= self.rules.wanted:
             return Ending("done", accepted)
@@ -272,7 +272,7 @@ class Turn:
 
 
 def write_feedback(parent: Problem, turn: Turn, accepted: Sequence[Problem]) -> str:
-    """Return feedback to the model on a turn's rows: faults and requests, or praise.
+    """Return the feedback to the model about a turn: faults and what to change, or praise.
 
     Each kind of fault is reported with the number of rows and an example row. The distance with the
     largest error is explained token by token, as EvoGrad's author did (2024, A.1).

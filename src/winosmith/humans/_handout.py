@@ -253,7 +253,7 @@ def render_pdf(
 def check_glyphs(
     sheet: Sheet, *, survey: Sequence[SurveyQuestion] = QUESTIONS, fonts: str | Path | None = None
 ) -> None:
-    """Check that the fonts have all of a sheet's characters; raise the errors of `render_pdf`."""
+    """Check that fonts have all of a sheet's characters; raise the same errors as `render_pdf`."""
     _fits_builtin_fonts(sheet, _make_data(sheet, False, "a4", None, tuple(survey)), fonts)
 
 

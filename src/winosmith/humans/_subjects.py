@@ -356,7 +356,7 @@ def _run_welch_test(a: Floats, b: Floats) -> tuple[float | None, tuple[float, fl
 
 @dataclass(frozen=True, slots=True)
 class ResultsWithoutWeakest(Result):
-    """Results of a test without its weakest subjects.
+    """The results of a test without its weakest subjects.
 
     Attributes:
         left_out: codes of the omitted subjects, the weakest first.

@@ -187,7 +187,7 @@ def _has_unwanted_domain(lemma: Any) -> bool:
 
 
 class _OpenWordNet:
-    """A reader that caches sense counts in memory, because nltk reads each from a file."""
+    """A reader that caches sense counts in memory; nltk would read a file for each count."""
 
     def __init__(self, folder: str):
         self.reader = _open_reader(folder)

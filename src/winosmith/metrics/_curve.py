@@ -158,7 +158,7 @@ def format_size(size: float | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Extrapolation(Result):
-    """The extrapolation of a learning curve with one form of curve.
+    """An extrapolation of a learning curve, fitted with one functional form.
 
     Attributes:
         form: The form; see `FORMS`.

@@ -122,12 +122,12 @@ class Family:
 
     @property
     def first(self) -> float | None:
-        """The minimum depth of the errors (expected if there are ties); None without errors."""
+        """The minimum depth of the errors, or with ties its expected value; None without errors."""
         return error_depth(self.depths, self.wrong, "first")
 
     @property
     def endings(self) -> tuple[Ending, ...]:
-        """The depth of the family's first error or, if there are no errors, its maximum depth.
+        """The possible endings: the first error's depth or, without errors, the maximum depth.
 
         An incorrectly answered root is an error at depth 0. Without ties there is one ending with
         probability 1; with ties there are several, each with its probability.

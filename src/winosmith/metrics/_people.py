@@ -458,7 +458,7 @@ def fleiss_kappa(
 
 
 def _compute_kappa(sums: Floats) -> Floats:
-    """Compute kappa from sums over items: 1, the agreeing fraction, and the answers' fractions."""
+    """Compute kappa from sums over items; columns: items, agreeing pairs, fraction per answer."""
     means = sums[:, 1:] / sums[:, :1]
     observed, expected = means[:, 0], (means[:, 1:] ** 2).sum(axis=1)
     kappa = np.full(len(sums), np.nan)
@@ -467,7 +467,7 @@ def _compute_kappa(sums: Floats) -> Floats:
 
 
 def _check_table(table: npt.ArrayLike, clusters: npt.ArrayLike | None) -> tuple[Ints, Ints, str]:
-    """Return the counts and clusters of items with two or more answers, and any obstacle."""
+    """Return counts and clusters of items with several answers; "" or why kappa is undefined."""
     counts = np.asarray(table)
     whole = counts.ndim == 2 and counts.size and np.all(np.isfinite(counts))
     if not whole or np.any(counts < 0) or np.any(counts != np.round(counts)):

@@ -134,7 +134,7 @@ def compute_pmi_with_answers(features: csr_array, labels: NDArray[Any], smoothin
 
 
 def compute_pmi(counts: NDArray[Any], smoothing: float) -> Floats:
-    """Return the pointwise mutual information of two classes with features, in nats.
+    """Return the pointwise mutual information, in nats, between two classes and each feature.
 
     Args:
         counts: Shape (2, features). The number of members of each class with each feature.

@@ -83,7 +83,7 @@ class Statistics(Result):
     @property
     @computed()
     def missing_share(self) -> float:
-        """Of the problems with a blank, the fraction in which an option is not in the sentence."""
+        """The fraction of problems with a blank in which an option is not in the sentence."""
         return len(self.missing_options) / max(1, self.problems - self.questions)
 
 
@@ -458,7 +458,7 @@ ROWS = (
 
 
 def find_table5_row(name: str | None, problem_count: int) -> Table5Row | None:
-    """Return the row of a data set in table 5, or None if it is not in the table.
+    """Return a data set's row in WinoGrande's table 5, or None if it has no row.
 
     `name` is a result of `winosmith.published.recognise_dataset`. `problem_count` is the number of
     problems, claims or comparisons, depending on the row.
@@ -469,7 +469,7 @@ def find_table5_row(name: str | None, problem_count: int) -> Table5Row | None:
 
 
 def _count_tokens(dataset: Dataset, name: str | None) -> dict[str, Any]:
-    """Count the tokens of the problems, as table 5 counts those of the data set `name`, if any.
+    """Count the problems' tokens, in the way of table 5 if it contains the data set `name`.
 
     Returns the fields of `Statistics` with the average length, the vocabulary and the number of
     problems without spaces between words (`text.detect_script`), which are not counted.
@@ -495,7 +495,7 @@ def _count_tokens(dataset: Dataset, name: str | None) -> dict[str, Any]:
 def _get_texts(
     problem: Problem, dataset_name: str | None
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return a problem's texts for the mean length, and its texts for the vocabulary."""
+    """Return a problem's texts that count for the mean length, and those for the vocabulary."""
     if dataset_name == "COPA":
         filled = problem.fill_all()
         return (filled if problem.answer is None else (filled[problem.answer],)), filled

@@ -186,7 +186,7 @@ class Passage:
 def make_passages(
     model: CausalModel, problems: Sequence[Problem], *, prompt: str = "", bos: bool | None = None
 ) -> list[list[tuple[Passage, Passage]]]:
-    """Return each option's passages for the full and the partial score, by problem.
+    """Return, for each problem, each option's passages for the full and the partial score.
 
     The full score includes all tokens after the prompt or, if there is neither a prompt nor a start
     token, all except the first. The partial score includes the text after the blank, given all text
@@ -560,7 +560,7 @@ def count_common_prefix(first: Ids, second: Ids) -> int:
 def build_tree(
     sequences: Sequence[Ids], starts: Sequence[int], first: int, budget: int
 ) -> tuple[Tree, int]:
-    """Build a tree of as many sorted sequences from index `first` on as the budget allows.
+    """Build a tree of sorted sequences, starting at index `first`, as many as the budget allows.
 
     `starts` are the indices of the first requested token of each sequence, 1 or more. `budget` is
     the maximum number of nodes, but at least one sequence is always included. Return the tree, and

@@ -230,7 +230,7 @@ class Questions:
 
     @cached_property
     def blocks(self) -> list[list[int]]:
-        """The groups of rows that are one observation each: twins with copies of their halves."""
+        """The rows that count as one observation each: a twin with all copies of its halves."""
         texts = [[normalize_tokens(problem.sentence)] for problem in self.problems]
         return join_blocks(self.groups, texts)
 
@@ -248,7 +248,7 @@ class Questions:
         )
 
     def evaluate(self, scores: npt.NDArray[np.float32]) -> tuple[float, float]:
-        """Return the number of correct answers according to scores, and its p-value.
+        """Return the number of questions that the scores answer correctly, and its p-value.
 
         A problem counts as 1 if its correct option has the higher score, and as 1/2 if the scores
         are tied (`winosmith.prediction.TIE`). A true claim is correct if its score is above 0, a

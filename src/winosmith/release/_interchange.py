@@ -343,8 +343,8 @@ def _write_task(
     missing = [problem.id for problem in dataset if problem.answer is None]
     if missing:
         raise DataError(
-            f"{len(missing)} of {len(dataset)} problems have no answer ({join_ids(missing)}); a "
-            "harness needs answers to compute the accuracy"
+            f"{len(missing)} of {len(dataset)} problems have no answer "
+            f"({join_ids(missing)}); a harness needs answers to compute the accuracy"
         )
     out = OutputFolder.open(folder, {**recipe, "data": dataset.digest})
     for name, text in files.items():

@@ -42,7 +42,7 @@ def count_twins_and_singles(twins: int, singles: int) -> str:
 
 
 def join_names(names: Sequence[str], limit: int = 4) -> str:
-    """Join names for a sentence, replacing those beyond `limit` by their number.
+    """Join names for a sentence; names beyond `limit` are replaced with their count.
 
     >>> join_names(["0"]), join_names(["0", "240"]), join_names("abc"), join_names("abcdefg")
     ('0', '0 and 240', 'a, b and c', 'a, b, c, d and 3 more')
@@ -73,8 +73,10 @@ def to_fixed(value: float, form: str = ".1f") -> str:
         form: A format specification such as ".1f", "+.1f", ",.0f" or ".1%"; other specifications
             are passed to `format`.
 
-    >>> to_fixed(100 * 69 / 80), to_fixed(0.35), to_fixed(-0.85 + 0.8, "+.1%"), to_fixed(-0.01, "+.1f")
-    ('86.3', '0.4', '-5.0%', '+0.0')
+    >>> to_fixed(100 * 69 / 80), to_fixed(0.35), to_fixed(-0.01, "+.1f")
+    ('86.3', '0.4', '+0.0')
+    >>> to_fixed(-0.85 + 0.8, "+.1%")
+    '-5.0%'
     """
     asked = _FORMAT_SPEC.fullmatch(form)
     if asked is None or not abs(value) < _MIN_WHOLE:
@@ -104,7 +106,7 @@ def points(difference: float, digits: int = 1) -> str:
 
 
 def percent_span(interval: tuple[float, float]) -> str:
-    """Format an interval of fractions in percent, without the percent signs.
+    """Format an interval of fractions as a range in percent, without the percent signs.
 
     >>> percent_span((0.8095, 0.9))
     '81.0–90.0'
@@ -198,7 +200,7 @@ class Signature:
         return "|".join(f"{key}:{value}" for key, value in parts.items())
 
     def record(self) -> str:
-        """Return the signature as a string, for records."""
+        """Return the signature as a string, which is its JSON value."""
         return str(self)
 
 

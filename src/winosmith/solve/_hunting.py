@@ -206,7 +206,7 @@ class Query:
     def find_blank_mention(
         self, words: Sequence[str], query_span: slice, start: int = 0
     ) -> str | None:
-        """Return the mention with the blank's role next to a query term; None if there is none."""
+        """Return the mention that has the blank's role at a query term; None if there is none."""
         skip = frozenset(stem for term in self.query for stem in term.stems)
         roles = find_roles(words, query_span, start=start, skip=skip)
         is_agent = (self.blank == "subject") != self.passive
@@ -313,7 +313,7 @@ def _find_head_noun(option: str) -> str | None:
 def find_role_evidence(
     snippet: str, query: Query, context: Term, term: Term
 ) -> tuple[int, int] | None:
-    """Return the option that a snippet's agent and patient support, with the strength; or None.
+    """Return the option that a snippet's roles are evidence for, and the strength, or None.
 
     A snippet is evidence if the mention with the blank's role at `term` is the agent or the patient
     of `context`. The strength is that of the paper: 2 if a term has several words, otherwise 1;
@@ -340,7 +340,7 @@ def find_role_evidence(
 def find_mention_evidence(
     snippet: str, query: Query, option: int, term: Term
 ) -> tuple[int, int] | None:
-    """Return the option and the strength if a snippet has the option next to `term`, else None.
+    """Return the option and the strength if a snippet has the option next to `term`, or None.
 
     The strength is 2 if the term has several words, otherwise 1.
     """

@@ -130,7 +130,7 @@ _GENDERS = {"he": "male", "she": "female"}
 
 
 class Roles(NamedTuple):
-    """The agent and the patient of a predicate; None if it is omitted ("and was weak")."""
+    """A predicate's agent and patient; either is None if omitted, as in "and was weak"."""
 
     agent: str | None
     patient: str | None

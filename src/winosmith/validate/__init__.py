@@ -3,7 +3,7 @@
 >>> from winosmith import Dataset, Problem, validate
 >>> data = Dataset([Problem("a", "The cup hit the jug and the _ broke.", ("cup", "jug"), 1)])
 >>> checked = validate.check(data)
->>> checked.funnel.kept.problems, checked.result.dropped[0].reason
+>>> checked.funnel.kept.problems, checked.all_stages.dropped[0].reason
 (0, 'length: 9 words; 15 to 30 are required')
 """
 

@@ -395,7 +395,7 @@ def _parse_row(row: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _parse_choice(cell: str) -> int | None:
-    """Return the index of the option, or None; pandas and R write 1.0, nan and NA."""
+    """Return the index of the option, or None; accept 1.0, nan and NA, as from pandas and R."""
     if data.is_missing(cell.upper()):
         return None
     return _parse_option(data.parse_whole(cell.strip()) or cell.strip())
