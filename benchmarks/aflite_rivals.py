@@ -96,7 +96,9 @@ def compare_votes(
     left = np.load(Path(folder) / f"left{number}.npy").astype(np.int32)
     settings = Settings(count, size, 1, 0.75, parameters["C"], seed)
     with open_ensemble(check_rows(X, y, range(len(y)), None), settings) as ensemble:
-        weights = ensemble.collect_votes(left, number, ensemble.compute_initial_start(left)).weights
+        weights = ensemble.collect_votes(
+            left, number, ensemble.compute_starting_point(left)
+        ).weights
         matrix = ensemble.basis.matrix
         votes = wrong = close = 0
         worst = 0.0

@@ -101,7 +101,7 @@ class Vectors:
         corpus = practice.generate_corpus(
             asked.twins, seed=seed, strength=strength, symmetric=asked.symmetric
         )
-        self.pool = validate.check(corpus.dataset, corpus.votes).result.kept
+        self.pool = validate.check(corpus.dataset, corpus.votes).all_stages.kept
         self.planted = np.array([p.id in corpus.planted for p in self.pool])
 
     def __getitem__(self, name):

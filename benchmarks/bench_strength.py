@@ -23,7 +23,7 @@ STRENGTHS = (0.0, 0.1, 0.25, 0.5, 0.75, 1.0)
 def measure_filters(strength, seed, twins):
     """Map each filter to its result on one corpus."""
     corpus = practice.generate_corpus(twins, seed=seed, strength=strength)
-    pool = validate.check(corpus.dataset, corpus.votes).result.kept
+    pool = validate.check(corpus.dataset, corpus.votes).all_stages.kept
     X = embed.LightEmbedder().embed(pool)
     run = build.run_filter(pool, X, build.FilterRecipe(), seed=seed)
     ids = pool.ids

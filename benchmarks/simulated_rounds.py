@@ -149,7 +149,7 @@ def _make_crowd(seed: int, rounds: int, twins: int, strength: float, mislabelled
     groups = corpus.dataset.groups
     wrong = {row for rows, swap in zip(groups, swapped, strict=True) if swap for row in rows}
     sent = Dataset(_flip_answer(p) if row in wrong else p for row, p in enumerate(corpus.dataset))
-    valid = set(validate.check(sent, first).result.kept.ids)
+    valid = set(validate.check(sent, first).all_stages.kept.ids)
     parts = [
         sent.select([row for rows in groups[twins * n : twins * (n + 1)] for row in rows])
         for n in range(rounds)

@@ -43,5 +43,5 @@ for stage, count in [("collected", checked.funnel.collected)] + [
     (step.stage, step.kept) for step in checked.funnel.steps
 ]:
     print(f"{stage:10} {count.problems} problems, {count.twins} twins, {count.singles} singles")
-for entry in checked.result.dropped:
+for entry in checked.all_stages.dropped:
     print(f"{entry.problem.id}: {entry.reason}")

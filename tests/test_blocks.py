@@ -20,7 +20,7 @@ from winosmith.blocks import (
     blocks,
     contradictions,
     copies,
-    draw,
+    draw_blocks,
     find_lookalikes,
     shuffle,
     shuffle_blocks,
@@ -160,7 +160,7 @@ def test_drawing_takes_whole_blocks_and_leaves_some():
     """Drawn sets are disjoint, large enough, and hold both halves of each twin."""
     data = make_twins(50)
     order = shuffle_blocks(data, 0)
-    one, two = draw(order, range(100), [15, 10])
+    one, two = draw_blocks(order, range(100), [15, 10])
     assert (len(one), len(two)) == (16, 10)
     assert set(one).isdisjoint(two)
     assert all(row ^ 1 in {*one} for row in one)
@@ -170,7 +170,7 @@ def test_drawing_everything_is_refused():
     """A draw that leaves nothing to filter says so."""
     data = make_twins(5)
     with pytest.raises(DataError, match="no problems would remain"):
-        draw(shuffle_blocks(data, 0), range(10), [6, 4])
+        draw_blocks(shuffle_blocks(data, 0), range(10), [6, 4])
 
 
 CUP = Problem("a", "The cup hit the jug and _ broke.", ("cup", "jug"), 0, pronoun="it")

@@ -14,7 +14,7 @@ from winosmith.lookalikes import (
     PartnerCollector,
     find_pairs,
     make_jaccard_threshold,
-    make_longer_threshold,
+    make_longer_set_threshold,
 )
 
 SHARES = st.sampled_from([0.5, 0.6, 0.7, 0.8, 1.0])
@@ -51,7 +51,7 @@ def test_all_pairs_that_share_most_words_are_found(rows, share, longer, owned, m
     """They are what comparing all with all finds; of those that have enough, not all are told."""
     owners = np.arange(len(rows)) % 3 if owned else None
     wanted = _wanted(rows, share, longer, owners)
-    least = (make_longer_threshold if longer else make_jaccard_threshold)(share)
+    least = (make_longer_set_threshold if longer else make_jaccard_threshold)(share)
     found = PartnerCollector(np.full(len(rows), len(rows)), owners)
     find_pairs(rows, least, found, owners)
     assert found.pairs == wanted
@@ -69,7 +69,7 @@ def test_what_a_pair_needs_is_the_least_that_is_enough(sizes, other, share):
     both = make_jaccard_threshold(share)(sizes, np.full(9, other))
     assert (both >= share * (sizes + other - both)).all()
     assert (both - 1 < share * (sizes + other - both + 1)).all()
-    of = make_longer_threshold(share)(sizes, np.full(9, other))
+    of = make_longer_set_threshold(share)(sizes, np.full(9, other))
     assert (of >= share * np.maximum(sizes, other)).all()
     assert (of - 1 < share * np.maximum(sizes, other)).all()
 

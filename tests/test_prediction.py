@@ -44,7 +44,7 @@ def test_a_tie_is_worth_the_same_in_every_place(scores: list[float]) -> None:
     assert prediction.chosen == best
     assert math.isclose(sum(worth), 1)
     assert {credit for credit in worth if credit} == {1 / len(best)}
-    assert not prediction.against_scores
+    assert not prediction.contradicts_scores
 
 
 def test_rounding_makes_a_tie_and_a_difference_does_not() -> None:
@@ -71,10 +71,10 @@ def test_a_stated_tie_counts_without_scores() -> None:
 def test_a_choice_against_the_scores_counts_and_is_told() -> None:
     """What is chosen counts even where another option's score is higher; that is no tie."""
     odd = Prediction("1", 0, (-5.0, -1.0, -1.0))
-    assert odd.against_scores
+    assert odd.contradicts_scores
     assert (odd.chosen, odd.credit(0), odd.credit(1)) == ((0,), 1.0, 0.0)
-    assert Prediction("1", 0, (-5.0, -1.0), tied=(0, 1)).against_scores
-    assert not Prediction("1", 0).against_scores
+    assert Prediction("1", 0, (-5.0, -1.0), tied=(0, 1)).contradicts_scores
+    assert not Prediction("1", 0).contradicts_scores
 
 
 @pytest.mark.parametrize("tied", [(0,), (1, 0), (0, 0), (1, 2), (-1, 0), (0, 5)])

@@ -14,7 +14,7 @@ from winosmith.seen import (
     build_inputs,
     check_blanks,
     check_pronouns,
-    check_sees,
+    check_sees_value,
     cut_to_local_context,
     insert_pronoun,
     is_about_pronouns,
@@ -57,7 +57,7 @@ def test_what_is_not_known_is_named() -> None:
     with pytest.raises(DataError, match=r"2 of 3 problems is unknown \('a', 'b'\)"):
         check_pronouns([NURSE, Problem("a", "_", ("x", "y")), Problem("b", "_", ("x", "y"))])
     with pytest.raises(InputError, match="unknown value 'both' of `sees`; use blank or pronoun"):
-        check_sees("both")
+        check_sees_value("both")
 
 
 def test_data_that_is_about_pronouns_is_told() -> None:

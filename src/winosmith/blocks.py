@@ -120,7 +120,7 @@ def _join_lookalikes(dataset: Dataset, forest: _Forest) -> None:
 def _may_be_twin(
     problems: Sequence[Problem], rows: Sequence[int], words: Sequence[frozenset[str]]
 ) -> bool:
-    """Return whether rows have exactly two distinct texts, and at least one row has no twin id.
+    """Return whether the rows may be a twin: two distinct texts, and a row without a twin id.
 
     If both texts have a twin id, a filter may have removed another text with these options.
     """
@@ -179,9 +179,9 @@ def _find_similar(
     """Collect the pairs of rows that share at least `min_overlap` of the longer row's words."""
     import numpy as np  # here, so that commands that only import blocks start fast
 
-    from winosmith.lookalikes import find_pairs, make_longer_threshold
+    from winosmith.lookalikes import find_pairs, make_longer_set_threshold
 
-    find_pairs(words, make_longer_threshold(min_overlap), collector, np.array(owners, int))
+    find_pairs(words, make_longer_set_threshold(min_overlap), collector, np.array(owners, int))
 
 
 def _iter_mixed_groups(
@@ -232,7 +232,7 @@ def copies(dataset: Dataset) -> list[list[int]]:
             problem = dataset[row]
             pronoun = None if problem.pronoun is None else normalize_tokens(problem.pronoun)
             number = None if problem.blank is None else problem.before.count(BLANK)
-            by_pronoun = alike.setdefault((frozenset(_lower_options(problem)), number), {})
+            by_pronoun = alike.setdefault((frozenset(_fold_case(problem)), number), {})
             by_pronoun.setdefault(pronoun, []).append(row)
         for by_pronoun in alike.values():
             if len(by_pronoun.keys() - {None}) > 1:
@@ -312,14 +312,14 @@ def _lower(text: str) -> str:
     return normalize(remove_invisible(text)).lower()
 
 
-def _lower_options(problem: Problem) -> tuple[str, ...]:
-    """Return the options for comparison, lower-cased unless only their case differs."""
+def _fold_case(problem: Problem) -> tuple[str, ...]:
+    """Return the options for comparison, in lower case unless they differ only in case."""
     lowered = tuple(normalize_tokens(option) for option in problem.options)
     return lowered if len({*lowered}) == len(lowered) else problem.options
 
 
 def _get_correct_options(problems: Iterable[Problem]) -> set[str]:
-    return {_lower_options(p)[p.answer] for p in problems if p.answer is not None}
+    return {_fold_case(p)[p.answer] for p in problems if p.answer is not None}
 
 
 def _make_sort_key(problem: Problem, seed: int) -> tuple[bytes, bytes]:
@@ -375,7 +375,7 @@ def join_blocks(
     return [[row for number in tree for row in order[number]] for tree in forest.list_trees()]
 
 
-def draw(
+def draw_blocks(
     order: Sequence[Sequence[int]], rows: Iterable[int], sizes: Sequence[int]
 ) -> list[list[int]]:
     """Draw disjoint sets of whole blocks from the end of the shuffled order.
@@ -434,20 +434,20 @@ class PreviousProblem:
 
     Attributes:
         problem: the problem with its id in the pool; its answer is ignored.
-        split: its former split; None for a problem that only joins other problems into one block.
+        split: its previous split; None for a problem that only joins other problems into one block.
     """
 
     problem: Problem
     split: SplitName | None
 
 
-def find_former_splits(
+def find_previous_splits(
     dataset: Dataset,
     order: Sequence[Sequence[int]],
-    former: Sequence[PreviousProblem],
+    previous: Sequence[PreviousProblem],
     keys: Iterable[Key] = (),
 ) -> list[frozenset[SplitName]]:
-    """Return, for each block, the former splits of its problems and of related problems.
+    """Return each block's previous splits: those of its problems and of related problems.
 
     Related problems share a block of old and new problems (`blocks`): copies, families (by the ids
     in the pool), and possible halves of twins. An old id is ignored if a different problem has that
@@ -456,12 +456,12 @@ def find_former_splits(
     Args:
         dataset: the problems to split.
         order: their blocks, joined by `keys`.
-        former: the problems that were split before.
+        previous: the problems that were split before.
         keys: fields that join blocks, such as the author or the source.
 
     >>> old = Problem("a", "The _ fell.", ("cup", "jug"), 0)
     >>> new = Problem("b", "A _ rose.", ("sun", "moon"), 1)
-    >>> found = find_former_splits(Dataset([old, new]), [[0], [1]], [PreviousProblem(old, "dev")])
+    >>> found = find_previous_splits(Dataset([old, new]), [[0], [1]], [PreviousProblem(old, "dev")])
     >>> [sorted(splits) for splits in found]
     [['dev'], []]
     """
@@ -471,14 +471,14 @@ def find_former_splits(
         for at, (p, root, twin) in enumerate(
             (
                 *((p, p.root, p.twin_id and f"now {p.twin_id}") for p in dataset),
-                *_iter_former_ids(dataset, former),
+                *_iter_previous_ids(dataset, previous),
             )
         )
     )
     named = [[*_get_joining_keys(problem, keys)] for problem in both]
     found: list[frozenset[SplitName]] = [frozenset()] * len(dataset)
     for tree in join_blocks(blocks(both), named):
-        past = [former[at - len(dataset)].split for at in tree if at >= len(dataset)]
+        past = [previous[at - len(dataset)].split for at in tree if at >= len(dataset)]
         sides = frozenset(side for side in past if side is not None)
         for row in tree:
             if row < len(dataset):
@@ -493,12 +493,12 @@ class AssignedBlock:
     Attributes:
         rows: row numbers in the data set.
         split: the split.
-        former: the former splits of these and of related problems.
+        previous: the previous splits of these and of related problems.
     """
 
     rows: tuple[int, ...]
     split: SplitName
-    former: frozenset[SplitName]
+    previous: frozenset[SplitName]
 
 
 def assign_splits(
@@ -507,15 +507,15 @@ def assign_splits(
     wanted: Mapping[SplitName, int],
     *,
     keys: Iterable[Key] = (),
-    former: Sequence[PreviousProblem] = (),
+    previous: Sequence[PreviousProblem] = (),
     counted: Collection[int] | None = None,
 ) -> list[AssignedBlock]:
     """Assign blocks to train, dev and test.
 
-    Without former splits, dev and test are filled in the order of `wanted`, and all other problems
-    become training data. Otherwise each block keeps its former split (the first of train, dev and
-    test if there are several), and each new block goes to the split that lacks the largest fraction
-    of its size.
+    Without previous splits, dev and test are filled in the order of `wanted`; all other problems
+    become training data. Otherwise each block keeps its split (the first of train, dev and test if
+    there are several), and each new block goes to the split that lacks the largest fraction of its
+    size.
 
     Blocks are added to a split until it has the wanted size. Blocks that would make it more than
     50 % too large (`BLOCK_SLACK`), such as large families, are skipped; a first block of two
@@ -524,11 +524,11 @@ def assign_splits(
     its size by at most 10 % (`SLACK`), which makes an interval at most 5 % narrower.
 
     Args:
-        dataset: the problems; with `former`, they have the ids of their pool.
+        dataset: the problems; with `previous`, they have the ids of their pool.
         order: their shuffled blocks.
         wanted: the target number of problems in dev and test.
         keys: fields that join blocks, such as the author or the source.
-        former: the problems that were split before.
+        previous: the problems that were split before.
         counted: the rows that count towards `wanted`; new blocks without such rows become training
             data. None counts all rows.
 
@@ -547,8 +547,8 @@ def assign_splits(
         for side, size in wanted.items()
     }
     before: Sequence[frozenset[SplitName]] = [frozenset()] * len(groups)
-    if former:
-        before = find_former_splits(dataset, groups, former, keys)
+    if previous:
+        before = find_previous_splits(dataset, groups, previous, keys)
         sides = _keep_former_splits(count, list(map(choose_kept_split, before)), wanted, most)
     else:
         sides = _fill_splits(count, wanted, most)
@@ -575,18 +575,18 @@ def _fill_splits(
 
 def _keep_former_splits(
     counts: Sequence[int],
-    former: Sequence[SplitName | None],
+    previous: Sequence[SplitName | None],
     wanted: Mapping[SplitName, int],
     limits: Mapping[SplitName, float],
 ) -> list[SplitName]:
-    """Assign each group to its former split, or a new group to the least full split."""
+    """Assign each group to its previous split, or a new group to the least full split."""
     sizes = dict.fromkeys(SPLITS, 0)
-    for n, side in zip(counts, former, strict=True):
+    for n, side in zip(counts, previous, strict=True):
         if side is not None:
             sizes[side] += n
     needed = {**wanted, "train": sum(counts) - sum(wanted.values())}
     found: list[SplitName] = []
-    for n, old in zip(counts, former, strict=True):
+    for n, old in zip(counts, previous, strict=True):
         if old is not None:
             found.append(old)
             continue
@@ -616,7 +616,7 @@ def _fill_empty_splits(
 
 
 def choose_kept_split(splits: Iterable[SplitName]) -> SplitName | None:
-    """Return the split that a block keeps: the first of its former splits, or None.
+    """Return the split that a block keeps: the first of its previous splits, or None.
 
     >>> choose_kept_split(["test", "dev"]), choose_kept_split([])
     ('dev', None)
@@ -624,17 +624,17 @@ def choose_kept_split(splits: Iterable[SplitName]) -> SplitName | None:
     return min(splits, key=SPLITS.index, default=None)
 
 
-def _iter_former_ids(
-    dataset: Dataset, former: Sequence[PreviousProblem]
+def _iter_previous_ids(
+    dataset: Dataset, previous: Sequence[PreviousProblem]
 ) -> Iterable[tuple[Problem, str, str | None]]:
-    """Yield each former problem with its root's id and twin id, made distinct from reused ids."""
+    """Yield each previous problem with its root's id and twin id, made distinct from reused ids."""
     now = {problem.id: problem for problem in dataset}
     reused = {
         old.problem.id
-        for old in former
+        for old in previous
         if old.problem.id in now and not _is_same_problem(old.problem, now[old.problem.id])
     }
-    for old in former:
+    for old in previous:
         p = old.problem
         root = f"then {p.root}" if p.root in reused else p.root
         yield p, root, p.twin_id and f"then {p.twin_id}"

@@ -94,15 +94,15 @@ class BuildFiles:
         """Yield the public records of dropped problems, with stage and reason."""
         return read_json_lines(self.folder / DROPPED)
 
-    def read_withheld(self) -> Iterator[dict[str, Any]]:
-        """Yield the private records of dropped problems; nothing if there are no private files."""
+    def read_withheld_records(self) -> Iterator[dict[str, Any]]:
+        """Yield the records of dropped problems that are private; empty without private files."""
         return self._read_private_records(WITHHELD)
 
     def read_scores(self) -> Iterator[dict[str, Any]]:
-        """Yield each problem's AFLite score; nothing without AFLite or private files."""
+        """Yield each problem's AFLite score; empty without AFLite or without private files."""
         return self._read_private_records(SCORES)
 
-    def read_old_ids(self) -> dict[str, str]:
+    def read_pool_ids(self) -> dict[str, str]:
         """Map each problem's id to its id in the pool; empty if there are no private files."""
         return read_old_ids(self.folder / PRIVATE)
 

@@ -37,10 +37,10 @@ _WORDS_PER_STEP = 200_000
 """Number of shared rare words that are counted in one step."""
 
 
-def make_longer_threshold(fraction: float) -> MinShared:
-    """Return a function for the minimum number of shared words: a fraction of the longer set's.
+def make_longer_set_threshold(fraction: float) -> MinShared:
+    """Return a function for the minimum number of shared words: a fraction of the longer set.
 
-    >>> make_longer_threshold(0.7)(np.array([8, 10]), np.array([10, 11])).tolist()
+    >>> make_longer_set_threshold(0.7)(np.array([8, 10]), np.array([10, 11])).tolist()
     [7, 8]
     """
     return lambda first, second: np.ceil(fraction * np.maximum(first, second)).astype(np.int64)
@@ -67,7 +67,7 @@ class PairCollector(Protocol):
     """A collector of similar pairs that also decides which pairs are needed."""
 
     def select_pending(self, rows: Ints) -> Ints:
-        """Return those of the given rows that need more pairs."""
+        """Return the given rows that need more pairs."""
 
     def needs_pair(self, first: int, second: int) -> bool:
         """Return whether a pair of rows should be collected if it is similar."""
@@ -109,7 +109,7 @@ class PartnerCollector:
         return bool(asks and apart) and (min(first, second), max(first, second)) not in self.pairs
 
     def add(self, first: int, second: int) -> None:
-        """Add a pair if it fits."""
+        """Add a pair if `fits` accepts it."""
         if self._fits(first, second):
             self.pairs.add((min(first, second), max(first, second)))
             self._left[[first, second]] -= 1
@@ -122,9 +122,9 @@ def find_pairs(
     owners: Ints | None = None,
     on_progress: Callable[[int], object] = lambda _: None,
 ) -> None:
-    """Find the pairs of similar rows that a collector wants, and add them to it.
+    """Find the pairs of similar rows that a collector needs, and add them to the collector.
 
-    It finds every wanted pair, regardless of the order of rows. Memory is linear in the number of
+    It finds every needed pair, regardless of the order of rows. Memory is linear in the number of
     words, and so is the time, unless very many dissimilar rows share rare words.
 
     Args:

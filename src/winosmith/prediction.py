@@ -85,7 +85,7 @@ class Prediction:
         """The indices of the chosen options, in ascending order: none if invalid, one, or all tied.
 
         A tie is stated in `tied`, or follows from the scores. Scores that contradict the choice are
-        ignored; see `against_scores`.
+        ignored; see `contradicts_scores`.
         """
         if self.choice is None or self.tied:
             return self.tied
@@ -93,7 +93,7 @@ class Prediction:
         return best if self.choice in best else (self.choice,)
 
     @property
-    def against_scores(self) -> bool:
+    def contradicts_scores(self) -> bool:
         """Whether the scores contradict the choice, which then takes precedence."""
         return bool(self.scores) and self.chosen != find_best_options(self.scores)
 
@@ -131,8 +131,8 @@ def align(
         source: prefix of messages, such as "majority: ".
 
     Raises:
-        PredictionMismatchError: problems have no prediction or several, or predictions match no problem; the
-            message has their number and the first three ids.
+        PredictionMismatchError: problems have no prediction or several, or predictions match no
+            problem; the message has their number and the first three ids.
         DataError: a prediction does not match the problem's options.
     """
     by_id = {prediction.problem_id: prediction for prediction in predictions}

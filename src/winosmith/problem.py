@@ -330,15 +330,15 @@ class Problem:
         )
 
     def replace_blank(self, text: str) -> str:
-        """Return the sentence with a text in place of the blank, or after a question."""
+        """Return the sentence with the blank replaced by a text, or a question followed by it."""
         return f"{self.before}{text}{self.after}"
 
-    def fill(self, option: int) -> str:
-        """Return the sentence with the option at an index in place of the blank.
+    def fill(self, option_index: int) -> str:
+        """Return the sentence with its blank replaced by the option at `option_index`.
 
         For a question: the question, a space and the option.
         """
-        return self.replace_blank(self.options[option])
+        return self.replace_blank(self.options[option_index])
 
     def fill_all(self) -> tuple[str, ...]:
         """Return one sentence per option, with the option filled in."""

@@ -199,16 +199,16 @@ def _iter_pairs(problem: Problem) -> Iterator[Problem]:
         )
 
 
-def find_reference(question: str, options: Sequence[str]) -> str | None:
-    """Return the first text that refers to options by their order, which must then be kept.
+def find_order_reference(question: str, options: Sequence[str]) -> str | None:
+    """Return the first text that refers to the options' order; if any, the order must be kept.
 
     A single letter is a reference if there are enough options.
 
-    >>> find_reference("Which floats?", ("cork", "lead", "none of the above"))
+    >>> find_order_reference("Which floats?", ("cork", "lead", "none of the above"))
     'none of the above'
-    >>> find_reference("Which blood is rarest?", ("O", "AB", "B", "A"))
+    >>> find_order_reference("Which blood is rarest?", ("O", "AB", "B", "A"))
     'B'
-    >>> find_reference("Which is oxygen?", ("O", "Hg", "Pb", "Cu"))
+    >>> find_order_reference("Which is oxygen?", ("O", "Hg", "Pb", "Cu"))
     """
     if _OPTION_REFERENCE.search(question):
         return question

@@ -30,7 +30,7 @@ MIN_VERSION_FRACTION = 0.5
 count as one about pronouns. Winogender has 95 %; the WSC, DPR, KnowRef and the PDPs have none."""
 
 
-def check_sees(sees: str) -> None:
+def check_sees_value(sees: str) -> None:
     """Raise InputError unless `sees` is "blank" or "pronoun"."""
     if sees not in get_args(Sees):
         raise InputError(f"unknown value {sees!r} of `sees`; use {' or '.join(get_args(Sees))}")
@@ -39,7 +39,7 @@ def check_sees(sees: str) -> None:
 def check_blanks(
     problems: Iterable[Problem], subject: str, advice: str = "", *, unique: bool = False
 ) -> None:
-    """Raise DataError if problems have no blank, as questions do.
+    """Raise DataError if a problem has no blank, which means that it is a question.
 
     Args:
         problems: the problems.

@@ -17,14 +17,7 @@ from pydantic import AfterValidator, Field
 
 from winosmith._version import __version__
 from winosmith.errors import InputError, RecipeError
-from winosmith.options import (
-    OrFalse,
-    Seed,
-    declaration,
-    describe_values,
-    from_table,
-    match_pattern,
-)
+from winosmith.options import OrFalse, Seed, declaration, describe_values, from_table, match_pattern
 
 if TYPE_CHECKING:
     from winosmith.solve import Combination, Solver
@@ -79,7 +72,7 @@ class SolverParts:
 
 
 class _SolverOptions(ABC):
-    """Constructs and identifies the solver of a kind."""
+    """Base class of solver options, which can construct the solver and compute its identity."""
 
     def make(self, parts: SolverParts) -> Solver:
         """Construct the solver from these options and its parts."""
@@ -92,11 +85,11 @@ class _SolverOptions(ABC):
     def build(self, solve: Any, parts: SolverParts) -> Any:
         """Construct the solver; `solve` is the package `winosmith.solve`."""
 
-    def find_parts(self, folder: Path, cache: Path, patience: float) -> Options:
-        """Return the fields of `SolverParts` that the options name, relative to `folder`.
+    def find_parts(self, folder: Path, cache: Path, timeout: float) -> Options:
+        """Return the fields of `SolverParts` that the options name; paths are relative to `folder`.
 
-        `cache` is the folder of full-text indexes; `patience` is the timeout for a chat server's
-        reply, in seconds.
+        `cache` is the folder of full-text indexes; `timeout` is the time limit for a chat
+        server's reply, in seconds.
         """
         return {}
 
@@ -157,7 +150,7 @@ class _LocalModelOptions(_ModelOption, _SolverOptions):
         solvers = tuple(kind(model, **settings) for model in parts.models or (self.model,))
         return solvers[0] if len(solvers) == 1 else solve.Ensemble(solvers, parts.combine)
 
-    def find_parts(self, folder: Path, cache: Path, patience: float) -> Options:
+    def find_parts(self, folder: Path, cache: Path, timeout: float) -> Options:
         """Find the model's folder, downloading it if necessary; see `Kind`."""
         from winosmith.models import find_model_folder
 
@@ -165,7 +158,7 @@ class _LocalModelOptions(_ModelOption, _SolverOptions):
         return {"models": (str(find_model_folder(named if named.is_dir() else self.model)),)}
 
     def identify(self, solver: Any) -> tuple[str, str]:
-        """Return the weights' digest, and the hub's revision or else the digest; see `Kind`."""
+        """Return the digest of the weights, and the revision on the hub (the digest if unknown)."""
         from winosmith.models import digest_weights
 
         place = Path(solver.model)
@@ -207,7 +200,7 @@ class _Association(Kind, _InputOption):
         )
         return solve.TwoWay(solver) if self.features == "words" else solver
 
-    def find_parts(self, folder: Path, cache: Path, patience: float) -> Options:
+    def find_parts(self, folder: Path, cache: Path, timeout: float) -> Options:
         return {"smoothing": SMOOTHING}
 
     def identify(self, solver: Any) -> tuple[str, str]:
@@ -229,7 +222,7 @@ class _Hunting(Kind):
     def build(self, solve: Any, parts: SolverParts) -> Any:
         return solve.KnowledgeHunting(parts.index, self.snippets)
 
-    def find_parts(self, folder: Path, cache: Path, patience: float) -> Options:
+    def find_parts(self, folder: Path, cache: Path, timeout: float) -> Options:
         from winosmith.solve import FullTextIndex
 
         return {"index": FullTextIndex.open(self.collection and folder / self.collection, cache)}
@@ -315,12 +308,12 @@ class _Chat(Kind, _ShotOptions, _InputOption, _ServerOption, _ModelOption):
             parts.client, parts.train, self.shots, draws=self.draws, seed=self.seed, **settings
         )
 
-    def find_parts(self, folder: Path, cache: Path, patience: float) -> Options:
+    def find_parts(self, folder: Path, cache: Path, timeout: float) -> Options:
         from winosmith.chat import Client
 
         named = ("model", "base_url", "temperature", "max_tokens", "key_variable")
         settings = {name: getattr(self, name) for name in named}
-        client = Client(**settings, concurrency=1, timeout=patience, patience=patience)
+        client = Client(**settings, concurrency=1, timeout=timeout, patience=timeout)
         return {"client": client}
 
     def identify(self, solver: Any) -> tuple[str, str]:
@@ -386,7 +379,7 @@ class SolverRule:
 
     @property
     def settings(self) -> Any:
-        """The options, including defaults."""
+        """The validated options, including defaults."""
         return from_table(KINDS[self.solver], self.options)
 
     @classmethod

@@ -132,14 +132,14 @@ def make_twins(count: int, *, singles: int = 0, seed: int = 0) -> Dataset:
     return Dataset(problems, "made")
 
 
-def make_families(*depths: Sequence[int], roots: bool = True) -> Dataset:
-    """Generate a family for each sequence of depths, with all problems as children of the root.
+def make_families(*depths: Sequence[int], include_roots: bool = True) -> Dataset:
+    """Generate a family for each sequence of depths; all its problems are children of its root.
 
     Each child declares its depth, and differs from the root in that number of words.
 
     Args:
         depths: the depths of the perturbed problems of each family.
-        roots: whether to include the roots.
+        include_roots: whether to include the roots.
 
     >>> data = make_families([1, 3], [2])
     >>> data.ids
@@ -152,7 +152,7 @@ def make_families(*depths: Sequence[int], roots: bool = True) -> Dataset:
     for number, row in enumerate(depths):
         root, options = f"r{number}", (f"cup{number}", f"jug{number}")
         words = [f"of{number}"] * max(row, default=0)
-        if roots:
+        if include_roots:
             found.append(Problem(root, " ".join(["_", *words]), options, 0))
         for at, depth in enumerate(row):
             changed = [f"w{number}x{at}x{place}" for place in range(depth)]

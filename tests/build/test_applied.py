@@ -35,7 +35,7 @@ def test_a_build_keeps_an_evolved_set_that_judges_find_valid(
         "WinoGrande's rules for authors were applied to 60 of 67 problems; not to 7 (perturbed or "
         "their roots)"
     )
-    assert str(built.applied) == told
+    assert str(built.applied_rules) == told
     record = json.loads((tmp_path / "out/report.json").read_text("utf-8"))
     assert record["rules_used"]["words"] == [told]
     assert "not to 7 (perturbed or their roots)" in built.report.read_text("utf-8")

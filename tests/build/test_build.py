@@ -13,7 +13,7 @@ import pytest
 from tests.build.conftest import AFLITE, TABLE
 from winosmith import Dataset, Extra, answers, debias, formats, practice, validate
 from winosmith.build import build, parse_recipe, read_recipe
-from winosmith.build._report_filter import make_figures, verdict
+from winosmith.build._report_filter import make_figures, write_verdict
 from winosmith.cli.build import print_build
 from winosmith.errors import DataError, OutputError, RecipeError
 from winosmith.outputs import sha256
@@ -216,7 +216,7 @@ def test_the_report_begins_with_its_verdict_and_ends_with_its_recipe(small_build
     """The first sentence says what is still guessed; the recipe stands as its file has it."""
     page = unescape(small_build.report.read_text("utf-8"))
     first, _, _ = page.partition('class="subtitle">')[2].partition("</p>")
-    assert first == verdict(small_build.run, small_build.measures)
+    assert first == write_verdict(small_build.run, small_build.measures)
     assert first.startswith(("A model can still predict", "No model predicts"))
     assert (small_build.folder / "recipe.toml").read_text("utf-8").strip() in page
 
@@ -250,7 +250,7 @@ def test_the_verdict_is_of_the_guesser_that_is_furthest_above_chance(
     known = small_build.measures.verified
     after = {**dict.fromkeys(known.after, others), guesser: guess}
     measures = replace(small_build.measures, verified=replace(known, after=after))
-    said = verdict(small_build.run, measures).replace("\xa0", " ")
+    said = write_verdict(small_build.run, measures).replace("\xa0", " ")
     assert said.startswith(begins)
     assert tells in said
 
@@ -263,7 +263,7 @@ def test_halves_whose_filters_ended_elsewhere_are_told_apart_from_this_one(small
         measures = replace(small_build.measures, verified=replace(known, kept=kept))
         said = f"; the filter kept {format_value(kept, '.1%')} of the halves, "
         said += f"{format_value(share, '.1%')} of the whole"
-        assert (said in verdict(run, measures)) == told
+        assert (said in write_verdict(run, measures)) == told
         assert (said in make_figures(run, measures)[0].note) == told
 
 

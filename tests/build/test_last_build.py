@@ -15,7 +15,7 @@ from winosmith.blocks import (
     PreviousProblem,
     assign_splits,
     choose_kept_split,
-    find_former_splits,
+    find_previous_splits,
     shuffle_blocks,
 )
 from winosmith.build import build, is_build_finished, read_last_build, read_recipe
@@ -50,7 +50,7 @@ def _recipe(folder, data, kind="winosmith"):
 
 
 def _sides(folder, data):
-    sides = {former.problem.id: former.split for former in read_last_build(folder).former}
+    sides = {previous.problem.id: previous.split for previous in read_last_build(folder).previous}
     return {problem.id: sides[problem.id] for problem in data}
 
 
@@ -82,7 +82,7 @@ def test_the_next_build_leaves_all_where_it_was(tmp_path, kind):
     )
     assert after.sides is not None
     assert sum(after.sides["new"].values()) == 20
-    now = {f.problem.id: f.split for f in read_last_build(tmp_path / "next").former}
+    now = {f.problem.id: f.split for f in read_last_build(tmp_path / "next").previous}
     assert {id_: now[f"n-{id_}"] for id_ in before} == before
 
 
@@ -181,8 +181,8 @@ def _in_turn(before, kept, after, kept_now, **more):
     """Return the sides of one pool, and how another is split with them; pass what can't be."""
     try:
         first = _split(before, kept)
-        former = [PreviousProblem(p, first.sides[row]) for row, p in enumerate(before)]
-        return former, _split(after, kept_now, former=former, **more)
+        previous = [PreviousProblem(p, first.sides[row]) for row, p in enumerate(before)]
+        return previous, _split(after, kept_now, previous=previous, **more)
     except DataError:
         assume(False)
 
@@ -192,20 +192,20 @@ def _in_turn(before, kept, after, kept_now, **more):
 def test_every_old_block_keeps_its_side(drawn):
     """What was on one side is there again; of two sides, the one that was told wins."""
     before, after, (kept, kept_now) = drawn
-    former, second = _in_turn(before, kept, after, kept_now)
-    old = {f.problem.id: f.split for f in former}
+    previous, second = _in_turn(before, kept, after, kept_now)
+    old = {f.problem.id: f.split for f in previous}
     joined = {row for joint in second.joined_blocks for row in joint.rows}
     for row, problem in enumerate(after):
         if problem.id in old and row not in joined:
             assert second.sides[row] == old[problem.id]
             assert row in second.old
     for joint in second.joined_blocks:
-        assert len(joint.former) > 1
-        assert joint.split == ("train" if "train" in joint.former else "dev")
+        assert len(joint.previous) > 1
+        assert joint.split == ("train" if "train" in joint.previous else "dev")
         assert {second.sides[row] for row in joint.rows} == {joint.split}
     parts = (*second.debiased, *second.dev, *second.test)
     assert sorted(parts) == kept_now
-    told = {f.problem.id for f in former if f.split != "test"}
+    told = {f.problem.id for f in previous if f.split != "test"}
     assert not told & {after[row].id for row in (*second.test, *second.withheld)
                        if second.sides[row] == "test"}  # fmt: skip
     assert {*second.train}.isdisjoint({*second.dev, *second.test, *second.withheld})
@@ -216,11 +216,11 @@ def test_every_old_block_keeps_its_side(drawn):
 def test_sides_depend_on_no_order(drawn, rng):
     """Permuted, both pools are split the same."""
     before, after, (kept, kept_now) = drawn
-    former, second = _in_turn(before, kept, after, kept_now)
+    previous, second = _in_turn(before, kept, after, kept_now)
     rows = rng.sample(range(len(after)), len(after))
-    rng.shuffle(former)
+    rng.shuffle(previous)
     place = {old: new for new, old in enumerate(rows)}
-    other = _split(after.select(rows), [place[row] for row in kept_now], former=former)
+    other = _split(after.select(rows), [place[row] for row in kept_now], previous=previous)
     assert {row: other.sides[place[row]] for row in place} == second.sides
 
 
@@ -232,8 +232,8 @@ def test_no_contributor_changes_sides_where_that_is_asked_for(drawn):
     after = Dataset(replace(p, origin=Origin(author=p.twin_id), id=f"new{p.id}", twin_id=None,
                             sentence=f"So {p.id} says: {p.sentence}", options=(f"x{p.id}", "y"))
                     for p in make_twins(12))  # fmt: skip
-    former, second = _in_turn(before, kept, after, range(24), disjoint="contributor")
-    old = {f.problem.origin.author: f.split for f in former}
+    previous, second = _in_turn(before, kept, after, range(24), disjoint="contributor")
+    old = {f.problem.origin.author: f.split for f in previous}
     for row, problem in enumerate(after):
         assert second.sides[row] == old.get(problem.origin.author, second.sides[row])
 
@@ -241,11 +241,11 @@ def test_no_contributor_changes_sides_where_that_is_asked_for(drawn):
 def test_new_blocks_go_where_most_is_missing():
     """Sides come to the shares that are asked for, as nearly as old blocks allow."""
     data = make_twins(100)
-    former = [PreviousProblem(data[row], "train" if row < 40 else "dev") for row in range(80)]
-    found = _split(data, range(200), former=former)
+    previous = [PreviousProblem(data[row], "train" if row < 40 else "dev") for row in range(80)]
+    found = _split(data, range(200), previous=previous)
     assert [len(part) for part in (found.debiased, found.dev, found.test)] == [100, 40, 60]
     crowded = _split(
-        data, range(200), former=[PreviousProblem(data[row], "dev") for row in range(100)]
+        data, range(200), previous=[PreviousProblem(data[row], "dev") for row in range(100)]
     )
     assert len(crowded.dev) == 100
     assert abs(len(crowded.debiased) / 100 - len(crowded.test) / 60) < 0.05
@@ -254,16 +254,18 @@ def test_new_blocks_go_where_most_is_missing():
 def test_a_new_block_goes_where_the_least_share_is_there():
     """One of two is less than three of four."""
     data = make_twins(0, singles=5)
-    former = [PreviousProblem(data[row], "dev" if row < 3 else "test") for row in range(4)]
-    found = assign_splits(data, [[row] for row in range(5)], {"dev": 4, "test": 2}, former=former)
+    previous = [PreviousProblem(data[row], "dev" if row < 3 else "test") for row in range(4)]
+    found = assign_splits(
+        data, [[row] for row in range(5)], {"dev": 4, "test": 2}, previous=previous
+    )
     assert found[4].split == "test"
 
 
 def test_an_old_block_of_which_nothing_is_kept_stays_secret():
     """What was in test, and is filtered out now, is neither trained on nor published."""
     data = make_twins(30)
-    former = [PreviousProblem(problem, "test") for problem in data[:2]]
-    found = _split(data, range(2, 60), former=former)
+    previous = [PreviousProblem(problem, "test") for problem in data[:2]]
+    found = _split(data, range(2, 60), previous=previous)
     assert {*found.withheld} >= {0, 1}
     assert {0, 1}.isdisjoint(found.train)
 
@@ -286,13 +288,13 @@ def test_a_problem_is_known_again(now, stays):
     """By its words, its options, its family; not by an id that another problem has now."""
     old = Problem("r", "The _ stood near the old red wall of the town.", ("cup", "jug"), 0)
     new = replace(old, **now)
-    (sides,) = find_former_splits(Dataset([new]), [[0]], [PreviousProblem(old, "test")])
+    (sides,) = find_previous_splits(Dataset([new]), [[0]], [PreviousProblem(old, "test")])
     assert (choose_kept_split(sides) == "test") is stays
 
 
 def test_nothing_new_and_a_side_that_is_wanted_is_told():
     """Where every block has its side and one is empty, the way out is named."""
     data = make_twins(10)
-    former = [PreviousProblem(problem, "train") for problem in data]
+    previous = [PreviousProblem(problem, "train") for problem in data]
     with pytest.raises(DataError, match=r"no problems are left for dev.*redraw=True"):
-        _split(data, range(20), former=former)
+        _split(data, range(20), previous=previous)

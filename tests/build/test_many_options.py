@@ -13,7 +13,7 @@ import pytest
 
 from winosmith import Dataset, Problem, debias, formats
 from winosmith.build import EmbedRecipe, FilterRecipe, debias_to_folder, run_filter
-from winosmith.build._report_filter import verdict
+from winosmith.build._report_filter import write_verdict
 from winosmith.cli import main
 from winosmith.embed import EncoderEmbedder, OptionsEmbedder, save_array
 from winosmith.errors import DataError, RecipeError
@@ -137,7 +137,7 @@ def test_the_verdict_knows_what_chance_is(
         "two-piece": debias.GuesserAccuracy((low + high) / 2, low, high, 0.25),
     }
     verified = debias.Verification(dict(found), found, 0.9, 240, 240, 1, 20)
-    assert told in verdict(done.run, replace(done.measures, verified=verified))
+    assert told in write_verdict(done.run, replace(done.measures, verified=verified))
 
 
 @pytest.mark.parametrize(

@@ -152,7 +152,7 @@ def test_votes_are_those_of_the_optimum(problem):
 
 def _starts(ensemble: Ensemble, left: NDArray[np.int32]) -> Iterator:
     """Yield the first start, then one at the mean of a phase's classifiers."""
-    first = ensemble.compute_initial_start(left)
+    first = ensemble.compute_starting_point(left)
     yield first
     yield ensemble.compute_start_at(
         ensemble.collect_votes(left, 0, first).weights.mean(axis=0), left

@@ -281,13 +281,13 @@ def test_synonyms_of_train_and_dev_alone_give_the_papers_large_set() -> None:
         words += list(_children(of_part, 2, "Word"))[:found]
     large = Dataset([*medium, *words])
     assert _sizes(dict(assemble(ROOTS, medium, large, parts).large)) == [2963, 526, 202]
-    grown = assemble(ROOTS, medium, large, parts, test_grows=True)
+    grown = assemble(ROOTS, medium, large, parts, extend_test=True)
     assert _sizes(dict(grown.large)) == [2963, 526, 602]
 
 
 def test_the_other_reading_grows_the_test_too() -> None:
     """Augmenting all 1,414 is a setting; the paper's sizes show that it was not done."""
-    assert _sizes(dict(_sets(test_grows=True).large)) == [3030, 606, 606]
+    assert _sizes(dict(_sets(extend_test=True).large)) == [3030, 606, 606]
 
 
 @examples(20)

@@ -57,15 +57,15 @@ def test_printed_means_follow_from_the_histograms(
 ) -> None:
     """The mean of each test is that of its histogram, to the last printed place."""
     test = TESTS[name]
-    assert (test.subjects, test.right_by_item) == (subjects, right)
-    assert test.subjects * test.items == answers
+    assert (test.subject_count, test.histogram_correct_count) == (subjects, right)
+    assert test.subject_count * test.items == answers
     assert right in find_possible_counts(mean, answers)
 
 
 def test_the_overall_91_percent_is_printed_low() -> None:
     """All three tests have 3,347 of 3,654 answers right, 91.6 %, which rounds to 92, not to 91."""
-    right = sum(test.right_by_item for test in TESTS.values())
-    answers = sum(test.items * test.subjects for test in TESTS.values())
+    right = sum(test.histogram_correct_count for test in TESTS.values())
+    answers = sum(test.items * test.subject_count for test in TESTS.values())
     assert (right, answers) == (3347, 3654)
     assert right not in find_possible_counts("91", answers)
     assert right in find_possible_counts("91.6", answers)
@@ -84,7 +84,7 @@ def test_printed_deviations_are_those_of_the_counts(name: str, deviation: str) -
         right["S16"] = 77
     places = len(deviation.partition(".")[2])
     shares = [100 * count / test.items for count in right.values()]
-    assert len(shares) == test.subjects
+    assert len(shares) == test.subject_count
     assert f"{np.std(shares, ddof=1):.{places}f}" == deviation
 
 
@@ -107,7 +107,7 @@ def test_s16_of_ws_a_is_no_share_of_89() -> None:
 def test_badly_built_problems_are_one_in_ws_a_and_two_in_ws_b() -> None:
     """Fewer than half agree on 1 problem of WS.a and 2 of WS.b, and 5 of 9 on 2 more (4.2, 4.3)."""
     bad = {
-        name: sum(n for right, n in test.histogram.items() if 2 * right < test.subjects)
+        name: sum(n for right, n in test.histogram.items() if 2 * right < test.subject_count)
         for name, test in TESTS.items()
     }
     assert bad == {"PDP": 0, "WS.a": 1, "WS.b": 2}

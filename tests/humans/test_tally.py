@@ -10,7 +10,7 @@ from statsmodels.regression.linear_model import OLS
 
 from winosmith.errors import DataError
 from winosmith.humans import PrintedTest, check_grim
-from winosmith.humans._tally import measure_accuracy, measure_course
+from winosmith.humans._tally import measure_accuracy, measure_trend
 from winosmith.metrics import wilson_interval
 
 Drawn = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -32,12 +32,12 @@ def drawn(seed: int, orders: int) -> Drawn:
 def test_in_one_order_the_change_is_the_mean_of_the_subjects_lines(seed: int) -> None:
     """Its interval is Student's of them; what nobody was asked has no part in it."""
     right, places, seconds = drawn(seed, 1)
-    found = measure_course(right, places, seconds, 8)
+    found = measure_trend(right, places, seconds, 8)
     assert found is not None
     assert not found.items_set_aside
     unasked = (np.ones(6), np.zeros(6, int), np.full(6, 9.0))
     wider = (np.column_stack(pair) for pair in zip((right, places, seconds), unasked, strict=True))
-    assert measure_course(*wider, 8) == found
+    assert measure_trend(*wider, 8) == found
     for values, line in ((right, found.right), (seconds + 0 * right, found.seconds)):
         known = ~np.isnan(values)
         slopes = [
@@ -55,7 +55,7 @@ def test_in_one_order_the_change_is_the_mean_of_the_subjects_lines(seed: int) ->
 def test_in_several_orders_people_and_items_have_levels_of_their_own(seed: int) -> None:
     """It is statsmodels' regression with their dummies; of its errors the larger count."""
     right, places, seconds = drawn(seed, 6)
-    found = measure_course(right, places, seconds, 8)
+    found = measure_trend(right, places, seconds, 8)
     assert found is not None
     assert found.items_set_aside
     for values, line in ((right, found.right), (seconds + 0 * right, found.seconds)):
@@ -82,7 +82,7 @@ def test_few_orders_take_nothing_off_a_change() -> None:
         places = np.array([first, (first + 20) % 40] * 5)[:9] + 1
         level = 0.75 + rng.uniform(-0.2, 0.1, 40) + rng.normal(0, 0.03, (9, 1))
         right = (rng.random((9, 40)) < level - 0.15 * (places / 40 - 0.5)).astype(float)
-        found = measure_course(right, places, np.full((9, 40), np.nan), 40)
+        found = measure_trend(right, places, np.full((9, 40), np.nan), 40)
         assert found is not None
         assert found.right is not None
         assert found.right.interval is not None
@@ -96,7 +96,7 @@ def test_few_orders_take_nothing_off_a_change() -> None:
 def test_what_nobody_else_was_asked_is_set_aside() -> None:
     """In several orders an answer is compared with the others' on its item, or with nothing."""
     right = np.array([[1, 0, 1], [0, 1, np.nan]])
-    found = measure_course(right, np.array([[1, 2, 3], [2, 1, 0]]), np.full((2, 3), np.nan), 3)
+    found = measure_trend(right, np.array([[1, 2, 3], [2, 1, 0]]), np.full((2, 3), np.nan), 3)
     assert found is not None
     assert found.right is not None
     assert (found.right.change, found.right.subjects, found.right.interval) == (-2, 2, None)
@@ -106,7 +106,7 @@ def test_what_nobody_else_was_asked_is_set_aside() -> None:
 def test_one_order_of_which_some_was_left_out_is_one_order() -> None:
     """Who skips items has not had them elsewhere."""
     right = np.array([[1, 0, 1], [0, 1, np.nan]])
-    found = measure_course(right, np.array([[1, 2, 3], [1, 2, 0]]), np.full((2, 3), np.nan), 3)
+    found = measure_trend(right, np.array([[1, 2, 3], [1, 2, 0]]), np.full((2, 3), np.nan), 3)
     assert found is not None
     assert not found.items_set_aside
     assert found.right is not None
@@ -119,7 +119,7 @@ def test_one_order_of_which_some_was_left_out_is_one_order() -> None:
 def test_a_sheet_has_eight_parts_of_equal_length(length: int, parts: list[tuple[int, int]]) -> None:
     """A short one is told question by question."""
     places = np.arange(length)[None] + 1
-    found = measure_course(np.ones((1, length)), places, np.full((1, length), np.nan), length)
+    found = measure_trend(np.ones((1, length)), places, np.full((1, length), np.nan), length)
     assert found is not None
     assert [(part.first, part.last) for part in found.parts] == parts
 

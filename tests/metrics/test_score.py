@@ -135,7 +135,7 @@ def test_the_published_predictions_for_winogrande_dev(data_dir: Path) -> None:
     path = data_dir / "winogrande_predictions/martinalex7_predictions_test_proba.csv"
     graded = grade(data, answers.read(path, data)[path.stem].predictions)
     found = score(graded)
-    assert graded.against_scores == 0
+    assert graded.score_conflict_count == 0
     assert (found.accuracy.right, found.accuracy.n) == (1005, 1267)
     assert found.twins is not None
     assert (found.twins.right, found.twins.n) == (168, 284)
@@ -297,4 +297,4 @@ def test_a_tie_is_graded_by_its_options() -> None:
     found = grade(data, said)
     assert found.credit.tolist() == [1, 0.5, 0.5, 1]
     assert found.tied.tolist() == [False, True, True, False]
-    assert (found.ties, found.against_scores) == (2, 1)
+    assert (found.ties, found.score_conflict_count) == (2, 1)

@@ -107,7 +107,7 @@ def test_roots_stand_apart() -> None:
     assert found.accuracy is not None
     assert (found.accuracy.right, found.accuracy.n) == (150, 150)
     assert (found.survival.depths, found.survival.errors) == ((0,), (25,))
-    without = measure_stability(right_but(make_families([1], [2], roots=False)))
+    without = measure_stability(right_but(make_families([1], [2], include_roots=False)))
     assert without.roots is None
 
 
@@ -234,7 +234,7 @@ def test_families_of_twins_are_drawn_together() -> None:
     children = [
         replace(p, id=f"{p.id}+", sentence=f"Well, {p.sentence}", twin_id=None) for p in halves
     ]
-    lineages = [p.lineage for p in make_families(*([1] * 8,), roots=False)]
+    lineages = [p.lineage for p in make_families(*([1] * 8,), include_roots=False)]
     children = [
         replace(child, lineage=replace(lineage, root=half.id, parent=half.id))
         for child, lineage, half in zip(children, lineages, halves, strict=True)
@@ -282,7 +282,11 @@ def test_a_distance_without_a_root_counts() -> None:
     [
         (make_twins(3), None, "no problem has a lineage"),
         (make_families([1]), "depth", "unknown depth 'depth'; use one of declared, lineage, edit"),
-        (make_families([1], roots=False), "edit", "known edit depth; 1 have declared depth"),
+        (
+            make_families([1], include_roots=False),
+            "edit",
+            "known edit depth; 1 have declared depth",
+        ),
     ],
 )
 def test_what_has_no_depth_is_refused(data: Dataset, kind: str | None, complaint: str) -> None:

@@ -62,7 +62,7 @@ def draw_all() -> dict[str, tuple[report.Svg, ...]]:
             report.draw_depth_accuracy({"toy": along}, [(0, 14), (1, 90), (3, 20)], chance=0.5),
         ),
         "people": (
-            report.draw_items_by_correct({9: 50, 8: 22, 7: 12, 6: 4, 4: 1}, 9, title="Items"),
+            report.draw_items_by_correct_count({9: 50, 8: 22, 7: 12, 6: 4, 4: 1}, 9, title="Items"),
             report.draw_sheet_accuracy(
                 [
                     report.SheetPart(1, 10, 0.8, 0.7, 0.9, 20.0),

@@ -103,9 +103,9 @@ def test_rounds_are_compared_figure_by_figure(two):
     by_name = {change.name: change for change in second.changes}
     collected = by_name["collected"]
     assert (collected.old, collected.new, collected.difference) == (280, 540, 260)
-    assert collected.in_words == "+260"
+    assert collected.difference_text == "+260"
     valid = by_name["valid fraction of collected problems"]
-    assert valid.in_words == f"{100 * (valid.new - valid.old):+.1f} points"
+    assert valid.difference_text == f"{100 * (valid.new - valid.old):+.1f} points"
     assert by_name["words: mean depth of errors"].old is None
 
 
@@ -143,7 +143,7 @@ def test_judges_who_do_not_count_do_not_agree(two, pools, tmp_path):
     assert found is not None
     assert found.agree == pytest.approx(told["agree"])
     assert (found.judged, found.unanimous) == (told["judged"], told["unanimous"])
-    problems = {id_: files.read_old_ids()[id_] for id_ in dataset.ids}
+    problems = {id_: files.read_pool_ids()[id_] for id_ in dataset.ids}
     shares = [
         [vote.choice == known[old] for vote in votes if vote.problem_id == old]
         for old in problems.values()
@@ -158,7 +158,7 @@ def test_each_vote_counts_as_one(two, pools, tmp_path):
     dataset = Dataset([*files.problems("dev"), *files.problems("private/test")])
     known = {problem.id: problem.answer for problem in read_pool(recipe)}
     votes = [vote for vote in read_votes(pools / "votes-1.csv") if vote.purpose == "validate"]
-    kept = [files.read_old_ids()[id_] for id_ in dataset.ids]
+    kept = [files.read_pool_ids()[id_] for id_ in dataset.ids]
     short = next(vote for vote in votes if vote.problem_id == kept[0])
     left = [vote for vote in votes if vote.problem_id != kept[0] or vote is short]
     write_votes(left, tmp_path / "left.csv")

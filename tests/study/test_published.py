@@ -52,7 +52,7 @@ def test_every_printed_accuracy_is_a_percentage_with_one_decimal() -> None:
 
 def test_the_impossible_ones_are_found() -> None:
     """Four rows on WSC273 and one on DPR are no k/n; on the PDPs each is one of 60 or of 80."""
-    impossible = {(row.data, row.printed): row.counts for row in PUBLISHED if row.impossible}
+    impossible = {(row.data, row.printed): row.count_note for row in PUBLISHED if row.is_impossible}
     assert impossible == {
         ("wsc", "52.8"): "52.8 is impossible for 273 questions; 144 are 52.75",
         ("wsc", "63.8"): "63.8 is impossible for 273 questions; 174 are 63.74",
@@ -60,7 +60,7 @@ def test_the_impossible_ones_are_found() -> None:
         ("wsc", "96.5"): "96.5 is impossible for 273 questions",
         ("dpr", "92.5"): "92.5 is impossible for 564 questions; 522 are 92.55",
     }
-    pdp = {row.printed: row.counts for row in get_published(6, "pdp") if row.counts}
+    pdp = {row.printed: row.count_note for row in get_published(6, "pdp") if row.count_note}
     assert pdp["61.7"] == "61.7 is impossible for 80 questions; 37 of 60 is possible"
     assert pdp["87.5"] == "87.5 is impossible for 60 questions; 70 of 80 is possible"
 
@@ -103,13 +103,17 @@ FITS = {  # EvoGrad's table 4: errors of 202 or 526, and the sum of their depths
 def test_evograds_cells_are_sums_over_counts(printed: str) -> None:
     """Accuracy and depth of a cell stand for one number of errors and one sum of depths."""
     (row,) = (row for row in PUBLISHED_STABILITY if row.accuracy == printed)
-    assert (row.errors, row.depth_sums) == ((FITS[printed][0],), (FITS[printed][1],))
+    assert (row.error_counts, row.depth_sums) == ((FITS[printed][0],), (FITS[printed][1],))
 
 
 def test_one_of_evograds_depths_is_of_no_sum() -> None:
     """BERT's 6.867 on EvoGrad-L is no mean of 237 whole numbers; no other cell is impossible."""
-    unfit = [row for row in PUBLISHED_STABILITY if row.depth and row.errors and not row.depth_sums]
-    assert [(row.system, row.depth, row.errors) for row in unfit] == [("BERT", "6.867", (237,))]
+    unfit = [
+        row for row in PUBLISHED_STABILITY if row.depth and row.error_counts and not row.depth_sums
+    ]
+    assert [(row.system, row.depth, row.error_counts) for row in unfit] == [
+        ("BERT", "6.867", (237,))
+    ]
 
 
 def test_evograds_rows_without_accuracies_are_there() -> None:
@@ -120,7 +124,7 @@ def test_evograds_rows_without_accuracies_are_there() -> None:
     )
     dev = [row for row in PUBLISHED_STABILITY if row.data == "winogrande-dev"]
     right = (795, 799, 798, 964, 964, 971, 819, 817, 819)
-    assert [row.errors for row in dev] == [(1267 - count,) for count in right]
+    assert [row.error_counts for row in dev] == [(1267 - count,) for count in right]
     for before, *after in (right[:3], right[3:6], right[6:]):  # a model, trained further on M, L
         assert max(abs(count - before) for count in after) <= 7
 

@@ -45,7 +45,7 @@ def test_an_evolved_set_that_judges_find_valid_keeps_everything() -> None:
     assert len(validate.filter_by_structure(data, StructureRules("winogrande")).kept) < len(data)
     checked = validate.check(data, agreed(data))
     assert checked.kept.ids == data.ids
-    assert str(checked.applied) == (
+    assert str(checked.applied_rules) == (
         "WinoGrande's rules for authors were not applied to 7 (perturbed or their roots)"
     )
 
@@ -57,9 +57,9 @@ def test_what_was_perturbed_is_apart_from_the_twins_beside_it() -> None:
     data = Dataset([*twins, child])
     found = validate.examine_structure(data)
     assert found.checked["length"] == 4
-    assert found.applied is not None
-    assert sorted(found.applied.exempt) == [0, 1, 6]
-    assert str(found.applied) == (
+    assert found.applied_rules is not None
+    assert sorted(found.applied_rules.exempt) == [0, 1, 6]
+    assert str(found.applied_rules) == (
         "WinoGrande's rules for authors were applied to 4 of 7 problems; not to 3 (perturbed or "
         "their roots)"
     )
@@ -74,7 +74,7 @@ def test_the_rules_can_be_named(rules: validate.RuleSet) -> None:
     assert set(found.checked) >= {"lineage"}
     assert ("length" in found.checked) == (rules == "winogrande")
     assert bool(found.findings) == (rules == "winogrande")
-    assert str(found.applied).endswith("as configured")
+    assert str(found.applied_rules).endswith("as configured")
     assert f"|rules:{rules}|" in str(validate.check(data, None, StructureRules(rules)).signature)
 
 
@@ -96,7 +96,7 @@ def test_japanese_is_not_checked_for_its_words() -> None:
     }
     checked = validate.check(Dataset(anchored), agreed(Dataset(anchored)))
     assert len(checked.kept) == 2
-    assert checked.applied.lines[1].startswith("2 in a script without spaces between words")
+    assert checked.applied_rules.lines[1].startswith("2 in a script without spaces between words")
 
 
 def test_the_same_japanese_sentence_twice_is_no_twin() -> None:
@@ -113,8 +113,8 @@ def test_russian_words_are_counted_and_its_function_words_unknown() -> None:
     assert [f.detail for f in found.findings] == ["7 words; 15 to 30 are required"] * 2
     assert (found.checked["overlap"], found.checked["edit distance"]) == (2, 2)
     assert (found.checked["anchor"], found.checked["function word"]) == (0, 0)
-    assert found.applied is not None
-    assert found.applied.lines[1].startswith("2 in a script other than Latin")
+    assert found.applied_rules is not None
+    assert found.applied_rules.lines[1].startswith("2 in a script other than Latin")
 
 
 @pytest.mark.data
@@ -140,7 +140,7 @@ def test_published_sets_are_recognised_and_kept(
     data = formats.read(data_dir / path, skip_bad="/dev/null")
     checked = validate.check(data, agreed(data))
     assert len(checked.kept) == len(data) == number
-    assert set(checked.applied.exempt.values()) == {f"of {name}, published"}
+    assert set(checked.applied_rules.exempt.values()) == {f"of {name}, published"}
     plain = Dataset(Problem(f"{n}", p.sentence, p.options) for n, p in enumerate(data))
     assert len(validate.filter_by_structure(plain).kept) == number
 

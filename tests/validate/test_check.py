@@ -60,8 +60,8 @@ def test_without_votes_there_is_no_stage_of_votes() -> None:
     """Votes that were never asked for are not checked; an empty file of votes is."""
     data = make_twins(2)
     assert [stage.stage for stage in validate.check(data).stages] == ["structure"]
-    assert len(validate.check(data).result.kept) == 4
-    assert len(validate.check(data, []).result.kept) == 0
+    assert len(validate.check(data).all_stages.kept) == 4
+    assert len(validate.check(data, []).all_stages.kept) == 0
 
 
 def test_a_half_that_was_dropped_has_been_seen_all_the_same() -> None:
@@ -69,7 +69,7 @@ def test_a_half_that_was_dropped_has_been_seen_all_the_same() -> None:
     data = faulty(make_twins(1), 0)
     votes = [Response(half.id, judge, "validate", half.answer) for half in data for judge in "xyz"]
     checked = validate.check(data, votes, StructureRules(overlap=None, edit=None))
-    assert checked.result.kept.ids == ()
+    assert checked.all_stages.kept.ids == ()
     assert {entry.reason for entry in checked.set_aside} == {"the judge had seen the other half"}
 
 
@@ -85,13 +85,13 @@ def test_the_result_is_the_input_again(
     data = faulty(make_twins(5), *long)
     votes = [v for v in agreeing(data, "x", "y", "z") if data.row(v.problem_id) not in unvoted]
     checked = validate.check(data, votes, StructureRules(**rules))
-    assert checked.result.input() == data
+    assert checked.all_stages.input() == data
     count = checked.funnel.collected.problems
     for step in checked.funnel.steps:
         assert sum(step.dropped.values()) == count - step.kept.problems
         assert 2 * step.kept.twins + step.kept.singles == step.kept.problems
         count = step.kept.problems
-    assert Count.from_dataset(checked.result.kept) == checked.funnel.kept
+    assert Count.from_dataset(checked.all_stages.kept) == checked.funnel.kept
 
 
 def test_the_signature_tells_data_votes_and_rules_apart() -> None:

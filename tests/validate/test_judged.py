@@ -43,8 +43,8 @@ def test_votes_take_the_mark_off_what_they_keep() -> None:
     checked = _check(said)
     assert checked.valid == {right.id}
     assert list(checked.kept) == [replace(right, extra=Extra({"wsc.source": "made"}))]
-    assert [entry.problem for entry in checked.result.dropped] == [wrong, few, none]
-    assert checked.result.input() == GENERATED
+    assert [entry.problem for entry in checked.all_stages.dropped] == [wrong, few, none]
+    assert checked.all_stages.input() == GENERATED
 
 
 def test_too_few_votes_leave_the_mark() -> None:
@@ -68,7 +68,7 @@ def test_structure_alone_leaves_the_mark() -> None:
     """Without votes nothing is found valid."""
     checked = _check(None)
     assert checked.valid == frozenset()
-    assert checked.kept == checked.result.kept == GENERATED
+    assert checked.kept == checked.all_stages.kept == GENERATED
 
 
 @given(st.sets(st.sampled_from(GENERATED.ids)))

@@ -19,7 +19,7 @@ from winosmith.dataset import Dataset
 from winosmith.errors import DataError, InputError, ProblemError
 from winosmith.formats import Contents
 from winosmith.problem import Problem
-from winosmith.recast import find_reference
+from winosmith.recast import find_order_reference
 
 _LIST = r"\(?[A-Z]\)?(?:(?:\s*,)?\s*(?:and|or|&|,)\s*\(?[A-Z]\)?)*(?![A-Za-z0-9])"
 _REFERENCE = re.compile(
@@ -131,7 +131,7 @@ def plan_edits(
             continue
         try:
             named = _REFERENCE.search(problem.sentence) or _LETTERED_OPTION.search(problem.sentence)
-            reference = find_reference(problem.sentence, problem.options)
+            reference = find_order_reference(problem.sentence, problem.options)
             if is_class or named or reference:
                 shown = (
                     f": {reference!r} refers to other options"

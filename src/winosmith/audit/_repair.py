@@ -27,7 +27,7 @@ from winosmith.blocks import copies, normalize_tokens
 from winosmith.dataset import Dataset, Dropped, Filtered
 from winosmith.errors import DataError
 from winosmith.problem import Problem
-from winosmith.recast import find_reference, reorder
+from winosmith.recast import find_order_reference, reorder
 from winosmith.report import percent
 from winosmith.results import HIDDEN, Result, computed
 
@@ -251,7 +251,7 @@ class PreparedSet:
         removals |= _find_unusable_rows(data, removals)
         rows = [row for row in range(len(data)) if row not in removals]
         free = {
-            row: not (is_class or find_reference(data[row].sentence, data[row].options))
+            row: not (is_class or find_order_reference(data[row].sentence, data[row].options))
             for row, is_class in zip(rows, detect_classes(data.select(rows)), strict=True)
         }
         shuffled = {

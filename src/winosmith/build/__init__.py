@@ -22,7 +22,7 @@ from winosmith.build._recipe import (
     tabulate_recipe,
 )
 from winosmith.build._report import (
-    describe_columns,
+    describe_missing_columns,
     describe_previous_splits,
     describe_small_splits,
     make_previous_split_blocks,
@@ -45,8 +45,8 @@ __all__ = [
     "Step",
     "build",
     "debias_to_folder",
-    "describe_columns",
     "describe_copies",
+    "describe_missing_columns",
     "describe_previous_splits",
     "describe_small_splits",
     "format_recipe",

@@ -56,7 +56,7 @@ class BuildResult:
             block with a dev or test problem.
         sides: the numbers of problems that kept their previous split, are new, or are in a block
             with several previous splits; None if there is no last build.
-        applied: the problems to which the rules for authors were applied, and why.
+        applied_rules: the problems to which the rules for authors were applied, and why.
         copies: the copies and how they were handled; empty if there are none.
         columns: the input's columns missing from the public files, and the files that have them.
         reader_notes: notes from the file reader, one sentence each.
@@ -72,7 +72,7 @@ class BuildResult:
     embedding_notes: Mapping[str, Any]
     showable_rows: Sequence[int]
     sides: Mapping[str, Any] | None = None
-    applied: validate.AppliedRules | None = None
+    applied_rules: validate.AppliedRules | None = None
     copies: Mapping[str, Any] = field(default_factory=dict)
     columns: Mapping[str, Any] = field(default_factory=dict)
     reader_notes: Sequence[str] = ()
@@ -199,7 +199,7 @@ def _open_job(
     check_vector_symmetry(recipe.embed, recipe.filter)
     before = None if last is None else _publish.read_last_build(last)
     read, notes = _pool.read_files(recipe, skip_bad)
-    votes, planted = _pool.read_pool_votes(recipe), _pool.read_planted(recipe)
+    votes, planted = _pool.read_pool_votes(recipe), _pool.read_planted_artifacts(recipe)
     collected, order = shuffle(read, recipe.seed)
     renamed = _publish.assign_new_ids(collected, recipe.name)
     shown = _publish.make_public_recipe(
@@ -214,7 +214,7 @@ def _open_job(
 
 def _run_steps(job: _BuildJob, step: Step, checkpoints: ExitStack) -> BuildResult:
     recipe, old_ids, new_ids = job.recipe, job.collected.ids, job.renamed.ids
-    former = job.last.former if job.last else ()
+    previous = job.last.previous if job.last else ()
     filtering = Filtering(
         recipe.embed,
         recipe.filter,
@@ -230,7 +230,7 @@ def _run_steps(job: _BuildJob, step: Step, checkpoints: ExitStack) -> BuildResul
     with step("checking", None):
         stages = Stages(job.collected)
         _pool.drop_invalid(stages, recipe, job.votes)
-        _pool.drop_copies(stages, recipe, {one.problem.id for one in former if one.split})
+        _pool.drop_copies(stages, recipe, {one.problem.id for one in previous if one.split})
         tuning = _pool.set_aside_for_tuning(stages, recipe, job.order)
         stages.check_not_empty()
         pool = stages.find_remaining_rows()
@@ -244,7 +244,7 @@ def _run_steps(job: _BuildJob, step: Step, checkpoints: ExitStack) -> BuildResul
         dev=recipe.split.dev,
         test=recipe.split.test,
         disjoint=recipe.split.disjoint,
-        former=former,
+        previous=previous,
     )
     tied = {*parts.dev, *parts.test, *parts.withheld}
     loose = [at for at, row in enumerate(pool) if row not in tied]
@@ -275,7 +275,7 @@ def _run_steps(job: _BuildJob, step: Step, checkpoints: ExitStack) -> BuildResul
             for name, rows in parts.published.items()
         }
         if job.last:
-            _publish.write_sides(job.folder, job.collected, parts, job.last)
+            _publish.write_splits(job.folder, job.collected, parts, job.last)
         _publish.write_scores(job.folder, run, dict(zip(new_ids, old_ids, strict=True)))
         funnel = validate.make_funnel(stages.results)
         built = BuildResult(
@@ -289,7 +289,7 @@ def _run_steps(job: _BuildJob, step: Step, checkpoints: ExitStack) -> BuildResul
             notes,
             loose,
             _publish.make_sides_record(parts, new_ids, job.last) if job.last else None,
-            stages.applied,
+            stages.applied_rules,
             _pool.make_copies_record(
                 stages.copies,
                 recipe.copies,

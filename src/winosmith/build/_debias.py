@@ -13,7 +13,12 @@ from winosmith.build import _filtering, _publish
 from winosmith.build._filter import METHOD_NAMES, FilterRun
 from winosmith.build._filtering import Filtering, Measures
 from winosmith.build._pool import USED_FOR_TUNING, read_tuning_ids
-from winosmith.build._report_filter import make_figures, make_filter_record, make_sections, verdict
+from winosmith.build._report_filter import (
+    make_figures,
+    make_filter_record,
+    make_sections,
+    write_verdict,
+)
 from winosmith.dataset import Dataset, Dropped, Filtered
 from winosmith.options import EmbedRecipe, FilterRecipe, MeasureRecipe
 from winosmith.outputs import OutputFolder, sha256
@@ -137,7 +142,7 @@ def _make_parameters(
 
 
 def _split_problems(dataset: Dataset, rows: Sequence[int], run: FilterRun) -> Filtered:
-    """Split the problems into kept and dropped; those that fine-tuned the encoder are dropped."""
+    """Split the problems into kept and dropped; those used to fine-tune the encoder are dropped."""
     gone = dict.fromkeys({*range(len(dataset))} - {*rows}, USED_FOR_TUNING)
     gone |= {rows[at]: (run.method, reason) for at, reason in run.reasons.items()}
     return Filtered(
@@ -164,7 +169,7 @@ def _write_results(folder: OutputFolder, result: DebiasResult, parameters: dict[
             report.Section("In short", [report.Cards(make_figures(result.run, result.measures))]),
             *make_sections(result.run, result.measures, range(len(result.run.pool))),
         ],
-        subtitle=verdict(result.run, result.measures),
+        subtitle=write_verdict(result.run, result.measures),
         signature=result.measures.signature,
     )
     folder.write_lines(REPORT_PAGE, [page])

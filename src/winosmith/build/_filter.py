@@ -55,8 +55,8 @@ class FilterRun:
     separability: debias.Separability | None = None
 
     @property
-    def blind_reason(self) -> str:
-        """Reason why the vectors can't be used to filter or predict, or ""."""
+    def vector_fault(self) -> str:
+        """The reason why the vectors can't be used to filter or predict, or ""."""
         found = self.separability
         if found is None or not found.is_blind:
             return ""
@@ -239,7 +239,7 @@ def run_variant(
     scratch: str | Path | None = None,
     **arguments: Any,
 ) -> FilterRun:
-    """Run a variant of the filter, and add its overlap of removed problems to the first run.
+    """Run a variant of the filter; return `run` with the overlap of both runs' removed problems.
 
     `variant` is one of `OTHER_RUNS`. The other seed is `seed` + 1. Filters without vectors (random
     reduction, PMI) are not run on perturbed vectors.

@@ -146,7 +146,7 @@ class Measures(Result):
     @property
     @computed(**IF_ANY)
     def not_verified(self) -> str:
-        """Reason why the accuracy after the filter was not measured, or ""."""
+        """The reason why the accuracy after the filter was not measured, or ""."""
         return self.verified if isinstance(self.verified, str) else ""
 
 
@@ -205,7 +205,7 @@ class Filtering:
         collected_ids: Sequence[str],
         tuning: tuple[Dataset, Dataset] | None = None,
     ) -> tuple[FilterRun, Mapping[str, Any]]:
-        """Embed and filter the pool, reusing finished vectors; return the embedder's notes, too.
+        """Embed and filter the pool, reusing computed vectors; also return the embedder's notes.
 
         Args:
             collected: the problems of the pool, with their original ids.
@@ -280,7 +280,7 @@ class Filtering:
         return tuner.embed(pool), {**tuner.parameters, **notes}
 
     def _run_filters(self, pool: Dataset, X: Vectors) -> FilterRun:
-        """Run the filter and, unless turned off, the other runs for comparison.
+        """Run the filter and, unless turned off, its comparison runs.
 
         If the vectors are blind, a filter that depends on them removes nothing. Each run has its
         own checkpoint, which is kept until the results are written, so that no run is repeated.
@@ -353,7 +353,7 @@ class Filtering:
         guessed, flips_sign = self._verify(run), get_combination(self.embed) == "difference"
         assessment, ids = None, run.pool.ids
         with self.step("measuring", None):
-            if run.options is None and not run.blind_reason:
+            if run.options is None and not run.vector_fault:
                 assessment = debias.assess(
                     run.X,
                     run.y,
@@ -367,7 +367,7 @@ class Filtering:
             return Measures(
                 signature=self._make_signature(run, digest, n, copies),
                 assessment=assessment,
-                before=None if run.blind_reason else _probe_pool(run, self.seed, flips_sign),
+                before=None if run.vector_fault else _probe_pool(run, self.seed, flips_sign),
                 verified=guessed,
                 excess=self._measure_excess(run),
                 found=None
@@ -408,9 +408,9 @@ class Filtering:
         return Signature(digest, n, parameters, self.seed)
 
     def _verify(self, run: FilterRun) -> debias.Verification | str:
-        """Measure accuracies across separately filtered halves, or return why not."""
-        if run.blind_reason:
-            return run.blind_reason
+        """Measure accuracies across separately filtered halves; if not possible, return why."""
+        if run.vector_fault:
+            return run.vector_fault
         if not self.splits:
             return NOT_MEASURED
         combined = get_combination(self.embed)

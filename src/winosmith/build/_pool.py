@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from winosmith import formats, validate
-from winosmith.blocks import contradictions, copies, draw
+from winosmith.blocks import contradictions, copies, draw_blocks
 from winosmith.build._recipe import Copies, Recipe, list_paths
 from winosmith.dataset import Dataset, Dropped, Filtered
 from winosmith.errors import DataError, FormatError, RecipeError
@@ -32,7 +32,7 @@ from winosmith.report import join_names
 from winosmith.response import Response
 
 
-def read_planted(recipe: Recipe) -> dict[str, str] | None:
+def read_planted_artifacts(recipe: Recipe) -> dict[str, str] | None:
     """Read the planted artifact of each problem that has one, by the problem's original id.
 
     Raises:
@@ -120,7 +120,7 @@ _SETTING = re.compile(r"`(pair_by|format_name|question|choices|answer|answer_is)
 
 
 def _use_recipe_keys(reason: str) -> str:
-    """Replace parameters of `formats.read` in a message with the keys of a recipe."""
+    """In a message, replace the parameter names of `formats.read` with a recipe's keys."""
 
     def format_key(found: re.Match[str]) -> str:
         name = found[1].removesuffix("_name")
@@ -153,7 +153,7 @@ class Stages:
         collected: all collected problems.
         results: the kept and dropped problems of each stage, in order.
         valid: the ids of the problems that enough judges found valid.
-        applied: the problems to which the rules for authors were applied, and why.
+        applied_rules: the problems to which the rules for authors were applied, and why.
         compared: the rows of the collected problems among which copies were found.
         copies: the copies, as indices in `compared`.
     """
@@ -161,7 +161,7 @@ class Stages:
     collected: Dataset
     results: dict[str, Filtered] = field(default_factory=dict)
     valid: frozenset[str] = frozenset()
-    applied: validate.AppliedRules | None = None
+    applied_rules: validate.AppliedRules | None = None
     compared: Sequence[int] = ()
     copies: CopiesToOmit = field(default_factory=lambda: CopiesToOmit({}, {}, (), ()))
 
@@ -199,7 +199,7 @@ class Stages:
 
 
 def drop_invalid(stages: Stages, recipe: Recipe, votes: Sequence[Response]) -> None:
-    """Drop the problems that break the rules for structure or, with votes, for validation."""
+    """Drop the problems that break the structural rules or, if there are votes, the vote rules."""
     embargoed = {
         row: "embargo: not to be published" for row, p in enumerate(stages.remaining) if p.embargo
     }
@@ -207,7 +207,7 @@ def drop_invalid(stages: Stages, recipe: Recipe, votes: Sequence[Response]) -> N
         stages.results["embargo"] = stages.remaining.drop(embargoed, "embargo")
     checked = validate.check(stages.remaining, votes or None, recipe.structure, recipe.votes)
     stages.results.update(checked.filtered)
-    stages.valid, stages.applied = checked.valid, checked.applied
+    stages.valid, stages.applied_rules = checked.valid, checked.applied_rules
 
 
 def drop_copies(stages: Stages, recipe: Recipe, known: Collection[str]) -> None:
@@ -237,7 +237,7 @@ def set_aside_for_tuning(
     parts, ids = None, stages.collected.ids
     if any(sizes):
         free = [row for row in stages.find_remaining_rows() if ids[row] not in known]
-        train, dev = draw(order, free, sizes)
+        train, dev = draw_blocks(order, free, sizes)
         known |= {ids[row] for row in (*train, *dev)}
         parts = stages.collected.select(train), stages.collected.select(dev)
     stage, reason = USED_FOR_TUNING

@@ -124,7 +124,7 @@ def publish(
 
 
 def make_columns_record(dataset: Dataset, parts: Split, format_name: str) -> dict[str, Any]:
-    """Return the columns that public files lack, these files, and the private copies with them."""
+    """Return the columns omitted from public files, these files, and their complete copies."""
     writer = formats.get_writer(format_name)
     in_training = "extra" in writer.kept_fields
     keys = {
@@ -161,7 +161,7 @@ def write_scores(folder: OutputFolder, run: FilterRun, old_ids: Mapping[str, str
             file.write(records.dump_json(record) + "\n")
 
 
-def write_sides(folder: OutputFolder, collected: Dataset, parts: Split, last: LastBuild) -> None:
+def write_splits(folder: OutputFolder, collected: Dataset, parts: Split, last: LastBuild) -> None:
     """Write the split of each problem in this and earlier builds to a private file.
 
     The next build reads this file. The first build needs no file, because its public files contain
@@ -173,12 +173,12 @@ def write_sides(folder: OutputFolder, collected: Dataset, parts: Split, last: La
         if problem.embargo and side == "train" and row not in parts.old:
             side = None  # it was not published, so it has no split yet
         now.append(PreviousProblem(problem, side))
-    current = {_make_content_key(former.problem) for former in now}
-    gone = [former for former in last.former if _make_content_key(former.problem) not in current]
+    current = {_make_content_key(one.problem) for one in now}
+    gone = [one for one in last.previous if _make_content_key(one.problem) not in current]
     with folder.write(SIDES_FILE) as file:
-        for former in (*sorted(now, key=lambda one: one.problem.id), *gone):
-            record = records.problem_record(former.problem.blind())
-            file.write(records.dump_json({**record, "side": former.split}) + "\n")
+        for previous in (*sorted(now, key=lambda one: one.problem.id), *gone):
+            record = records.problem_record(previous.problem.blind())
+            file.write(records.dump_json({**record, "side": previous.split}) + "\n")
 
 
 def _make_content_key(problem: Problem) -> tuple[str, str, tuple[str, ...]]:
@@ -186,7 +186,7 @@ def _make_content_key(problem: Problem) -> tuple[str, str, tuple[str, ...]]:
 
 
 def make_sides_record(parts: Split, ids: Sequence[str], last: LastBuild) -> dict[str, Any]:
-    """Make the "sides" object of a build's report, about problems with a previous split."""
+    """Make a report's "sides" object: how many problems kept their split, are new, or moved."""
     sets: dict[SplitName, tuple[int, ...]] = {
         "train": parts.debiased,
         "dev": parts.dev,
@@ -200,7 +200,7 @@ def make_sides_record(parts: Split, ids: Sequence[str], last: LastBuild) -> dict
         "new": {side: sum(row not in parts.old for row in rows) for side, rows in sets.items()},
         "joined": [
             {
-                "former": [side for side in SPLITS if side in joint.former],
+                "former": [side for side in SPLITS if side in joint.previous],
                 "side": joint.split,
                 "problems": [ids[row] for row in joint.rows if row in published],
             }
@@ -240,7 +240,7 @@ def write_reports(folder: OutputFolder, built: BuildResult, recipe: Mapping[str,
     """Write the report as JSON and HTML, and the checksums of the public files."""
     record = {
         "signature": str(built.measures.signature),
-        **({} if built.applied is None else {"rules_used": built.applied.record()}),
+        **({} if built.applied_rules is None else {"rules_used": built.applied_rules.record()}),
         **({"reading": list(built.reader_notes)} if built.reader_notes else {}),
         "funnel": built.funnel.record(),
         **make_filter_record(built.run, built.measures),
@@ -288,11 +288,11 @@ class LastBuild:
 
     Attributes:
         digest: the digest of the build's checksums, which identifies the build.
-        former: the problems of this and earlier builds, with their splits.
+        previous: the problems of this and earlier builds, with their splits.
     """
 
     digest: str
-    former: tuple[PreviousProblem, ...]
+    previous: tuple[PreviousProblem, ...]
 
 
 def read_last_build(folder: str | Path) -> LastBuild:
@@ -312,8 +312,8 @@ def read_last_build(folder: str | Path) -> LastBuild:
             )
     sides = files.folder / SIDES_FILE
     try:
-        former = _read_sides(sides) if sides.is_file() else _read_published_problems(files)
-        return LastBuild(files.digest, tuple(former))
+        previous = _read_sides(sides) if sides.is_file() else _read_published_problems(files)
+        return LastBuild(files.digest, tuple(previous))
     except (OSError, ValueError, KeyError, TypeError, ProblemError, FormatError) as error:
         raise InputError(f"{folder}: the splits of this build can't be read: {error}") from error
 
@@ -327,7 +327,7 @@ def _read_sides(path: Path) -> Iterator[PreviousProblem]:
 
 
 def _read_published_problems(files: BuildFiles) -> Iterator[PreviousProblem]:
-    old = files.read_old_ids()
+    old = files.read_pool_ids()
     seen = set[str]()
     for name, side in _PUBLISHED:
         for problem in files.problems(name):
@@ -337,7 +337,7 @@ def _read_published_problems(files: BuildFiles) -> Iterator[PreviousProblem]:
     for record in files.read_dropped():
         if record["id"] not in seen:
             yield PreviousProblem(_restore_old_id(records.parse_dropped(record), old), "train")
-    for record in files.read_withheld():
+    for record in files.read_withheld_records():
         yield PreviousProblem(_restore_old_id(records.parse_dropped(record), old), None)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from winosmith import metrics, report
 from winosmith.build._pool import describe_copies
 from winosmith.build._recipe import format_rebuild_recipe
-from winosmith.build._report_filter import make_figures, make_sections, verdict
+from winosmith.build._report_filter import make_figures, make_sections, write_verdict
 from winosmith.build._split import SIZES
 from winosmith.text import format_count
 
@@ -54,7 +54,7 @@ def render_report(built: BuildResult, recipe: Mapping[str, Any]) -> str:
     return report.render_page(
         f"{recipe['name']}: what the filter did",
         sections,
-        subtitle=verdict(built.run, built.measures),
+        subtitle=write_verdict(built.run, built.measures),
         signature=built.measures.signature,
         footer=f"Made by winosmith {recipe['version']}.",
     )
@@ -73,7 +73,8 @@ def _make_cards(built: BuildResult) -> list[report.KeyFigure]:
 
 
 def _make_funnel_lead(built: BuildResult) -> str:
-    rules = "".join(f" {line}." for line in built.applied.lines) if built.applied else ""
+    applied = built.applied_rules
+    rules = "".join(f" {line}." for line in applied.lines) if applied else ""
     if built.funnel.share is None:
         return rules.strip()
     share = report.format_value(built.funnel.share, ".0%")
@@ -117,7 +118,7 @@ def _make_published_blocks(built: BuildResult, recipe: Mapping[str, Any]) -> lis
         _make_splits_table(built.counts),
         *_make_text_blocks(small, "warning"),
         *make_previous_split_blocks(built.sides),
-        *_make_text_blocks(describe_columns(built.columns)),
+        *_make_text_blocks(describe_missing_columns(built.columns)),
         *([report.Text([claims], "warning")] if generated else []),
     ]
 
@@ -244,11 +245,11 @@ def make_previous_split_blocks(record: Mapping[str, Any] | None) -> list[report.
     ]
 
 
-def describe_columns(record: Mapping[str, Any] | None) -> list[str]:
-    """Describe the columns that are missing from the public files, in sentences.
+def describe_missing_columns(record: Mapping[str, Any] | None) -> list[str]:
+    """Describe, in sentences, the columns that are missing from the public files.
 
     >>> held = ["private/dev.jsonl"]
-    >>> describe_columns({"columns": ["x.gender"], "not_in": ["dev"], "but_in": held})
+    >>> describe_missing_columns({"columns": ["x.gender"], "not_in": ["dev"], "but_in": held})
     ['The column x.gender is not in dev, because it may reveal answers; private/dev.jsonl has it']
     """
     if not record or not record["columns"]:

@@ -31,7 +31,7 @@ def make_figures(run: FilterRun, measures: Measures) -> list[report.KeyFigure]:
     figures = [_make_accuracy_figure(run, measures)]
     if (
         run.separability is not None
-        and not run.blind_reason
+        and not run.vector_fault
         and run.separability.fraction < LOW_SEPARABILITY
     ):
         figures.append(
@@ -135,15 +135,15 @@ at least this much. They may differ because the number of AFLite's phases may de
 
 
 def _note_size_gap(run: FilterRun, found: debias.Verification) -> str:
-    """Return a note if the filter kept different fractions of the halves and of the whole."""
+    """Return a note if the filter kept a different fraction of each half than of all problems."""
     kept = len(run.kept) / len(run.pool)
     if abs(kept - found.kept) < MIN_FRACTION_GAP:
         return ""
     return f"; the filter kept {_percent(found.kept)} of the halves, {_percent(kept)} of the whole"
 
 
-def verdict(run: FilterRun, measures: Measures) -> str:
-    """Return the first sentence of a report: whether a model can still predict the kept problems.
+def write_verdict(run: FilterRun, measures: Measures) -> str:
+    """Write a report's first sentence: whether a model can still predict the kept problems.
 
     The sentence covers all models. If nothing is predictable, the sentence is false in at most one
     of twenty reports, because the 95 % intervals are simultaneous (`debias.Verification`). A model
@@ -155,7 +155,7 @@ def verdict(run: FilterRun, measures: Measures) -> str:
     found = measures.verified
     if isinstance(found, str):
         removed = "" if len(run.kept) < len(run.pool) else ". Nothing was removed"
-        return f"{found[0].upper()}{found[1:]}{removed if run.blind_reason else ''}."
+        return f"{found[0].upper()}{found[1:]}{removed if run.vector_fault else ''}."
     left = f"the answers of {'these' if run.method == 'none' else 'the kept'} problems"
     many = run.options is not None
     surely = {
@@ -222,8 +222,8 @@ def _describe_seed(run: FilterRun) -> str:
 def make_filter_record(run: FilterRun, measures: Measures) -> dict[str, Any]:
     """Make the part of `report.json` about a filter."""
     return {
-        "verdict": verdict(run, measures),
-        "blind": bool(run.blind_reason),
+        "verdict": write_verdict(run, measures),
+        "blind": bool(run.vector_fault),
         "figures": [asdict(figure) for figure in make_figures(run, measures)],
         "aflite": run.aflite and run.aflite.record(),
         "mirror": run.mirror and run.mirror[0].record(),

@@ -70,16 +70,16 @@ def split(
     dev: float,
     test: float,
     disjoint: Disjoint = "twin",
-    former: Sequence[PreviousProblem] | None = None,
+    previous: Sequence[PreviousProblem] | None = None,
 ) -> Split:
     """Split the kept rows into train, dev and test, and select whole twins for training.
 
-    With `former`, a block keeps its previous split, even if the filter keeps none of its problems.
+    With `previous`, a block keeps its split, even if the filter keeps none of its problems.
     A block with several previous splits is assigned to the first of train, dev and test among them.
     New blocks are assigned to the split that is furthest below its target size.
 
     Args:
-        dataset: all collected problems; with `former`, they must have their original ids.
+        dataset: all collected problems; with `previous`, they must have their original ids.
         order: the shuffled blocks of the problems.
         pool: the rows of the pool.
         kept: the rows that the filter kept.
@@ -88,7 +88,7 @@ def split(
         test: fraction of the kept rows in test, 0–1.
         disjoint: groups that are not split, in addition to blocks. A group that would exceed the
             size of dev or test by more than a tenth is assigned to training.
-        former: the problems of earlier splits; None if there are no earlier splits.
+        previous: the problems of earlier splits; None if there are no earlier splits.
 
     Raises:
         DataError: dev or test would be empty, because every contributor or source is too large or
@@ -104,7 +104,7 @@ def split(
         order,
         sizes,
         keys=() if disjoint == "twin" else (KEY_FIELDS[disjoint],),
-        former=former or (),
+        previous=previous or (),
         counted=is_kept,
     )
     parts: dict[SplitName, list[int]] = {"train": [], "dev": [], "test": []}
@@ -115,7 +115,7 @@ def split(
         else:
             parts[of.split] += [row for row in of.rows if row in is_kept]
             withheld += [row for row in of.rows if row not in is_kept]
-    _require_all_splits(sizes, parts, disjoint, continued=bool(former))
+    _require_all_splits(sizes, parts, disjoint, continued=bool(previous))
     place = {row: at for at, row in enumerate(parts["train"]) if row in pooled}
     twins = (
         sorted(twin, key=place.__getitem__) for twin in dataset.twins if place.keys() >= {*twin}
@@ -127,8 +127,8 @@ def split(
         train=tuple(row for twin in sorted(twins, key=lambda t: place[t[0]]) for row in twin),
         withheld=tuple(withheld),
         sides={row: of.split for of in found for row in of.rows},
-        old=frozenset(row for of in found if of.former for row in of.rows),
-        joined_blocks=tuple(of for of in found if len(of.former) > 1),
+        old=frozenset(row for of in found if of.previous for row in of.rows),
+        joined_blocks=tuple(of for of in found if len(of.previous) > 1),
     )
 
 
@@ -159,7 +159,7 @@ def _require_all_splits(
 
 
 def make_nested_sets(train: Sequence[int]) -> dict[str, tuple[int, ...]]:
-    """Make nested training sets of whole twins, by the name of their size.
+    """Return nested training sets of whole twins, keyed by the names of their sizes.
 
     Each set is the beginning of the next, and xl has all rows. Sizes that are not smaller than the
     whole set are omitted.

@@ -50,7 +50,7 @@ def add_declared_options(
 
 
 def make_option(name: str, option: str, field: Mapping[str, Any]) -> Callable[[Any], Any]:
-    """Return click's decorator for a field: `name`, `option` such as "--seed", JSON schema."""
+    """Return the click option for a field, given its name, the option text and its JSON schema."""
     default = field.get("default")
     settings: dict[str, Any] = {"default": default, "show_default": default is not None}
     if default is False:

@@ -218,7 +218,7 @@ def _make_opening(results: Results) -> list[report.Block]:
             "intended answers", share, f"{results.right:,} of {results.answers:,}", ".1%"
         ),
         report.KeyFigure("people", results.subjects, format_count(len(results.tests), "test")),
-        report.KeyFigure("flawed items", len(results.flagged), "fewer than half agree"),
+        report.KeyFigure("flawed items", len(results.flagged_items), "fewer than half agree"),
     ]
     for test in results.tests:
         note = f"{percent_span(test.share.interval)}; guessing {percent(test.chance.share)}"
@@ -252,7 +252,7 @@ def _make_test_section(
         ),
         report.Drawing(
             f"Items by people who gave the intended answer{_describe_trend(test)}",
-            lambda: list(_draw_test(test)),
+            lambda: list(_draw_test_charts(test)),
             report.Table(
                 f"{name}: items by people who gave the intended answer",
                 ["intended", "of", "items"],
@@ -272,11 +272,13 @@ def _make_test_section(
     )
 
 
-def _draw_test(test: TestResult) -> Iterator[report.Svg]:
-    """Yield a histogram for each number of people asked, and the trend over the sheet."""
+def _draw_test_charts(test: TestResult) -> Iterator[report.Svg]:
+    """Yield a histogram per number of people who were asked, and the trend over the sheet."""
     for asked in sorted({of for _, of in test.histogram}, reverse=True):
         items = {right: n for (right, of), n in test.histogram.items() if of == asked}
-        yield report.draw_items_by_correct(items, asked, title=f"Test {test.name}, {asked} people")
+        yield report.draw_items_by_correct_count(
+            items, asked, title=f"Test {test.name}, {asked} people"
+        )
     if test.course is None:
         return
     parts = [

@@ -67,7 +67,7 @@ _LISTED_REASONS = 5
               "forms.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Overwrite sheets for different data in DIR.")
 @_options.json_option
-def print_sheets(**options: Any) -> None:
+def make_test_sheets(**options: Any) -> None:
     """Make test sheets from the problems in DATA.
 
     One half of each schema goes to test a and the other to test b, at random. Problems without
@@ -295,7 +295,7 @@ def assign_sheets(
 def _assign_all(
     ledger: Ledger, sheets: Sequence[Sheet], subjects: Sequence[str], **criteria: Any
 ) -> tuple[Ledger, list[tuple[str, Sheet]]]:
-    """Assign a sheet to each subject, or to nobody if one subject can't get a sheet."""
+    """Assign a sheet to every subject; raise InputError if this is impossible for one."""
     twice = [subject for subject, count in Counter(subjects).items() if count > 1]
     if twice:
         raise InputError(f"the subject {twice[0]!r} is listed twice; use one code per person")
@@ -575,7 +575,7 @@ def _apply_key(entry: Entry, key: str, path: Path) -> Entry:
 
 @contextmanager
 def _read_keys() -> Iterator[Iterator[str]]:
-    """Open standard input for single keys, and yield an iterator of the keys.
+    """Put the terminal into single-key mode, and yield an iterator over the keys pressed.
 
     The terminal stays in cbreak mode from the first question to the last, because `click.getchar`
     switches modes for each key and loses keys of a fast typist.

@@ -98,7 +98,7 @@ class LazyGroup(Group):
 
 SECTIONS = {
     "Build a benchmark": {
-        "demo": "build a benchmark from the practice corpus, in a minute",
+        "demo": "build a benchmark from the practice corpus in about a minute",
         "practice": "write the practice corpus or the hand-written twins",
         "build": "turn raw twins into a filtered benchmark with a report",
         "round": "build a release from a pool, measure it, and choose the next round's roots",
@@ -190,7 +190,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _is_printing_error(error: BaseException) -> bool:
-    """Return whether an error was raised while printing, for example to a closed pipe."""
+    """Return whether an error was raised while printing, for example because a pipe was closed."""
     frames = traceback.walk_tb(error.__traceback__)
     return any(frame.f_code is click.echo.__code__ for frame, _ in frames)
 

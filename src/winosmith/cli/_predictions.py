@@ -125,7 +125,7 @@ trained_option = click.option(
 )
 
 
-def measure_overlaps(
+def find_overlaps(
     dataset: Dataset, solvers: Sequence[str], trained_on: Sequence[str]
 ) -> dict[str, Overlap]:
     """Find the problems that each solver may have seen in its training data.

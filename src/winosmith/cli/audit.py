@@ -202,7 +202,7 @@ def command(**options: Any) -> None:
     if options["annotate"]:
         echo(f"::stop-commands::{token}")  # text from the data could be a command for GitHub
     judged = open_existing_site(options["site"], options["database"]) if options["site"] else None
-    embedder = _make_embedder(options["encoder"]) if options["encoder"] else None
+    embedder = _prepare_embedding(options["encoder"]) if options["encoder"] else None
     known = audit.read_baseline(options["baseline"]) if options["baseline"] else {}
     splits, omitted, details = _read_splits(options)
     corrected = _correct_keys(splits, options["errata"]) if options["errata"] else set()
@@ -325,7 +325,7 @@ def _check_splits(names: Sequence[str]) -> None:
         )
 
 
-def _make_embedder(name: str) -> TextEmbedder:
+def _prepare_embedding(name: str) -> TextEmbedder:
     from winosmith import embed
 
     if name == "light":

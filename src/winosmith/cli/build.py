@@ -11,8 +11,8 @@ import click
 
 from winosmith.build import (
     build,
-    describe_columns,
     describe_copies,
+    describe_missing_columns,
     describe_previous_splits,
     describe_small_splits,
     is_build_finished,
@@ -95,7 +95,7 @@ def print_build(folder: Path) -> dict[str, Any]:
     notes = [
         *describe_copies(record.get("copies")),
         *describe_previous_splits(record.get("sides")),
-        *describe_columns(record.get("columns")),
+        *describe_missing_columns(record.get("columns")),
     ]
     if counts := record.get("unvalidated"):
         unvalidated = ", ".join(f"{count:,} of {name}" for name, count in counts.items())

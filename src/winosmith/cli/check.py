@@ -95,7 +95,9 @@ def command(**options: Any) -> None:
     responses = validate.read_votes(options["votes_path"]) if options["votes_path"] else None
     checked = validate.check(dataset, responses, StructureRules(**structure), votes)
     try:
-        people: HumanAccuracy | str = measure_human_accuracy(checked.result.kept, responses or ())
+        people: HumanAccuracy | str = measure_human_accuracy(
+            checked.all_stages.kept, responses or ()
+        )
     except DataError as error:
         people = str(error)
     result = Output(
@@ -109,12 +111,14 @@ def command(**options: Any) -> None:
         recipe = {"command": "check", "signature": str(checked.signature)}
         folder = OutputFolder.open(out, recipe, force=options["force"])
         folder.write_lines("kept.jsonl", formats.to_lines(checked.kept))
-        folder.write_lines("dropped.jsonl", (one.to_json_line() for one in checked.result.dropped))
+        folder.write_lines(
+            "dropped.jsonl", (one.to_json_line() for one in checked.all_stages.dropped)
+        )
         folder.write_lines("report.html", [result.render_page()])
         say(f"Wrote kept.jsonl, dropped.jsonl and report.html in {folder.path}.")
     result.show()
-    if options["strict"] and checked.result.dropped:
-        exit_with_reasons([f"{format_count(len(checked.result.dropped), 'problem')} dropped"])
+    if options["strict"] and checked.all_stages.dropped:
+        exit_with_reasons([f"{format_count(len(checked.all_stages.dropped), 'problem')} dropped"])
 
 
 def _warn_about_missing_parents(dataset: Dataset, path: str) -> None:
@@ -155,7 +159,7 @@ def _make_record(
 ) -> dict[str, Any]:
     return {
         "data": data,
-        "rules_used": result.applied.record(),
+        "rules_used": result.applied_rules.record(),
         "funnel": result.funnel.record(),
         "rules": [
             {
@@ -187,7 +191,7 @@ def _make_sections(
     people: HumanAccuracy | str,
     examples: int,
 ) -> Iterator[report.Section]:
-    lines = list(result.applied.lines)
+    lines = list(result.applied_rules.lines)
     asked = sum(problem.blank is None for problem in result.stages[0].dataset)
     if asked:
         lines.append(
@@ -201,7 +205,7 @@ def _make_sections(
     if responses is not None:
         yield report.Section("People", list(_describe_votes(result, len(responses), people)))
     notes = list(find_copies(result.stages[0].dataset).sentences())
-    if marked := count_unvalidated(result.result.kept):
+    if marked := count_unvalidated(result.all_stages.kept):
         left = count_unvalidated(result.kept)
         notes.insert(
             0,

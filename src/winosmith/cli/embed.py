@@ -70,7 +70,7 @@ def command(**options: Any) -> None:
 
     dataset = _options.read_data(options["data"])
     with ExitStack() as stack:
-        embedder, rest, used, tuning = _make_embedder(dataset, options, stack)
+        embedder, rest, used, tuning = _prepare_embedding(dataset, options, stack)
         if isinstance(embedder, embed.EncoderEmbedder):
             executor = stack.enter_context(_options.connect_cluster(options["cluster"]))
             advance = stack.enter_context(progress("Embedding", len(rest)))
@@ -100,8 +100,8 @@ def command(**options: Any) -> None:
     say(f"signature {signature}")
 
 
-def _make_embedder(dataset: Dataset, options: Options, stack: ExitStack) -> Any:
-    """Return the embedder, the problems to embed, the ids of the others, and the report."""
+def _prepare_embedding(dataset: Dataset, options: Options, stack: ExitStack) -> Any:
+    """Return the embedder, the problems to embed, the ids of all other problems, and a report."""
     if options["encoder"] == "light":
         if options["finetune"]:
             raise InputError("the light embedder can't be fine-tuned; name an --encoder")

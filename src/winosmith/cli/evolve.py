@@ -199,7 +199,7 @@ def _make_perturber(
     existing: Sequence[Problem],
     on_progress: Callable[[int, int, str], None],
 ) -> Perturber:
-    """Return the perturber of a kind; a chat model does not repeat `existing` problems."""
+    """Return a perturber of the given kind; "chat" avoids repeating `existing` problems."""
     if kind in _WORDNET:
         return evolve.WordNetPerturber(
             options["count"],
@@ -320,7 +320,7 @@ def _make_evograd_sets(
     stages.append(large)
     everything = Dataset({p.id: p for p in (*medium.dataset, *large.children)}.values())
     made = evolve.assemble(
-        small, medium.dataset, everything, parts, test_grows=options["augment"] == "all"
+        small, medium.dataset, everything, parts, extend_test=options["augment"] == "all"
     )
     sets = {
         "small": made.small,
@@ -382,7 +382,7 @@ def _use_all_problems(datasets: Sequence[Dataset], options: Options) -> Roots:
 def _match_answers(
     datasets: Sequence[Dataset], path: str
 ) -> tuple[int, list[tuple[Prediction, ...]]]:
-    """Return the index of the data set that a file answers, and the answers of each model."""
+    """Return the index of the data set that a file's answers are for, and each model's answers."""
     fits: dict[int, list[answers.Answers]] = {}
     errors: list[InputError] = []
     for at, dataset in enumerate(datasets):

@@ -18,7 +18,7 @@ COMMANDS = {
 """The commands in the order of use, each with its summary."""
 
 LOCATIONS = {
-    "sheets": "_humans_sheets:print_sheets",
+    "sheets": "_humans_sheets:make_test_sheets",
     "assign": "_humans_sheets:assign_sheets",
     "enter": "_humans_sheets:enter_answers",
     "results": "_humans_results:print_results",

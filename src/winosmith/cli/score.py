@@ -117,7 +117,7 @@ def command(**options: Any) -> None:
     solvers = metrics.grade_models(answers, marked, partial=options["partial"])
     if options["eee"]:
         write_instance_records(options["eee"], dataset, answers)
-    seen = _predictions.measure_overlaps(dataset, list(solvers), options["trained_on"])
+    seen = _predictions.find_overlaps(dataset, list(solvers), options["trained_on"])
     withheld = {name: of for name, of in seen.items() if of.withheld}
     shown = {name: of for name, of in solvers.items() if name not in withheld}
     scores = _score_solvers(shown, () if by_lineage else fields, options["seed"])

@@ -14,7 +14,7 @@ import click
 from winosmith import models, published, solve, study
 from winosmith.cli import _options, solve as solve_command
 from winosmith.cli._output import Output
-from winosmith.cli._predictions import measure_overlaps, trained_option
+from winosmith.cli._predictions import find_overlaps, trained_option
 from winosmith.cli._printing import echo, is_json_requested, progress, say
 from winosmith.cli._solvers import ALL_OPTIONS, check_options, choose_input, make_solver
 from winosmith.cli.score import read_women_by_occupation
@@ -126,7 +126,7 @@ def _exclude_overlapping(
     for target in targets:
         problems = _get_problems(target)
         found = trained.find_overlap(problems)
-        for asked in measure_overlaps(problems, [name], given).values():
+        for asked in find_overlaps(problems, [name], given).values():
             unknown = tuple(dict.fromkeys((*found.unknown, *asked.unknown)))
             found = replace(asked, rows={**found.rows, **asked.rows}, unknown=unknown)
         if found.withheld or found.unknown:

@@ -152,7 +152,7 @@ class AfliteResult(Result):
     @property
     @computed()
     def by_chance(self) -> float | None:
-        """The estimated number of rows removed by chance; None if there is no null.
+        """The estimated number of rows removed by chance; None without a null distribution.
 
         This is the sum of `Phase.by_chance` over all phases.
         """
@@ -456,7 +456,7 @@ def _run_phase(run: Run, ensemble: Ensemble, progress: Progress) -> None:
     left = np.flatnonzero(progress.removed_in < 0).astype(np.int32)
     groups = run.rows.groups[left] if run.rows.groups is not None else None
     if progress.start is None:
-        progress.start = ensemble.compute_initial_start(left)
+        progress.start = ensemble.compute_starting_point(left)
     elif number % PHASES_PER_HESSIAN == 0:
         progress.start = ensemble.compute_start_at(progress.start.weights, left)
     start = progress.start

@@ -195,7 +195,7 @@ def compute_threshold_null(
     twins = encode_group_labels(encode_groups(groups, len(rows.y)).tolist(), rows.order)
     all_rows = np.arange(len(rows.y), dtype=np.int32)
     with open_ensemble(rows, settings, executor, scratch) as ensemble:
-        votes = ensemble.collect_votes(all_rows, 0, ensemble.compute_initial_start(all_rows))
+        votes = ensemble.collect_votes(all_rows, 0, ensemble.compute_starting_point(all_rows))
         reached = _selection.reaches_threshold(votes.correct, votes.total, settings.threshold)
         return draw_phase_null(ensemble, all_rows, 0, twins, int(reached.sum()), on_draw)[0]
 
@@ -208,7 +208,7 @@ def draw_phase_null(
     observed: int,
     on_draw: OnDraw | None = None,
 ) -> tuple[NullTest, list[NDArray[np.float64]]]:
-    """Return the null distribution of a phase's number of candidates.
+    """Return the null distribution of the number of rows that a phase could remove.
 
     Each draw flips the labels again and restarts the solver. A draw depends only on the rows left,
     not on earlier draws, so that a resumed run draws the same labels.
@@ -226,7 +226,7 @@ def draw_phase_null(
             np.random.default_rng([settings.seed, draw, FLIPS, phase]),
         )
         relabelled = replace(ensemble, y=labels, relabelled=True)
-        votes = relabelled.collect_votes(rows, phase, relabelled.compute_initial_start(rows))
+        votes = relabelled.collect_votes(rows, phase, relabelled.compute_starting_point(rows))
         correct, total = pool_votes(relabelled, rows, votes)
         drawn.append(int(_selection.reaches_threshold(correct, total, settings.threshold).sum()))
         scores.append(_selection.compute_scores(correct, total))
@@ -236,7 +236,7 @@ def draw_phase_null(
 
 
 def pool_votes(ensemble: Ensemble, rows: NDArray[np.int32], votes: Votes) -> tuple[Counts, Counts]:
-    """Return each row's (or its group's) numbers of correct predictions and of all predictions."""
+    """Return the numbers of correct and of all predictions for each row, or for its group."""
     if ensemble.settings.remove == "groups" and ensemble.groups is not None:
         groups = ensemble.groups[rows]
         return pool_by_group(votes.correct, groups), pool_by_group(votes.total, groups)
@@ -244,7 +244,7 @@ def pool_votes(ensemble: Ensemble, rows: NDArray[np.int32], votes: Votes) -> tup
 
 
 def estimate_chance_removals(scores: Sequence[NDArray[np.float64]], chosen: Selection) -> float:
-    """Return the mean number of rows per null draw that score as high as the removed rows.
+    """Return the mean number of rows per null draw that score at least as high as removed rows.
 
     Args:
         scores: The scores of the phase's rows in each draw.

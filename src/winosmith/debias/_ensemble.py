@@ -116,7 +116,7 @@ class Ensemble:
     threads: Executor
     relabelled: bool = False
 
-    def compute_initial_start(self, rows: NDArray[np.int32]) -> Start:
+    def compute_starting_point(self, rows: NDArray[np.int32]) -> Start:
         """Return the starting point given by a classifier trained on all remaining rows."""
         kernel, fraction = self._make_kernel(), self.settings.train_size / len(rows)
         origin = np.zeros((1, len(self.penalty)))

@@ -19,7 +19,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from winosmith import models
-from winosmith.blocks import draw, shuffle_blocks
+from winosmith.blocks import draw_blocks, shuffle_blocks
 from winosmith.dataset import Dataset
 from winosmith.embed import _embedder
 from winosmith.embed._embedder import Combine, Vectors
@@ -133,7 +133,7 @@ class EncoderEmbedder:
         return _embedder.pad_options(rows, [len(problem.options) for problem in problems])
 
     def embed_texts(self, texts: Sequence[str]) -> Vectors:
-        """Return each text's vector, as (n, d) float32; the errors are those of `embed`."""
+        """Return each text's vector, as (n, d) float32; raise the same errors as `embed`."""
         read: Callable[[Sequence[str]], list[Text]] = list
         chunks = self._embed_in_chunks(texts, "texts", read, lambda chunk: chunk)
         return np.concatenate([vectors for _, vectors in chunks])
@@ -313,7 +313,9 @@ def split_for_finetuning(
     sizes = [n_train, n_dev]
     parts: list[set[int]] = [set(), set()]
     if min(sizes) > 0 and sum(sizes) < len(dataset):
-        parts = list(map(set, draw(shuffle_blocks(dataset, seed), range(len(dataset)), sizes)))
+        parts = list(
+            map(set, draw_blocks(shuffle_blocks(dataset, seed), range(len(dataset)), sizes))
+        )
     drawn = set.union(*parts)
     if not all(parts) or len(drawn) == len(dataset):
         raise DataError(

@@ -443,7 +443,7 @@ def assemble(
     large: Dataset,
     parts: Mapping[str, str],
     *,
-    test_grows: bool = False,
+    extend_test: bool = False,
 ) -> Sets:
     """Assemble the small, medium and large data sets, split by family into train, dev and test.
 
@@ -455,7 +455,7 @@ def assemble(
         medium: the roots and all their children.
         large: `medium` and the children of its problems.
         parts: the part of each root, from `split_roots`.
-        test_grows: whether the test set of `large` includes children made by replacing words with
+        extend_test: whether the test set of `large` includes children made by replacing words with
             synonyms. According to the paper's text, all 1,414 problems were augmented; the paper's
             sizes (3,489 from 1,212) exclude the test set.
     """
@@ -479,7 +479,7 @@ def assemble(
     return Sets(
         Dataset((p for p in small if p.id not in removed), "small"),
         by_part,
-        grown if test_grows else {**grown, "test": by_part["test"]},
+        grown if extend_test else {**grown, "test": by_part["test"]},
         dropped,
     )
 

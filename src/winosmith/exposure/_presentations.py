@@ -15,7 +15,7 @@ from winosmith.blocks import blocks
 from winosmith.dataset import Dataset
 from winosmith.metrics import switch_options
 from winosmith.problem import BLANK, Lineage, Problem
-from winosmith.recast import find_reference, reorder
+from winosmith.recast import find_order_reference, reorder
 from winosmith.text import is_content
 from winosmith.validate import find_gender
 
@@ -106,7 +106,7 @@ def reverse_options(problem: Problem) -> Problem | None:
     >>> reverse_options(Problem("p", "It is _.", ("red", "green", "all of the above"), 0))
     """
     is_lettered = _LETTERED_OPTIONS.search(problem.sentence)
-    if is_lettered or find_reference(problem.sentence, problem.options):
+    if is_lettered or find_order_reference(problem.sentence, problem.options):
         return None
     other = reorder(problem, range(len(problem.options))[::-1])
     return None if other.options == problem.options else other

@@ -405,7 +405,7 @@ def _find_mutual_pairs(problems: Mapping[int, Problem]) -> list[Pair]:
     """Return the pairs of problems that look like twins of each other and of no third problem."""
     import numpy as np
 
-    from winosmith.lookalikes import PartnerCollector, find_pairs, make_longer_threshold
+    from winosmith.lookalikes import PartnerCollector, find_pairs, make_longer_set_threshold
 
     groups: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for row, problem in problems.items():
@@ -416,7 +416,7 @@ def _find_mutual_pairs(problems: Mapping[int, Problem]) -> list[Pair]:
         group = [problems[row] for row in rows]
         halves = PartnerCollector(np.full(len(rows), 2), fits=partial(_look_like_halves, group))
         words = [number_words(pieces(problem.sentence)) for problem in group]
-        find_pairs(words, make_longer_threshold(_MIN_OVERLAP_FAR), halves)
+        find_pairs(words, make_longer_set_threshold(_MIN_OVERLAP_FAR), halves)
         times = Counter(at for pair in halves.pairs for at in pair)
         pairs += [(rows[a], rows[b]) for a, b in halves.pairs if times[a] == times[b] == 1]
     return sorted(pairs)

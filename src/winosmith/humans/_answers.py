@@ -75,8 +75,8 @@ class Sitting:
     where: str = ""
 
     @property
-    def declared(self) -> dict[str, str]:
-        """The subject's answers about themselves; "native" is "yes" or "no"."""
+    def self_description(self) -> dict[str, str]:
+        """The subject's answers to questions about themselves; "native" is "yes" or "no"."""
         native = {} if self.native is None else {"native": "yes" if self.native else "no"}
         return {**self.attributes, **native}
 
@@ -107,7 +107,7 @@ def check_sittings(sittings: Sequence[Sitting]) -> None:
                 raise DataError(_describe_repeated_schema(met, sitting, item.number))
     declared: dict[tuple[str, str], tuple[str, str]] = {}
     for sitting in sittings:
-        for name, value in sitting.declared.items():
+        for name, value in sitting.self_description.items():
             first, where = declared.setdefault((sitting.subject, name), (value, sitting.where))
             if first != value:
                 raise DataError(
@@ -189,7 +189,7 @@ def read_answer_form(path: str | Path, sheets: Mapping[str, Sheet]) -> Sitting:
 
 
 def parse_sitting(record: Any, sheets: Mapping[str, Sheet], path: str | Path) -> Sitting:
-    """Parse the sitting in an answers record; raise the errors of `read_answer_form`."""
+    """Parse the sitting in an answers record; raise the same errors as `read_answer_form`."""
     path = Path(path)
     if isinstance(record, dict) and record.get("winosmith") == "entry":
         raise FormatError(
@@ -273,7 +273,7 @@ def make_answers_record(sitting: Sitting) -> dict[str, Any]:
         },
         "recognised": [{"number": n.number, "source": n.text} for n in sitting.recognised],
         "words": [{"number": n.number, "word": n.text} for n in sitting.words],
-        "attributes": sitting.declared,
+        "attributes": sitting.self_description,
     }
 
 

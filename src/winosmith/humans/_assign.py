@@ -78,7 +78,7 @@ def make_sheets(
     title: Annotated[str, Field(description="Title of the sheets.")] = TITLE,
     alike: Fraction = MIN_SIMILARITY,
 ) -> Sheets:
-    """Make test sheets: each version has one half of every schema; a common test has the rest.
+    """Make test sheets: a test per version with one half of each schema, and a common test.
 
     Args:
         dataset: problems with a blank; their pronoun is optional.
@@ -113,7 +113,7 @@ def make_sheets(
             digest,
             _make_items(
                 dataset,
-                order_rows(dataset, rows, seed=seed, test=test, order=order, orders=orders),
+                order_rows(dataset, rows, seed=seed, test=test, order=order, order_count=orders),
                 schemas,
                 alike,
             ),
@@ -298,7 +298,7 @@ def _choose_texts(dataset: Dataset, texts: dict[str, list[int]], limit: int, see
 
 
 def order_rows(
-    dataset: Dataset, rows: Sequence[int], *, seed: int, test: str, order: int, orders: int
+    dataset: Dataset, rows: Sequence[int], *, seed: int, test: str, order: int, order_count: int
 ) -> list[int]:
     """Return the rows of a test in one of its orders.
 
@@ -312,10 +312,10 @@ def order_rows(
     texts: dict[str, list[int]] = {}
     for row in rows:
         texts.setdefault(_sheet.make_text_key(dataset[row]), []).append(row)
-    parts: list[list[str]] = [[] for _ in range(orders)]
+    parts: list[list[str]] = [[] for _ in range(order_count)]
     before = 0
     for text in sorted(texts, key=lambda text: make_sort_key(seed, "part", test, text)):
-        parts[before * orders // len(rows)].append(text)
+        parts[before * order_count // len(rows)].append(text)
         before += len(texts[text])
     rotated = parts[order - 1 :] + parts[: order - 1]
     return [
@@ -339,7 +339,7 @@ def assign(
     another: bool = False,
     seed: int = 0,
 ) -> tuple[Ledger, Sheet]:
-    """Assign a sheet to a subject.
+    """Assign one of the sheets to a subject; return the new ledger and the sheet.
 
     Tests are excluded if the subject has seen a related text on any sheet in the ledger: the other
     half, a near-duplicate or the same text. Of the remaining tests, the one least often chosen as a

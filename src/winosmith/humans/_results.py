@@ -73,8 +73,8 @@ class Results(Result):
         return sum(test.share.n for test in self.tests)
 
     @property
-    def flagged(self) -> tuple[ItemRow, ...]:
-        """Items in all tests to which fewer than half of the people gave the intended answer."""
+    def flagged_items(self) -> tuple[ItemRow, ...]:
+        """The items for which fewer than half of the respondents gave the intended answer."""
         return tuple(item for test in self.tests for item in test.items if item.flagged)
 
 
@@ -236,13 +236,13 @@ class TestResult(Result):
     @property
     @computed()
     def same(self) -> float:
-        """Fraction of answers that equal the item's most frequent answer, 0–1."""
+        """The fraction of answers that equal the item's most frequent answer, 0–1."""
         return sum(item.same for item in self.items) / sum(item.asked for item in self.items)
 
     @property
     @computed()
     def ambiguous(self) -> int:
-        """Number of X answers."""
+        """Number of answers marked X (ambiguous)."""
         return sum(item.ambiguous for item in self.items)
 
 
@@ -293,7 +293,7 @@ def measure_test(
         _subjects.omit_weakest(right, names, natives, weakest, seed),
         metrics.fleiss_kappa(table, seed=seed),
         metrics.krippendorff_alpha(table, seed=seed),
-        _tally.measure_course(right, places, seconds, max(map(len, sheets.values())), together),
+        _tally.measure_trend(right, places, seconds, max(map(len, sheets.values())), together),
     )
 
 
@@ -418,7 +418,7 @@ class ItemRow(Result):
     @property
     @computed(**shown("people read", lambda reading: reading or None))
     def reading(self) -> str:
-        """The most frequent answer in words, "no answers", or "" for the intended answer."""
+        """The most frequent answer; "" if it is the intended one, "no answers" if there is none."""
         if not self.same:
             return "no answers"
         if self.majority == self.answer:

@@ -68,8 +68,8 @@ class Rules:
     and "options" are the fractions of the suitable problems."""
 
 
-def find_unsuitable(dataset: Dataset, counts: Tally, rules: Rules) -> dict[int, str]:
-    """Map the row of each problem that can't be in any selection to the reason."""
+def find_unsuitable_problems(dataset: Dataset, counts: Tally, rules: Rules) -> dict[int, str]:
+    """Return the rows of problems that can't be in any selection, mapped to the reasons."""
     reasons = {
         row: reason
         for row in range(len(dataset))
@@ -138,13 +138,13 @@ class Selection(Result):
     @property
     @computed()
     def chosen(self) -> tuple[str, ...]:
-        """Ids of the chosen problems."""
+        """The ids of the chosen problems."""
         return self.filtered.kept.ids
 
     @property
     @computed()
     def naive(self) -> float:
-        """Fraction of intended answers to the chosen problems, 0–1; optimistic, see `cross_fit`."""
+        """The naive accuracy on the chosen problems, 0–1: optimistic, see `cross_fit`."""
         return self.right / self.answers if self.answers else 0.0
 
     @property
@@ -184,7 +184,7 @@ def select(dataset: Dataset, counts: Tally, rules: Rules | None = None, seed: in
             f"there are counts for {len(counts.subjects)} problems; the data set has {len(dataset)}"
         )
     rules = rules or Rules()
-    reasons = find_unsuitable(dataset, counts, rules)
+    reasons = find_unsuitable_problems(dataset, counts, rules)
     # Shuffled, because the order of the solver's columns decides between choices with equal sums.
     sound = _shuffle_rows(dataset, (row for row in range(len(dataset)) if row not in reasons), seed)
     ranks = np.arange(1, len(sound) + 1) / max(1, len(sound))
@@ -299,7 +299,7 @@ def _make_balance_limits(problems: Sequence[Problem], rules: Rules) -> Iterator[
 
 
 def _compute_excesses(problems: Sequence[Problem], field: str) -> Iterator[tuple[str, Floats]]:
-    """Yield each value with its 0/1 indicator minus the target fraction, (n,)."""
+    """Yield each value of a field with its 0/1 indicator minus the target fraction, (n,)."""
     if field == "answer":
         options = np.array([len(problem.options) for problem in problems], np.int64)
         answers = np.array([problem.answer for problem in problems])
@@ -416,7 +416,7 @@ def cross_fit(
     seed: int = 0,
     on_fold: Callable[[int, int], None] | None = None,
 ) -> CrossFit:
-    """Estimate the agreement of new people with the set that the rules choose.
+    """Estimate how often new people agree with the keys of the problems that the rules select.
 
     Each fold's set is based on fewer people than the final set, so the estimate is slightly
     pessimistic; more folds reduce this bias. If a fold's people allow fewer problems than the
@@ -492,7 +492,7 @@ _NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "winosmith canary")
 
 @dataclass(frozen=True, slots=True)
 class PublicationPlan:
-    """The problems to publish and to withhold after a round.
+    """The problems to publish after a round, and those to withhold.
 
     Attributes:
         released: the used problems and their other halves, without embargo, in order.

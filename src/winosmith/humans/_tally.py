@@ -109,7 +109,7 @@ def rank_level(level: Level) -> tuple[float, int]:
 
 
 def make_histogram(levels: Iterable[Level]) -> dict[Level, int]:
-    """Return the number of items with each level, the best level first.
+    """Return the number of items at each level, sorted from the best level to the worst.
 
     >>> make_histogram([(4, 4), (3, 4), (4, 4)])
     {(4, 4): 2, (3, 4): 1}
@@ -119,7 +119,7 @@ def make_histogram(levels: Iterable[Level]) -> dict[Level, int]:
 
 
 def make_pair_histogram(pairs: Iterable[tuple[Level, Level]]) -> dict[tuple[Level, Level], int]:
-    """Return the number of schemas with each pair of levels (better half, other half), best first.
+    """Count schemas by their pair of levels (better half, other half), the best pair first.
 
     >>> make_pair_histogram([((3, 4), (4, 4)), ((4, 4), (3, 4))])
     {((4, 4), (3, 4)): 2}
@@ -306,10 +306,10 @@ class Trend(Result):
     items_set_aside: bool
 
 
-def measure_course(
+def measure_trend(
     is_correct: Floats, positions: Ints, seconds: Floats, length: int, problems: Ints | None = None
 ) -> Trend | None:
-    """Return accuracy and speed over the course of a test; None if it has fewer than two questions.
+    """Measure the trend of accuracy and speed over a test; None with fewer than two questions.
 
     Args:
         is_correct: 1 for correct, 0 for incorrect, NaN for no answer, (subjects, items).
@@ -473,7 +473,7 @@ class PrintedTest:
         DataError: the histogram's number of problems is wrong, or it has too many subjects.
 
     >>> test = PrintedTest(2, {"S1": "1.00", "S2": "0.50"}, {2: 1, 1: 1})
-    >>> test.subjects, test.right_by_item
+    >>> test.subject_count, test.histogram_correct_count
     (2, 3)
     """
 
@@ -486,17 +486,17 @@ class PrintedTest:
             raise DataError(
                 f"the histogram has {sum(self.histogram.values())} problems, not {self.items}"
             )
-        if any(not 0 <= right <= self.subjects for right in self.histogram):
-            raise DataError(f"the histogram has more people than the {self.subjects} subjects")
+        if any(not 0 <= right <= self.subject_count for right in self.histogram):
+            raise DataError(f"the histogram has more people than the {self.subject_count} subjects")
 
     @property
-    def subjects(self) -> int:
-        """Number of subjects."""
+    def subject_count(self) -> int:
+        """The number of subjects."""
         return len(self.scores)
 
     @property
-    def right_by_item(self) -> int:
-        """Number of correct answers in the histogram."""
+    def histogram_correct_count(self) -> int:
+        """The number of correct answers according to the histogram."""
         return sum(right * problems for right, problems in self.histogram.items())
 
 
@@ -529,7 +529,7 @@ class Grim:
         return not self.impossible and low <= self.by_item <= high
 
     def infer_count(self, subject: str) -> int | None:
-        """Return the subject's count that makes both totals of correct answers equal.
+        """Return the subject's number of correct answers for which both totals agree.
 
         The result is None if another subject's score is impossible or ambiguous.
         """
@@ -557,4 +557,4 @@ def check_grim(test: PrintedTest) -> Grim:
     }
     read = [counts or other_roundings[who] or (0, test.items) for who, counts in possible.items()]
     sums = sum(min(counts) for counts in read), sum(max(counts) for counts in read)
-    return Grim(possible, other_roundings, sums, test.right_by_item)
+    return Grim(possible, other_roundings, sums, test.histogram_correct_count)

@@ -85,7 +85,7 @@ def replace_word(
     for at in places:
         if not _fits_determiner(words, at, _find_tag(words, at), lemma):
             return None
-        made = _list_changes(words, where, at, _match_capital(words, at, form, lemma), number)
+        made = _list_changes(words, where, at, _copy_case(words, at, form, lemma), number)
         if made is None:
             return None
         changes += made
@@ -192,7 +192,7 @@ def _mentions_word(option: str, word: str, words: Sequence[str]) -> bool:
     )
 
 
-def _match_capital(words: Sequence[str], index: int, form: str, lemma: str) -> str:
+def _copy_case(words: Sequence[str], index: int, form: str, lemma: str) -> str:
     if lemma[:1].isupper() or _is_all_caps(words[index]):
         return form
     first = form[0].upper() if words[index][0].isupper() else form[0].lower()

@@ -165,8 +165,8 @@ def compare(
     return Comparison(
         {n: graded.measure_accuracy(clusters=first.clusters) for n, graded in solvers.items()},
         _adjust_p_values(found),
-        {name: graded.against_scores for name, graded in solvers.items() if graded.against_scores},
-        {name: graded.invalid for name, graded in solvers.items() if graded.invalid},
+        {name: n for name, graded in solvers.items() if (n := graded.score_conflict_count)},
+        {name: n for name, graded in solvers.items() if (n := graded.invalid_count)},
         {name: graded.missing for name, graded in solvers.items() if graded.missing},
         signature_of(first.dataset, seed, predictions=digests, draws=_proportion.DRAWS),
     )
@@ -537,9 +537,7 @@ class RootComparison(Result):
     mcnemar: float = field(metadata=shown("McNemar", probability))
     p_value: float
     adjusted: float = field(metadata=shown("Holm", probability))
-    consistent: Proportion = field(
-        metadata=shown("same", lambda found: to_fixed(100 * found.value))
-    )
+    consistent: Proportion = field(metadata=shown("same", lambda rate: to_fixed(100 * rate.value)))
     kept: Proportion | None
     unchanged: int = 0
 

@@ -33,7 +33,7 @@ Labels = npt.NDArray[np.int64]
 
 
 def find_clusters(dataset: Dataset) -> Labels:
-    """Return the cluster number of each problem, from 0; shape (n,).
+    """Return each problem's cluster number, counted from 0; shape (n,).
 
     A cluster is a block (`winosmith.blocks`): the halves of a twin, a family of perturbed
     problems, or copies of one sentence. Answers within a cluster depend on each other, so they are
@@ -71,7 +71,7 @@ class Graded(Result):
     missing: int = 0
 
     @property
-    def invalid(self) -> int:
+    def invalid_count(self) -> int:
         """The number of answers that match no option and are therefore incorrect."""
         return sum(prediction.choice is None for prediction in self.predictions)
 
@@ -104,9 +104,9 @@ class Graded(Result):
         return int(self.tied.sum())
 
     @cached_property
-    def against_scores(self) -> int:
+    def score_conflict_count(self) -> int:
         """The number of answers whose option does not have the highest score."""
-        return sum(prediction.against_scores for prediction in self.predictions)
+        return sum(prediction.contradicts_scores for prediction in self.predictions)
 
     @cached_property
     def clusters(self) -> Labels:
@@ -236,9 +236,8 @@ def grade_models(
         notes = [
             f"{missing:,} of {len(dataset):,} problems have no prediction and are omitted"
         ] * bool(missing)
-        notes += [f"omitted {format_count(unknown, 'prediction')} with an unknown id"] * bool(
-            unknown
-        )
+        if unknown:
+            notes.append(f"omitted {format_count(unknown, 'prediction')} with an unknown id")
         if own.data not in (None, asked.blind().digest) and not partial:
             notes.append("the answers are for data with a different digest: the ids match, but "
                          "sentences may differ")  # fmt: skip
@@ -358,7 +357,7 @@ def check_comparable(graded: Graded, field: str, column: Sequence[Scalar]) -> Co
 
 
 def find_solver_input(graded: Graded) -> tuple[Sees | None, int | None]:
-    """Return the solver's kind of input and its number of words before the blank, if known."""
+    """Return the part that the solver sees and how many words before the blank, if known."""
     run = graded.parameters
     sees, local = run.get("sees"), run.get("local_context", run.get("local"))
     return sees if sees in ("blank", "pronoun") else None, local if type(local) is int else None

@@ -191,7 +191,7 @@ def _measure_leak(
 
 
 def _fit_answers(table: Ints, folds: Sequence[int]) -> tuple[Ints, int]:
-    """Return the answer that the folds predict for each value, and their most frequent answer.
+    """Return the answer that folds predict for each value, and the folds' most frequent answer.
 
     The most frequent answer breaks ties and is predicted for values that don't occur in the folds.
     """
@@ -260,7 +260,7 @@ def _find_tells(values: Sequence[Scalar], dataset: Dataset) -> Iterator[Tell]:
     yield from _find_text_tells(texts)
     options = [problem.options for problem in dataset]
     yield "likeness to an option", list(map(_find_similar_option, texts, options))
-    yield "agreement with an option's initial", list(map(_find_by_initial, texts, options))
+    yield "agreement with an option's initial", list(map(_find_option_by_initial, texts, options))
     found = (text and _LAST_NUMBER.search(text) for text in texts)
     numbers = [int(last[1]) if last else None for last in found]
     yield from ((f"{what} (last number)", of) for what, of in _find_number_tells(numbers, dataset))
@@ -297,7 +297,7 @@ def _find_option_positions(problem: Problem) -> list[int | None]:
 
 
 def _find_unique_min(*values: Any) -> int | None:
-    """Return the number, from 1, of the option with the only minimum."""
+    """Return the 1-based number of the option with the smallest value; None if it is tied."""
     if None in values:
         return None
     minimum = min(values)
@@ -328,8 +328,8 @@ def _find_number_tells(numbers: Sequence[Any], dataset: Dataset) -> Iterator[Tel
     yield "place in sorted order", _assign_sorted_blocks(numbers)
 
 
-def _find_by_initial(text: str | None, options: Sequence[str]) -> int | None:
-    """Return the number of the only option with the initial of a text."""
+def _find_option_by_initial(text: str | None, options: Sequence[str]) -> int | None:
+    """Return the 1-based number of the option with a text's initial; None unless it is unique."""
     first = (text or "").strip()[:1].casefold()
     initials = [option.strip()[:1].casefold() for option in options]
     return initials.index(first) + 1 if initials.count(first) == 1 else None
@@ -390,7 +390,7 @@ class Overlap(Result):
     @property
     @computed()
     def withheld(self) -> bool:
-        """Whether accuracies are withheld ("—") because the solver may have seen test problems."""
+        """Whether "—" replaces accuracies because the solver may have seen test problems."""
         return bool(self.rows)
 
     @property
@@ -402,12 +402,12 @@ class Overlap(Result):
     @property
     @computed()
     def reasons(self) -> dict[str, int]:
-        """The number of problems by reason, sorted by descending frequency."""
+        """The reasons with their numbers of problems, sorted by descending frequency."""
         return dict(Counter(self.rows.values()).most_common())
 
 
 def describe_overlap(solver: str, record: Mapping[str, Any]) -> list[str]:
-    """Describe the test problems that a solver may have seen, as sentences without full stops.
+    """Describe, in sentences without full stops, the test problems that a solver may have seen.
 
     Args:
         solver: The name of the solver.

@@ -26,7 +26,7 @@ from winosmith.metrics._proportion import (
 )
 from winosmith.prediction import find_best_options
 from winosmith.problem import Scalar
-from winosmith.report import Signature, percent, percent_span, probability, signature_of, to_fixed
+from winosmith.report import Signature, percent, probability, signature_of, to_fixed
 from winosmith.results import Result, shown
 
 MAX_GROUPS = 30
@@ -76,18 +76,18 @@ class Score(Result):
     below_chance: Proportion | None = None
 
     def sentences(self) -> list[str]:
-        """Return sentences with the accuracy, the chance level and the conditions."""
+        """Return sentences that state the accuracy, the chance level and the test conditions."""
         own = self.accuracy
         return [
             f"{own.in_words} items are answered correctly ({percent(own.value)}; 95 % interval "
-            f"{percent_span(own.interval)} %, by blocks of twins, families and copies). Guessing gives "
-            f"{percent(own.chance or 0)} (exact one-sided {report.p_value(self.p_value)}, with "
-            "the labels of a block permuted together).",
+            f"{report.percent_span(own.interval)} %, by blocks of twins, families and copies). "
+            f"Guessing gives {percent(own.chance or 0)} (exact one-sided "
+            f"{report.p_value(self.p_value)}, with the labels of a block permuted together).",
             f"Conditions: {self.signature}.",
         ]
 
     def charts(self, name: str = "Confidence") -> list[report.Svg]:
-        """Return a chart of the accuracy by confidence, or an empty list if there are no scores."""
+        """Return a list with a chart of accuracy by confidence; empty if there are no scores."""
         own = self.calibration
         if own is None:
             return []
@@ -171,8 +171,8 @@ def score(
         groups,
         measure_calibration(graded, seed) if graded.scored else None,
         measure_margins(graded) if graded.scored else None,
-        graded.against_scores,
-        graded.invalid,
+        graded.score_conflict_count,
+        graded.invalid_count,
         graded.missing,
         bound_accuracy(graded),
         signature_of(graded.dataset, seed, predictions=graded.digest[:12]),
@@ -348,9 +348,9 @@ _MAX_EXACT_SUM, _ROTATION_DRAWS = 2_000_000, 20_000
 
 
 def _measure_distances(graded: Graded, row: int) -> list[int]:
-    """Return how many options each chosen one is past the answer, in the circle of options.
+    """Return the cyclic distance from the answer to each chosen option, in options.
 
-    Options are sorted by `normalize_tokens`, so that copies have the same circle.
+    Options are sorted by `normalize_tokens`, so that copies have the same distances.
     """
     problem = graded.dataset[row]
     options = problem.options
@@ -415,7 +415,7 @@ class Calibration(Result):
 
 
 def measure_calibration(graded: Graded, seed: int = 0) -> Calibration:
-    """Measure the calibration of a solver's probabilities, the softmax of its scores.
+    """Measure the calibration of a solver's probabilities, which are the softmax of its scores.
 
     The null distribution is drawn with the random seed `seed`: each simulated answer is correct
     with the probability that the solver states. The halves of a twin, and copies, depend on each
@@ -474,7 +474,7 @@ def _draw_calibrated(graded: Graded, stated: Floats, seed: int) -> Iterator[npt.
 
 
 def _make_score_table(graded: Graded) -> Floats:
-    """Return the scores of options, shape (n, most options), padded with −inf."""
+    """Return the options' scores, (n, maximum number of options), padded with −inf."""
     scores = [prediction.scores for prediction in graded.predictions]
     table = np.full((len(scores), max(map(len, scores))), -np.inf)
     for row, own in enumerate(scores):

@@ -21,7 +21,7 @@ from winosmith.models._network import OnProgress
 from winosmith.models._texts import SplitPoint, Text, fill_option
 from winosmith.problem import Problem
 from winosmith.records import parse_json
-from winosmith.seen import Sees, check_pronouns, check_sees
+from winosmith.seen import Sees, check_pronouns, check_sees_value
 
 Pooling = Literal["mean", "cls"]
 """Method of pooling token vectors: "mean" is their mean, including [CLS] and [SEP], as in
@@ -182,7 +182,7 @@ class InputFormat:
 
     def __post_init__(self) -> None:
         check_choice("split point", self.split_point, SplitPoint)
-        check_sees(self.sees)
+        check_sees_value(self.sees)
         if self.sees == "pronoun" and self.split_point != "before_option":
             raise InputError(
                 "the split point applies only to filled-in sentences; omit it for a model that "

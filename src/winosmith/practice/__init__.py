@@ -12,7 +12,7 @@ from winosmith.practice._artifacts import ARTIFACTS, Artifact, FilterRecall, Rat
 from winosmith.practice._corpus import (
     PracticeCorpus,
     generate_corpus,
-    make_participants,
+    make_pseudonyms,
     read_handwritten,
     simulate_votes,
 )
@@ -24,7 +24,7 @@ __all__ = [
     "PracticeCorpus",
     "Ratio",
     "generate_corpus",
-    "make_participants",
+    "make_pseudonyms",
     "measure_recall",
     "read_handwritten",
     "simulate_votes",

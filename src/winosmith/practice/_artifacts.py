@@ -110,7 +110,7 @@ class Frame:
     corners: tuple[tuple[tuple[str, ...], ...], ...]
 
     @property
-    def synonym_count(self) -> int:
+    def wording_count(self) -> int:
         """The number of wordings of each trigger."""
         return len(self.corners[0][0])
 
@@ -263,7 +263,7 @@ def draw_draft(frame: Frame, fillers: Fillers, rng: np.random.Generator) -> Draf
         frame=frame,
         varied="trigger" if rng.random() < 0.5 else "hinge",
         fixed=int(rng.random() < 0.5),
-        synonym=int(rng.random() * frame.synonym_count),
+        synonym=int(rng.random() * frame.wording_count),
         options=draw_options(frame, fillers, rng),
         swapped=rng.random() < 0.5,
         fill=fill,

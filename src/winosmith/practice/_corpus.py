@@ -107,7 +107,7 @@ def generate_corpus(
         equal[place] if place < planted_twins else None for place in rng.permutation(twins).tolist()
     ]
     written = tuple(draw_drafts(kinds, social, habits, rng))
-    names = make_participants(DEFAULT_POOL)
+    names = make_pseudonyms(DEFAULT_POOL)
     authors = [pick_item(names, rng) for _ in written]
     halves_swapped = rng.random(twins) < 0.5
     numbers = np.random.default_rng([seed, 1]).integers(2**63, size=(twins, 3)).tolist()
@@ -227,10 +227,10 @@ MEDIAN_SECONDS, SPREAD_SECONDS = 18.3, 0.4
 test (Davis et al. 2016)."""
 
 
-def make_participants(pool: int) -> tuple[str, ...]:
-    """Return pseudonyms for a pool of people.
+def make_pseudonyms(pool: int) -> tuple[str, ...]:
+    """Return pseudonyms for a number of people.
 
-    >>> make_participants(3)
+    >>> make_pseudonyms(3)
     ('p01', 'p02', 'p03')
     """
     digits = max(2, len(str(pool)))
@@ -260,7 +260,7 @@ def simulate_votes(
     Args:
         dataset: The problems, all with answers.
         judges: The number of judges per problem.
-        pool: The number of people; see `make_participants`.
+        pool: The number of people; see `make_pseudonyms`.
         seed: The random seed.
         error_rate: The mean probability that a judge answers a clear problem incorrectly, 0–1.
         ambiguous_rate: The fraction of ambiguous problems, 0–1.
@@ -274,7 +274,7 @@ def simulate_votes(
         withheld = dataset.ids[dataset.answers.index(None)]
         raise DataError(f"the answer of {withheld!r} is withheld; simulated votes need it")
     rng = np.random.default_rng([seed, 2])
-    people = make_participants(pool)
+    people = make_pseudonyms(pool)
     errors = [float(error_rate)] * pool
     if error_rate not in (0, 1):  # a beta distribution needs positive parameters
         a, b = error_rate * ERROR_CONCENTRATION, (1 - error_rate) * ERROR_CONCENTRATION

@@ -245,7 +245,7 @@ def split_dataset(
         shuffle_blocks(dataset, splitting.seed),
         wanted,
         keys=[KEY_FIELDS[kind] for kind in splitting.origins],
-        former=former,
+        previous=former,
     )
     rows: dict[str, list[int]] = {TRAIN: [], DEV: [], TEST: []}
     for group in found:

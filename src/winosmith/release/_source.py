@@ -132,7 +132,7 @@ def _read_build(build: BuildFiles, files: Sequence[Path]) -> Source:
     }
     private = build.folder / PRIVATE
     dropped = list(build.read_dropped())
-    problems = map(parse_dropped, [*dropped, *build.read_withheld()])
+    problems = map(parse_dropped, [*dropped, *build.read_withheld_records()])
     return Source(
         _content.sort_parts(parts),
         {key: build.report[key] for key in _REPORT_KEYS if build.report.get(key)},
@@ -142,7 +142,7 @@ def _read_build(build: BuildFiles, files: Sequence[Path]) -> Source:
         },
         private if (private / "test.jsonl").is_file() else None,
         {problem.id: problem for problem in problems},
-        build.read_old_ids(),
+        build.read_pool_ids(),
     )
 
 

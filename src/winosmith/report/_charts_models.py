@@ -372,7 +372,7 @@ class SheetPart:
         return (self.first + self.last) / 2
 
 
-def draw_items_by_correct(histogram: Mapping[int, int], people: int, *, title: str) -> Svg:
+def draw_items_by_correct_count(histogram: Mapping[int, int], people: int, *, title: str) -> Svg:
     """Draw the number of items by the number of people who answered them correctly.
 
     Items that fewer than half of the people answered correctly have a different colour.

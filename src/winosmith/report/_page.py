@@ -96,8 +96,8 @@ class Table:
     block: ClassVar = "table"
 
     @property
-    def full_rows(self) -> list[list[Value]]:
-        """The rows for pages, with the parent row's name before each indented name."""
+    def rows_with_parents(self) -> list[list[Value]]:
+        """The rows as shown on pages: the parent row's name precedes each indented name."""
         above, rows = "", []
         for name, *cells in self.rows:
             under = isinstance(name, str) and name.startswith("  ")

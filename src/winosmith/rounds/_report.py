@@ -105,7 +105,7 @@ def make_changes_table(changes: Sequence[Change], record: Mapping[str, Any]) -> 
                     None if value is None else format_value(value, change.format_spec)
                     for value in (change.old, change.new)
                 ),
-                change.in_words,
+                change.difference_text,
             ]
             for change in changes
         ],
@@ -141,7 +141,7 @@ def _make_solvers_table(record: Mapping[str, Any]) -> report.Table:
 
 
 def describe_seen_problems(record: Mapping[str, Any]) -> list[str]:
-    """Return a sentence without a full stop about each solver that may have seen test problems.
+    """Describe, without full stops, which test problems each solver may have seen.
 
     Args:
         record: content of `round.json`.
@@ -238,7 +238,7 @@ class Change:
         return None if self.old is None or self.new is None else self.new - self.old
 
     @property
-    def in_words(self) -> str | None:
+    def difference_text(self) -> str | None:
         """The signed difference as text, in points for fractions; None if a value is missing."""
         if self.difference is None:
             return None

@@ -249,7 +249,7 @@ def _measure_round(
             seed=seed,
         )
         solvers[rule.name] = {**about, **found.record()}
-    pool, old_ids = build.read_pool(recipe.build), files.read_old_ids()
+    pool, old_ids = build.read_pool(recipe.build), files.read_pool_ids()
     originals = {id_: pool[pool.row(old_ids[id_])] for id_ in dev.ids}
     given = {name: own["dev"] for name, (_, own) in answers.items()}
     following = plan_next_round(dev, given, recipe.roots, seed, originals)
@@ -344,7 +344,7 @@ def measure_people(recipe: Recipe, files: BuildFiles, dataset: Dataset) -> Peopl
     """
     if recipe.votes_file is None:
         return None
-    old_of = files.read_old_ids()
+    old_of = files.read_pool_ids()
     new_of = {old_of[problem.id]: problem.id for problem in dataset if problem.id in old_of}
     given = build.read_pool_votes(recipe)
     said = [

@@ -17,7 +17,7 @@ from winosmith import metrics, seen
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError, check_choice
 from winosmith.problem import BLANK, Problem
-from winosmith.seen import Sees, check_pronouns, check_sees, check_two_options
+from winosmith.seen import Sees, check_pronouns, check_sees_value, check_two_options
 from winosmith.solve._solver import Scores, Solver, get_answers
 from winosmith.text import units
 
@@ -210,7 +210,7 @@ class WordAssociation:
         check_choice("features", features, Features)
         if not 0 < smoothing < float("inf"):
             raise InputError(f"smoothing is {smoothing}; choose a number above 0")
-        check_sees(sees)
+        check_sees_value(sees)
         answers = get_answers(train)
         train = Dataset(_add_pronouns(train, sees))
         if features == "pairs":
@@ -239,7 +239,7 @@ class WordAssociation:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The parameters that determine the scores, except the training data; for a signature."""
+        """The parameters for the signature: all that affect scores, except the training data."""
         return {
             "solver": "association",
             "features": self.features,

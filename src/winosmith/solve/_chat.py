@@ -15,7 +15,7 @@ from winosmith.dataset import Dataset
 from winosmith.errors import DataError, join_ids
 from winosmith.problem import BLANK, Problem
 from winosmith.records import dump_json, problem_record
-from winosmith.seen import Sees, check_pronouns, check_sees, insert_pronoun
+from winosmith.seen import Sees, check_pronouns, check_sees_value, insert_pronoun
 from winosmith.solve._solver import Scores, sample_solved
 from winosmith.text import normalize
 
@@ -28,7 +28,7 @@ class ChatSolver:
     """Asks a chat model to choose an option for each problem, and interprets its reply.
 
     An option's score is the fraction of replies that choose it: 1 or 0 if a problem is asked once.
-    An unclear reply counts equally for all options; `ask(…).unclear` is the number of such replies.
+    An unclear reply counts equally for all options; `ask(…).unclear_count` counts these replies.
     A problem is undecided if the replies to its two orders contradict each other.
 
     Attributes:
@@ -64,7 +64,7 @@ class ChatSolver:
     reply_log: list[ParsedReply] | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        check_sees(self.sees)
+        check_sees_value(self.sees)
         if self.sees == "pronoun":
             check_pronouns([shot for draw in self.shots for shot in draw])
         if not self.shots:
@@ -271,12 +271,12 @@ class Interview:
     asked: tuple[ParsedReply, ...]
 
     @property
-    def unclear(self) -> int:
+    def unclear_count(self) -> int:
         """The number of replies that choose no option, or more than one."""
         return sum(one.choice is None for one in self.asked)
 
     @property
-    def cut_off(self) -> int:
+    def cut_off_count(self) -> int:
         """The number of replies that were cut off; a higher `max_tokens` may help."""
         return sum(one.reply.finish == "length" for one in self.asked)
 
@@ -306,9 +306,9 @@ class Interview:
         return {
             "problems": len({one.problem_id for one in self.asked}),
             "replies": len(self.asked),
-            "unclear": self.unclear,
-            "unclear_rate": self.unclear / len(self.asked) if self.asked else None,
-            "cut_off": self.cut_off,
+            "unclear": self.unclear_count,
+            "unclear_rate": self.unclear_count / len(self.asked) if self.asked else None,
+            "cut_off": self.cut_off_count,
             "first_place": self.first_position_rate,
             "position_bias": self.position_bias,
             "tokens_in": sum(reply.tokens_in or 0 for reply in replies) if counted else None,
@@ -564,15 +564,15 @@ def _find_mentions(text: str, options: Sequence[str]) -> Iterator[tuple[int, int
     for option in sorted(range(len(options)), key=lambda i: -len(options[i])):
         words = re.compile(rf"(?<!\w){re.escape(_strip_article(options[option]))}(?:s|'s)?(?!\w)")
         for match in words.finditer(left):
-            if not _is_denied(text, match.start()):
+            if not _is_negated(text, match.start()):
                 yield option, match.end()
         left = words.sub(lambda match: "\0" * len(match.group()), left)  # not in shorter ones
     for match in _LABELLED.finditer(text):
         place = _PLACES[next(filter(None, match.groups()))]
-        denied = _is_denied(text, match.start()) or _NEGATION_AFTER.match(text, match.end())
+        denied = _is_negated(text, match.start()) or _NEGATION_AFTER.match(text, match.end())
         if place < len(options) and not denied:
             yield place, match.end()
 
 
-def _is_denied(text: str, index: int) -> bool:
+def _is_negated(text: str, index: int) -> bool:
     return _NEGATION_BEFORE.search(text[max(0, index - 40) : index]) is not None

@@ -17,7 +17,7 @@ from winosmith import models
 from winosmith.errors import DataError, InputError, check_choice
 from winosmith.prediction import find_best_options
 from winosmith.problem import Claim, Problem
-from winosmith.seen import Sees, check_pronouns, check_sees
+from winosmith.seen import Sees, check_pronouns, check_sees_value
 from winosmith.solve._solver import Scores, Solver, sample_solved
 
 
@@ -34,14 +34,16 @@ class LanguageScores:
     tokens_fed: int
 
 
-def ask_referents(problems: Sequence[Problem], sees: Sees, suffix: str = "") -> Sequence[Problem]:
+def rewrite_as_referent_questions(
+    problems: Sequence[Problem], sees: Sees, suffix: str = ""
+) -> Sequence[Problem]:
     """Rewrite the problems for a language model; see `models.ask_referent`.
 
     Raises:
         InputError: `sees` is unknown.
         DataError: a required pronoun is unknown.
     """
-    check_sees(sees)
+    check_sees_value(sees)
     if sees == "blank":
         return problems
     check_pronouns(problems)
@@ -55,7 +57,7 @@ def collect_scores(
     tokens_fed: int,
     model: str | Path,
 ) -> LanguageScores:
-    """Return each option's scores for each part, as the sum and the mean of its values."""
+    """For each part, return the sum and the mean of the values of each option as its scores."""
     rows = iter(values)
     scores: dict[str, list[tuple[float, ...]]] = {}
     for part in parts:
@@ -176,7 +178,7 @@ class Causal(LanguageSolver):
         return self._make_parameters("causal", score=self.kind, prompt=digest, bos=self.bos)
 
     def _score_parts(self, problems: Sequence[Problem], parts: Sequence[str]) -> LanguageScores:
-        asked = ask_referents(problems, self.sees)
+        asked = rewrite_as_referent_questions(problems, self.sees)
         found = models.make_passages(self._model, asked, prompt=self.prompt, bos=self.bos)
         flat = [
             passage if part == "full" else other
@@ -232,7 +234,7 @@ class Masked(LanguageSolver):
         return self._make_parameters("masked", score=self.kind, within_word=self.within_word)
 
     def _score_parts(self, problems: Sequence[Problem], parts: Sequence[str]) -> LanguageScores:
-        asked = ask_referents(problems, self.sees, ".")
+        asked = rewrite_as_referent_questions(problems, self.sees, ".")
         texts: list[list[models.MaskedText]] = []  # each for one option and one kind of score
         for part in parts:
             if part == "option":

@@ -54,19 +54,19 @@ class PublishedAccuracy:
         return f"{self.system}{after} {other}".rstrip()
 
     @property
-    def impossible(self) -> bool:
-        """Whether no count of correct answers out of any number in `n` rounds to the percentage."""
+    def is_impossible(self) -> bool:
+        """Whether the percentage can't be a rounded fraction of any number of questions in `n`."""
         return bool(self.n) and not any(find_possible_counts(self.printed, n) for n in self.n)
 
     @property
-    def counts(self) -> str:
-        """A note on the possible counts, if a number of questions is impossible or ambiguous.
+    def count_note(self) -> str:
+        """A note on the possible counts, if a number in `n` is impossible, or `n` has several.
 
-        >>> [found.counts for found in get_published(6, "pdp") if found.system == "RoBERTa-DPR"]
+        >>> [found.count_note for found in get_published(6, "pdp") if found.system == "RoBERTa-DPR"]
         ['86.3 is impossible for 60 questions; 69 of 80 is possible']
-        >>> [found.counts for found in get_published(6, "wsc") if found.printed in ("83.1", "96.5")]
+        >>> [found.count_note for found in get_published(6, "wsc") if found.printed in ("83.1", "96.5")]
         ['83.1 is impossible for 273 questions; 227 are 83.15', '96.5 is impossible for 273 questions']
-        >>> get_published(0, "winogender")[0].counts
+        >>> get_published(0, "winogender")[0].count_note
         '97.1 is 699 of 720 or 466 of 480'
         """  # noqa: E501
         counts = {n: find_possible_counts(self.printed, n) for n in self.n}
@@ -139,7 +139,7 @@ class PublishedStability:
     depth: str = ""
 
     @property
-    def errors(self) -> tuple[int, ...]:
+    def error_counts(self) -> tuple[int, ...]:
         """The numbers of errors that are consistent with the accuracy; empty if none is printed."""
         if not self.accuracy:
             return ()
@@ -149,12 +149,12 @@ class PublishedStability:
     def depth_sums(self) -> tuple[int, ...]:
         """The sums of the errors' depths that are consistent with the mean depth.
 
-        >>> [(r.errors, r.depth_sums) for r in PUBLISHED_STABILITY if r.system == "BERT"][:2]
+        >>> [(r.error_counts, r.depth_sums) for r in PUBLISHED_STABILITY if r.system == "BERT"][:2]
         [((80,), (553,)), ((237,), ())]
         """
         return tuple(
             total
-            for count in self.errors
+            for count in self.error_counts
             if self.depth
             for total in find_possible_sums(self.depth, count)
         )
@@ -204,8 +204,8 @@ class AccuracyLine(Result):
         printed: the percentage as printed; empty for the user's system.
         table: number of the table that prints it; None for the user's system.
         own: the user's accuracy with its interval; None for a printed accuracy.
-        impossible: see `PublishedAccuracy.impossible`.
-        counts: see `PublishedAccuracy.counts`.
+        impossible: see `PublishedAccuracy.is_impossible`.
+        counts: see `PublishedAccuracy.count_note`.
     """
 
     system: str
@@ -220,7 +220,7 @@ class AccuracyLine(Result):
 def make_accuracy_lines(
     results: Mapping[str, Sequence[TransferResult]],
 ) -> dict[str, list[AccuracyLine]]:
-    """Return the systems by accuracy, for each data set that the user's systems solved.
+    """For each data set that the user's systems solved, return all systems, sorted by accuracy.
 
     Printed systems are from WinoGrande's section 1 and tables 3 and 6, and EvoGrad's table 4.
 
@@ -230,7 +230,7 @@ def make_accuracy_lines(
     lines: dict[str, list[AccuracyLine]] = {}
     for name in TARGETS:
         mine = [
-            AccuracyLine(system, solved.comparable.value, own=solved.comparable)
+            AccuracyLine(system, solved.comparable_accuracy.value, own=solved.comparable_accuracy)
             for system, own in results.items()
             for solved in own
             if solved.data == name
@@ -242,8 +242,8 @@ def make_accuracy_lines(
                     row.accuracy,
                     row.printed,
                     row.table,
-                    impossible=row.impossible,
-                    counts=row.counts,
+                    impossible=row.is_impossible,
+                    counts=row.count_note,
                 )
                 for row in get_published(data=name)
                 if row.table in (0, 3, 6)
@@ -254,7 +254,7 @@ def make_accuracy_lines(
                     float(row.accuracy) / 100,
                     row.accuracy,
                     EVOGRAD_TABLE,
-                    impossible=not row.errors,
+                    impossible=not row.error_counts,
                 )
                 for row in PUBLISHED_STABILITY
                 if row.data == name and row.accuracy
@@ -331,7 +331,7 @@ MARKS = (
 def make_transfer_sections(
     results: Mapping[str, Sequence[TransferResult]], withheld: Sequence[str] = ()
 ) -> list[Section]:
-    """Return report sections: a table for each data set, table 7, and the impossible numbers.
+    """Return the report's sections: a table per data set, table 7, and printed impossible numbers.
 
     Args:
         results: name of each of the user's systems → its results.

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from winosmith import formats, metrics, published
-from winosmith.blocks import draw, shuffle_blocks
+from winosmith.blocks import draw_blocks, shuffle_blocks
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, InputError
 from winosmith.metrics import Overlap
@@ -53,7 +53,7 @@ def make_solver(
     train: Dataset | None = None,
     *,
     cache: Path | None = None,
-    patience: float = 60.0,
+    timeout: float = 60.0,
 ) -> MadeSolver:
     """Return the solver that a rule describes; its weights are loaded on first use.
 
@@ -62,7 +62,7 @@ def make_solver(
         folder: base folder of the rule's relative paths.
         train: problems for training or few-shot examples; None uses winosmith's handwritten twins.
         cache: folder of full-text indexes; None uses the user's cache.
-        patience: timeout for a chat server's reply, in seconds.
+        timeout: time limit for a chat server's reply, in seconds.
 
     Raises:
         InputError: a file or model of the rule is missing or unusable.
@@ -75,7 +75,7 @@ def make_solver(
     from winosmith import embed, practice
 
     settings = rule.settings
-    parts = settings.find_parts(folder, cache or embed.get_cache_folder() / "texts", patience)
+    parts = settings.find_parts(folder, cache or embed.get_cache_folder() / "texts", timeout)
     solver = settings.make(
         SolverParts(practice.read_handwritten() if train is None else train, **parts)
     )
@@ -152,7 +152,7 @@ class TrainingData:
 
 
 def find_training_data(rule: SolverRule, folder: Path) -> TrainingData:
-    """Return the training data of a rule's solver, before any training in this study.
+    """Return the data on which a rule's solver was trained before this study.
 
     Raises:
         InputError: the rule's `trained_on` has an unknown name.
@@ -221,7 +221,7 @@ def hold_out(data: Trainable, size: int, seed: int = 0) -> tuple[Trainable, Trai
         DataError: nothing would remain.
     """
     if isinstance(data, Dataset):
-        drawn = set(draw(shuffle_blocks(data, seed), range(len(data)), [size])[0])
+        drawn = set(draw_blocks(shuffle_blocks(data, seed), range(len(data)), [size])[0])
         left = (row for row in range(len(data)) if row not in drawn)
         return data.select(left), data.select(sorted(drawn))
     texts: dict[bytes, list[int]] = {}
@@ -320,7 +320,7 @@ def make_curve_runs(
 
 
 def write_curve(runs: Sequence[TrainingRun], path: str | Path) -> None:
-    """Write a CSV file with size, accuracy (0–1), seed and at_chance for `winosmith curve`."""
+    """Write a CSV file for `winosmith curve`: size, accuracy (0–1), seed and at_chance (0 or 1)."""
     with atomic_write(path) as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(["size", "accuracy", "seed", "at_chance"])

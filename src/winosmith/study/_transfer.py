@@ -86,7 +86,7 @@ class Target:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """A note on the number of omitted records, if there are any."""
+        """Notes for readers: the number of omitted records, if there are any."""
         omitted = f"{self.unreadable:,} records in the file are not problems and were removed"
         return (omitted,) if self.unreadable else ()
 
@@ -193,8 +193,8 @@ class TransferResult(Result):
     signature: Signature
 
     @property
-    def comparable(self) -> Proportion:
-        """The accuracy to compare with published ones: that of two-way comparisons, if any."""
+    def comparable_accuracy(self) -> Proportion:
+        """The accuracy comparable with published ones: of two-way comparisons, if there are any."""
         return self.comparisons or self.accuracy
 
 

@@ -44,7 +44,7 @@ class ValidationResult:
         return make_funnel(self.filtered)
 
     @cached_property
-    def result(self) -> Filtered:
+    def all_stages(self) -> Filtered:
         """The problems kept and dropped after all stages."""
         row = self.stages[0].dataset.row
         *_, last = self.filtered.values()
@@ -56,15 +56,15 @@ class ValidationResult:
         return Filtered(last.kept, tuple(sorted(dropped, key=lambda entry: entry.row)))
 
     @property
-    def applied(self) -> AppliedRules:
-        """The problems to which WinoGrande's rules for authors were applied, and why."""
-        found = self.stages[0].applied
+    def applied_rules(self) -> AppliedRules:
+        """The problems to which WinoGrande's rules for authors were applied, and the reason."""
+        found = self.stages[0].applied_rules
         return found or AppliedRules("none", {}, len(self.stages[0].dataset))
 
     @property
     def kept(self) -> Dataset:
         """The kept problems; the "unvalidated" flag is removed if judges found a problem valid."""
-        return _votes.remove_unvalidated(self.result.kept, self.valid)
+        return _votes.remove_unvalidated(self.all_stages.kept, self.valid)
 
 
 def check(

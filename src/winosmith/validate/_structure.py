@@ -53,14 +53,14 @@ class Examination:
         findings: the broken rules, sorted by problem, then by rule.
         checked: number of problems that were checked against each active rule. A rule is skipped if
             its input is missing (the anchor, votes, the answer, the other half).
-        applied: the problems to which the rules were applied, and why; None for votes.
+        applied_rules: the problems to which the rules were applied, and why; None for votes.
     """
 
     dataset: Dataset
     stage: str
     findings: tuple[Finding, ...] = field(repr=False)
     checked: Mapping[str, int]
-    applied: AppliedRules | None = None
+    applied_rules: AppliedRules | None = None
 
     def find_failed_rows(self, rule: str) -> tuple[int, ...]:
         """Return the rows that break a rule, in ascending order."""
@@ -301,7 +301,7 @@ def examine_structure(dataset: Dataset, rules: StructureRules = WINOGRANDE) -> E
     if not any(found.checked.values()):
         unchecked = dict.fromkeys(range(len(dataset)), "no rule can be checked")
         applied = replace(applied, exempt=unchecked | dict(applied.exempt))
-    return replace(found, applied=applied)
+    return replace(found, applied_rules=applied)
 
 
 def _is_active(rule: Rule, rules: StructureRules) -> bool:

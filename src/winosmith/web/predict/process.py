@@ -357,7 +357,7 @@ def _load_model(site: Site, rule: SolverRule) -> LoadedModel | None:
             rule,
             site.folder,
             cache=site.folder / MODEL_FOLDER / "texts",
-            patience=site.rules.model_seconds,
+            timeout=site.rules.model_seconds,
         )
         _warm_up(made, rule)
         model = asking.register_revision(rule, made)

@@ -104,7 +104,7 @@ def compare_rounds(round_: Round) -> list[tuple[str, str, str, str]]:
             "" if value is None else format_value(value, change.format_spec)
             for value in (change.old, change.new)
         )
-        found.append((get_metric_label(change.name), old, new, change.in_words or ""))
+        found.append((get_metric_label(change.name), old, new, change.difference_text or ""))
     return found
 
 
@@ -357,7 +357,7 @@ def erase_remaining_texts() -> int:
 
 
 def _erase_from_folder(folder: Path, erased_ids: Collection[str]) -> int:
-    old_ids = BuildFiles(folder / "results" / "build").read_old_ids()
+    old_ids = BuildFiles(folder / "results" / "build").read_pool_ids()
     known = {new for new, old in old_ids.items() if old in erased_ids} | {*erased_ids}
     files = [path for path in sorted(folder.rglob("*.jsonl")) if _remove_lines(path, known)]
     if files:

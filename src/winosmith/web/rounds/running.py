@@ -461,7 +461,7 @@ def _iter_place_fields(result: Found) -> Iterator[tuple[str, dict[str, Any]]]:
     build = BuildFiles(result.folder / "build")
     verdicts = {
         line["id"]: {"stage": line["stage"], "reason": line["reason"]}
-        for line in (*build.read_dropped(), *build.read_withheld())
+        for line in (*build.read_dropped(), *build.read_withheld_records())
     }
     scores = {
         line["id"]: {
@@ -476,7 +476,7 @@ def _iter_place_fields(result: Found) -> Iterator[tuple[str, dict[str, Any]]]:
     path = result.folder / "roots.jsonl"
     drawn = formats.read(path, as_written=True) if path.stat().st_size else ()
     roots = {problem.id: at for at, problem in enumerate(drawn)}
-    for new, old in build.read_old_ids().items():
+    for new, old in build.read_pool_ids().items():
         fields = {"root": roots.get(old), "fools": result.record["fooling"].get(old, [])}
         yield old, {**verdicts.get(new, {}), **scores.get(new, {}), **fields}
 
