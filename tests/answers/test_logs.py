@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import warnings
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -436,6 +437,20 @@ def test_replies_may_be_of_another_kind_than_the_keys(
     ]
     path = _written(tmp_path / "m" / "samples_quiz.jsonl", rows)
     assert _chosen(path, LETTERED) == {"m": {p.id: p.answer for p in LETTERED}}
+
+
+@pytest.mark.parametrize("start", [0, 1])
+def test_replies_may_be_numbers_next_to_invalid_ones(start: int, tmp_path: Path) -> None:
+    """Nine of ten readable replies decide the kind; the harness counts from 0, a model from 1."""
+    rows = [
+        {"doc": _doc(p), "target": str(p.answer),
+         "filtered_resps": [str((p.answer or 0) + start) if at % 4 else "I can't"]}
+        for at, p in enumerate(LETTERED)
+    ]  # fmt: skip
+    path = _written(tmp_path / "m" / "samples_quiz.jsonl", rows)
+    with warnings.catch_warnings(action="ignore", category=formats.ReadingNote):
+        found = _chosen(path, LETTERED)["m"]
+    assert found == {p.id: p.answer if at % 4 else None for at, p in enumerate(LETTERED)}
 
 
 def test_a_letter_without_helms_mapping_is_a_letter(tmp_path: Path) -> None:

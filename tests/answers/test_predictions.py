@@ -140,7 +140,7 @@ LINE = '{"id":"0-0","choice":0}'
         ('{"id":"0-0","choice":0,"score":[1]}\n', "unknown key 'score'"),
         (
             '{"id":"0-0","choice":0,"tied":true}\n',
-            ":1: the prediction's 'tied' can't have True: Input should be a valid tuple",
+            ":1: the prediction's 'tied' can't have True: Input should be a valid list",
         ),
         (
             '{"id":"0-0","choice":0,"tied":[0,1.0]}\n',

@@ -223,6 +223,9 @@ def test_numbers_from_1_are_not_ids_from_0(tmp_path: Path) -> None:
         answers.read(path, items)
     path.write_text(path.read_text("utf-8").replace("12,A", "0,A"), "utf-8")
     assert len(answers.read(path, items)["m"].predictions) == 12
+    path.write_text(path.read_text("utf-8").replace("\n0,A", "\n12,A"), "utf-8")
+    with pytest.raises(FormatError, match="the ids start at 1"):
+        answers.read(path, Dataset(replace(p, id=f"{int(p.id):03}") for p in items))
 
 
 @pytest.mark.parametrize(
@@ -371,3 +374,69 @@ def test_answers_to_more_items_are_omitted_only_with_partial(tmp_path: Path) -> 
         metrics.grade_models(path, few)
     with pytest.warns(formats.ReadingNote, match=r"omitted \d+ predictions? with an unknown id"):
         assert metrics.grade_models(path, few, partial=True)["gpt"].credit.tolist() == [1, 1, 1]
+
+
+def test_a_column_of_keys_is_no_model(tmp_path: Path) -> None:
+    """Next to probabilities, the only column with letters may be the key, which is all correct."""
+    rows = [
+        f"{p.id},{LETTERS[key]},0.{at}1" for at, (p, key) in enumerate(zip(DATA, KEYS, strict=True))
+    ]
+    path = write_text(tmp_path / "m.csv", "\n".join(["id,gold,p_A", *rows]))
+    with pytest.raises(FormatError, match="'gold' is the name of a key column"):
+        answers.read(path, DATA)
+    with pytest.warns(formats.ReadingNote, match="'p_A' contains no option's letter"):
+        assert [one.choice for one in answers.read(path, DATA.blind())["gold"].predictions] == KEYS
+
+
+def test_columns_of_options_are_not_grades() -> None:
+    """If each row has one true, the columns may be the options, not models."""
+    columns = {LETTERS[at]: [key == at for key in KEYS] for at in range(4)}
+    table = pd.DataFrame({"id": DATA.ids, **columns})
+    with pytest.raises(FormatError, match="exactly one of the columns 'A', 'B', 'C', … is true"):
+        answers.read(table, DATA)
+    table["D"] = False
+    assert [*answers.read(table, DATA)] == [*"ABCD"]
+
+
+def test_grades_of_items_whose_options_are_letters_fit_the_answers() -> None:
+    """A letter that is another option's text is correct only by its kind, like the grade."""
+    said = [(key + at // 6) % 4 for at, key in enumerate(KEYS)]
+    table = [{"id": p.id, "answer": LETTERS[own], "is_correct": own == p.answer}
+             for p, own in zip(DATA, said, strict=True)]  # fmt: skip
+    with pytest.warns(formats.ReadingNote, match="'is_correct' has grades"):
+        (found,) = answers.read(table, DATA).values()
+    assert [one.choice for one in found.predictions] == said
+    assert found.log == answers.Log()
+
+
+def test_a_number_that_is_the_same_in_all_rows_is_no_answer() -> None:
+    """Next to letters, a count such as the number of attempts is a fact about the run."""
+    table = pd.DataFrame({"id": DATA.ids, "gpt": [LETTERS[key] for key in KEYS], "attempts": 1})
+    with pytest.warns(formats.ReadingNote, match="'attempts' has numbers"):
+        assert [*answers.read(table, DATA)] == ["gpt"]
+
+
+def test_the_ids_may_be_in_any_column(tmp_path: Path) -> None:
+    """Without a usual name, the column of ids is the one that matches most items."""
+    letters = [LETTERS[key] for key in KEYS]
+    table = pd.DataFrame({"gpt": letters, "Frage": DATA.ids})
+    records = {str(at): {"question_id": p.id, "gpt": LETTERS[key]}
+               for at, (p, key) in enumerate(zip(DATA, KEYS, strict=True))}  # fmt: skip
+    path = write_text(tmp_path / "m.json", json.dumps(records))  # pandas: orient="index"
+    for given in (table, path):
+        assert [one.choice for one in answers.read(given, DATA)["gpt"].predictions] == KEYS
+
+
+def test_numbers_with_decimal_commas_may_be_texts(tmp_path: Path) -> None:
+    """Of the options 2, 1 and 3 nobody knows which one "1,0" names."""
+    items = Dataset([Problem("q", "How many?", ("2", "1", "3"), 0, blank=None)])
+    with pytest.raises(FormatError, match="another option's text"):
+        answers.read(write_text(tmp_path / "m.csv", "id;m\nq;1,0\n"), items)
+
+
+def test_scores_may_be_next_to_answers_of_other_names() -> None:
+    """Records with an id and scores are ours only without other keys."""
+    table = [{"id": p.id, "pred": LETTERS[key], "scores": [0.1, 0.2]}
+             for p, key in zip(DATA, KEYS, strict=True)]  # fmt: skip
+    (found,) = answers.read(table, DATA).values()
+    assert [one.choice for one in found.predictions] == KEYS

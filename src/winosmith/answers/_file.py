@@ -13,9 +13,10 @@ from winosmith import formats
 from winosmith.data import Place, Record, Rows, format_cell, parse_whole
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError
+from winosmith.problem import Problem
 
 
-def _normalise_id(name: str) -> str:
+def normalise_id(name: str) -> str:
     """Return an id in lower case or, if it is a number, without leading zeros and decimals."""
     plain = " ".join(name.split()).casefold()
     whole = parse_whole(plain)
@@ -62,21 +63,26 @@ class AnswerFile:
         except (ValueError, RecursionError):
             return {}
 
+    @cached_property
+    def problems(self) -> dict[str, Problem]:
+        """The items by id."""
+        return {problem.id: problem for problem in self.dataset}
+
     def resolve_id(self, name_or_text: Any) -> str:
         """Return the item id for an id such as "7.0" or "007", or for the item's sentence."""
         name = format_cell(name_or_text)
-        plain = _normalise_id(name)
+        plain = normalise_id(name)
         return self._ids.get(plain) or self._ids_by_sentence.get(plain, name)
 
     @cached_property
     def _ids(self) -> dict[str, str]:
         """The id for each unique normalised form."""
-        return _map_unique((_normalise_id(name), name) for name in self.dataset.ids)
+        return _map_unique((normalise_id(name), name) for name in self.dataset.ids)
 
     @cached_property
     def _ids_by_sentence(self) -> dict[str, str]:
         """The id for each unique sentence; needed only for files without ids."""
-        return _map_unique((_normalise_id(one.sentence), one.id) for one in self.dataset)
+        return _map_unique((normalise_id(one.sentence), one.id) for one in self.dataset)
 
     def records(self) -> list[tuple[Place, Record]]:
         """Return the records with their locations."""

@@ -91,7 +91,7 @@ def can_read(file: AnswerFile) -> bool:
     keys = {key for key in first if key != "predictions" or isinstance(first[key], str)}
     examples = [row.values or {} for row in islice(file.rows, 20)] if "choice" in keys else []
     is_letter = any(isinstance(example.get("choice"), str) for example in examples)
-    is_ours = bool(keys & {"predictions", "choice"}) or {"id", "scores"} <= keys
+    is_ours = bool(keys & {"predictions", "choice"}) or {"id", "scores"} <= keys <= _KEYS
     is_table = file.rows.kind == "delimited" or (file.rows.kind == "table" and "choice" in keys)
     return is_ours and not is_letter and not is_table
 
@@ -113,7 +113,7 @@ def read(file: AnswerFile) -> list[Answers]:
         option = line.choice if "choice" in record else find_best_options(line.scores)[0]
         choice = None if option is None else int(option)
         try:
-            found[name] = Prediction(name, choice, line.scores, line.tied)
+            found[name] = Prediction(name, choice, tuple(line.scores), tuple(line.tied))
         except ProblemError as error:
             raise file.error(str(error), place) from None
     if len(found) < header.n:
@@ -161,10 +161,11 @@ class _HeaderLine(BaseModel, strict=True):
 class _PredictionLine(BaseModel, strict=True, extra="forbid"):
     id: Annotated[str, Field(pattern=r"\S")] | int | float
     choice: Annotated[float, Field(ge=0, multiple_of=1)] | None = None
-    scores: Annotated[tuple[float, ...], Field(strict=False)] = ()
-    tied: Annotated[tuple[int, ...], Field(strict=False)] = ()
+    scores: Annotated[list[float], Field(strict=False)] = []
+    tied: Annotated[list[int], Field(strict=False)] = []
 
 
+_KEYS = {"predictions", *_PredictionLine.model_fields}
 _Model = TypeVar("_Model", bound=BaseModel)
 
 

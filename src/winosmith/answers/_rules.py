@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from winosmith import formats
 from winosmith.answers._answers import Answers, Log
-from winosmith.answers._file import AnswerFile
+from winosmith.answers._file import AnswerFile, normalise_id
 from winosmith.answers._items import Items, Row
 from winosmith.data import Place, is_missing, parse_whole
 from winosmith.errors import FormatError, join_ids
@@ -98,33 +98,38 @@ def read_option(
     return next((readings[one] for one in (kind.name, *others) if one and one in readings), None)
 
 
+def interpret_labels(labels: Mapping[str, Any], file: AnswerFile) -> dict[str, dict[str, int]]:
+    """Return the options that each label could name, by kind of label, for each item id.
+
+    Missing labels are omitted from the result. Labels of unknown ids, and values other than text or
+    numbers, name no option.
+    """
+    readings: dict[str, dict[str, int]] = {}
+    for name, label in labels.items():
+        options = file.problems[name].options if name in file.problems else ()
+        if is_missing(label) and label not in options:
+            continue
+        is_scalar = not isinstance(label, dict | list)
+        text = str(label) if isinstance(label, bool) else label
+        readings[name] = formats.interpret_answer(text, options) if is_scalar else {}
+    return readings
+
+
 def read_choices(
-    labels: Mapping[str, Any], file: AnswerFile, places: Mapping[str, Place]
+    labels: Mapping[str, Any],
+    readings: Mapping[str, Mapping[str, int]],
+    file: AnswerFile,
+    places: Mapping[str, Place],
 ) -> dict[str, int | None]:
     """Return the options that labels name, by item id, with None for invalid labels.
 
-    Missing labels are omitted from the result. Labels of unknown ids, and values other than text or
-    numbers, are invalid.
-
     Args:
         labels: letters, numbers from 1 or texts of options, by item id.
+        readings: the result of `interpret_labels` for these labels.
         file: the file of answers.
         places: the location of each label, if known.
     """
-    texts = {problem.id: problem.options for problem in file.dataset}
-    present = {
-        name: label
-        for name, label in labels.items()
-        if not is_missing(label) or (isinstance(label, str) and label in texts.get(name, ()))
-    }
-    readings = {
-        name: formats.interpret_answer(
-            str(label) if isinstance(label, bool) else label, texts[name]
-        )
-        if name in texts and not isinstance(label, dict | list)
-        else {}
-        for name, label in present.items()
-    }
+    present = {name: labels[name] for name in readings}
     kind = detect_kind([*present.values()], [*readings.values()], _LABELS)
     numbers = {parse_whole(str(label).strip()) for label in present.values()}
     are_numbered = kind.name not in formats.LETTER_KINDS or numbers > {"", "0"}
@@ -150,9 +155,9 @@ def check_ids(ids: Collection[str], file: AnswerFile, noun: str, hint: str = "")
     Ids that are numbered from 1 are refused if the items are numbered from 0, and vice versa.
     """
     item_ids = {*file.dataset.ids}
-    numbers = [*map(str, range(len(item_ids) + 1))]
-    if len(ids) == len(item_ids) > 1 and {*ids} ^ item_ids == {numbers[0], numbers[-1]}:
-        first = "1" if "0" in item_ids else "0"
+    plain_ids, plain_item_ids = {*map(normalise_id, ids)}, {*map(normalise_id, item_ids)}
+    if plain_ids ^ plain_item_ids == {"0", str(len(ids))} and len(ids) == len(item_ids) > 1:
+        first = "1" if "0" in plain_item_ids else "0"
         raise file.error(f"the ids start at {first}, but the items' ids don't: use the items' ids")
     unknown = [name for name in ids if name not in item_ids]
     matched = len(ids) - len(unknown)
@@ -260,7 +265,9 @@ def _detect_log_kinds(rows: Sequence[Row], file: AnswerFile) -> tuple[AnswerKind
     replied = [row for row in rows if isinstance(row.reply, str)]
     replies = [formats.interpret_answer(row.reply, row.options or default) for row in replied]
     fits = Counter[str | None](name for found in replies for name in found)
-    numbers = [one for one in "10" if 10 * fits[one] >= 9 * len(replies)]
+    readable = sum(map(bool, replies))
+    min_numbers = max(0.9 * readable, 0.5 * len(replies))
+    numbers = [one for one in "10" if fits[one] >= min_numbers]
     kinds = (*formats.LETTER_KINDS, "text", *numbers)
     other = detect_kind([row.reply for row in replied], replies, kinds)
     min_fits = fits[other.name] * (1 if {kind.name, other.name} == {*"01"} else 0.9)

@@ -18,12 +18,19 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from winosmith import formats
 from winosmith.answers._answers import Answers, Log
 from winosmith.answers._file import AnswerFile
-from winosmith.answers._rules import NO_LETTER, SOURCES, check_ids, read_choices
+from winosmith.answers._rules import (
+    NO_LETTER,
+    SOURCES,
+    check_ids,
+    interpret_labels,
+    read_choices,
+)
 from winosmith.data import Delimited, Place, Record, Row, columns_to_rows, format_cell, is_missing
 from winosmith.errors import FormatError, ProblemError, join_ids
 from winosmith.prediction import Prediction, find_best_options
@@ -42,9 +49,12 @@ _GRADES = {"correct": True, "incorrect": False}
 _BITS = {one + end: one == "1" for one in "10" for end in ("", ".0", ",0")}
 _NUMBER = re.compile(r"\s*-?[0-9]+(?:[.,][0-9]+)?\s*")
 _ONLY_GRADE_LETTERS = "contains only the grades C, I, P or N"
+_MIN_ONE_HOT = 10
+"""Minimum number of items to conclude that columns of true and false are options."""
 _SCORE = re.compile(r"score_?(\d\d?)")
 _Rows = Mapping[str, tuple[Place, Record]]
 _Columns = Mapping[str, Mapping[str, Any]]
+_Readings = Mapping[str, Mapping[str, Mapping[str, int]]]
 
 
 def can_read(file: AnswerFile) -> bool:
@@ -67,12 +77,17 @@ def read(file: AnswerFile) -> list[Answers]:
         needs = "needs an id column and a column for each model"
         lacks = f"has no column {join_ids(_IDS)}" if choice_name else needs
         raise FormatError(f"the table {lacks}", file.path, 1)
+    item_ids = {*file.dataset.ids}
     first = names[0] if id_name is None else id_name
+    if id_name is None:  # the column with the most items' ids
+        first = max(
+            names,
+            key=lambda one: len(item_ids & {file.resolve_id(row.get(one)) for _, row in records}),
+        )
     others = [name for name in names if name not in (first, "")]
     models = [name for name in others if name.lower() not in _RUN_COLUMNS] or others
     models = models if choice_name is None else [choice_name]
     rows = _map_ids_to_rows(file, records, [first, *models])
-    item_ids = {*file.dataset.ids}
     if id_name is None and file.resolve_id(first) in item_ids:
         raise file.error(f"{first!r} is an item's id: add a header line, such as id,model")
     if item_ids.isdisjoint(rows) and not item_ids.isdisjoint(map(file.resolve_id, models)):
@@ -84,7 +99,8 @@ def read(file: AnswerFile) -> list[Answers]:
         return [Answers(_make_predictions(best, scores, rows), file.rows.name)]
     columns = {name: {item: row.get(name) for item, (_, row) in rows.items()} for name in models}
     graded = [name for name in models if _has_only_grades(name, columns[name])]
-    keys, reasons, constant = _classify_columns(columns, graded, file)
+    readings = {name: interpret_labels(labels, file) for name, labels in columns.items()}
+    keys, reasons, constant = _classify_columns(columns, readings, graded, file)
     places = {item: place for item, (place, _) in rows.items()}
     found: dict[str, tuple[Prediction, ...]] = dict.fromkeys(reasons, ())
     skipped = {*reasons, *(constant if len(models) > 1 else ())}
@@ -95,7 +111,7 @@ def read(file: AnswerFile) -> list[Answers]:
             reasons |= {name: "has grades"} if name in graded else {}
             continue
         try:
-            choices = read_choices(labels, file, places)
+            choices = read_choices(labels, readings[name], file, places)
         except FormatError as error:
             if len(models) == 1:
                 raise
@@ -109,6 +125,8 @@ def read(file: AnswerFile) -> list[Answers]:
     if not found:
         raise file.error(NO_LETTER)
     by_model = _drop_other_columns(found, reasons, keys, file)
+    if len(by_model) > 1 and {*by_model} <= {*graded}:
+        _check_not_one_hot(by_model, file)
     unnamed = {choice_name, *(name for name in graded if name.lower() in _GRADED)}
     unnamed |= {name for name in by_model if len(by_model) == 1 and name.lower() in _REPLIES}
     key = next((name for name in keys if name in found.keys() - by_model), None)
@@ -183,7 +201,11 @@ def unpack_object(file: AnswerFile) -> AnswerFile:
         rows = [{"id": name, **row} for name, row in zip(file.dataset.ids, columns, strict=True)]
     elif by_key and len(by_key) == len(values):
         rows = [{"id": key, **one} for key, one in by_key.items()]
-        if item_ids.isdisjoint(map(file.resolve_id, by_key)):
+        if not item_ids.isdisjoint(map(file.resolve_id, by_key)):
+            pass
+        elif all(formats.find_name(_IDS, one) for one in by_key.values()):
+            rows = [dict(one) for one in by_key.values()]
+        else:
             names = dict.fromkeys(name for one in by_key.values() for name in one)
             rows = [
                 {"id": name} | {key: one.get(name) for key, one in by_key.items()} for name in names
@@ -195,7 +217,7 @@ def unpack_object(file: AnswerFile) -> AnswerFile:
 
 
 def _classify_columns(
-    columns: _Columns, graded: Sequence[str], file: AnswerFile
+    columns: _Columns, readings: _Readings, graded: Sequence[str], file: AnswerFile
 ) -> tuple[list[str], dict[str, str], set[str]]:
     """Distinguish columns of models' answers from other columns, by their names and labels.
 
@@ -207,24 +229,22 @@ def _classify_columns(
         The columns with keys; the columns of other numbers, with the reason for omitting each; and
         the columns that repeat one option's text in all rows.
     """
-    problems, interpret = {one.id: one for one in file.dataset}, formats.interpret_answer
     with_texts, with_numbers = set[str](), list[str]()
     constant, are_indexed, correct_by_grade = set[str](), False, list[set[str]]()
-    readings: dict[str, dict[str, dict[str, int]]] = {}
-    for name, labels in columns.items():
-        cells = {
-            item: format_cell(label)
-            for item, label in labels.items()
-            if item in problems and not is_missing(label)
-        }
-        readings[name] = {n: interpret(text, problems[n].options) for n, text in cells.items()}
-        options = [*readings[name].values()]
+    known = {
+        name: {item: one for item, one in column.items() if item in file.problems}
+        for name, column in readings.items()
+    }
+    for name, column in known.items():
+        cells = {item: format_cell(columns[name][item]) for item in column}
+        options = [*column.values()]
         are_numbers = all(map(_NUMBER.fullmatch, cells.values()))
         kinds = {"text", "1"} if are_numbers else {"text", *formats.LETTER_KINDS}
         are_answers = sum(not kinds.isdisjoint(one) for one in options) >= 0.9 * len(options)
+        are_flags = {one.get("0") for one in options} == {0, 1}
         if not are_numbers and are_answers:
             with_texts.add(name)
-        elif are_numbers and (not are_answers or {one.get("0") for one in options} == {0, 1}):
+        elif are_numbers and (not are_answers or are_flags or len({*cells.values()}) < 2):
             with_numbers.append(name)
         texts = {one.get("text") for one in options}
         if len(options) > 1 and len(texts) == 1 and None not in texts:
@@ -236,9 +256,13 @@ def _classify_columns(
     keys = [name for name in columns if formats.is_answer_name(name) or name.lower() in _KEYS]
     may_be_replies = keys if with_texts - constant <= {*keys} else []
     for name in [name for name in may_be_replies if name.lower() in _REPLIES]:
-        column = readings[name]
-        correct = {item for item in column if problems[item].answer in column[item].values()}
-        if correct in correct_by_grade if graded else len(correct) < len(column) or not are_indexed:
+        correct_by_kind = [
+            {n for n, one in known[name].items() if (kind, file.problems[n].answer) in one.items()}
+            for kind in formats.KINDS
+        ]
+        correct = set[str]().union(*correct_by_kind)
+        fits_grades = any(one in correct_by_grade for one in (correct, *correct_by_kind))
+        if fits_grades if graded else len(correct) < len(known[name]) or not are_indexed:
             keys.remove(name)
         elif name in with_texts and not graded:
             raise file.error(
@@ -249,6 +273,18 @@ def _classify_columns(
     others = [name for name in with_numbers if lettered or (graded and name not in graded)]
     why = f"has numbers (other columns have {'letters' if lettered else 'grades'})"
     return keys, dict.fromkeys(others, why), constant
+
+
+def _check_not_one_hot(by_model: Mapping[str, Sequence[Prediction]], file: AnswerFile) -> None:
+    """Refuse grades of which exactly one is true for each item, like columns of options."""
+    times = Counter[str]()
+    for one in chain(*by_model.values()):
+        times[one.problem_id] += one.chosen == (file.problems[one.problem_id].answer,)
+    if len(times) >= _MIN_ONE_HOT and {*times.values()} == {1}:
+        raise file.error(
+            f"exactly one of the columns {first_ids([*by_model])} is true in each row; if they are "
+            "options, write one column with the letters of the chosen options"
+        )
 
 
 def _has_only_grades(column: str, labels: Mapping[str, Any]) -> bool:
@@ -357,9 +393,13 @@ def _drop_other_columns(
         omitted |= reasons if predictions.keys() - omitted - reasons.keys() else {}
     elif _ONLY_GRADE_LETTERS in omitted.values():
         raise file.error("all answers are C or I; write correct and incorrect if they are grades")
-    elif len(keys) != 1:
-        unclear = f"{join_ids(keys)} are names of key columns: name each column after its model"
-        raise file.error(unclear if keys else NO_LETTER)
+    elif not keys:
+        raise file.error(NO_LETTER)
+    elif len(keys) > 1 or (
+        omitted and keys[0].lower() not in _REPLIES and {*file.dataset.answers} - {None}
+    ):
+        unclear = "are names of key columns" if len(keys) > 1 else "is the name of a key column"
+        raise file.error(f"{first_ids(keys)} {unclear}: name each column after its model")
     for name, why in omitted.items():
         warnings.warn(
             f"{file.path}: the column {name!r} {why}, not a model's answers; it is omitted",

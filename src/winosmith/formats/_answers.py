@@ -80,7 +80,7 @@ def interpret_answer(
             found["label"] = plain_labels.index(normalise(text))
         elif len(labelled := [*_find_by_label(text, options, labels)]) == 1:
             found["label"] = labelled[0]
-    option = match_option(text, options)
+    option = as_written = match_option(text, options)
     if option is None and original_options:
         option = match_option(text, original_options)
     if option is None and (marker := PREFIX.match(text)):
@@ -99,7 +99,7 @@ def interpret_answer(
         return interpret_answer(inner, options, labels, original_options, max_marks - 1)
     if letter := parse_letter(value):
         found |= {kind: at for kind, at in letter.positions.items() if at < count}
-    if whole and (option is None or "," not in plain):
+    if whole and (as_written is None or "," not in plain):
         number = int(whole)
         found |= {"0": number} if 0 <= number < count else {}
         found |= {"1": number - 1} if 1 <= number <= count else {}
