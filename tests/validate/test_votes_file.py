@@ -91,6 +91,15 @@ def test_json_lines_count_from_0(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("choice", ["1.0", '"B"', '" b "', "1"])
+def test_choices_may_be_letters(tmp_path: Path, choice: str) -> None:
+    """A letter means the same in CSV and JSON Lines; JSON Lines may have decimal zeros."""
+    found = read(tmp_path, "problem_id,participant,choice,shown\np,ann,B,b A\n")
+    assert found == (Response("p", "ann", "validate", 1, shown=(1, 0)),)
+    line = f'{{"problem_id": "p", "participant": "ann", "purpose": "test", "choice": {choice}}}'
+    assert read(tmp_path, line) == (Response("p", "ann", "test", 1),)
+
+
 HEAD = "problem_id,participant,choice,purpose,ambiguous,shown,seconds\n"
 JSON = '{"problem_id": "p", "participant": "ann", "purpose": "test"'
 
@@ -110,10 +119,10 @@ JSON = '{"problem_id": "p", "participant": "ann", "purpose": "test"'
         (HEAD + "p,ann,1\n", "votes:2: the row has 3 cells; the header has 7"),
         (
             HEAD + "p,ann,0,,,,\n",
-            "votes:2: '0' is not the number of an option; options are numbered from 1",
+            "votes:2: '0' is not an option; write a letter (A for the first option) or a number",
         ),
-        (HEAD + "p,ann,A,,,,\n", "votes:2: 'A' is not the number of an option"),
-        (HEAD + "p,ann,1.5,,,,\n", "votes:2: '1.5' is not the number of an option"),
+        (HEAD + "p,ann,X,,,,\n", "votes:2: 'X' is not an option"),
+        (HEAD + "p,ann,1.5,,,,\n", "votes:2: '1.5' is not an option"),
         (HEAD + "p,ann,1,,,,\n\np,bob,1,fun,,,\n", "votes:4: unknown purpose 'fun'; use local"),
         (HEAD + '"p\nq",ann,1,,,,\np,b,1,,maybe,,\n', "votes:4: ambiguous is 'maybe'; it must be"),
         (HEAD + "p,ann,1,,,1 1,\n", "votes:2: the order (0, 0) is not a permutation"),
@@ -125,7 +134,12 @@ JSON = '{"problem_id": "p", "participant": "ann", "purpose": "test"'
         (JSON, "votes:1: the line is not JSON"),
         (JSON + "}\n[1]", "votes:2: the line is not a JSON object"),
         (JSON + ', "answer": 1}', "votes:1: the column 'answer' is unknown"),
-        (JSON + ', "choice": "1"}', 'votes:1: choice can\'t be "1"'),
+        (
+            JSON + ', "choice": "1"}',
+            'votes:1: choice can\'t be "1"; write a letter (A for the first',
+        ),
+        (JSON + ', "choice": 1.5}', "votes:1: choice can't be 1.5; write a letter"),
+        (JSON + ', "choice": "X"}', "votes:1: 'X' is not an option"),
         (JSON + ', "choice": true}', "votes:1: choice can't be true"),
         (JSON + ', "ambiguous": 1}', "votes:1: ambiguous can't be 1"),
         (JSON + ', "shown": "21"}', 'votes:1: shown can\'t be "21"'),

@@ -79,7 +79,8 @@ def tally(dataset: Dataset, responses: Iterable[Response]) -> Tally:
             if response.choice >= len(dataset[row].options):
                 raise DataError(
                     f"{who[1]!r} chose option {response.choice + 1} of {who[0]!r}, which has "
-                    f"{len(dataset[row].options)}"
+                    f"{len(dataset[row].options)} (options are numbered from 1 in CSV, and "
+                    "from 0 in JSON Lines)"
                 )
             choices[row, response.choice] += 1
     intended = [0 if a is None else choices[row, a] for row, a in enumerate(dataset.answers)]

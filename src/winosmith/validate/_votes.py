@@ -6,17 +6,17 @@ separated by commas, semicolons or tabs, and its columns may be in any order:
 ==============  ===========================================================================
 `problem_id`    id of the problem; required
 `participant`   pseudonym of the judge; required
-`choice`        number of the chosen option, **from 1**, as in `option1`; empty or NA for
-                none; required
+`choice`        letter of the chosen option, or its number **from 1**, as in `option1`; empty or
+                NA for none; required
 `purpose`       `validate` (the default), `local` or `test`
 `ambiguous`     1 if the judge finds both options plausible, otherwise 0 or empty
 `associative`   1 if the judge finds that nearby words reveal the answer, otherwise 0 or empty
-`shown`         numbers of the options in the order shown ("2 1"), or empty
+`shown`         numbers or letters of the options in the order shown ("2 1"), or empty
 `seconds`       time to answer, in seconds, or empty
 ==============  ===========================================================================
 
 In JSON Lines, each line is an object with the fields of `winosmith.Response`, so options in
-`choice` and `shown` are numbered **from 0**, as in `Problem.answer`.
+`choice` and `shown` are numbered **from 0**, as in `Problem.answer`. `choice` may be a letter, too.
 
 In CSV, text that a spreadsheet would execute as a formula is written with a leading apostrophe,
 which is removed when the file is read.
@@ -31,6 +31,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
+from string import ascii_uppercase
 from types import NoneType
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -268,7 +269,8 @@ def _check_options(response: Response, problem: Problem) -> None:
     if response.choice is not None and response.choice >= options:
         raise DataError(
             f"{response.participant!r} chose option {response.choice + 1} of the problem "
-            f"{problem.id!r}, which has {options}; correct the vote or leave it empty"
+            f"{problem.id!r}, which has {options}; correct the vote or leave it empty (options are "
+            "numbered from 1 in CSV, and from 0 in JSON Lines)"
         )
     if response.shown and len(response.shown) != options:
         raise DataError(
@@ -336,7 +338,7 @@ def iterate_votes(path: str | Path) -> Iterator[tuple[int, Response]]:
     is_json = text.lstrip()[0] in "{["
     for line, record in (_read_json_records if is_json else _read_csv_records)(text, path):
         try:
-            yield line, Response(**(record if is_json else _parse_row(record)))
+            yield line, Response(**(_parse_record if is_json else _parse_row)(record))
         except ProblemError as error:
             raise FormatError(str(error), path, line) from None
 
@@ -404,7 +406,11 @@ def _parse_choice(cell: str) -> int | None:
 def _parse_option(cell: str) -> int:
     if re.fullmatch(r"[1-9][0-9]{0,2}", cell):
         return int(cell) - 1
-    raise ProblemError(f"{cell!r} is not the number of an option; options are numbered from 1")
+    if re.fullmatch(r"[A-Wa-w]", cell):  # in human tests, X means ambiguous
+        return ascii_uppercase.index(cell.upper())
+    raise ProblemError(
+        f"{cell!r} is not an option; write a letter (A for the first option) or a number from 1"
+    )
 
 
 def _parse_flag(row: Mapping[str, str], name: str) -> bool:
@@ -437,18 +443,29 @@ def _format_cells(response: Response) -> list[str]:
 def _read_json_records(text: str, path: str | Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
     for number, record in parse_json_lines(text, path):
         check_keys(record, ("problem_id", "participant", "purpose"), path, number)
-        for name, value in record.items():
-            fits = type(value) in _JSON_TYPES[name]
-            if not fits or (name == "shown" and any(type(one) is not int for one in value)):
-                raise FormatError(f"{name} can't be {json.dumps(value)}", path, number)
-        yield number, {**record, "shown": tuple(record.get("shown", ()))}
+        yield number, record
+
+
+def _parse_record(record: Mapping[str, Any]) -> dict[str, Any]:
+    choice, shown = record.get("choice"), record.get("shown", [])
+    if isinstance(choice, str) and not choice.strip().isdecimal():
+        choice = _parse_choice(choice)
+    for name, value in {**record, "choice": choice}.items():
+        fits = type(value) in _JSON_TYPES[name] and not (name == "choice" and value and value % 1)
+        if not fits or (name == "shown" and any(type(one) is not int for one in value)):
+            advice = {
+                "choice": "; write a letter (A for the first option) or a number from 0",
+                "shown": "; write a list of numbers from 0",
+            }
+            raise ProblemError(f"{name} can't be {json.dumps(value)}{advice.get(name, '')}")
+    return {**record, "choice": None if choice is None else int(choice), "shown": tuple(shown)}
 
 
 _JSON_TYPES: Mapping[str, tuple[type, ...]] = {
     "problem_id": (str,),
     "participant": (str,),
     "purpose": (str,),
-    "choice": (int, NoneType),
+    "choice": (int, float, NoneType),
     "ambiguous": (bool,),
     "associative": (bool,),
     "shown": (list,),
