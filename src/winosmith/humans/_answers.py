@@ -211,9 +211,9 @@ def parse_sitting(record: Any, sheets: Mapping[str, Sheet], path: str | Path) ->
         )
     try:
         return _make_sitting(record, sheet, path)
+    except FormatError:
+        raise
     except (TypeError, AttributeError, KeyError, ValueError, OverflowError) as error:
-        if isinstance(error, FormatError):
-            raise
         raise FormatError(f"the answers can't be read: {error}", path) from error
 
 
@@ -232,29 +232,24 @@ def _make_sitting(record: Mapping[str, Any], sheet: Sheet, path: Path) -> Sittin
         item = sheet[int(name)]
         if given["letter"] is not None:
             item.get_option_index(given["letter"])
-            seconds = given.get("seconds")
-            answers[item.number] = Answer(
-                given["letter"].upper(),
-                None if seconds is None else float(seconds),
-                f"{path}, question {name}",
-            )
+            seconds = None if given.get("seconds") is None else float(given["seconds"])
+            where = f"{path}, question {name}"
+            answers[item.number] = Answer(given["letter"].upper(), seconds, where)
+    recognised, words = (
+        tuple(Note(one.get("number"), str(one[text])) for one in record.get(name) or ())
+        for name, text in (("recognised", "source"), ("words", "word"))
+    )
     return Sitting(
         subject,
         sheet,
         answers,
-        record.get("started"),
-        record.get("ended"),
-        record.get("seconds"),
-        _parse_notes(record.get("recognised"), "source"),
-        _parse_notes(record.get("words"), "word"),
+        *(record.get(name) for name in ("started", "ended", "seconds")),
+        recognised,
+        words,
         None if native is None else native == "yes",
         attributes,
         str(path),
     )
-
-
-def _parse_notes(records: Any, text_key: str) -> tuple[Note, ...]:
-    return tuple(Note(record.get("number"), str(record[text_key])) for record in records or ())
 
 
 def make_answers_record(sitting: Sitting) -> dict[str, Any]:
@@ -276,8 +271,6 @@ def make_answers_record(sitting: Sitting) -> dict[str, Any]:
         "attributes": sitting.self_description,
     }
 
-
-_ROW_PER_ANSWER_COLUMNS = {"subject", "sheet", "number", "answer", "seconds"}
 
 _MAX_DIGITS = 10
 
@@ -304,7 +297,10 @@ def read_answer_table(path: str | Path, sheets: Mapping[str, Sheet]) -> list[Sit
     rows = data.read(path)
     names = [name.lower() for name in rows.names]
     is_long = {"number", "answer"} <= set(names)
-    _check_columns(names, is_long, path)
+    try:
+        _check_columns(names, is_long)
+    except DataError as error:
+        raise FormatError(str(error), path, 1) from None
     by_sheet: dict[tuple[str, str], tuple[str, dict[int, Answer]]] = {}
     for row in rows:
         where = str(row.place)
@@ -318,20 +314,16 @@ def read_answer_table(path: str | Path, sheets: Mapping[str, Sheet]) -> list[Sit
             if not cells["subject"]:
                 raise DataError("the row has no subject")
             key = cells["subject"], _find_sheet_code(cells, sheets)
+            twice = "it was typed twice, or two subjects have the same code"
             if not is_long and key in by_sheet:
-                raise DataError(
-                    f"{key[0]!r} already has the sheet {key[1]} ({by_sheet[key][0]}); it was typed "
-                    "twice, or two subjects have the same code"
-                )
+                first = f"already has the sheet {key[1]} ({by_sheet[key][0]})"
+                raise DataError(f"{key[0]!r} {first}; {twice}")
             _, answers = by_sheet.setdefault(key, (where, {}))
             for number, letter in _read_letters(cells, is_long).items():
                 item = sheets[key[1]][number]
                 if number in answers and letter:
-                    raise DataError(
-                        f"{key[0]!r} already answered question {number} of {key[1]} "
-                        f"({answers[number].where}); it was typed twice, or two subjects have "
-                        "the same code"
-                    )
+                    first = f"question {number} of {key[1]} ({answers[number].where})"
+                    raise DataError(f"{key[0]!r} already answered {first}; {twice}")
                 if letter:
                     item.get_option_index(letter)
                     seconds = _parse_seconds(cells.get("seconds", ""))
@@ -346,27 +338,22 @@ def read_answer_table(path: str | Path, sheets: Mapping[str, Sheet]) -> list[Sit
     ]
 
 
-def _check_columns(columns: list[str], is_long: bool, path: str | Path) -> None:
+def _check_columns(columns: Sequence[str], is_long: bool) -> None:
     if "subject" not in columns:
-        raise FormatError(
+        raise DataError(
             "the table needs a column 'subject', and then either 'number' and 'answer', or a "
-            "column for each question (1, 2, 3 …)",
-            path,
-            1,
+            "column for each question (1, 2, 3 …)"
         )
-    try:
-        _check_column_names(columns, is_long)
-    except DataError as error:
-        raise FormatError(str(error), path, 1) from None
+    _check_column_names(columns, is_long)
     for name in columns:
         if columns.count(name) > 1:
-            raise FormatError(f"the column {name!r} occurs twice", path, 1)
+            raise DataError(f"the column {name!r} occurs twice")
     if not is_long and not any(map(_parse_question_number, columns)):
-        raise FormatError("the table has no answer column", path, 1)
+        raise DataError("the table has no answer column")
 
 
 def _check_column_names(columns: Iterable[str], is_long: bool) -> None:
-    known = _ROW_PER_ANSWER_COLUMNS if is_long else {"subject", "sheet"}
+    known = {"subject", "sheet", *(("number", "answer", "seconds") if is_long else ())}
     for name in columns:
         if name not in known and (is_long or _parse_question_number(name) is None):
             raise DataError(
@@ -402,15 +389,13 @@ def _read_letters(cells: Mapping[str, str], is_long: bool) -> dict[int, str]:
 
 
 def _parse_seconds(cell: str) -> float | None:
-    if not cell:
-        return None
     try:
-        value = float(cell)
+        value = float(cell) if cell else None
     except ValueError:
         value = math.nan
-    if not 0 <= value < math.inf:
-        raise DataError(f"{cell!r} is not a number of seconds")
-    return value
+    if value is None or 0 <= value < math.inf:
+        return value
+    raise DataError(f"{cell!r} is not a number of seconds")
 
 
 SKIP = " "
@@ -521,12 +506,8 @@ def compare_entries(first: Sitting, second: Sitting) -> Sequence[Difference]:
             f"{first.subject!r} on {first.sheet.code} can't be compared with {second.subject!r} on "
             f"{second.sheet.code}"
         )
-    one, other = (
-        {number: given.letter for number, given in sitting.answers.items()}
-        for sitting in (first, second)
-    )
-    return [
-        Difference(n, one.get(n), other.get(n))
+    letters = [
+        [given.letter if (given := sitting.answers.get(n)) else None for sitting in (first, second)]
         for n in range(1, len(first.sheet) + 1)
-        if one.get(n) != other.get(n)
     ]
+    return [Difference(n, *pair) for n, pair in enumerate(letters, 1) if pair[0] != pair[1]]

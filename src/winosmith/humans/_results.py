@@ -262,15 +262,19 @@ def measure_test(
     column = {dataset[row].id: at for at, row in enumerate(rows)}
     right = np.full((len(names), len(rows)), np.nan)
     seconds, places = right.copy(), np.zeros(right.shape, dtype=np.int64)
+    natives = [subjects[who].native if who in subjects else None for who in names]
+    people = []
     for at, who in enumerate(names):
-        for place, problem in enumerate(sheets[who], 1):
-            said = responses[who].get(problem)
+        given = [responses[who].get(problem) for problem in sheets[who]]
+        for place, (problem, said) in enumerate(zip(sheets[who], given, strict=True), 1):
             where = at, column[problem]
             places[where] = place
             right[where] = said is not None and said.choice == dataset[rows[where[1]]].answer
             if said is not None and said.seconds is not None:
                 seconds[where] = said.seconds
-    natives = [subjects[who].native if who in subjects else None for who in names]
+        ambiguous = sum(said is not None and said.ambiguous for said in given)
+        score = int(np.nansum(right[at]))
+        people.append(SubjectRow(who, score, len(given), ambiguous, given.count(None), natives[at]))
     items = tuple(_make_item_row(dataset, row, sheets, responses) for row in rows)
     table = np.zeros((len(items), MAX_OPTIONS + 1), np.int64)
     for at, item in enumerate(items):
@@ -278,10 +282,7 @@ def measure_test(
     scores = np.nanmean(right, axis=1)
     return TestResult(
         name,
-        tuple(
-            _make_subject_row(who, sheets[who], responses[who], dataset, native)
-            for who, native in zip(names, natives, strict=True)
-        ),
+        tuple(people),
         items,
         _tally.measure_accuracy(right, together),
         float(scores.std(ddof=1)) if len(scores) > 1 else None,
@@ -301,25 +302,6 @@ def _make_sort_key(name: str) -> tuple[str, int, str]:
     head = name.rstrip("0123456789")
     digits = name[len(head) :]
     return head, int(digits) if digits else -1, name
-
-
-def _make_subject_row(
-    code: str,
-    problems: tuple[str, ...],
-    responses: Mapping[str, Response],
-    dataset: Dataset,
-    native: bool | None,
-) -> SubjectRow:
-    keys = [dataset[dataset.row(problem)].answer for problem in problems]
-    said = [responses.get(problem) or Response(problem, code, "test") for problem in problems]
-    return SubjectRow(
-        code,
-        sum(response.choice == key for response, key in zip(said, keys, strict=True)),
-        len(problems),
-        sum(response.ambiguous for response in said),
-        sum(response.choice is None and not response.ambiguous for response in said),
-        native,
-    )
 
 
 def _make_item_row(
