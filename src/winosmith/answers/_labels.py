@@ -9,7 +9,7 @@ per line) have no scores.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -47,8 +47,14 @@ def can_read(file: AnswerFile) -> bool:
 def read(file: AnswerFile) -> list[Answers]:
     """Return the answers in a list of labels."""
     source, dataset = file.rows.source or Source(file.path), file.dataset
-    is_array = file.rows.kind == "array" and not source.start.startswith(INVALID)
-    entries = [*_read_json_labels(source)] if is_array else _read_label_lines(source, dataset)
+    if file.rows.kind == "array" and not source.start.startswith(INVALID):
+        try:
+            labels_in_order = enumerate(parse_json(source.text), 1)
+        except ValueError as error:
+            raise file.error(f"the list is not JSON ({error})") from None
+        entries = [(Place(file.path, at, "row"), label, ()) for at, label in labels_in_order]
+    else:
+        entries = _read_label_lines(source, dataset)
     if file.omitted and len(entries) == len(dataset) + len(file.omitted):
         entries = [label for at, label in enumerate(entries) if at not in file.omitted]
     if len(entries) != len(dataset):
@@ -77,15 +83,6 @@ def read(file: AnswerFile) -> list[Answers]:
     if {*choices.values()} == {None} and {*labels.values()} != {INVALID}:
         raise file.error(NO_LETTER)
     return [Answers(tuple(predictions), file.rows.name)]
-
-
-def _read_json_labels(source: Source) -> Iterator[_Label]:
-    try:
-        labels = parse_json(source.text)
-    except ValueError as error:
-        raise FormatError(f"the list is not JSON ({error})", source.path) from None
-    for number, label in enumerate(labels, 1):
-        yield Place(str(source.path), number, "row"), label, ()
 
 
 def _read_label_lines(source: Source, dataset: Dataset) -> list[_Label]:

@@ -16,8 +16,8 @@ import re
 import warnings
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from itertools import chain
 from typing import Any
 
@@ -47,14 +47,13 @@ _REPLIES = ("answer", "label", "output", "response", "antwort", "réponse", "res
 _TRUTH = {"true": True, "false": False}
 _GRADES = {"correct": True, "incorrect": False}
 _BITS = {one + end: one == "1" for one in "10" for end in ("", ".0", ",0")}
+_MARKS = _BITS | _TRUTH
 _NUMBER = re.compile(r"\s*-?[0-9]+(?:[.,][0-9]+)?\s*")
 _ONLY_GRADE_LETTERS = "contains only the grades C, I, P or N"
 _MIN_ONE_HOT = 10
 """Minimum number of items to conclude that columns of true and false are options."""
 _SCORE = re.compile(r"score_?(\d\d?)")
 _Rows = Mapping[str, tuple[Place, Record]]
-_Columns = Mapping[str, Mapping[str, Any]]
-_Readings = Mapping[str, Mapping[str, Mapping[str, int]]]
 
 
 def can_read(file: AnswerFile) -> bool:
@@ -97,34 +96,36 @@ def read(file: AnswerFile) -> list[Answers]:
     if choice_name is None and scores:
         best = {item: find_best_options(values)[0] for item, values in scores.items() if values}
         return [Answers(_make_predictions(best, scores, rows), file.rows.name)]
-    columns = {name: {item: row.get(name) for item, (_, row) in rows.items()} for name in models}
-    graded = [name for name in models if _has_only_grades(name, columns[name])]
-    readings = {name: interpret_labels(labels, file) for name, labels in columns.items()}
-    keys, reasons, constant = _classify_columns(columns, readings, graded, file)
+    columns = {
+        name: _Column(name, {item: row.get(name) for item, (_, row) in rows.items()}, file)
+        for name in models
+    }
+    keys, reasons = _classify_columns(columns, file)
     places = {item: place for item, (place, _) in rows.items()}
     found: dict[str, tuple[Prediction, ...]] = dict.fromkeys(reasons, ())
-    skipped = {*reasons, *(constant if len(models) > 1 else ())}
-    for name in [name for name in models if name not in skipped]:
-        labels = columns[name]
-        if grades := _read_grades(labels, file, _BITS | _TRUTH if name in graded else _GRADES):
+    for name, column in columns.items():
+        if name in reasons or (column.repeats_option and len(models) > 1):
+            continue
+        if grades := _read_grades(column.texts, file, _MARKS if column.has_grades else _GRADES):
             found[name] = grades
-            reasons |= {name: "has grades"} if name in graded else {}
+            reasons |= {name: "has grades"} if column.has_grades else {}
             continue
         try:
-            choices = read_choices(labels, readings[name], file, places)
+            choices = read_choices(column.labels, column.readings, file, places)
         except FormatError as error:
             if len(models) == 1:
                 raise
             raise error.with_reason(
                 f"the column {name!r}: {error.reason}; remove it if it is not a model's answers"
             ) from None
-        letters = {str(labels[item]).strip().upper() for item in choices}
+        letters = {str(column.labels[item]).strip().upper() for item in choices}
         if {*"CI"} <= letters <= {*"CIPN"} and None in choices.values():
             reasons[name], choices = _ONLY_GRADE_LETTERS, {}
         found[name] = _make_predictions(choices, scores, rows)
     if not found:
         raise file.error(NO_LETTER)
     by_model = _drop_other_columns(found, reasons, keys, file)
+    graded = [name for name, column in columns.items() if column.has_grades]
     if len(by_model) > 1 and {*by_model} <= {*graded}:
         _check_not_one_hot(by_model, file)
     unnamed = {choice_name, *(name for name in graded if name.lower() in _GRADED)}
@@ -138,7 +139,6 @@ def read(file: AnswerFile) -> list[Answers]:
 
 
 def _compare_keys(column: Sequence[Prediction], file: AnswerFile) -> Log:
-
     keys = {problem.id: problem.answer for problem in file.dataset if problem.answer is not None}
     compared = [one for one in column if one.problem_id in keys and one.chosen]
     differ = [one.problem_id for one in compared if one.choice != keys[one.problem_id]]
@@ -216,63 +216,113 @@ def unpack_object(file: AnswerFile) -> AnswerFile:
     return replace(file, rows=replace(file.rows, read=partial(iter, found)))
 
 
+@dataclass(frozen=True)
+class _Column:
+    """A column of a table, by item id; missing labels are only in `labels`."""
+
+    name: str
+    labels: Mapping[str, Any]
+    file: AnswerFile
+
+    @cached_property
+    def readings(self) -> dict[str, dict[str, int]]:
+        """The options that each label could name, by kind of label."""
+        return interpret_labels(self.labels, self.file)
+
+    @cached_property
+    def options(self) -> list[dict[str, int]]:
+        """The readings of the labels of known items."""
+        return [one for item, one in self.readings.items() if item in self.file.problems]
+
+    @cached_property
+    def texts(self) -> dict[str, str]:
+        """The labels in lower case."""
+        present = ((item, one) for item, one in self.labels.items() if not is_missing(one))
+        return {item: str(one).strip().casefold() for item, one in present}
+
+    @cached_property
+    def cells(self) -> set[str]:
+        """The distinct labels of known items."""
+        return {format_cell(self.labels[n]) for n in self.readings if n in self.file.problems}
+
+    @property
+    def has_grades(self) -> bool:
+        """Whether all labels are true and false, or 1 and 0 in a column named like a grade."""
+        values = _MARKS if self.name.lower() in _GRADED else _TRUTH
+        return bool(self.texts) and {*self.texts.values()} <= values.keys()
+
+    @cached_property
+    def has_numbers(self) -> bool:
+        """Whether all labels are numbers."""
+        return all(map(_NUMBER.fullmatch, self.cells))
+
+    @cached_property
+    def has_answers(self) -> bool:
+        """Whether nine of ten labels name an option."""
+        kinds = {"text", "1"} if self.has_numbers else {"text", *formats.LETTER_KINDS}
+        return sum(not kinds.isdisjoint(one) for one in self.options) >= 0.9 * len(self.options)
+
+    @property
+    def has_texts(self) -> bool:
+        """Whether nine of ten labels are letters or texts of options."""
+        return self.has_answers and not self.has_numbers
+
+    @property
+    def has_other_numbers(self) -> bool:
+        """Whether the labels are numbers, but not of options: flags, or the same in all rows."""
+        are_flags = {one.get("0") for one in self.options} == {0, 1}
+        return self.has_numbers and (not self.has_answers or are_flags or len(self.cells) < 2)
+
+    @property
+    def repeats_option(self) -> bool:
+        """Whether all labels are the text of the same option, such as the first."""
+        texts = {one.get("text") for one in self.options}
+        return len(self.options) > 1 and len(texts) == 1 and None not in texts
+
+
 def _classify_columns(
-    columns: _Columns, readings: _Readings, graded: Sequence[str], file: AnswerFile
-) -> tuple[list[str], dict[str, str], set[str]]:
-    """Distinguish columns of models' answers from other columns, by their names and labels.
+    columns: Mapping[str, _Column], file: AnswerFile
+) -> tuple[list[str], dict[str, str]]:
+    """Return the columns with keys, and the reason for omitting each column of other numbers.
 
     A column named `answer` may have a model's answers only if no column except those named like
     keys has letters or texts. It has them if it fits the grades. Without grades, it must differ
     from the keys, or no column may have numbers of options from 0.
-
-    Returns:
-        The columns with keys; the columns of other numbers, with the reason for omitting each; and
-        the columns that repeat one option's text in all rows.
     """
-    with_texts, with_numbers = set[str](), list[str]()
-    constant, are_indexed, correct_by_grade = set[str](), False, list[set[str]]()
-    known = {
-        name: {item: one for item, one in column.items() if item in file.problems}
-        for name, column in readings.items()
-    }
-    for name, column in known.items():
-        cells = {item: format_cell(columns[name][item]) for item in column}
-        options = [*column.values()]
-        are_numbers = all(map(_NUMBER.fullmatch, cells.values()))
-        kinds = {"text", "1"} if are_numbers else {"text", *formats.LETTER_KINDS}
-        are_answers = sum(not kinds.isdisjoint(one) for one in options) >= 0.9 * len(options)
-        are_flags = {one.get("0") for one in options} == {0, 1}
-        if not are_numbers and are_answers:
-            with_texts.add(name)
-        elif are_numbers and (not are_answers or are_flags or len({*cells.values()}) < 2):
-            with_numbers.append(name)
-        texts = {one.get("text") for one in options}
-        if len(options) > 1 and len(texts) == 1 and None not in texts:
-            constant.add(name)
-        are_indexed |= 2 * sum("0" in one for one in options) >= len(options)
-        if name in graded:
-            grades = {item: text.strip().casefold() for item, text in cells.items()}
-            correct_by_grade.append({n for n in grades if (_BITS | _TRUTH).get(grades[n])})
+    answers = {problem.id: problem.answer for problem in file.dataset}
     keys = [name for name in columns if formats.is_answer_name(name) or name.lower() in _KEYS]
-    may_be_replies = keys if with_texts - constant <= {*keys} else []
-    for name in [name for name in may_be_replies if name.lower() in _REPLIES]:
-        correct_by_kind = [
-            {n for n, one in known[name].items() if (kind, file.problems[n].answer) in one.items()}
+    with_texts = {name for name, one in columns.items() if one.has_texts and not one.repeats_option}
+    grades = [
+        {item for item, text in column.texts.items() if item in file.problems and _MARKS[text]}
+        for column in columns.values()
+        if column.has_grades
+    ]
+    are_indexed = any(
+        2 * sum("0" in one for one in column.options) >= len(column.options)
+        for column in columns.values()
+    )
+    may_be_replies = [name for name in keys if name.lower() in _REPLIES and with_texts <= {*keys}]
+    for column in [columns[name] for name in may_be_replies]:
+        by_kind = [
+            {n for n, one in column.readings.items() if (kind, answers.get(n)) in one.items()}
             for kind in formats.KINDS
         ]
-        correct = set[str]().union(*correct_by_kind)
-        fits_grades = any(one in correct_by_grade for one in (correct, *correct_by_kind))
-        if fits_grades if graded else len(correct) < len(known[name]) or not are_indexed:
-            keys.remove(name)
-        elif name in with_texts and not graded:
+        correct = set[str]().union(*by_kind)
+        fits_grades = any(one in grades for one in (correct, *by_kind))
+        if fits_grades if grades else len(correct) < len(column.options) or not are_indexed:
+            keys.remove(column.name)
+        elif column.has_texts and not grades:
             raise file.error(
-                f"{name!r} may have a model's answers or the keys of other columns with numbers; "
-                "name the column with the answers 'prediction'"
+                f"{column.name!r} may have a model's answers or the keys of other columns with "
+                "numbers; name the column with the answers 'prediction'"
             )
-    lettered = with_texts - {*keys} - constant
-    others = [name for name in with_numbers if lettered or (graded and name not in graded)]
-    why = f"has numbers (other columns have {'letters' if lettered else 'grades'})"
-    return keys, dict.fromkeys(others, why), constant
+    letters = with_texts - {*keys}
+    why = f"has numbers (other columns have {'letters' if letters else 'grades'})"
+    return keys, {
+        name: why
+        for name, column in columns.items()
+        if column.has_other_numbers and (letters or (grades and not column.has_grades))
+    }
 
 
 def _check_not_one_hot(by_model: Mapping[str, Sequence[Prediction]], file: AnswerFile) -> None:
@@ -287,33 +337,24 @@ def _check_not_one_hot(by_model: Mapping[str, Sequence[Prediction]], file: Answe
         )
 
 
-def _has_only_grades(column: str, labels: Mapping[str, Any]) -> bool:
-    """Return whether a column has only true and false, or 1 and 0 if it is named like a grade."""
-    cells = {str(one).strip().casefold() for one in labels.values() if not is_missing(one)}
-    return bool(cells) and cells <= {*_TRUTH, *(_BITS if column.lower() in _GRADED else ())}
-
-
 def _read_grades(
-    labels: Mapping[str, Any], file: AnswerFile, values: Mapping[str, bool]
+    texts: Mapping[str, str], file: AnswerFile, values: Mapping[str, bool]
 ) -> tuple[Prediction, ...]:
     """Return predictions if all labels are grades and not option texts, or else an empty tuple."""
-    grades = {
-        name: str(one).strip().casefold() for name, one in labels.items() if not is_missing(one)
-    }
-    if not {*grades.values()} <= values.keys():
+    if not {*texts.values()} <= values.keys():
         return ()
-    problems = {problem.id: problem for problem in file.dataset if problem.answer is not None}
     found = []
-    for name, grade in grades.items():
-        if (problem := problems.get(name)) is None:
+    for name, grade in texts.items():
+        problem = file.problems.get(name)
+        if problem is None or problem.answer is None:
             continue
-        texts = {*map(str.casefold, problem.options)}
-        if grade in texts or (grade in _TRUTH and texts & {"yes", "no", *_TRUTH}):
+        options = {*map(str.casefold, problem.options)}
+        if grade in options or (grade in _TRUTH and options & {"yes", "no", *_TRUTH}):
             return ()
-        options = tuple(
+        chosen = tuple(
             at for at in range(len(problem.options)) if (at == problem.answer) == values[grade]
         )
-        found.append(Prediction(name, options[0], tied=options if len(options) > 1 else ()))
+        found.append(Prediction(name, chosen[0], tied=chosen if len(chosen) > 1 else ()))
     return tuple(found)
 
 
