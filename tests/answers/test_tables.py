@@ -414,6 +414,8 @@ def test_a_number_that_is_the_same_in_all_rows_is_no_answer() -> None:
     table = pd.DataFrame({"id": DATA.ids, "gpt": [LETTERS[key] for key in KEYS], "attempts": 1})
     with pytest.warns(formats.ReadingNote, match="'attempts' has numbers"):
         assert [*answers.read(table, DATA)] == ["gpt"]
+    table = table.drop(columns="attempts").assign(Difficulty=[*"ABC"] * 4, level=[1, 2, 3] * 4)
+    assert [*answers.read(table, DATA)] == ["gpt"]
 
 
 def test_the_ids_may_be_in_any_column(tmp_path: Path) -> None:

@@ -80,9 +80,18 @@ def _read_docs(
     return found, bad
 
 
+def _get_requests(sample: Record) -> list[tuple[Any, Any]]:
+    """Return the prompt and the continuation (or the settings) of each request."""
+    arguments = sample.get("arguments")
+    if isinstance(arguments, Mapping):
+        named = [one for one in arguments.values() if isinstance(one, Mapping)]
+        return [(one.get("arg_0", ""), one.get("arg_1")) for one in named]
+    listed = arguments if isinstance(arguments, list) else []
+    return [(*one, None)[:2] for one in listed if isinstance(one, list) and one]
+
+
 def _get_continuations(sample: Record) -> list[str]:
-    requests = _get_requests(sample.get("arguments"))
-    return [end for one in requests if isinstance(end := one.get("arg_1"), str)]
+    return [end for _, end in _get_requests(sample) if isinstance(end, str)]
 
 
 def _are_letters_scored(samples: Sequence[Record], items: Sequence[Problem | None]) -> bool:
@@ -97,7 +106,7 @@ def _are_letters_scored(samples: Sequence[Record], items: Sequence[Problem | Non
 
 def _parse_row(place: Place, sample: Record, item: Problem | None, *, by_letter: bool) -> Row:
     results = _get_replies(sample)
-    requests = _get_requests(sample.get("arguments"))
+    prompts = [str(prompt) for prompt, _ in _get_requests(sample)[:1]]
     doc, target = sample["doc"], str(sample.get("target", ""))
     scores = [_parse_log_likelihood(one, place) for one in results]
     reply: str | None = ""
@@ -117,7 +126,7 @@ def _parse_row(place: Place, sample: Record, item: Problem | None, *, by_letter:
         str(doc[name]) if (name := formats.find_name(formats.ID_COLUMNS, doc)) else "",
         item.sentence if item else "",
         item.options if item else (),
-        " ".join([*map(str, doc.values()), *(str(one.get("arg_0", "")) for one in requests[:1])]),
+        " ".join([*map(str, doc.values()), *prompts]),
         reply,
         ordered,
         target if item else _parse_index(target),
@@ -130,14 +139,6 @@ def _parse_index(target: str) -> int | None:
     if target.isdecimal() and len(target) < 4:
         return int(target)
     return formats.interpret_answer(target, [""] * len(ascii_lowercase)).get("letter")
-
-
-def _get_requests(arguments: Any) -> list[Mapping[str, Any]]:
-    if isinstance(arguments, Mapping):
-        return [one for one in arguments.values() if isinstance(one, Mapping)]
-    listed = arguments if isinstance(arguments, list) else []
-    parts = (one for one in listed if isinstance(one, list))
-    return [{f"arg_{at}": part for at, part in enumerate(one)} for one in parts]
 
 
 def _parse_log_likelihood(result: Any, place: Place) -> float | None:

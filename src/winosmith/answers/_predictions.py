@@ -122,7 +122,7 @@ def read(file: AnswerFile) -> list[Answers]:
             "is truncated; write it again with winosmith solve"
         )
     chosen = [one for one in found.values() if one.choice is not None]
-    counts = {problem.id: len(problem.options) for problem in file.dataset}
+    counts = {name: len(problem.options) for name, problem in file.problems.items()}
     beyond = next((one for one in chosen if one.choice == counts.get(one.problem_id)), None)
     if beyond and all(one.choice for one in chosen):
         raise file.error(

@@ -194,7 +194,7 @@ def _extract_answers(file: AnswerFile) -> AnswerFile | None:
     """Return the answers in an object that also describes the run; None for other files."""
     if file.rows.kind != "object":
         return None
-    values, ids = file.rows.first.values(), {*file.dataset.ids}
+    values, ids = file.rows.first.values(), file.problems.keys()
     objects = [value for value in values if isinstance(value, Mapping)]
     candidates: list[Any] = [value for value in values if isinstance(value, list) and value]
     candidates += [one for one in objects if not ids.isdisjoint(map(file.resolve_id, one))]

@@ -154,7 +154,7 @@ def check_ids(ids: Collection[str], file: AnswerFile, noun: str, hint: str = "")
 
     Ids that are numbered from 1 are refused if the items are numbered from 0, and vice versa.
     """
-    item_ids = {*file.dataset.ids}
+    item_ids = file.problems.keys()
     plain_ids, plain_item_ids = {*map(normalise_id, ids)}, {*map(normalise_id, item_ids)}
     if plain_ids ^ plain_item_ids == {"0", str(len(ids))} and len(ids) == len(item_ids) > 1:
         first = "1" if "0" in plain_item_ids else "0"
@@ -223,13 +223,12 @@ def read_rows(
         log: the facts that are known before rows are matched to items.
         problem_with_rows: why some rows may have no item, for the error message.
     """
-    dataset = file.dataset
     of_items = _assign_rows_to_items(rows, file, problem_with_rows)
     key_kind, kind = _detect_log_kinds([rows[at] for at in of_items.values()], file)
     found: list[Prediction] = []
     compared, differ, contradicted = 0, [], []
     for name, at in of_items.items():
-        row, problem = rows[at], dataset[dataset.row(name)]
+        row, problem = rows[at], file.problems[name]
         options = row.options or problem.options
         target = _find_target_index(row, options, key_kind)
         key = None if target is None else formats.match_option(options[target], problem.options)

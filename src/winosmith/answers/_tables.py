@@ -41,7 +41,8 @@ _MODELS = ("model", "modelname", "modelid", "solver", "system", "llm", "particip
 _CHOICES = ("choice", "prediction", "pred", "predicted")
 _GRADED = ("correct", "is_correct", "iscorrect", "score", "grade", "acc", "accuracy", "exact_match")
 _RUN_COLUMNS = ("epoch", "seed", "run", "trial", "attempt", "repeat", "index", "date",
-         "confidence", "rank", "n", "count", "order", "position")  # fmt: skip
+         "confidence", "rank", "n", "count", "order", "position", "level", "difficulty", "fold",
+         "retries")  # fmt: skip
 _KEYS = ("expected", "truth", "reference", "labels", "y_true")
 _REPLIES = ("answer", "label", "output", "response", "antwort", "réponse", "respuesta", "risposta")
 _TRUTH = {"true": True, "false": False}
@@ -76,13 +77,10 @@ def read(file: AnswerFile) -> list[Answers]:
         needs = "needs an id column and a column for each model"
         lacks = f"has no column {join_ids(_IDS)}" if choice_name else needs
         raise FormatError(f"the table {lacks}", file.path, 1)
-    item_ids = {*file.dataset.ids}
-    first = names[0] if id_name is None else id_name
-    if id_name is None:  # the column with the most items' ids
-        first = max(
-            names,
-            key=lambda one: len(item_ids & {file.resolve_id(row.get(one)) for _, row in records}),
-        )
+    item_ids = file.problems.keys()
+    first = id_name or max(  # the column with the most items' ids
+        names, key=lambda one: len(item_ids & {file.resolve_id(row.get(one)) for _, row in records})
+    )
     others = [name for name in names if name not in (first, "")]
     models = [name for name in others if name.lower() not in _RUN_COLUMNS] or others
     models = models if choice_name is None else [choice_name]
@@ -139,8 +137,8 @@ def read(file: AnswerFile) -> list[Answers]:
 
 
 def _compare_keys(column: Sequence[Prediction], file: AnswerFile) -> Log:
-    keys = {problem.id: problem.answer for problem in file.dataset if problem.answer is not None}
-    compared = [one for one in column if one.problem_id in keys and one.chosen]
+    keys = dict(zip(file.dataset.ids, file.dataset.answers, strict=True))
+    compared = [one for one in column if one.chosen and keys.get(one.problem_id) is not None]
     differ = [one.problem_id for one in compared if one.choice != keys[one.problem_id]]
     return Log(keys_differ=tuple(differ), keys_compared=len(compared))
 
@@ -157,7 +155,6 @@ def split_models(file: AnswerFile) -> dict[str, AnswerFile]:
     if model is None or ids is None or len(names) < 3:
         return {}
     found: dict[str, list[tuple[Place, Record]]] = defaultdict(list)
-    options = {problem.id: problem.options for problem in file.dataset}
     keys = [name for name in names if formats.is_answer_name(name)]
     first: dict[tuple[str, str], str] = {}
     differ, times, names_as_answers = set[str](), Counter[str](), 0
@@ -165,7 +162,8 @@ def split_models(file: AnswerFile) -> dict[str, AnswerFile]:
         name, item = format_cell(record.get(model)).strip(), file.resolve_id(record.get(ids))
         cells = {key: format_cell(record.get(key)) for key in keys}
         differ |= {key for key in keys if first.setdefault((item, key), cells[key]) != cells[key]}
-        names_as_answers += bool(formats.interpret_answer(name, options.get(item, ())))
+        options = file.problems[item].options if item in file.problems else ()
+        names_as_answers += bool(formats.interpret_answer(name, options))
         times[item] += 1
         found[name].append((place, record))
     if len(found) > 1 and times.total() == len(times):
@@ -192,24 +190,21 @@ def unpack_object(file: AnswerFile) -> AnswerFile:
     """
     if file.rows.kind != "object":
         return file
-    values, item_ids = file.rows.first, {*file.dataset.ids}
+    values = file.rows.first
     by_key = {str(key): one for key, one in values.items() if isinstance(one, Mapping)}
     columns = columns_to_rows(values) if len(values) > 1 else None
     if columns and formats.find_name(_IDS, values):
         rows = columns
-    elif columns and len(columns) == len(item_ids) and not by_key:
+    elif columns and len(columns) == len(file.dataset) and not by_key:
         rows = [{"id": name, **row} for name, row in zip(file.dataset.ids, columns, strict=True)]
     elif by_key and len(by_key) == len(values):
         rows = [{"id": key, **one} for key, one in by_key.items()]
-        if not item_ids.isdisjoint(map(file.resolve_id, by_key)):
-            pass
-        elif all(formats.find_name(_IDS, one) for one in by_key.values()):
-            rows = [dict(one) for one in by_key.values()]
-        else:
+        if file.problems.keys().isdisjoint(map(file.resolve_id, by_key)):
             names = dict.fromkeys(name for one in by_key.values() for name in one)
-            rows = [
-                {"id": name} | {key: one.get(name) for key, one in by_key.items()} for name in names
-            ]
+            if all(formats.find_name(_IDS, one) for one in by_key.values()):
+                rows = [dict(one) for one in by_key.values()]
+            else:
+                rows = [{"id": n} | {key: one.get(n) for key, one in by_key.items()} for n in names]
     else:
         rows = [{"id": key, "choice": one} for key, one in values.items()]
     found = [Row(Place(file.path, number, "row"), "", row) for number, row in enumerate(rows, 1)]
@@ -289,7 +284,7 @@ def _classify_columns(
     keys has letters or texts. It has them if it fits the grades. Without grades, it must differ
     from the keys, or no column may have numbers of options from 0.
     """
-    answers = {problem.id: problem.answer for problem in file.dataset}
+    answers = dict(zip(file.dataset.ids, file.dataset.answers, strict=True))
     keys = [name for name in columns if formats.is_answer_name(name) or name.lower() in _KEYS]
     with_texts = {name for name, one in columns.items() if one.has_texts and not one.repeats_option}
     grades = [
@@ -363,7 +358,7 @@ def _map_ids_to_rows(
 ) -> dict[str, tuple[Place, Record]]:
     """Map ids in the first column to their rows, without empty rows of unknown ids."""
     found: dict[str, tuple[Place, Record]] = {}
-    item_ids = {*file.dataset.ids}
+    item_ids = file.problems.keys()
     for place, row in records:
         name = file.resolve_id(row.get(columns[0]))
         name = name if name in item_ids else name.strip()
