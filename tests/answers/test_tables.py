@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from unicodedata import normalize
 
 import pandas as pd
 import pytest
@@ -357,12 +358,16 @@ def test_answers_may_be_inside_an_object_about_the_run(tmp_path: Path) -> None:
 
 
 def test_ids_may_differ_in_case_and_columns_be_those_of_pandas(tmp_path: Path) -> None:
-    """`melt` names its columns `variable` and `value`; an id in capitals is unique."""
+    """`melt` names its columns `variable` and `value`; an id in capitals or NFD is unique."""
     table = pd.DataFrame({"id": [name.upper() for name in DATA.ids]})
     table = table.assign(gpt=[LETTERS[key] for key in KEYS], llama="A").melt(id_vars="id")
     found = answers.read(table, DATA)
     assert [one.choice for one in found["gpt"].predictions] == KEYS
     assert {one.choice for one in found["llama"].predictions} == {0}
+    items = Dataset(replace(p, id=f"Größe {p.id}", sentence=f"¿{p.sentence}é") for p in DATA)
+    for names in (items.ids, [p.sentence for p in items]):
+        table = pd.DataFrame({"id": [normalize("NFD", name) for name in names], "m": "A"})
+        assert {*answers.read(table, items)["m"].by_id} == {*items.ids}
 
 
 def test_answers_to_more_items_are_omitted_only_with_partial(tmp_path: Path) -> None:

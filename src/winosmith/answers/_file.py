@@ -10,15 +10,17 @@ from functools import cached_property
 from typing import Any
 
 from winosmith import formats
+from winosmith.answers._items import normalise
 from winosmith.data import Place, Record, Rows, format_cell, parse_whole
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError
 from winosmith.problem import Problem
+from winosmith.text import normalize
 
 
 def normalise_id(name: str) -> str:
-    """Return an id in lower case or, if it is a number, without leading zeros and decimals."""
-    plain = " ".join(name.split()).casefold()
+    """Return an id in NFC and lower case; a number without leading zeros and decimals."""
+    plain = normalise(normalize(name))
     whole = parse_whole(plain)
     return whole.lstrip("0") or "0" if whole else plain
 

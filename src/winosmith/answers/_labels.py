@@ -52,7 +52,9 @@ def read(file: AnswerFile) -> list[Answers]:
             labels_in_order = enumerate(parse_json(source.text), 1)
         except ValueError as error:
             raise file.error(f"the list is not JSON ({error})") from None
-        entries = [(Place(file.path, at, "row"), label, ()) for at, label in labels_in_order]
+        entries: list[_Label] = [
+            (Place(file.path, at, "row"), label, ()) for at, label in labels_in_order
+        ]
     else:
         entries = _read_label_lines(source, dataset)
     if file.omitted and len(entries) == len(dataset) + len(file.omitted):
