@@ -11,7 +11,7 @@ from typing import Any
 
 from winosmith import formats
 from winosmith.answers._items import normalise
-from winosmith.data import Place, Record, Rows, format_cell, parse_whole
+from winosmith.data import Place, Record, Rows, format_cell, is_missing, parse_whole
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError
 from winosmith.problem import Problem
@@ -85,6 +85,22 @@ class AnswerFile:
     def _ids_by_sentence(self) -> dict[str, str]:
         """The id for each unique sentence; needed only for files without ids."""
         return _map_unique((normalise_id(one.sentence), one.id) for one in self.dataset)
+
+    def interpret_labels(self, labels: Mapping[str, Any]) -> dict[str, dict[str, int]]:
+        """Return the options that each label could name, by kind of label, for each item id.
+
+        Missing labels are omitted from the result. Labels of unknown ids, and values other than
+        text or numbers, name no option.
+        """
+        readings: dict[str, dict[str, int]] = {}
+        for name, label in labels.items():
+            options = self.problems[name].options if name in self.problems else ()
+            if is_missing(label) and label not in options:
+                continue
+            is_scalar = not isinstance(label, dict | list)
+            text = str(label) if isinstance(label, bool) else label
+            readings[name] = formats.interpret_answer(text, options) if is_scalar else {}
+        return readings
 
     def records(self) -> list[tuple[Place, Record]]:
         """Return the records with their locations."""

@@ -15,7 +15,7 @@ from typing import IO, Any
 
 from winosmith.answers._answers import Answers
 from winosmith.answers._file import AnswerFile
-from winosmith.answers._rules import INVALID, NO_LETTER, interpret_labels, read_choices
+from winosmith.answers._rules import INVALID, NO_LETTER, read_choices
 from winosmith.data import Place, Source, format_cell, is_missing
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, FormatError, ProblemError
@@ -67,7 +67,7 @@ def read(file: AnswerFile) -> list[Answers]:
     by_id = dict(zip(dataset.ids, entries, strict=True))
     labels = {name: label for name, (_, label, _) in by_id.items()}
     places = {name: place for name, (place, _, _) in by_id.items()}
-    choices = read_choices(labels, interpret_labels(labels, file), file, places)
+    choices = read_choices(labels, file.interpret_labels(labels), file, places)
     predictions = []
     for problem, (place, label, scores) in zip(dataset, entries, strict=True):
         if problem.id not in choices:  # "nan"

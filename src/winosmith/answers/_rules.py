@@ -19,8 +19,8 @@ from winosmith import formats
 from winosmith.answers._answers import Answers, Log
 from winosmith.answers._file import AnswerFile, normalise_id
 from winosmith.answers._items import Items, Row
-from winosmith.data import Place, is_missing, parse_whole
-from winosmith.errors import FormatError, join_ids
+from winosmith.data import Place, parse_whole
+from winosmith.errors import FormatError, first_ids
 from winosmith.prediction import Prediction, find_best_options
 from winosmith.problem import Problem
 
@@ -98,23 +98,6 @@ def read_option(
     return next((readings[one] for one in (kind.name, *others) if one and one in readings), None)
 
 
-def interpret_labels(labels: Mapping[str, Any], file: AnswerFile) -> dict[str, dict[str, int]]:
-    """Return the options that each label could name, by kind of label, for each item id.
-
-    Missing labels are omitted from the result. Labels of unknown ids, and values other than text or
-    numbers, name no option.
-    """
-    readings: dict[str, dict[str, int]] = {}
-    for name, label in labels.items():
-        options = file.problems[name].options if name in file.problems else ()
-        if is_missing(label) and label not in options:
-            continue
-        is_scalar = not isinstance(label, dict | list)
-        text = str(label) if isinstance(label, bool) else label
-        readings[name] = formats.interpret_answer(text, options) if is_scalar else {}
-    return readings
-
-
 def read_choices(
     labels: Mapping[str, Any],
     readings: Mapping[str, Mapping[str, int]],
@@ -125,7 +108,7 @@ def read_choices(
 
     Args:
         labels: letters, numbers from 1 or texts of options, by item id.
-        readings: the result of `interpret_labels` for these labels.
+        readings: the result of `AnswerFile.interpret_labels` for these labels.
         file: the file of answers.
         places: the location of each label, if known.
     """

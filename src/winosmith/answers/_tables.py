@@ -18,19 +18,12 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import chain
 from typing import Any
 
 from winosmith import formats
 from winosmith.answers._answers import Answers, Log
 from winosmith.answers._file import AnswerFile
-from winosmith.answers._rules import (
-    NO_LETTER,
-    SOURCES,
-    check_ids,
-    interpret_labels,
-    read_choices,
-)
+from winosmith.answers._rules import NO_LETTER, SOURCES, check_ids, read_choices
 from winosmith.data import Delimited, Place, Record, Row, columns_to_rows, format_cell, is_missing
 from winosmith.errors import FormatError, ProblemError, join_ids
 from winosmith.prediction import Prediction, find_best_options
@@ -222,7 +215,7 @@ class _Column:
     @cached_property
     def readings(self) -> dict[str, dict[str, int]]:
         """The options that each label could name, by kind of label."""
-        return interpret_labels(self.labels, self.file)
+        return self.file.interpret_labels(self.labels)
 
     @cached_property
     def options(self) -> list[dict[str, int]]:
@@ -323,8 +316,9 @@ def _classify_columns(
 def _check_not_one_hot(by_model: Mapping[str, Sequence[Prediction]], file: AnswerFile) -> None:
     """Refuse grades of which exactly one is true for each item, like columns of options."""
     times = Counter[str]()
-    for one in chain(*by_model.values()):
-        times[one.problem_id] += one.chosen == (file.problems[one.problem_id].answer,)
+    for column in by_model.values():
+        for one in column:
+            times[one.problem_id] += one.chosen == (file.problems[one.problem_id].answer,)
     if len(times) >= _MIN_ONE_HOT and {*times.values()} == {1}:
         raise file.error(
             f"exactly one of the columns {first_ids([*by_model])} is true in each row; if they are "
