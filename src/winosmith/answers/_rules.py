@@ -20,7 +20,7 @@ from winosmith.answers._answers import Answers, Log
 from winosmith.answers._file import AnswerFile, normalise_id
 from winosmith.answers._items import Items, Row
 from winosmith.data import Place, parse_whole
-from winosmith.errors import FormatError, first_ids
+from winosmith.errors import FormatError, join_ids
 from winosmith.prediction import Prediction, find_best_options
 from winosmith.problem import Problem
 

@@ -92,27 +92,19 @@ def read(file: AnswerFile) -> list[Answers]:
         for name in models
     }
     keys, reasons = _classify_columns(columns, file)
-    places = {item: place for item, (place, _) in rows.items()}
     found: dict[str, tuple[Prediction, ...]] = dict.fromkeys(reasons, ())
     for name, column in columns.items():
         if name in reasons or (column.repeats_option and len(models) > 1):
             continue
-        if grades := _read_grades(column.texts, file, _MARKS if column.has_grades else _GRADES):
-            found[name] = grades
-            reasons |= {name: "has grades"} if column.has_grades else {}
-            continue
         try:
-            choices = read_choices(column.labels, column.readings, file, places)
+            found[name], reason = _read_column(column, scores, rows)
         except FormatError as error:
             if len(models) == 1:
                 raise
             raise error.with_reason(
                 f"the column {name!r}: {error.reason}; remove it if it is not a model's answers"
             ) from None
-        letters = {str(column.labels[item]).strip().upper() for item in choices}
-        if {*"CI"} <= letters <= {*"CIPN"} and None in choices.values():
-            reasons[name], choices = _ONLY_GRADE_LETTERS, {}
-        found[name] = _make_predictions(choices, scores, rows)
+        reasons |= {name: reason} if reason else {}
     if not found:
         raise file.error(NO_LETTER)
     by_model = _drop_other_columns(found, reasons, keys, file)
@@ -127,6 +119,21 @@ def read(file: AnswerFile) -> list[Answers]:
         Answers(predictions, file.rows.name if name in unnamed else name, log=log)
         for name, predictions in by_model.items()
     ]
+
+
+def _read_column(
+    column: _Column, scores: Mapping[str, tuple[float, ...]], rows: _Rows
+) -> tuple[tuple[Prediction, ...], str]:
+    """Return a column's answers, and why they may not be a model's; "" if they are."""
+    values = _MARKS if column.has_grades else _GRADES
+    if grades := _read_grades(column.texts, column.file, values):
+        return grades, "has grades" if column.has_grades else ""
+    places = {item: place for item, (place, _) in rows.items()}
+    choices = read_choices(column.labels, column.readings, column.file, places)
+    letters = {str(column.labels[item]).strip().upper() for item in choices}
+    if {*"CI"} <= letters <= {*"CIPN"} and None in choices.values():
+        return (), _ONLY_GRADE_LETTERS
+    return _make_predictions(choices, scores, rows), ""
 
 
 def _compare_keys(column: Sequence[Prediction], file: AnswerFile) -> Log:
@@ -321,7 +328,7 @@ def _check_not_one_hot(by_model: Mapping[str, Sequence[Prediction]], file: Answe
             times[one.problem_id] += one.chosen == (file.problems[one.problem_id].answer,)
     if len(times) >= _MIN_ONE_HOT and {*times.values()} == {1}:
         raise file.error(
-            f"exactly one of the columns {first_ids([*by_model])} is true in each row; if they are "
+            f"exactly one of the columns {join_ids([*by_model])} is true in each row; if they are "
             "options, write one column with the letters of the chosen options"
         )
 
@@ -429,7 +436,7 @@ def _drop_other_columns(
         omitted and keys[0].lower() not in _REPLIES and {*file.dataset.answers} - {None}
     ):
         unclear = "are names of key columns" if len(keys) > 1 else "is the name of a key column"
-        raise file.error(f"{first_ids(keys)} {unclear}: name each column after its model")
+        raise file.error(f"{join_ids(keys)} {unclear}: name each column after its model")
     for name, why in omitted.items():
         warnings.warn(
             f"{file.path}: the column {name!r} {why}, not a model's answers; it is omitted",

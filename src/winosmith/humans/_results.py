@@ -273,8 +273,9 @@ def measure_test(
             if said is not None and said.seconds is not None:
                 seconds[where] = said.seconds
         ambiguous = sum(said is not None and said.ambiguous for said in given)
+        empty = sum(said is None or (said.choice is None and not said.ambiguous) for said in given)
         score = int(np.nansum(right[at]))
-        people.append(SubjectRow(who, score, len(given), ambiguous, given.count(None), natives[at]))
+        people.append(SubjectRow(who, score, len(given), ambiguous, empty, natives[at]))
     items = tuple(_make_item_row(dataset, row, sheets, responses) for row in rows)
     table = np.zeros((len(items), MAX_OPTIONS + 1), np.int64)
     for at, item in enumerate(items):
