@@ -14,7 +14,6 @@ from winosmith.data._json import (
     are_records,
     columns_to_rows,
     get_members,
-    number_column_rows,
     read_array,
     read_records_by_id,
 )
@@ -22,7 +21,14 @@ from winosmith.data._place import Place, Row
 from winosmith.data._rows import Kind, Readable, Rows, join_rows, read
 from winosmith.data._source import CONTROLS, Source
 from winosmith.data._spans import Value, parse_json_value, parse_row
-from winosmith.data._tables import format_cell, get_table_name, is_missing, is_table, parse_whole
+from winosmith.data._tables import (
+    format_cell,
+    get_table_name,
+    is_missing,
+    is_table,
+    parse_whole,
+    read_table,
+)
 from winosmith.data._workbook import strip_sheet
 from winosmith.data._yaml import is_yaml, parse_yaml_records
 
@@ -48,7 +54,6 @@ __all__ = [
     "is_table",
     "is_yaml",
     "join_rows",
-    "number_column_rows",
     "parse_json_value",
     "parse_row",
     "parse_whole",
@@ -57,6 +62,7 @@ __all__ = [
     "read_array",
     "read_content",
     "read_records_by_id",
+    "read_table",
     "stem",
     "strip_sheet",
 ]

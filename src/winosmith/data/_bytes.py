@@ -18,7 +18,7 @@ import sys
 import zipfile
 import zlib
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path, PurePath, PurePosixPath
 from typing import IO, Any, NamedTuple
 
@@ -128,46 +128,33 @@ def stem(path: str | Path) -> str:
     return Path(path.stem).stem if path.suffix.lower() in _SUFFIXES else path.stem
 
 
-def expand_path(path: str | Path) -> list[str]:
-    """Return the files at a path: the file itself, or all files of a folder or glob, sorted.
-
-    Hidden files and files in hidden folders are omitted.
-    """
-    root = Path(path)
-    if root.is_dir():
-        paths = [one for one in root.rglob("*") if one.is_file()]
-        visible = [one for one in paths if not _is_hidden(one.relative_to(root).parts)]
-    elif glob.has_magic(str(path)) and not root.exists():
-        paths = [Path(one) for one in glob.glob(str(path), recursive=True)]  # noqa: PTH207 - absolute
-        visible = [one for one in paths if one.is_file()]
-    else:
-        return [str(path)]
-    if not visible:
-        raise FormatError("there are no files", path)
-    return [str(one) for one in sorted(visible)]
-
-
 def find_files(path: str | Path) -> list[str]:
-    """Return the files at a path; in a folder, only the data files.
+    """Return the files at a path, sorted: the file itself, or the files of a folder or glob.
 
-    An address is returned unchanged.
+    In a folder, only visible data files are returned. An address is returned unchanged.
 
     Raises:
         FormatError: no files were found.
     """
+    root = Path(path)
     if is_address(path):
         return [str(path)]
-    paths = expand_path(path)
-    if not Path(path).is_dir():
-        return paths
-    data_paths = [one for one in paths if is_data_file(one)]
-    if not data_paths:
+    if root.is_dir():
+        paths = [one for one in root.rglob("*") if one.is_file()]
+        paths = [one for one in paths if not _is_hidden(one.relative_to(root).parts)]
+    elif glob.has_magic(str(path)) and not root.exists():
+        paths = [Path(one) for one in glob.glob(str(path), recursive=True)]  # noqa: PTH207 - absolute
+        paths = [one for one in paths if one.is_file()]
+    else:
+        return [str(path)]
+    if not paths:
+        raise FormatError("there are no files", path)
+    if root.is_dir() and not (paths := [one for one in paths if is_data_file(str(one))]):
+        supported = ", ".join(sorted(DATA_EXTENSIONS))
         raise FormatError(
-            "the folder has no data files; supported extensions are "
-            + ", ".join(sorted(DATA_EXTENSIONS)),
-            path,
+            f"the folder has no data files; supported extensions are {supported}", path
         )
-    return data_paths
+    return [str(one) for one in sorted(paths)]
 
 
 def is_data_file(path: str) -> bool:
@@ -194,7 +181,8 @@ def _unpack_file(file: File, limit: int) -> list[File]:
         for magic, open_packed in _OPENERS.items():
             if file.raw.startswith(magic):
                 with open_packed(io.BytesIO(file.raw)) as stream:
-                    return [File(file.path, _join_chunks(_read_chunks(stream), limit, file.path))]
+                    chunks = iter(partial(stream.read, _READ_SIZE), b"")
+                    return [File(file.path, _join_chunks(chunks, limit, file.path))]
     except InputError:
         raise
     except _get_unpacking_errors() as error:
@@ -231,18 +219,14 @@ def _unpack_archive(file: File, limit: int) -> list[File]:
             if member.compress_type == _ZIP_ZSTANDARD and not hasattr(zipfile, "ZIP_ZSTANDARD"):
                 require("zipfile_zstd", "inspect")  # built into Python 3.14
             with archive.open(member) as stream:
-                raw = _join_chunks(_read_chunks(stream, _PACKED_CHUNK_SIZE), limit, file.path)
+                chunks = iter(partial(stream.read, _PACKED_CHUNK_SIZE), b"")
+                raw = _join_chunks(chunks, limit, file.path)
             inside = _unpack_file(File(path, raw), limit)
             limit -= sum(len(one.raw) for one in inside)
             found += inside
     if not found:
         raise FormatError("the archive has no files", file.path)
     return [File(file.path, found[0].raw)] if len(found) == 1 else found
-
-
-def _read_chunks(stream: IO[bytes], size: int = _READ_SIZE) -> Iterable[bytes]:
-    while chunk := stream.read(size):
-        yield chunk
 
 
 def _unpack_zstandard(file: File) -> Iterable[bytes]:

@@ -12,10 +12,9 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 from winosmith.data._place import Place, Row
 from winosmith.data._source import Source
@@ -63,18 +62,10 @@ class Delimited:
     @cached_property
     def header(self) -> tuple[str, ...]:
         """The column names: the stripped cells of the first row that is not empty."""
-        if '"' not in self._first_line:
-            cells = _split_cells(self._first_line.rstrip("\r"), self.separator)
-            if any(map(str.strip, cells)):
-                return tuple(_clean_header(cells))
-        reader = self._make_reader(quoted=self.is_quoted)
-        while True:
-            with suppress(csv.Error):
-                row = next(reader, None)
-                if row is None:
-                    return ()
-                if any(map(str.strip, row)):
-                    return tuple(_clean_header(row))
+        rows = (
+            cells for cells, _, _ in self._read_cells(self.is_quoted) if isinstance(cells, list)
+        )
+        return tuple(_clean_header(next(rows, [])))
 
     @cached_property
     def is_quoted(self) -> bool:
@@ -111,56 +102,54 @@ class Delimited:
             header: the column names, if the file starts with a row instead of a header.
             is_quoted: whether quotation marks enclose cells; None to detect it.
         """
-        source, path = self.source, str(self.source.path)
+        path, names = str(self.source.path), list(header)
         is_quoted = self.is_quoted if is_quoted is None else is_quoted
-        text = source.text
-        starts = [self._header_start]
-        starts += [newline.end() for newline in _NEWLINE.finditer(text, self._header_start)]
-        lines_above = text.count("\n", 0, self._header_start)
-        reader = self._make_reader(quoted=is_quoted)
-        names = list(header)
+        for cells, first, last in self._read_cells(is_quoted):
+            if isinstance(cells, csv.Error):
+                unread = f" (lines {first + 1:,} to {last:,} were not read)"
+                reason = f"this is not a row of a table: {cells}; is a quotation mark left open?"
+                reason += unread if last > first + 1 else ""
+                yield Row(*self._locate_lines(first, last), None, reason)
+            elif names:
+                yield map_cells(cells, names, *self._locate_lines(first, last))
+            else:
+                names = parse_header(cells, path, first + 1)
+
+    def _read_cells(self, is_quoted: bool) -> Iterator[tuple[list[str] | csv.Error, int, int]]:
+        """Yield the cells of each row that is not empty, or the error if it can't be read.
+
+        Also yields the number of lines before the row, and up to its end.
+        """
+        reader = csv.reader(
+            io.StringIO(self.source.text[self._header_start :], newline=""),
+            delimiter=self.separator,
+            quoting=csv.QUOTE_MINIMAL if is_quoted else csv.QUOTE_NONE,
+            strict=True,
+        )
+        above = self.source.text.count("\n", 0, self._header_start)
         while True:
-            first = reader.line_num
+            first = reader.line_num + above
             try:
                 cells = next(reader, None)
             except csv.Error as error:
-                place, raw = self._locate_lines(starts, first, reader.line_num, lines_above, path)
-                unread = (
-                    f" (lines {place.number:,} to {reader.line_num + lines_above:,} were not read)"
-                    if reader.line_num > first + 1
-                    else ""
-                )
-                reason = f"this is not a row of a table: {error}; is a quotation mark left open?"
-                yield Row(place, raw, None, reason + unread)
+                yield error, first, reader.line_num + above
                 continue
             if cells is None:
                 return
-            if not any(cell.strip() for cell in cells):
-                continue
-            if not names:
-                names = parse_header(cells, path, first + lines_above + 1)
-                continue
-            yield map_cells(
-                cells, names, *self._locate_lines(starts, first, reader.line_num, lines_above, path)
-            )
+            if any(map(str.strip, cells)):
+                yield cells, first, reader.line_num + above
 
-    def _make_reader(self, *, quoted: bool) -> Any:
-        text = self.source.text
-        return csv.reader(
-            io.StringIO(text[self._header_start :] if self._header_start else text, newline=""),
-            delimiter=self.separator,
-            quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
-            strict=True,
-        )
+    @cached_property
+    def _line_starts(self) -> list[int]:
+        return [0, *(newline.end() for newline in _NEWLINE.finditer(self.source.text))]
 
-    def _locate_lines(
-        self, starts: list[int], first: int, last: int, skipped_lines: int, path: str
-    ) -> tuple[Place, str]:
+    def _locate_lines(self, first: int, last: int) -> tuple[Place, str]:
         """Return the location and the text of the lines after `first` up to `last`."""
+        text, starts = self.source.text, self._line_starts
         start = starts[min(first, len(starts) - 1)]
-        end = starts[last] if last < len(starts) else len(self.source.text)
-        raw = self.source.text[start:end].rstrip("\r\n")
-        return Place(path, first + skipped_lines + 1, "line", start, start + len(raw)), raw
+        end = starts[last] if last < len(starts) else len(text)
+        raw = text[start:end].rstrip("\r\n")
+        return Place(str(self.source.path), first + 1, "line", start, start + len(raw)), raw
 
 
 def _split_cells(line: str, separator: str) -> list[str]:
@@ -172,7 +161,7 @@ def _split_cells(line: str, separator: str) -> list[str]:
 
 def _clean_header(cells: Sequence[str]) -> list[str]:
     """Return the stripped names in a header, without unnamed columns at its end."""
-    width = next(n for n in range(len(cells), 0, -1) if cells[n - 1].strip())
+    width = next((n for n in range(len(cells), 0, -1) if cells[n - 1].strip()), 0)
     # Spreadsheets write empty columns; a single one at the end may be an unnamed data column.
     cells = cells[:width] if len(cells) - width > 1 else cells
     return [unguard_cell(cell).strip() for cell in cells]

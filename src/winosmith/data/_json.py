@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -72,10 +72,6 @@ def read_array(source: Source, start: int | None = None) -> Iterator[Row[Record]
     element. Text after the end of an array that should be the whole file is also a bad element.
     """
     text, path = source.text, str(source.path)
-    if start is None and not source.start.startswith("["):
-        raw = source.slice(1, 1)
-        yield Row(Place(path, 1, "line", 0, len(raw)), raw, None, "the file is not a JSON array")
-        return
     in_lines = "\n" in text.strip()
     begin = text.index("[", start)
     number, counted = (1, 0) if in_lines else (0, begin)
@@ -168,12 +164,6 @@ def read_records_by_id(source: Source, values: Mapping[str, Member]) -> Iterator
     for name, (start, end, value, _) in values.items():
         row = {"id": name, **value}
         yield Row(source.locate(start, end), dump_json(row), row)
-
-
-def number_column_rows(path: str, rows: Sequence[Record]) -> Iterator[Row[Record]]:
-    """Yield the rows from `columns_to_rows` with their 1-based numbers."""
-    for number, row in enumerate(rows, 1):
-        yield Row(Place(path, number, "row"), dump_json(row), row)
 
 
 def columns_to_rows(values: Record) -> list[Record] | None:

@@ -64,10 +64,7 @@ class Source:
 
     def __init__(self, path: str | Path, raw: bytes | None = None, encoding: str | None = None):
         self.path = Path(path)
-        raw = read_content(self.path) if raw is None else raw
-        if not raw.strip():
-            raise FormatError("the file is empty", self.path)
-        self.text = _decode(raw, self.path, encoding)
+        self.text = _decode(read_content(path) if raw is None else raw, self.path, encoding)
         if not self.text.strip():
             raise FormatError("the file is empty", self.path)
 

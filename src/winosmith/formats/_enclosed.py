@@ -12,9 +12,9 @@ from winosmith.data import (
     are_records,
     columns_to_rows,
     get_members,
-    number_column_rows,
     read_array,
     read_records_by_id,
+    read_table,
 )
 from winosmith.formats._columns import Columns, try_plan
 from winosmith.formats._names import CHOICES, normalise
@@ -46,8 +46,9 @@ def find_questions(rows: Rows) -> Reading | None:
     if columns := _find_question_columns(values):
         return _read_columns(rows, columns)
     lists = find_record_lists(values)
-    questions = [name for name in lists if is_question(values[name][0])]
-    if is_question(values) and not (len(questions) == 1 and is_question(values, has_answer=False)):
+    questions = [name for name in lists if _is_question(values[name][0])]
+    plan = try_plan(values, Columns(), [values])
+    if plan and not (len(questions) == 1 and plan.answer is None):
         return rows, []
     if has_nested_questions(values):
         return rows, ["the file has one record"]
@@ -57,7 +58,7 @@ def find_questions(rows: Rows) -> Reading | None:
 
 
 def _read_columns(rows: Rows, columns: Sequence[Record]) -> Reading:
-    read = partial(number_column_rows, rows.path, columns)
+    read = partial(read_table, columns, rows.path)
     return Rows(rows.path, "table", read), ["the file stores its rows as columns"]
 
 
@@ -77,10 +78,8 @@ def _has_records_by_id(values: Record) -> bool:
     return len(values) > 1 and all(isinstance(value, dict) for value in values.values())
 
 
-def is_question(values: Mapping[str, Any], *, has_answer: bool | None = None) -> bool:
-    """Return whether an object is a question; `has_answer` can require or exclude an answer."""
-    found = try_plan(values, Columns(), [values])
-    return found is not None and has_answer in (None, found.answer is not None)
+def _is_question(values: Mapping[str, Any]) -> bool:
+    return try_plan(values, Columns(), [values]) is not None
 
 
 def find_record_lists(values: Mapping[str, Any]) -> list[str]:
@@ -99,11 +98,11 @@ def find_record_lists(values: Mapping[str, Any]) -> list[str]:
 def _find_question_columns(values: Record) -> list[Record] | None:
     """Return the rows of an object that maps column names to columns; None for other objects."""
     found = columns_to_rows(values)
-    if not found or is_question(found[0]):
+    if not found or _is_question(found[0]):
         return found
     columns = [*values.values()]
     if all(isinstance(one, dict) for one in columns):
         numbered = all(name.isdecimal() for name in columns[0])
-        return found if numbered and not is_question(columns[0]) else None
+        return found if numbered and not _is_question(columns[0]) else None
     # Lists may have the same length by chance, or belong to one text.
     return None if any(map(are_records, columns)) or has_nested_questions(values) else found
