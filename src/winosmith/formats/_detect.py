@@ -96,8 +96,6 @@ def detect(rows: Rows, name: str | None = None) -> Detected:
     known = get_format(name) if name else None
     parts = [_detect_container(part, known) for part in rows.parts or (rows,)]
     first = parts[0]
-    if len(parts) == 1:
-        return first
     other = next((part for part in parts if part.format is not first.format), None)
     if other:
         raise FormatError(

@@ -5,7 +5,7 @@ A column with several parts is split into several columns; nested questions beco
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import islice
 from string import ascii_uppercase
@@ -17,7 +17,7 @@ from winosmith.errors import FormatError
 from winosmith.formats import _names
 from winosmith.formats._base import Entry
 from winosmith.formats._choices import get_turns, may_list_choices, split_chats, split_question
-from winosmith.formats._columns import Columns, Row, find_combined_columns, make_plan, try_plan
+from winosmith.formats._columns import Columns, find_combined_columns, make_plan, try_plan
 from winosmith.formats._enclosed import Reading, find_questions
 from winosmith.formats._nested import expand_nested, flatten
 
@@ -71,10 +71,7 @@ def _guess_names(source: Source) -> tuple[str, ...]:
     if not 4 <= len(cells) <= len(ascii_uppercase) + 2 or cells[-1] not in letters:
         return ()
     names = ("question", *letters, "answer")
-    try:
-        found = [row.values for row in table.rows(names, is_quoted=True)]
-    except FormatError:
-        return ()
+    found = [row.values for row in table.rows(names, is_quoted=True)]
     keys = {row["answer"].strip() for row in found if row}
     if not all(found) or not letters[-1] in keys <= set(letters):
         return ()
@@ -93,52 +90,46 @@ def shape_rows(
         for row in rows
     ]
     found, notes = expand_nested(found, columns)
-    values, split_notes, fault = _split_column(
-        [row.values for row in found if row.values is not None], columns
-    )
-    if split_notes:
-        parts = iter(values)
-        found = [
-            row if row.values is None
-            else row._replace(values=one) if (one := next(parts))
-            else row._replace(values=None, reason=fault)
-            for row in found
-        ]  # fmt: skip
+    found, split_notes = _split_column(found, columns)
     return found, notes + split_notes
 
 
 def _split_column(
-    rows: Sequence[Row], columns: Columns
-) -> tuple[Sequence[Row | None], list[str], str | None]:
+    rows: list[data.Row[Record]], columns: Columns
+) -> tuple[list[data.Row[Record]], list[str]]:
     """Split a column of questions with choices, or two columns of chats, if most rows allow it.
 
-    Returns:
-        The rows, with None for rows that can't be split; a note if columns were split; and the
-        reason why rows can't be split.
+    Also returns a note if columns were split.
     """
-    names = _names.collect_names(rows)
-    combined, chats = find_combined_columns(names, columns)
-    if not combined and not chats:
-        return rows, [], None
+    values = [row.values for row in rows if row.values is not None]
+    combined, chats = find_combined_columns(_names.collect_names(values), columns)
+    parts: list[Record | None]
     if combined:
         reason = f"{combined!r} contains no choices after letters such as 'A.' and 'B.'"
         note = f"the choices are read from the end of each {combined!r}"
-        cells = (row.get(combined) for row in rows)
-        texts = [(get_turns(one) or (one,))[-1] for one in cells]
+        texts = [(get_turns(one) or (one,))[-1] for one in (row.get(combined) for row in values)]
         splits = [split_question(text) if isinstance(text, str) else None for text in texts]
-        parts: list[Row | None] = [
+        parts = [
             one
             and {combined: one[0], "choices": dict(zip(one[1].labels, one[1].options, strict=True))}
             for one in splits
         ]
-    else:
+    elif chats:
         reason = f"{chats[0]!r} and {chats[1]!r} do not start with the same text"
         note = f"the question is the common prefix of {chats[0]!r} and {chats[1]!r}"
-        both = [split_chats(*map(row.get, chats)) for row in rows]
+        both = [split_chats(*map(row.get, chats)) for row in values]
         parts = [one and dict(zip(("question", *chats), one, strict=True)) for one in both]
-    if 2 * sum(map(bool, parts)) <= len(rows):
-        return rows, [], None
-    return [one and {**row, **one} for row, one in zip(rows, parts, strict=True)], [note], reason
+    else:
+        return rows, []
+    if 2 * sum(map(bool, parts)) <= len(values):
+        return rows, []
+    rest = iter(parts)
+    return [
+        row if row.values is None
+        else row._replace(values={**row.values, **part}) if (part := next(rest))
+        else row._replace(values=None, reason=reason)
+        for row in rows
+    ], [note]  # fmt: skip
 
 
 def has_question_columns(rows: Rows) -> bool:
