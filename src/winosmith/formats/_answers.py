@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import combinations
 from typing import Any
 
 from winosmith.data import Place, parse_whole
-from winosmith.errors import FormatError, ProblemError
-from winosmith.formats._base import Entry, count_common_prefix, get_problems
+from winosmith.errors import FormatError
+from winosmith.formats._base import Entry, count_common_prefix, get_problems, replace_items
 from winosmith.formats._choices import PREFIX
 from winosmith.formats._columns import is_empty
 from winosmith.formats._letters import LETTER_KINDS, Letter, locate_letter
@@ -30,8 +31,8 @@ KINDS = {
 }
 """Names of the answer kinds for use in messages."""
 
-AnswerRow = tuple[Place, Mapping[str, int], int | None]
-"""An answer in an additional column: its location, its interpretations and the row's key."""
+KeyedRow = tuple[Place, Mapping[str, Any], Callable[[Any], Mapping[str, int]], int]
+"""A row's location, its additional fields, a function that interprets an answer, and the key."""
 
 _LETTER = re.compile(r"\s*[(（\[]?(\w|الف)[\u0640'׳]?[.)．、:：）\]]?\s*")
 """A letter of any script; a tatweel may follow an Arabic letter, and a geresh a Hebrew one."""
@@ -92,8 +93,6 @@ def interpret_answer(
         whole = whole or parse_whole(bare)
     else:
         found["text"] = option
-    if isinstance(value, bool):
-        return found
     if max_marks and not found and (markup := _MARKUP.fullmatch(text)):
         [inner] = filter(None, markup.groups())
         return interpret_answer(inner, options, labels, original_options, max_marks - 1)
@@ -185,31 +184,43 @@ _MIN_ROWS_PER_DIFFERENCE = 10
 
 
 def find_repeated_keys(
-    columns: Mapping[str, Sequence[AnswerRow]], key_column: str = "", min_rows: float | None = None
+    rows: Sequence[KeyedRow],
+    fields: Mapping[str, str],
+    key_column: str = "",
+    *,
+    is_known: bool = True,
 ) -> tuple[list[str], list[str]]:
-    """Return the columns that repeat the key, and a note on each additional answer column.
+    """Return the fields that repeat the key, and a note on each additional answer column.
 
     Args:
-        columns: the answers in each column, by column name.
+        rows: the rows with keys.
+        fields: the field of each additional column.
         key_column: the column of the key.
-        min_rows: number of rows from which another column with different answers may be the key,
-            which is an error; None if no other column can be the key.
+        is_known: whether no other column can be the key. If False, another column with different
+            answers in at least half of the rows is an error.
     """
     repeats, notes = list[str](), list[str]()
-    for name, rows in columns.items():
-        differ = {kind: [place for place, readings, key in rows if readings.get(kind) != key]
+    for name, field in fields.items():
+        if not is_answer_name(name):
+            continue
+        answers = [
+            (place, interpret(extra[field]), key)
+            for place, extra, interpret, key in rows
+            if not is_empty(extra.get(field)) and not isinstance(extra[field], list | dict)
+        ]
+        differ = {kind: [place for place, readings, key in answers if readings.get(kind) != key]
                   for kind in KINDS}  # fmt: skip
-        places, count = min(differ.values(), key=len), len(rows)
-        fits = [kind for kind in KINDS if rows and all(kind in readings for _, readings, _ in rows)]
+        places, count = min(differ.values(), key=len), len(answers)
+        fits = [kind for kind in KINDS if all(kind in readings for _, readings, _ in answers)]
         if _MIN_ROWS_PER_DIFFERENCE * len(places) < count:
-            repeats.append(name)
+            repeats.append(field)
             note = f"{name!r} repeats the key and is omitted"
             if places:
                 note += f"; it differs in {len(places):,} of {count:,} rows ({join_places(places)})"
             notes.append(note)
-        elif fits:
+        elif answers and fits:
             places = min((differ[kind] for kind in fits), key=len)
-            if min_rows is not None and count >= min_rows:
+            if not is_known and 2 * count >= len(rows):
                 raise FormatError(
                     f"{key_column!r} and {name!r} may both be the answers but differ in "
                     f"{len(places):,} of {count:,} rows, first at {places[0].inside}; choose "
@@ -222,96 +233,79 @@ def find_repeated_keys(
     return repeats, notes
 
 
-def drop_repeated_keys(entries: list[Entry]) -> tuple[list[Entry], list[str]]:
-    """Remove the fields of `extra` that repeat the key; also return a note on each field."""
+def drop_repeated_keys(entries: list[Entry]) -> list[str]:
+    """Remove the fields of `extra` that repeat the key; return a note on each field."""
     problems = get_problems(entries)
-    keyed = {row: one for row, one in problems.items() if one.answer is not None}
-    keys = {key.partition(".")[2]: key for key in collect_names(p.extra for p in keyed.values())}
-    columns = {
-        name: [
-            (entries[row].place, interpret_answer(one.extra[key], one.options), one.answer)
-            for row, one in keyed.items()
-            if not is_empty(one.extra.get(key))
-        ]
-        for name, key in keys.items()
-        if is_answer_name(name)
-    }
-    names, notes = find_repeated_keys(columns)
-    repeats = {keys[name] for name in names}
+    rows = [
+        (entries[row].place, one.extra, partial(interpret_answer, options=one.options), one.answer)
+        for row, one in problems.items()
+        if one.answer is not None
+    ]
+    fields = {key.partition(".")[2]: key for key in collect_names(extra for _, extra, *_ in rows)}
+    repeats, notes = find_repeated_keys(rows, fields)
     for row, one in problems.items() if repeats else ():
-        if not repeats.isdisjoint(one.extra):
+        if not one.extra.keys().isdisjoint(repeats):
             others = Extra({k: value for k, value in one.extra.items() if k not in repeats})
-            entries[row] = replace(entries[row], item=replace(one, extra=others))
-    return entries, notes
+            replace_items(entries, {row: replace(one, extra=others)})
+    return notes
 
 
-class Classes:
-    """The labels of all rows, used as the choices of each row.
+def interpret_labels(
+    labels: Mapping[str, Sequence[Place]], *, is_declared: bool
+) -> tuple[tuple[str, ...], dict[str, str], dict[str, str], list[str]]:
+    """Interpret the labels of all rows as the choices of each row.
 
     Labels that differ only in case, width, invisible characters, surrounding punctuation or the
     separator of words ("Yes", "yes."; "not_so", "not so") are the same label.
 
-    Attributes:
-        options: the sorted labels, in their most frequent spellings.
-        notes: a sentence for each label that is rare or has several spellings.
+    Args:
+        labels: the locations at which each label occurs.
+        is_declared: whether the user named the column as the choices; no label is then a typo.
+
+    Returns:
+        The sorted choices, in their most frequent spellings; the choice of each label; the reason
+        why a label is refused, if it may be a typo; and a sentence for each label that is rare or
+        has several spellings.
     """
 
-    def __init__(self, labels: Mapping[str, Sequence[Place]], *, is_declared: bool):
-        """Collect the labels.
+    def describe(label: str) -> str:
+        return f"{label!r} ({join_places(labels[label])})"
 
-        Args:
-            labels: the locations at which each label occurs.
-            is_declared: whether the user named the column as the choices; no label is then a typo.
-        """
-        self._folded, self._typos, self.notes = _fold_labels(labels), set[str](), list[str]()
-        self._places: defaultdict[str, dict[str, Sequence[Place]]] = defaultdict(dict)
-        for label in sorted(labels, key=lambda one: -len(labels[one])):
-            self._places[self._folded[label]][label] = labels[label]
-        counts = Counter({one: sum(map(len, own.values())) for one, own in self._places.items()})
-        max_count = max(counts.values(), default=0)
-        is_open = len(labels) <= _MAX_LABELS
-        for folded, (label, *others) in self._places.items():
-            self.notes += [
-                f"the label {self._describe(one)} is read as {label!r}" for one in others
-            ]
-            if is_open and _TYPO_RATIO * counts[folded] <= max_count:
-                may_be_typo = any(_may_be_typo(folded, one, counts) for one in counts)
-                if may_be_typo and not is_declared:
-                    self._typos.add(folded)
-                elif may_be_typo or counts[folded] <= _MAX_RARE_COUNT:
-                    self.notes.append(f"the label {self._describe(label)} is rare")
-        spellings = [next(iter(own)) for one, own in self._places.items() if one not in self._typos]
-        numbers = [one for one in spellings if re.fullmatch(r"-?[0-9]+", one)]
-        words = [one for one in spellings if one not in numbers]
-        self.options = tuple(sorted(map(self._spell, spellings), key=None if words else int))
-        if is_open and len(numbers) > 1 and len(words) > 1:
-            number, word = self._describe(numbers[0]), self._describe(words[0])
-            self.notes.append(
-                f"the labels are numbers, such as {number}, and words, such as {word}"
-            )
-        self.notes += [
-            f"the labels {self._describe(one)} and {self._describe(other)} may be one class"
-            for one, other in combinations(spellings if is_open else (), 2)
-            if _may_be_one_class(self._folded[one], self._folded[other])
-        ]
-
-    def get_spelling(self, label: str) -> str:
-        """Return the most frequent spelling of a label; refuse a label that may be a typo."""
-        if self._folded[label] in self._typos:
-            raise ProblemError(
-                f"the label {self._describe(label)} is rare: correct it, or "
-                "name its column with `choices=` if it is a class"
-            )
-        return self._spell(label)
-
-    def _spell(self, label: str) -> str:
-        """Return a label's usual spelling; labels for true and false become True and False."""
-        folded = self._folded[label]
-        return folded.title() if folded in ("true", "false") else next(iter(self._places[folded]))
-
-    def _describe(self, label: str) -> str:
-        own = self._places[self._folded[label]]
-        return f"{label!r} ({join_places(own[label])})"
+    folded, notes, faults = _fold_labels(labels), list[str](), dict[str, str]()
+    classes: defaultdict[str, list[str]] = defaultdict(list)
+    for label in sorted(labels, key=lambda one: -len(labels[one])):
+        classes[folded[label]].append(label)
+    counts = {name: sum(len(labels[one]) for one in own) for name, own in classes.items()}
+    max_count = max(counts.values(), default=0)
+    is_open = not is_declared and len(labels) <= _MAX_LABELS
+    spellings: dict[str, str] = {}
+    for name, (label, *others) in classes.items():
+        notes += [f"the label {describe(other)} is read as {label!r}" for other in others]
+        if is_open and _TYPO_RATIO * counts[name] <= max_count:
+            if any(_may_be_typo(name, other, counts) for other in counts):
+                faults |= {
+                    one: f"the label {describe(one)} is rare: correct it, or name its column with "
+                    "`choices=` if it is a class"
+                    for one in classes[name]
+                }
+                continue
+            if counts[name] <= _MAX_RARE_COUNT:
+                notes.append(f"the label {describe(label)} is rare")
+        spellings[name] = name.title() if name in ("true", "false") else label
+    usual = [classes[name][0] for name in spellings]
+    numbers = [one for one in usual if re.fullmatch(r"-?[0-9]+", one)]
+    words = [one for one in usual if one not in numbers]
+    if is_open and len(numbers) > 1 and len(words) > 1:
+        number, word = describe(numbers[0]), describe(words[0])
+        notes.append(f"the labels are numbers, such as {number}, and words, such as {word}")
+    notes += [
+        f"the labels {describe(one)} and {describe(other)} may be one class"
+        for one, other in combinations(words if is_open else (), 2)
+        if _have_same_stem(folded[one], folded[other])
+    ]
+    choices = tuple(sorted(spellings.values(), key=None if words else int))
+    choice_of = {one: spellings[name] for one, name in folded.items() if name in spellings}
+    return choices, choice_of, faults, notes
 
 
 def _fold_labels(labels: Iterable[str]) -> dict[str, str]:

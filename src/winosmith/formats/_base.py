@@ -9,9 +9,9 @@ not be read back. `winosmith.formats.find_losses` lists the fields that a format
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from itertools import groupby, takewhile
 from types import UnionType
 from typing import IO, Any, TypeVar
@@ -20,7 +20,7 @@ from xml.etree.ElementTree import Element
 from winosmith import data
 from winosmith.data import Place, Record, Rows, format_cell, is_missing, parse_whole
 from winosmith.errors import FormatError, ProblemError
-from winosmith.problem import BLANK, Claim, Problem, Scalar, make_extra_key
+from winosmith.problem import BLANK, Claim, Extra, Problem, Scalar, make_extra_key
 from winosmith.records import parse_json
 from winosmith.text import detect_script
 
@@ -56,13 +56,13 @@ class Writer:
     """The writer of a format.
 
     Attributes:
-        write: a function that writes problems or claims to a text file.
+        write: a function that writes items of `item_types` to a text file.
         suffix: the usual file extension of the format.
         kept_fields: the fields that can be read back unchanged, except for white space.
         item_types: the types of items that the format accepts: Problem, Claim, or both.
     """
 
-    write: Callable[[Sequence[Item], IO[str]], None]
+    write: Callable[[Sequence[Any], IO[str]], None]
     suffix: str
     kept_fields: frozenset[str]
     item_types: type[Item] | UnionType = Problem
@@ -96,10 +96,10 @@ class Format:
         return self.sign(rows) if self.sign else self.needs <= {*rows.names}
 
 
-def build_entry(place: Place, raw: str, build: Callable[[], Item]) -> Entry:
+def build_entry(place: Place, raw: str, build: Callable[..., Item], *values: Any) -> Entry:
     """Return a record's entry: the item that `build` returns, or the reason why `build` failed."""
     try:
-        return Entry(place, raw, build())
+        return Entry(place, raw, build(*values))
     except ProblemError as error:
         return Entry(place, raw, reason=str(error))
     except KeyError as error:
@@ -115,7 +115,7 @@ def build_entries(rows: Iterable[data.Row[T]], build: Callable[[T, int], Item]) 
         if values is None:
             yield Entry(place, raw, reason=reason)
         else:
-            yield build_entry(place, raw, partial(build, values, position))
+            yield build_entry(place, raw, build, values, position)
 
 
 def combine_rows(
@@ -150,22 +150,38 @@ def parse_option_number(value: object, options: int, first: int = 1) -> int | No
     )
 
 
-def make_extra_items(record: Iterable[tuple[str, object]], format_key: str) -> dict[str, Scalar]:
-    """Return a format's own fields as items of `Extra`, with keys such as `format_key.field`."""
-    items: dict[str, Scalar] = {}
-    for name, value in record:
+def make_extra_keys(
+    prefix: str, names: Iterable[str], kept_names: re.Pattern[str] | None = None
+) -> dict[str, str]:
+    """Return the key in `extra` for each additional column; refuse equal keys."""
+    columns = dict[str, str]()
+    for name in names:
+        key = name if kept_names and kept_names.fullmatch(name) else make_extra_key(prefix, name)
+        if columns.setdefault(key, name) != name:
+            raise ProblemError(f"two columns would both be named {key!r}; rename {name!r}")
+    return {name: key for key, name in columns.items()}
+
+
+def make_extra(record: Mapping[str, object], format_key: str) -> Extra:
+    """Return a format's own fields as `Extra`, with keys such as `format_key.field`."""
+    keys, items = make_extra_keys(format_key, record), dict[str, Scalar]()
+    for name, value in record.items():
         if value is not None and not isinstance(value, str | int | float | bool):
             raise ProblemError(f"{name!r} must be text, a number, true or false, not {value!r}")
-        key = make_extra_key(format_key, name)
-        if key in items:
-            raise ProblemError(f"two columns would both be named {key!r}; rename {name!r}")
-        items[key] = value
-    return items
+        items[keys[name]] = value
+    return Extra(items)
 
 
 def get_problems(entries: Iterable[Entry]) -> dict[int, Problem]:
     """Return the problems by the 0-based position of their records."""
     return {row: one.item for row, one in enumerate(entries) if isinstance(one.item, Problem)}
+
+
+def replace_items(entries: list[Entry], items: Mapping[int, Item]) -> list[Entry]:
+    """Replace the items in some rows, in place, and return the entries."""
+    for row, item in items.items():
+        entries[row] = replace(entries[row], item=item)
+    return entries
 
 
 def make_unwritable_error(item: Item, reason: str) -> FormatError:
@@ -176,14 +192,6 @@ def make_unwritable_error(item: Item, reason: str) -> FormatError:
 def get_item_id(item: Item) -> str:
     """Return the id of a problem, or the problem id of a claim."""
     return item.problem_id if isinstance(item, Claim) else item.id
-
-
-def require_problems(items: Iterable[Item]) -> Iterator[Problem]:
-    """Yield the items as problems; refuse claims."""
-    for item in items:
-        if isinstance(item, Claim):
-            raise make_unwritable_error(item, "the format can't store true-or-false claims")
-        yield item
 
 
 def tidy(text: str) -> str:
@@ -278,11 +286,9 @@ def get_text_field(record: Record, key: str) -> str:
     if key not in record:
         raise ProblemError(f"the record has no {key!r}")
     value = record[key]
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return format_cell(value)
-    if not isinstance(value, str):
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise ProblemError(f"{key!r} must be text, not {value!r}")
-    return value
+    return format_cell(value)
 
 
 def get_child_text(element: Element, path: str) -> str:

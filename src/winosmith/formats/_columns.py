@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Any, Literal, get_args
 
 from winosmith.data import is_missing
-from winosmith.errors import FormatError, InputError, ProblemError
+from winosmith.errors import FormatError, InputError
 from winosmith.formats._names import (
     ANSWER,
     CHOICES,
@@ -34,7 +34,7 @@ from winosmith.formats._names import (
     join_names,
     normalise,
 )
-from winosmith.problem import BLANK, make_extra_key
+from winosmith.problem import BLANK
 from winosmith.text import separate_blank
 
 Row = Mapping[str, Any]
@@ -135,18 +135,6 @@ class Plan:
                 "choices are put in random order"
             )
         return notes
-
-
-def make_extra_keys(
-    prefix: str, names: Iterable[str], kept_names: re.Pattern[str] | None = None
-) -> dict[str, str]:
-    """Return the key in `extra` for each additional column; refuse equal keys."""
-    columns = dict[str, str]()
-    for name in names:
-        key = name if kept_names and kept_names.fullmatch(name) else make_extra_key(prefix, name)
-        if columns.setdefault(key, name) != name:
-            raise ProblemError(f"two columns would both be named {key!r}; rename {name!r}")
-    return {name: key for key, name in columns.items()}
 
 
 def make_plan(names: Iterable[str], columns: Columns, rows: Sequence[Row]) -> Plan:
@@ -265,11 +253,12 @@ class _Table:
 
     def find_unusual_answer_column(self) -> str | None:
         """Return the first answer column that has an unusual name and no lists, or None."""
-        for name in self.names.answers:
-            values = self.values(name)
-            if values and not any(isinstance(one, list | dict) for one in values):
-                return name
-        return None
+        return next(
+            (name for name in self.names.answers
+             if (values := self.values(name))
+             and not any(isinstance(one, list | dict) for one in values)),
+            None,
+        )  # fmt: skip
 
     def find_passage(self, question: str) -> str | None:
         """Return the first column that contains passages for the questions, or None.
@@ -277,11 +266,10 @@ class _Table:
         The column's name may start with another word, as in `flores_passage`. Columns whose
         passages repeat the questions are skipped.
         """
-        candidates = (name for name, plain in self.names.normalised.items()
-                 if name != question and plain.endswith(PASSAGE_ENDINGS))  # fmt: skip
         texts = (
-            name for name in candidates
-            if self.most_pass(lambda one: isinstance(one, str) and " " in one.strip(), name, None)
+            name for name, plain in self.names.normalised.items()
+            if name != question and plain.endswith(PASSAGE_ENDINGS)
+            and self.most_pass(lambda one: isinstance(one, str) and " " in one.strip(), name, None)
         )  # fmt: skip
         for name in dict.fromkeys((*find_existing(PASSAGE, self.names), *texts)):
             values = [*zip(self.column(name), self.column(question), strict=True)]

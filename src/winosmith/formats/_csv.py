@@ -16,6 +16,7 @@ import csv
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import fields
 from functools import lru_cache
 from itertools import islice
 from typing import IO, Any
@@ -24,13 +25,12 @@ from winosmith.data import Rows
 from winosmith.errors import ProblemError
 from winosmith.formats import _base
 from winosmith.formats._answers import interpret_answer
-from winosmith.formats._base import Format, Item, Row, Writer
-from winosmith.formats._columns import make_extra_keys
+from winosmith.formats._base import Format, Row, Writer
 from winosmith.formats._evograd import is_evograd
 from winosmith.formats._names import ANSWER, find_name
 from winosmith.formats._twins import would_be_paired
 from winosmith.outputs import guard_cell
-from winosmith.problem import EXTRA_KEY, MAX_OPTIONS, Problem, Scalar
+from winosmith.problem import EXTRA_KEY, MAX_OPTIONS, Origin, Problem, Scalar
 from winosmith.records import dump_json, parse_json, parse_problem, problem_record
 
 _OPTIONS = [f"option{number}" for number in range(1, MAX_OPTIONS + 1)]
@@ -39,12 +39,7 @@ _REQUIRED = ("sentence", "option1", "option2")
 _FIELDS = {
     "twin_id": ("twin_id",),
     "pronoun": ("pronoun",),
-    "source": ("origin", "source"),
-    "author": ("origin", "author"),
-    "created": ("origin", "created"),
-    "domain": ("origin", "domain"),
-    "anchor": ("origin", "anchor"),
-    "licence": ("origin", "licence"),
+    **{known.name: ("origin", known.name) for known in fields(Origin)},
     "root": ("lineage", "root"),
     "parent": ("lineage", "parent"),
     "depth": ("lineage", "declared"),
@@ -63,12 +58,14 @@ _MAY_BE_JSON = re.compile(r'[\s"\d\-tfn]')
 def _assign_columns(names: tuple[str, ...]) -> tuple[list[str], list[str], dict[str, str]]:
     known = {*names} & _KNOWN_COLUMNS
     count = max((at for at, name in enumerate(_OPTIONS, 1) if name in known), default=0)
-    extra_keys = make_extra_keys("csv", (name for name in names if name not in known), EXTRA_KEY)
+    extra_keys = _base.make_extra_keys(
+        "csv", (name for name in names if name not in known), EXTRA_KEY
+    )
     return _OPTIONS[:count], [name for name in _FIELDS if name in known], extra_keys
 
 
 def _parse_problem(cells: Row, position: int) -> Problem:
-    named_options, fields, extra_keys = _assign_columns(tuple(cells))
+    named_options, used_fields, extra_keys = _assign_columns(tuple(cells))
     options = [cells.get(name, "") for name in named_options]
     while options and not options[-1]:
         options.pop()
@@ -79,7 +76,7 @@ def _parse_problem(cells: Row, position: int) -> Problem:
         "answer": _base.parse_option_number(cells.get("answer", "").strip(), len(options)),
         "extra": {key: _parse_scalar(cells[n]) for n, key in extra_keys.items() if cells[n]},
     }
-    for name in filter(cells.get, fields):
+    for name in filter(cells.get, used_fields):
         path, cell = _FIELDS[name], cells[name]
         target = record.setdefault(path[0], {}) if len(path) > 1 else record
         try:
@@ -109,8 +106,7 @@ def _parse_scalar(cell: str) -> Scalar:
     return value if value is None or isinstance(value, str | int | float | bool) else cell
 
 
-def _write(items: Sequence[Item], file: IO[str]) -> None:
-    problems = list(_base.require_problems(items))
+def _write(problems: Sequence[Problem], file: IO[str]) -> None:
     table = [_make_cells(problem) for problem in problems]
     used = {"id", "sentence", "option1", "option2", "answer"}.union(*table)
     if not used & {"twin_id", "root"} and would_be_paired(problems):
@@ -191,9 +187,7 @@ CSV = Format(
     writer=Writer(
         _write,
         suffix=".csv",
-        kept_fields=frozenset(
-            "id sentence options answer twin_id pronoun origin lineage embargo extra blank".split()
-        ),
+        kept_fields=frozenset(known.name for known in fields(Problem)),
     ),
     twin_names=frozenset({"twin_id", "root"}),
 )

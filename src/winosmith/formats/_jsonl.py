@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
-from typing import IO, Any
+from itertools import chain
+from typing import Any
 
 from winosmith.data import Record, Rows
 from winosmith.errors import ProblemError, require
@@ -166,18 +167,10 @@ def to_frame(problems: Iterable[Problem]) -> Any:
     records = [{"answer": None, **problem_record(p), "blank": p.blank} for p in problems]
     if _needs_twin_marks(problems):
         records = [{"twin_id": None, **record} for record in records]
-    names = dict.fromkeys(name for record in records for name in record)
-    first = [name for name in ("id", "sentence", "blank", "options", "answer") if name in names]
-    return pandas.DataFrame(
-        {
-            name: pandas.Series([record.get(name) for record in records], dtype=object)
-            for name in dict.fromkeys([*first, *names])
-        }
-    )
-
-
-def _write(items: Iterable[Item], file: IO[str]) -> None:
-    file.writelines(to_lines(items))
+    first = ("id", "sentence", "blank", "options", "answer") if records else ()
+    names = [*dict.fromkeys([*first, *chain.from_iterable(records)])]
+    columns = {name: [record.get(name) for record in records] for name in names}
+    return pandas.DataFrame(columns, dtype=object)
 
 
 JSONL = Format(
@@ -187,7 +180,7 @@ JSONL = Format(
     needs=frozenset({"id", "sentence", "options"}),
     sign=_is_winosmith,
     writer=Writer(
-        _write,
+        lambda items, file: file.writelines(to_lines(items)),
         suffix=".jsonl",
         kept_fields=frozenset(f.name for kind in (Problem, Claim) for f in fields(kind)),
         item_types=Problem | Claim,

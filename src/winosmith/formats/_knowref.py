@@ -18,7 +18,7 @@ from typing import Any
 from winosmith.errors import ProblemError
 from winosmith.formats import _base
 from winosmith.formats._base import Format
-from winosmith.problem import BLANK, Extra, Problem
+from winosmith.problem import BLANK, Problem
 
 _KEY = "knowref"
 _BRACKETS = re.compile(r"\[([^\[\]]*)\]")
@@ -37,14 +37,14 @@ def _parse_problem(record: Mapping[str, Any], position: int) -> Problem:
         raise ProblemError("the sentence contains a blank ('_')")
     options = (_get_only_text(record, "candidate0"), _get_only_text(record, "candidate1"))
     answer = _get_only_text(record, "correct_candidate")
-    others = ((key, _unwrap_list(value)) for key, value in record.items() if key not in _CORE_KEYS)
+    others = {key: _unwrap_list(value) for key, value in record.items() if key not in _CORE_KEYS}
     return Problem(
         id=str(position),
         sentence=_BRACKETS.sub(BLANK, sentence),
         options=options,
         answer=_base.find_option(options, answer) if answer else None,
         pronoun=None if pronouns[0] == BLANK else pronouns[0],
-        extra=Extra(_base.make_extra_items(others, _KEY)),
+        extra=_base.make_extra(others, _KEY),
     )
 
 

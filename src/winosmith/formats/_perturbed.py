@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import NamedTuple
 
 from winosmith import data
@@ -25,7 +24,7 @@ from winosmith.formats import _base
 from winosmith.formats._base import Entry, Format, Row
 from winosmith.formats._twins import pair_neighbours
 from winosmith.formats._wsc import parse_letter_index
-from winosmith.problem import BLANK, Extra, Lineage, Problem
+from winosmith.problem import BLANK, Lineage, Problem
 
 _ABSENT = "-"
 
@@ -58,12 +57,16 @@ _KINDS = {
 def _parse_problem(row: Row, position: int, name: str) -> Problem:
     kind = _KINDS[name]
     pieces = row[kind.text].split()
-    at = _find_pronoun(pieces, row[kind.pronoun], row[kind.place])
+    pronoun, index = row[kind.pronoun], row[kind.place]
+    found = [at for at, piece in enumerate(pieces) if piece.casefold() == pronoun.casefold()]
+    if not found or not index.isdecimal():
+        raise ProblemError(f"the text has no pronoun {pronoun!r} with the index {index!r}")
+    at = min(found, key=lambda at: abs(at - int(index)))
     root = f"{_KINDS['original'].id}{position}"
-    others: list[tuple[str, object]] = [("kind", name)]
+    others: dict[str, object] = {"kind": name}
     for key in ("pair_number", "associative", "switchable"):
         if text := row[key]:
-            others.append((key, int(text) if text.isdecimal() else text))
+            others[key] = int(text) if text.isdecimal() else text
     return Problem(
         id=f"{kind.id}{position}",
         sentence=" ".join([*pieces[:at], BLANK, *pieces[at + 1 :]]),
@@ -74,15 +77,8 @@ def _parse_problem(row: Row, position: int, name: str) -> Problem:
         answer=parse_letter_index(row["correct_answer"], 2),
         pronoun=pieces[at],
         lineage=None if name == "original" else Lineage(root, root),
-        extra=Extra(_base.make_extra_items(others, "perturbed_wsc")),
+        extra=_base.make_extra(others, "perturbed_wsc"),
     )
-
-
-def _find_pronoun(pieces: list[str], pronoun: str, index: str) -> int:
-    found = [at for at, piece in enumerate(pieces) if piece.casefold() == pronoun.casefold()]
-    if not found or not index.isdecimal():
-        raise ProblemError(f"the text has no pronoun {pronoun!r} with the index {index!r}")
-    return min(found, key=lambda at: abs(at - int(index)))
 
 
 def _read(rows: Rows) -> Iterator[Entry]:
@@ -97,7 +93,7 @@ def _read(rows: Rows) -> Iterator[Entry]:
 def _read_change_kind(table: Sequence[data.Row[Row]], name: str) -> Iterator[Entry]:
     for position, (place, raw, row, _) in enumerate(table):
         if row is not None and row[_KINDS[name].text].strip() not in ("", _ABSENT):
-            found = _base.build_entry(place, raw, partial(_parse_problem, row, position, name))
+            found = _base.build_entry(place, raw, _parse_problem, row, position, name)
             yield replace(found, note=_describe_wrong_index(row, name)) if found.item else found
 
 

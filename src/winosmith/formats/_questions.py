@@ -9,11 +9,10 @@ separate columns, the choices are put in random order. Additional columns are st
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import chain, islice
-from pathlib import Path
+from itertools import chain, islice, product
 from string import ascii_uppercase
 from typing import IO, Any, TypeVar
 
@@ -23,14 +22,14 @@ from winosmith.errors import FormatError, ProblemError
 from winosmith.formats import _base, _rows
 from winosmith.formats._answers import (
     KINDS,
-    Classes,
     find_repeated_keys,
     interpret_answer,
+    interpret_labels,
     join_places,
     match_choices,
     parse_letter,
 )
-from winosmith.formats._base import Entry, Format, Item, Writer
+from winosmith.formats._base import Entry, Format, Writer
 from winosmith.formats._choices import (
     PREFIX,
     find_flagged,
@@ -46,7 +45,6 @@ from winosmith.formats._columns import (
     Row,
     has_blank,
     is_empty,
-    make_extra_keys,
     make_plan,
 )
 from winosmith.formats._letters import LETTER_KINDS, SERIES
@@ -70,9 +68,10 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class _Draft:
-    """A row that will become a problem.
+    """A row that will become a problem, or the reason why it can't be read.
 
     Attributes:
+        reason: why the row can't be read; None if it can be read.
         labels: the labels or column names of the choices; empty if there are none.
         answer: the answer as written in the file; None if it is withheld.
         key: the correct choice if the row flags it; otherwise None.
@@ -82,13 +81,14 @@ class _Draft:
 
     place: Place
     raw: str
-    id: str
-    question: str
-    options: tuple[str, ...]
-    labels: tuple[str, ...]
-    answer: Any
-    key: int | None
-    extra: dict[str, Any]
+    reason: str | None = None
+    id: str = ""
+    question: str = ""
+    options: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+    answer: Any = None
+    key: int | None = None
+    extra: dict[str, Any] = field(default_factory=dict)
     original_options: tuple[str, ...] = ()
     blank: int | None = None
     twin_id: str | None = None
@@ -111,8 +111,7 @@ class _Draft:
 
 def read_questions(
     rows: Iterable[SourceRow],
-    columns: Columns | None = None,
-    path: str | Path | None = None,
+    columns: Columns = Columns(),  # noqa: B008 - frozen
     on_progress: Callable[[float], object] | None = None,
 ) -> tuple[list[Entry], list[str]]:
     """Read rows as questions; also return one sentence for each assumption.
@@ -120,18 +119,8 @@ def read_questions(
     Args:
         rows: the rows.
         columns: the columns that the user named; the other columns are detected.
-        path: path of the file, for messages.
         on_progress: called regularly with the finished fraction after all rows are parsed.
     """
-    try:
-        return _read_questions(rows, columns or Columns(), on_progress)
-    except FormatError as error:
-        raise error if error.path else FormatError(error.reason, path) from None
-
-
-def _read_questions(
-    rows: Iterable[SourceRow], columns: Columns, on_progress: Callable[[float], object] | None
-) -> tuple[list[Entry], list[str]]:
     found, notes = _rows.shape_rows(rows, columns)
     names = collect_names(row.values or {} for row in found)
     if not names:
@@ -142,27 +131,27 @@ def _read_questions(
     plan, id_notes = _drop_repeated_ids(plan, found)
     notes += id_notes + plan.notes(columns)
 
-    entries = list[Entry | _Draft]()
-    used = plan.used_columns
     if gaps := _count_na_rows([row.values for row in found if row.values], plan, columns.answer_is):
         notes.append(
             f"{plan.choices[-1]!r} is 'NA' in {gaps:,} rows; these cells are read as empty"
         )
+    used, rows_read = plan.used_columns, list[_Draft]()
     for at, (place, raw, row, reason) in enumerate(
         _report_progress(found, _rows.PARSED_FRACTION, _rows.DRAFTED_FRACTION, on_progress)
     ):
-        if row is None:
-            entries.append(Entry(place, raw, reason=reason))
-            continue
-        try:
-            entries.append(_make_draft(plan, used, row, place, raw, at, gaps > 0))
-        except ProblemError as error:
-            entries.append(Entry(place, raw, reason=str(error)))
-    del found  # frees memory; the drafts have the texts
+        draft = _Draft(place, raw, reason, str(at))
+        rows_read.append(draft)
+        if row is not None:
+            try:
+                _fill_draft(draft, row, plan, gaps > 0)
+                draft.extra = {name: value for name, value in row.items() if name not in used}
+            except ProblemError as error:
+                draft.reason = str(error)
+    drafts = [draft for draft in rows_read if draft.reason is None]
     if plan.labels_are_choices:
-        notes += _set_label_choices(entries, is_declared=columns.choices == (plan.answer,))
-    drafts = [one for one in entries if isinstance(one, _Draft)]
-    if not plan.labels_are_choices:
+        notes += _set_label_choices(drafts, is_declared=columns.choices == (plan.answer,))
+        drafts = [draft for draft in drafts if draft.reason is None]
+    else:
         notes += _remove_markers(drafts)
     if plan.may_have_blanks:
         notes += _mark_blanks(drafts)
@@ -178,7 +167,7 @@ def _read_questions(
         )
     elif withheld:
         have = "have" if withheld > 1 else "has"
-        notes.append(f"{withheld:,} of {len(entries):,} questions {have} no answer")
+        notes.append(f"{withheld:,} of {len(rows_read):,} questions {have} no answer")
     if kind == "1" and columns.answer_is is None:
         fits = Counter(k for d in drafts if d.answer is not None for k in d.get_readings())
         notes.append(
@@ -186,29 +175,40 @@ def _read_questions(
             f"{len(drafts) - withheld:,} answers; 0-based numbers fit {fits['0']:,}"
         )
     others = collect_names(draft.extra for draft in drafts)
-    if kind is not None:
+    if kind is not None and any(map(is_answer_name, others)):
+        keyed = [(d.place, d.extra, partial(_interpret_cell, d), key)
+                 for d in drafts if (key := d.get_key(kind)) is not None]  # fmt: skip
         is_known = columns.answer is not None or plan.labels_are_choices
-        notes += _remove_repeated_keys(drafts, others, kind, plan.answer or "", is_known=is_known)
+        repeated, key_notes = find_repeated_keys(
+            keyed, dict(zip(others, others, strict=True)), plan.answer or "", is_known=is_known
+        )
+        notes += key_notes
+        for draft, name in product(drafts, repeated):
+            draft.extra.pop(name, None)
     try:
-        keys = make_extra_keys(QUESTIONS.name, others)
+        keys = _base.make_extra_keys(QUESTIONS.name, others)
     except ProblemError as error:
         raise FormatError(str(error)) from None
     del drafts
-    for at, one in enumerate(_report_progress(entries, _rows.DRAFTED_FRACTION, 1, on_progress)):
-        if isinstance(one, _Draft):
-            build = partial(_make_problem, one, kind, keys)
-            entries[at] = _base.build_entry(one.place, one.raw, build)
-    return [one for one in entries if isinstance(one, Entry)], notes
+    return [
+        _base.build_entry(draft.place, draft.raw, _make_problem, draft, kind, keys)
+        for draft in _report_progress(rows_read, _rows.DRAFTED_FRACTION, 1, on_progress)
+    ], notes
 
 
 def _report_progress(
-    items: Sequence[T], start: float, end: float, on_progress: Callable[[float], object] | None
+    items: list[T], start: float, end: float, on_progress: Callable[[float], object] | None
 ) -> Iterator[T]:
-    """Yield items, and report progress from the fraction `start` to the fraction `end`."""
-    for at, one in enumerate(items):
+    """Yield items, and report progress from the fraction `start` to the fraction `end`.
+
+    Each item is removed from the list, to free memory.
+    """
+    count = len(items)
+    items.reverse()
+    for at in range(count):
         if on_progress and at % _rows.PROGRESS_INTERVAL == 0:
-            on_progress(start + (end - start) * at / len(items))
-        yield one
+            on_progress(start + (end - start) * at / count)
+        yield items.pop()
 
 
 def _drop_repeated_ids(plan: Plan, rows: Sequence[SourceRow]) -> tuple[Plan, list[str]]:
@@ -237,7 +237,14 @@ def _count_na_rows(rows: Sequence[Row], plan: Plan, answer_is: str | None) -> in
     with_na = [row for row in rows if row.get(plan.choices[-1]) == "NA"] if plan.choices[2:] else []
     if not with_na or len(with_na) == len(rows):
         return 0
-    parsed = [_get_answer_and_choices(row, plan) for row in rows]
+    parsed = list[tuple[Any, dict[str, int]]]()
+    for row in rows:
+        answer, cells = row.get(plan.answer or ""), [row.get(name) for name in plan.choices]
+        try:
+            kinds = interpret_answer(answer, [*map(get_cell_text, cells)], plan.choices)
+        except ProblemError:
+            kinds = {}
+        parsed.append((answer, kinds))
     are_texts = any("text" in kinds for answer, kinds in parsed if not data.is_missing(answer))
     # A number that fits only from 0, or only from 1, shows how all answers are numbered.
     numberings = [{"0", "1"} & kinds.keys() for _, kinds in parsed]
@@ -251,41 +258,22 @@ def _count_na_rows(rows: Sequence[Row], plan: Plan, answer_is: str | None) -> in
     return len(with_na)
 
 
-def _get_answer_and_choices(row: Row, plan: Plan) -> tuple[Any, dict[str, int]]:
-    answer = row.get(plan.answer or "")
-    try:
-        options = [get_cell_text(row.get(name)) for name in plan.choices]
-    except ProblemError:
-        return answer, {}
-    return answer, interpret_answer(answer, options, plan.choices)
-
-
-def _make_draft(
-    plan: Plan, used: Collection[str | None], row: Row, place: Place, raw: str,
-    position: int, na_is_empty: bool,
-) -> _Draft:  # fmt: skip
-    if plan.passages:
-        texts = (_get_question_text(row, name, name in plan.passages) for name in plan.question)
-        question = " ".join(filter(None, texts))
-    else:
-        question = " ".join([_get_question_text(row, name, False) for name in plan.question])
+def _fill_draft(draft: _Draft, row: Row, plan: Plan, na_is_empty: bool) -> None:
+    texts = [_get_question_text(row, name, name in plan.passages) for name in plan.question]
+    draft.question = " ".join(filter(None, texts) if plan.passages else texts)
     answer = None if plan.answer is None else row.get(plan.answer)
-    labels: tuple[str, ...] = ()
-    options: tuple[str, ...] = ()
-    key = None
     if plan.distractors:
-        options, key = shuffle_by_hash(
-            question, answer, [row.get(name) for name in plan.distractors], plan
-        )
+        distractors = [row.get(name) for name in plan.distractors]
+        draft.options, draft.key = shuffle_by_hash(draft.question, answer, distractors, plan)
         answer = None
     elif len(plan.choices) == 1:
         name = plan.choices[0]
         found = parse_choices(row.get(name), name, has_answer=not is_empty(answer))
-        options, labels = found.options, found.labels
+        draft.options, draft.labels = found.options, found.labels
         if found.correct and data.is_missing(answer):
             if len(found.correct) > 1:
-                raise make_several_correct_error([options[at] for at in found.correct])
-            key, answer = found.correct[0], None
+                raise make_several_correct_error([found.options[at] for at in found.correct])
+            draft.key, answer = found.correct[0], None
     elif plan.choices:
         cells = [row.get(name) for name in plan.choices]
         while cells and (is_empty(cells[-1]) or (na_is_empty and cells[2:] and cells[-1] == "NA")):
@@ -296,22 +284,18 @@ def _make_draft(
                     f"the choice {column!r} is empty, but a later choice is not: fill it in, or "
                     "move the later choices up and adapt the answer"
                 )
-        options, labels = tuple(map(get_cell_text, cells)), plan.choices[: len(cells)]
-    flags = find_flagged(answer, len(options))
-    if flags is not None and len(flags) == 1 and len(options) > 1:
-        key, answer = flags[0], None
-    answer = _clean_answer(answer)
+        draft.options, draft.labels = tuple(map(get_cell_text, cells)), plan.choices[: len(cells)]
+    flags = find_flagged(answer, len(draft.options))
+    if flags is not None and len(flags) == 1 and len(draft.options) > 1:
+        draft.key, answer = flags[0], None
+    draft.answer = answer = _clean_answer(answer)
     if (missing := data.is_missing(answer)) or str(answer).casefold() in _WITHHELD:
         is_class = plan.labels_are_choices and not missing and answer != "-"
-        plain = [PREFIX.sub("", option, count=1) for option in options]  # without "A."
-        is_choice = any(interpret_answer(answer, texts, labels) for texts in (options, plain))
-        answer = answer if is_class or is_choice else None
-    own_id = None if plan.id is None else row.get(plan.id)
-    return _Draft(
-        place, raw, str(position) if own_id in (None, "") else data.format_cell(own_id),
-        question, options, labels, answer, key,
-        {name: value for name, value in row.items() if name not in used},
-    )  # fmt: skip
+        plain = [PREFIX.sub("", option, count=1) for option in draft.options]  # without "A."
+        if not is_class and not draft.interpret(answer):
+            draft.answer = answer if interpret_answer(answer, plain, draft.labels) else None
+    if plan.id is not None and (own_id := row.get(plan.id)) not in (None, ""):
+        draft.id = data.format_cell(own_id)
 
 
 def _get_question_text(row: Row, column: str, is_optional: bool) -> str:
@@ -343,26 +327,26 @@ def _clean_answer(value: Any) -> Any:
     return value
 
 
-def _set_label_choices(entries: list[Entry | _Draft], *, is_declared: bool) -> list[str]:
+def _interpret_cell(draft: _Draft, cell: Any) -> dict[str, int]:
+    return draft.interpret(_clean_answer(cell))
+
+
+def _set_label_choices(drafts: Sequence[_Draft], *, is_declared: bool) -> list[str]:
     """Use all labels in the file as each draft's choices; reject drafts with misspelt labels."""
     places: defaultdict[str, list[Place]] = defaultdict(list)
-    drafts = [(at, one) for at, one in enumerate(entries) if isinstance(one, _Draft)]
-    for _, draft in drafts:
+    for draft in drafts:
         if draft.answer is not None:
             label = " ".join(str(draft.answer).split())
             draft.answer = data.parse_whole(label) or label
             places[draft.answer].append(draft.place)
-    classes = Classes(places, is_declared=is_declared)
-    if not 2 <= len(classes.options) <= len(ascii_uppercase):
-        count = len(classes.options)
-        raise FormatError(f"there are {count} different labels; 2 to 26 are allowed")
-    for at, draft in drafts:
-        draft.options = draft.labels = classes.options
-        try:
-            draft.answer = None if draft.answer is None else classes.get_spelling(draft.answer)
-        except ProblemError as error:
-            entries[at] = Entry(draft.place, draft.raw, reason=str(error))
-    return classes.notes
+    choices, choice_of, faults, notes = interpret_labels(places, is_declared=is_declared)
+    if not 2 <= len(choices) <= len(ascii_uppercase):
+        raise FormatError(f"there are {len(choices)} different labels; 2 to 26 are allowed")
+    for draft in drafts:
+        draft.options = draft.labels = choices
+        draft.reason = faults.get(draft.answer)
+        draft.answer = choice_of.get(draft.answer)
+    return notes
 
 
 def _remove_markers(drafts: Sequence[_Draft]) -> list[str]:
@@ -474,30 +458,12 @@ def _suggest_answer_columns(drafts: Sequence[_Draft]) -> str:
     return f", perhaps {' or '.join(map(repr, fitting))}" if fitting else ""
 
 
-def _remove_repeated_keys(
-    drafts: Sequence[_Draft], names: Iterable[str], kind: str, answers: str, *, is_known: bool
-) -> list[str]:
-    columns = {
-        name: [
-            (draft.place, draft.interpret(_clean_answer(value)), key)
-            for draft in drafts
-            if not is_empty(value := draft.extra.get(name)) and not isinstance(value, list | dict)
-            and (key := draft.get_key(kind)) is not None
-        ]
-        for name in names if is_answer_name(name)
-    }  # fmt: skip
-    keyed = sum(draft.get_key(kind) is not None for draft in drafts) if columns else 0
-    repeated, notes = find_repeated_keys(columns, answers, None if is_known else keyed / 2)
-    for draft in drafts if repeated else ():
-        for name in repeated:
-            draft.extra.pop(name, None)
-    return notes
-
-
 _SCALAR = (str, int, float)
 
 
 def _make_problem(draft: _Draft, kind: str | None, keys: Mapping[str, str]) -> Problem:
+    if draft.reason is not None:
+        raise ProblemError(draft.reason)
     answer = draft.get_key(kind)
     if answer is None and draft.answer is not None and kind is not None:
         matches = match_choices(draft.answer, draft.options, draft.labels)
@@ -519,8 +485,8 @@ def _make_problem(draft: _Draft, kind: str | None, keys: Mapping[str, str]) -> P
     )  # fmt: skip
 
 
-def _write(items: Sequence[Item], file: IO[str]) -> None:
-    for problem in _base.require_problems(items):
+def _write(problems: Sequence[Problem], file: IO[str]) -> None:
+    for problem in problems:
         if problem.blank is not None:
             raise _base.make_unwritable_error(
                 problem, "it has a blank, but the format stores only questions"
@@ -543,7 +509,7 @@ QUESTIONS = Format(
     name="questions",
     title="rows with question, choices, answer: JSON Lines, one JSON value, a table, Parquet",
     sign=_rows.has_question_columns,
-    read=lambda rows: read_questions(_rows.get_question_rows(rows)[0], None, rows.path)[0],
+    read=lambda rows: read_questions(_rows.get_question_rows(rows)[0])[0],
     writer=Writer(
         _write,
         suffix=".jsonl",

@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from io import StringIO
 from os import PathLike
@@ -22,7 +23,15 @@ from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, ProblemError
 from winosmith.formats import _base
 from winosmith.formats._answers import drop_repeated_keys
-from winosmith.formats._base import Entry, Format, Item, Writer, get_item_id, get_problems
+from winosmith.formats._base import (
+    Entry,
+    Format,
+    Item,
+    Writer,
+    get_item_id,
+    get_problems,
+    replace_items,
+)
 from winosmith.formats._columns import Columns
 from winosmith.formats._csv import CSV
 from winosmith.formats._detect import detect, get_writer
@@ -64,20 +73,19 @@ class Losses:
     missing: int = 0
 
     def __bool__(self) -> bool:
-        return bool(self.lost or self.changed or self.added or self.missing)
+        return any(vars(self).values())
 
     def lines(self, noun: str) -> list[str]:
         """Return a line per kind of loss: "lost: twin_id in 20 problems, origin author in 40"."""
         lines = []
-        for kind, counts in vars(self).items():
-            if kind == "missing" and counts:
-                lines.append(f"missing: {_format_count(counts, noun)}")
-            elif counts:
-                (name, first), *others = sorted(counts.items())
+        for kind in ("lost", "changed", "added"):
+            if counts := sorted(getattr(self, kind).items()):
+                (name, first), *others = counts
                 parts = [f"{name} in {_format_count(first, noun)}"]
                 parts += [f"{k} in {n}" for k, n in others]
                 lines.append(f"{kind}: {', '.join(parts)}")
-        return lines
+        missing = f"missing: {_format_count(self.missing, noun)}"
+        return [*lines, missing] if self.missing else lines
 
 
 def _format_count(count: int, noun: str) -> str:
@@ -233,47 +241,57 @@ def scan(
     known, rows, notes = detect(rows, format_name)
     if known is QUESTIONS:
         read = report_progress(rows, rows.source, on_progress, PARSED_FRACTION)
-        entries, question_notes = read_questions(read, columns, rows.path, on_progress)
+        with _name_file(rows.path):
+            entries, question_notes = read_questions(read, columns or Columns(), on_progress)
         notes += question_notes
     else:
         entries = list(report_progress(known.read(rows), rows.source, on_progress))
-        entries = clear_list_ids(entries) if known is WINOGRANDE else entries
+        if known is WINOGRANDE:
+            replace_items(entries, clear_list_ids(get_problems(entries)))
         notes += find_lost_blanks(rows, entries) if known is JSONL else []
-    entries = list(
-        _reject_repeated_ids(_replace_ids_by_places(entries) if ids_are_places else entries)
-    )
+    if ids_are_places:
+        _replace_ids_by_places(entries)
+    _reject_repeated_ids(entries)
     if not as_written:
-        entries, blank_notes = separate_blanks(entries)
-        entries, key_notes = (
-            drop_repeated_keys(entries) if known in (CSV, WINOGRANDE) else (entries, [])
-        )
-        notes += blank_notes + key_notes
+        notes += separate_blanks(entries)
+        notes += drop_repeated_keys(entries) if known in (CSV, WINOGRANDE) else []
     notes += _note_odd_texts(entries)
+    problems = get_problems(entries)
     marked = known.twin_names is None or rows.may_have(known.twin_names)
     if pair_by and any(one.item for one in entries):
-        try:
-            entries = pair_by_column(entries, pair_by)
-        except FormatError as error:
-            raise FormatError(error.reason, rows.path) from None
+        with _name_file(rows.path):
+            files = [one.place.path for one in entries]
+            replace_items(entries, pair_by_column(problems, files, pair_by))
     elif not as_written and (
-        any(problem.blank is not None for problem in get_problems(entries).values())
+        any(problem.blank is not None for problem in problems.values())
         if known is QUESTIONS
         else not marked
     ):
-        entries, found_twins = _find_twins(entries)
-        notes += found_twins
+        notes += _find_twins(entries)
     notes += _summarise_notes(entries)
-    contents = Contents(known, [], [], [], [], tuple(notes), rows.path, rows.name)
-    for position, one in enumerate(reject_bad_lineages(entries)):
-        if one.item is None:
-            contents.bad.append(one)
-            contents.omitted.append(position)
-        else:
-            contents.items.append(one.item)
-            contents.places.append(one.place)
+    reject_bad_lineages(entries)
+    contents = Contents(
+        known,
+        items=[one.item for one in entries if one.item is not None],
+        places=[one.place for one in entries if one.item is not None],
+        bad=[one for one in entries if one.item is None],
+        omitted=[row for row, one in enumerate(entries) if one.item is None],
+        notes=tuple(notes),
+        path=rows.path,
+        name=rows.name,
+    )
     if pair_by is None and not as_written and (known is QUESTIONS or not marked):
         refuse_unread_pairs(contents.problems, rows.path)
     return contents
+
+
+@contextmanager
+def _name_file(path: str) -> Iterator[None]:
+    """Add the path to errors that don't name a file."""
+    try:
+        yield
+    except FormatError as error:
+        raise error if error.path else FormatError(error.reason, path) from None
 
 
 def _summarise_notes(entries: Sequence[Entry]) -> list[str]:
@@ -316,69 +334,63 @@ def _note_odd_texts(entries: Sequence[Entry]) -> list[str]:
     ]  # fmt: skip
 
 
-def _replace_ids_by_places(entries: Iterable[Entry]) -> Iterator[Entry]:
+def _replace_ids_by_places(entries: list[Entry]) -> None:
     last, times = None, 0
-    for one in entries:
+    for row, one in enumerate(entries):
         times = times + 1 if one.place is last else 1
         last = one.place
-        problem = one.item
-        if isinstance(problem, Problem) and not problem.lineage:
+        if isinstance(one.item, Problem) and not one.item.lineage:
             name = str(one.place) if times == 1 else f"{one.place}, item {times}"
-            one = replace(one, item=replace(problem, id=name))
-        yield one
+            entries[row] = replace(one, item=replace(one.item, id=name))
 
 
-def _reject_repeated_ids(entries: Iterable[Entry]) -> Iterator[Entry]:
+def _reject_repeated_ids(entries: list[Entry]) -> None:
     seen: dict[str, Place] = {}
-    for one in entries:
-        problem = one.item
-        if not isinstance(problem, Problem):
-            yield one
-            continue
-        first = seen.setdefault(problem.id, one.place)
-        if first is one.place:
-            yield one
-            continue
-        where = first.inside if first.path == one.place.path else first
-        yield Entry(one.place, one.raw, reason=f"the id {problem.id!r} was already used at {where}")
+    for row, problem in get_problems(entries).items():
+        place = entries[row].place
+        first = seen.setdefault(problem.id, place)
+        if first is not place:
+            where = first.inside if first.path == place.path else first
+            _reject(entries, row, f"the id {problem.id!r} was already used at {where}")
 
 
-def separate_blanks(entries: Iterable[Entry]) -> tuple[list[Entry], list[str]]:
+def _reject(entries: list[Entry], row: int, reason: str) -> None:
+    entries[row] = Entry(entries[row].place, entries[row].raw, reason=reason)
+
+
+def separate_blanks(entries: list[Entry]) -> list[str]:
     """Separate each blank from a word that it touches (`text.separate_blank`).
 
     The edits of changed problems are recomputed.
 
     Returns:
-        The entries, and a note with the number of changed entries if there are any.
+        A note with the number of changed entries if there are any.
     """
-    found = list(entries)
-    before: dict[str, str] = {}
-    changed = 0
-    example = ""
-    for row, one in enumerate(found):
-        if one.item is None or (isinstance(one.item, Problem) and one.item.blank is None):
+    original = dict[int, Item]()
+    for row, one in enumerate(entries):
+        item = one.item
+        if item is None or (isinstance(item, Problem) and item.blank is None):
             continue
-        sentence = separate_blank(one.item.sentence)
-        if sentence == one.item.sentence:
-            continue
-        changed += 1
-        if not example:
-            words = one.item.sentence.split()
-            at = next(at for at, word in enumerate(words) if BLANK in word)
-            example = " ".join(words[max(0, at - 1) : at + 1])
-        if isinstance(one.item, Problem):
-            before[one.item.id] = one.item.sentence
-        found[row] = replace(one, item=replace(one.item, sentence=sentence))
-    if not changed:
-        return found, []
-    what = "sentence has a blank" if changed == 1 else "sentences have a blank"
-    return _recompute_edits(found, before), [
-        f"{changed:,} {what} that touches a word ({example!r}); a space was added to "
+        sentence = separate_blank(item.sentence)
+        if sentence != item.sentence:
+            original[row] = item
+            entries[row] = replace(one, item=replace(item, sentence=sentence))
+    if not original:
+        return []
+    _recompute_edits(
+        entries, {one.id: one.sentence for one in original.values() if isinstance(one, Problem)}
+    )
+    words = next(iter(original.values())).sentence.split()
+    at = next(at for at, word in enumerate(words) if BLANK in word)
+    example = " ".join(words[max(0, at - 1) : at + 1])
+    what = "sentence has a blank" if len(original) == 1 else "sentences have a blank"
+    return [
+        f"{len(original):,} {what} that touches a word ({example!r}); a space was added to "
         "separate the option from the word"
     ]
 
 
-def _recompute_edits(entries: list[Entry], original_texts: dict[str, str]) -> list[Entry]:
+def _recompute_edits(entries: list[Entry], original_texts: Mapping[str, str]) -> None:
     problems = get_problems(entries)
     known = {one.id: one for one in problems.values()}
     for row, problem in problems.items():
@@ -390,41 +402,35 @@ def _recompute_edits(entries: list[Entry], original_texts: dict[str, str]) -> li
         edits = lineage.edits
         if (parent := known.get(lineage.parent)) is None:
             edits = ()  # without the parent, edits of the old words can't be adapted
-        elif _do_edits_match(parent, problem, original_texts):
-            edits = find_edits(tokens(parent.sentence), tokens(problem.sentence))
-        updated = replace(problem, lineage=replace(lineage, edits=edits))
-        entries[row] = replace(entries[row], item=updated)
-    return entries
+        else:
+            old, new = (original_texts.get(one.id, one.sentence) for one in (parent, problem))
+            with suppress(ProblemError):
+                if apply_edits(tokens(old), edits) == tuple(tokens(new)):
+                    edits = find_edits(tokens(parent.sentence), tokens(problem.sentence))
+        replace_items(entries, {row: replace(problem, lineage=replace(lineage, edits=edits))})
 
 
-def _do_edits_match(parent: Problem, problem: Problem, original_texts: dict[str, str]) -> bool:
-    old, new = (original_texts.get(one.id, one.sentence) for one in (parent, problem))
-    edits = problem.lineage.edits if problem.lineage else ()
-    try:
-        return apply_edits(tokens(old), edits) == tuple(tokens(new))
-    except ProblemError:
-        return False
-
-
-def _find_twins(entries: list[Entry]) -> tuple[list[Entry], list[str]]:
-    """Pair problems by ids or texts if none has a twin id or a lineage; also return notes."""
-    problems = get_problems(entries).values()
-    if any(problem.twin_id or problem.lineage for problem in problems):
-        return entries, []
+def _find_twins(entries: list[Entry]) -> list[str]:
+    """Pair problems by ids or texts if none has a twin id or a lineage; return notes."""
+    problems = get_problems(entries)
+    if any(problem.twin_id or problem.lineage for problem in problems.values()):
+        return []
+    notes = []
     for pair, how in ((pair_by_ids, "ids: no"), (pair_lookalikes, "texts: no id or")):
-        found = pair(entries)
-        if halves := sum(bool(half.twin_id) for half in get_problems(found).values()):
-            return found, [
-                f"{halves:,} of {len(problems):,} problems are read as {halves // 2:,} "
-                f"twin{'s' * (halves > 2)}, found by their {how} column marks twins (name one with "
-                "`pair_by=`, or give each problem a twin_id)",
-                *describe_paired_neighbours([*get_problems(found).values()]),
-            ]
-    return entries, describe_paired_neighbours([*problems])
+        if halves := pair(problems):
+            count = len(halves)
+            notes.append(
+                f"{count:,} of {len(problems):,} problems are read as {count // 2:,} "
+                f"twin{'s' * (count > 2)}, found by their {how} column marks twins (name one with "
+                "`pair_by=`, or give each problem a twin_id)"
+            )
+            replace_items(entries, halves)
+            break
+    return notes + describe_paired_neighbours([*get_problems(entries).values()])
 
 
-def reject_bad_lineages(entries: Iterable[Entry]) -> list[Entry]:
-    """Return the entries, after turning problems with a contradictory lineage into bad records.
+def reject_bad_lineages(entries: list[Entry]) -> None:
+    """Turn problems with a contradictory lineage into bad records.
 
     A lineage is contradictory if it has a cycle, if its root differs from the parent's root, or if
     its edits don't turn the parent's sentence into the child's. A missing parent is accepted,
@@ -432,15 +438,12 @@ def reject_bad_lineages(entries: Iterable[Entry]) -> list[Entry]:
     declared depth is accepted, because published depths don't follow a single rule. `winosmith
     check` reports missing parents and declared depths.
     """
-    checked = list(entries)
-    problems = get_problems(checked)
+    problems = get_problems(entries)
     if not any(problem.lineage for problem in problems.values()):
-        return checked
+        return
     rows = [*problems]
-    for row, reason in check_lineages(Dataset(problems.values()), complete=False).items():
-        bad = checked[rows[row]]
-        checked[rows[row]] = Entry(bad.place, bad.raw, reason=reason)
-    return checked
+    for at, reason in check_lineages(Dataset(problems.values()), complete=False).items():
+        _reject(entries, rows[at], reason)
 
 
 class ScanOptions(TypedDict, total=False):
@@ -613,4 +616,7 @@ def _write(writer: Writer, items: Sequence[Item], file: IO[str]) -> None:
             raise _base.make_unwritable_error(
                 item, "it is under embargo, but the format can't store embargoes"
             )
+        if not isinstance(item, writer.item_types):
+            can = "can't store" if isinstance(item, Claim) else "can store only"
+            raise _base.make_unwritable_error(item, f"the format {can} true-or-false claims")
     writer.write(items, file)

@@ -39,7 +39,9 @@ def _parse_problem(rows: Sequence[Row]) -> Problem:
     if "correctness" in rows[0] and not marked:
         raise ProblemError("no way to fill the blank is marked as correct")
     correct = next(iter(marked), None)
-    ordered = _order_fillings(fillings, correct)
+    pairs = zip(fillings[::2], fillings[1::2], strict=False)
+    first = [one for one, other in pairs if other == correct != one]
+    ordered = list(dict.fromkeys([*first, *marked, *fillings]))
     before, after = _split_common_words([*map(split_whole_words, ordered)])
     cut = slice(len(before), -len(after) or None)
     return Problem(
@@ -55,12 +57,6 @@ def _is_correct(row: Row) -> bool:
     if not isinstance(value, bool):
         raise ProblemError(f"'correctness' must be true or false, not {value!r}")
     return value
-
-
-def _order_fillings(fillings: Sequence[str], correct: str | None) -> list[str]:
-    pairs = zip(fillings[::2], fillings[1::2], strict=False)
-    before = [first for first, second in pairs if second == correct != first]
-    return list(dict.fromkeys([*before, *([correct] if correct else []), *fillings]))
 
 
 def _split_common_words(fillings: Sequence[Sequence[str]]) -> tuple[str, str]:

@@ -23,7 +23,7 @@ from typing import IO, Any, Literal
 from winosmith.data import Rows, parse_whole
 from winosmith.errors import ProblemError
 from winosmith.formats import _base
-from winosmith.formats._base import Entry, Format, Item, Writer
+from winosmith.formats._base import Entry, Format, Writer
 from winosmith.problem import BLANK, Claim, Extra, Scalar
 from winosmith.text import detect_script, find_occurrences
 
@@ -175,12 +175,8 @@ def _is_superglue(rows: Rows) -> bool:
     return isinstance(target, Mapping) or str(target).lstrip().startswith("{")
 
 
-def _write(items: Sequence[Item], file: IO[str]) -> None:
+def _write(claims: Sequence[Claim], file: IO[str]) -> None:
     """Write claims with word indices if they identify each pronoun, otherwise character indices."""
-    claims = [item for item in items if isinstance(item, Claim)]
-    if len(claims) < len(items):
-        item = next(item for item in items if not isinstance(item, Claim))
-        raise _base.make_unwritable_error(item, "the format can store only true-or-false claims")
     unit: Unit = "word" if all(map(_has_unique_word_index, claims)) else "character"
     records = [_make_record(claim, position, unit) for position, claim in enumerate(claims)]
     units = _detect_units(records)
@@ -238,8 +234,7 @@ def _locate_candidate(claim: Claim, text: str) -> int:
     """Return the candidate's offset in the text, or else that of the candidate's last word."""
     candidate = claim.candidate.rstrip(" .,;:!?")
     for wanted in (candidate, *candidate.split()[-1:]):
-        found = find_occurrences(wanted, text)
-        if found:
+        if found := find_occurrences(wanted, text):
             return found[0]
     raise _base.make_unwritable_error(
         claim, f"the text does not contain the candidate {claim.candidate!r}"

@@ -23,9 +23,9 @@ from itertools import pairwise
 from pathlib import Path
 from string import digits
 
-from winosmith.data import Place, format_cell, parse_whole
+from winosmith.data import format_cell, parse_whole
 from winosmith.errors import FormatError
-from winosmith.formats._base import Entry, get_problems, tidy
+from winosmith.formats._base import Entry, get_problems, replace_items, tidy
 from winosmith.formats._names import collect_names, join_names
 from winosmith.problem import BLANK, Problem, Scalar, make_extra_key
 from winosmith.text import detect_script, number_words, overlap, pieces, tokens, words
@@ -62,6 +62,9 @@ sentences contain, because pairs of true/false questions may have different answ
 
 Pair = tuple[int, int]
 
+ByRow = Mapping[int, Problem]
+"""Problems by the 0-based positions of their records."""
+
 
 def pair_neighbours(entries: Iterable[Entry]) -> list[Entry]:
     """Give both halves of a twin the same `twin_id` in a file that marks twins only by order.
@@ -79,11 +82,11 @@ def pair_neighbours(entries: Iterable[Entry]) -> list[Entry]:
             continue
         if _are_neighbouring_twins(problems[row], problems[row + 1]):
             pairs.append((row, row + 1))
-    return _mark_pairs(found, pairs)
+    return replace_items(found, _mark_pairs(problems, pairs))
 
 
-def pair_lookalikes(entries: Iterable[Entry]) -> list[Entry]:
-    """Give both halves of a twin the same `twin_id`, wherever they are in the file.
+def pair_lookalikes(problems: ByRow) -> ByRow:
+    """Return the problems that are halves of a twin, with a `twin_id`, wherever they are.
 
     Two problems form a twin if they have the same options, different answers and 70 % of their
     words in common, and neither matches a third problem in this way. Problems with a changed option
@@ -91,16 +94,14 @@ def pair_lookalikes(entries: Iterable[Entry]) -> list[Entry]:
     Duplicates of a sentence are not twins, even if their answers differ. The result does not depend
     on the order of the rows.
     """
-    found = list(entries)
-    keyed = {row: p for row, p in get_problems(found).items() if p.answer is not None}
-    return _mark_pairs(found, _find_mutual_pairs(keyed))
+    keyed = {row: one for row, one in problems.items() if one.answer is not None}
+    return _mark_pairs(problems, _find_mutual_pairs(keyed))
 
 
 def would_be_paired(problems: Sequence[Problem]) -> bool:
     """Return whether a reader would pair or refuse these problems."""
-    entries = [Entry(Place("", 0), "", item=problem) for problem in problems]
-    paired = get_problems([*pair_by_ids(entries), *pair_lookalikes(entries)])
-    is_paired = any(problem.twin_id for problem in paired.values())
+    by_row = dict(enumerate(problems))
+    is_paired = bool(pair_by_ids(by_row) or pair_lookalikes(by_row))
     return is_paired or _find_unread_pairs(problems) is not None
 
 
@@ -220,21 +221,22 @@ def _count_paired(labels: Sequence[str | None]) -> int:
     return 2 * sum(count == 2 for count in counts.values())
 
 
-def clear_list_ids(entries: list[Entry]) -> list[Entry]:
-    """Clear the twin ids of problems whose ids only number the items of a list."""
-    problems = get_problems(entries)
+def clear_list_ids(problems: ByRow) -> ByRow:
+    """Return, without a twin id, the problems whose ids only number the items of a list."""
     rows, listed = [*problems], [*problems.values()]
-    times = Counter(one.id.rstrip(digits) for one in listed)
-    pairs = _group_in_pairs(one.twin_id for one in listed)
-    pairs = [(a, b) for a, b in pairs if _are_list_items(listed[a], listed[b], times)]
-    return _set_twin_ids(entries, {rows[at]: None for pair in pairs for at in pair})
+    pairs = _find_list_items(listed, _group_in_pairs(one.twin_id for one in listed))
+    return _set_twin_ids(problems, {rows[at]: None for pair in pairs for at in pair})
 
 
-def _are_list_items(one: Problem, other: Problem, times: Mapping[str, int]) -> bool:
-    """Return whether two ids only number a list: a third id is like them, and the texts differ."""
-    return times[one.id.rstrip(digits)] > 2 and not _have_similar_texts(
-        one, other, _MIN_OVERLAP_FAR
-    )
+def _find_list_items(problems: Sequence[Problem], pairs: Iterable[Pair]) -> list[Pair]:
+    """Return the pairs whose ids only number a list: a third id is alike, and the texts differ."""
+    times = Counter(one.id.rstrip(digits) for one in problems)
+    return [
+        (a, b)
+        for a, b in pairs
+        if times[problems[a].id.rstrip(digits)] > 2
+        and not _have_similar_texts(problems[a], problems[b], _MIN_OVERLAP_FAR)
+    ]
 
 
 def describe_paired_neighbours(problems: Sequence[Problem]) -> list[str]:
@@ -255,34 +257,34 @@ def describe_paired_neighbours(problems: Sequence[Problem]) -> list[str]:
     ]
 
 
-def pair_by_ids(entries: Iterable[Entry]) -> list[Entry]:
-    """Give two problems the same `twin_id` if their ids differ only at the end ("-1", "-2").
+def pair_by_ids(problems: ByRow) -> ByRow:
+    """Return the problems whose ids differ only at the end ("-1", "-2"), with the same `twin_id`.
 
     Their texts and answers must differ, they must have a common option, and the ids must not number
     a list. If no ids are of this kind, other ids are used ("7_pos", "left-7") if they put most of
     the problems into such pairs; for "left-7", halves must also be at least as similar as
     mismatched halves.
     """
-    found = list(entries)
-    found_problems = get_problems(found)
-    rows = [row for row, one in found_problems.items() if not one.twin_id and one.blank is not None]
-    problems = [found_problems[row] for row in rows]
-    ids = [problem.id for problem in problems]
-    times = Counter(name.rstrip(digits) for name in ids)
+    singles = {row: p for row, p in problems.items() if not p.twin_id and p.blank is not None}
+    rows, listed = [*singles], [*singles.values()]
+    ids = [problem.id for problem in listed]
     labels = _extract_labels(ids, _HALF_ID)
-    pairs = [(a, b) for a, b in _group_in_pairs(labels) if _may_be_halves(problems[a], problems[b])]
-    pairs = [(a, b) for a, b in pairs if not _are_list_items(problems[a], problems[b], times)]
+    pairs = [(a, b) for a, b in _group_in_pairs(labels) if _may_be_halves(listed[a], listed[b])]
+    list_items = {*_find_list_items(listed, pairs)}
+    pairs = [pair for pair in pairs if pair not in list_items]
     if not pairs:
         labels = _get_best_labels(ids)
-        pairs = _find_pairs(problems, labels)
-        halves = [problems[row] for two in pairs for row in two]
-        are_named = all(one.options[0].casefold() in one.sentence.casefold() for one in halves)
-        are_sure = are_named and all(one.answer is not None for one in halves)
-        if not are_sure or len(pairs) < max(_MIN_PAIRS, _MIN_COVERAGE * len(problems) / 2):
-            return found
-        if labels != _extract_labels(ids, _HALF_LABELS[0]) and not _are_closest(problems, pairs):
-            return found
-    return _set_twin_ids(found, {rows[row]: labels[row] for two in pairs for row in two})
+        pairs = _find_pairs(listed, labels)
+        halves = [listed[at] for pair in pairs for at in pair]
+        are_sure = all(
+            one.answer is not None and one.options[0].casefold() in one.sentence.casefold()
+            for one in halves
+        )
+        if not are_sure or len(pairs) < max(_MIN_PAIRS, _MIN_COVERAGE * len(listed) / 2):
+            return {}
+        if labels != _extract_labels(ids, _HALF_LABELS[0]) and not _are_closest(listed, pairs):
+            return {}
+    return _set_twin_ids(problems, {rows[at]: labels[at] for pair in pairs for at in pair})
 
 
 def _are_closest(problems: Sequence[Problem], pairs: Sequence[Pair]) -> bool:
@@ -309,36 +311,43 @@ def _may_be_halves(first: Problem, second: Problem) -> bool:
     return first.answer is None or second.answer is None or mine[first.answer] != its[second.answer]
 
 
-def pair_by_column(entries: Iterable[Entry], column: str) -> list[Entry]:
-    """Give problems the same `twin_id` if a column marks them as twins; clear other twin ids."""
-    found = list(entries)
+def pair_by_column(problems: ByRow, files: Sequence[str], column: str) -> ByRow:
+    """Return the problems with a `twin_id` only if a column marks them as twins.
+
+    Args:
+        problems: the problems by row.
+        files: the file of each row.
+        column: an additional column, or key of `extra`.
+
+    Raises:
+        FormatError: there is no such column, or it forms no pairs.
+    """
     wanted = make_extra_key("", column)[1:]
-    problems = get_problems(found)
+    listed = [*problems.values()]
     values: list[Scalar] = []
-    for problem in problems.values():
+    for problem in listed:
         names = [key for key in problem.extra if wanted in (key, key.partition(".")[2])]
         values.append(problem.extra[names[0]] if names else None)
     if all(value is None for value in values):
-        keys = {key.partition(".")[2] for problem in problems.values() for key in problem.extra}
+        keys = {key.partition(".")[2] for problem in listed for key in problem.extra}
         known = join_names(sorted(keys)) or "none"
         raise FormatError(f"there is no column {column!r} to pair by; available columns: {known}")
-    listed = [*problems.values()]
-    files: defaultdict[str, dict[int, Problem]] = defaultdict(dict)
-    for at, (row, problem) in enumerate(problems.items()):
-        files[found[row].place.path][at] = problem
     labels = _derive_labels(listed, values)
-    if len(files) > 1:  # values may count from 1 in each file
+    places: defaultdict[str, list[int]] = defaultdict(list)
+    for at, row in enumerate(problems):
+        places[files[row]].append(at)
+    if len(places) > 1:  # values may count from 1 in each file
         by_file: list[str | None] = [None] * len(listed)
-        for number, file in enumerate(files.values()):
-            inside = _derive_labels([*file.values()], [values[at] for at in file])
-            for at, label in zip(file, inside, strict=True):
+        for number, own in enumerate(places.values()):
+            inside = _derive_labels([listed[at] for at in own], [values[at] for at in own])
+            for at, label in zip(own, inside, strict=True):
                 by_file[at] = None if label is None else f"{number}-{label}"
         labels = max(by_file, labels, key=_count_paired)
     counts = Counter(label for label in labels if label is not None)
     if max(counts.values(), default=0) < 2:
         raise FormatError(f"no two problems share a value of {column!r}, so it can't mark twins")
     ids = (label if label is not None and counts[label] > 1 else None for label in labels)
-    return _set_twin_ids(found, dict(zip(problems, ids, strict=True)))
+    return _set_twin_ids(problems, dict(zip(problems, ids, strict=True)))
 
 
 def pair_files(
@@ -359,12 +368,10 @@ def pair_files(
     Raises:
         FormatError: see `pair_by_column` and `refuse_unread_pairs`.
     """
-    entries = [
-        Entry(Place(file, 0), "", item=one) for one, file in zip(problems, files, strict=True)
-    ]
+    by_row = dict(enumerate(problems))
     if pair_by:
-        return [*get_problems(pair_by_column(entries, pair_by)).values()]
-    paired = [*get_problems(pair_by_ids(entries)).values()]
+        return [*pair_by_column(by_row, files, pair_by).values()]
+    paired = [*{**by_row, **pair_by_ids(by_row)}.values()]
     files_of_twin: defaultdict[str | None, set[str]] = defaultdict(set)
     for one, file in zip(paired, files, strict=True):
         files_of_twin[one.twin_id].add(file)
@@ -386,22 +393,16 @@ def find_unmarked_pairs(problems: Sequence[Problem]) -> list[Pair]:
     return _find_mutual_pairs({row: p for row, p in enumerate(problems) if not p.lineage})
 
 
-def _set_twin_ids(entries: Sequence[Entry], ids: Mapping[int, str | None]) -> list[Entry]:
-    return [
-        replace(one, item=replace(one.item, twin_id=ids[row]))
-        if row in ids and isinstance(one.item, Problem)
-        else one
-        for row, one in enumerate(entries)
-    ]
+def _set_twin_ids(problems: ByRow, ids: Mapping[int, str | None]) -> ByRow:
+    return {row: replace(problems[row], twin_id=twin_id) for row, twin_id in ids.items()}
 
 
-def _mark_pairs(entries: Sequence[Entry], pairs: Iterable[Pair]) -> list[Entry]:
-    problems = get_problems(entries)
+def _mark_pairs(problems: ByRow, pairs: Iterable[Pair]) -> ByRow:
     ids = {row: f"twin-{problems[pair[0]].id}" for pair in pairs for row in pair}
-    return _set_twin_ids(entries, ids)
+    return _set_twin_ids(problems, ids)
 
 
-def _find_mutual_pairs(problems: Mapping[int, Problem]) -> list[Pair]:
+def _find_mutual_pairs(problems: ByRow) -> list[Pair]:
     """Return the pairs of problems that look like twins of each other and of no third problem."""
     import numpy as np
 

@@ -23,7 +23,9 @@ from winosmith.problem import BLANK, Extra, Problem
 
 _COLUMNS = ("sentid", "sentence")
 _TEMPLATE_COLUMNS = ("occupation(0)", "other-participant(1)", "answer", "sentence")
-_SENTID = re.compile(r"([^.]+)\.([^.]+)\.([01])\.(male|female|neutral)\.txt")
+_SENTID = re.compile(
+    r"(?P<occupation>[^.]+)\.(?P<participant>[^.]+)\.([01])\.(?P<gender>male|female|neutral)\.txt"
+)
 
 _PRONOUNS = {
     "male": {"NOM": "he", "ACC": "him", "POSS": "his"},
@@ -55,11 +57,7 @@ def _parse_problem(row: Row, position: int) -> Problem:
         twin_id=f"{occupation}.{participant}.{gender}",
         pronoun=found[0],
         extra=Extra(
-            {
-                "winogender.occupation": occupation,
-                "winogender.participant": participant,
-                "winogender.gender": gender,
-            }
+            {f"winogender.{key}": parts[key] for key in ("occupation", "participant", "gender")}
         ),
     )
 

@@ -31,7 +31,7 @@ from typing import IO, Any
 from winosmith.data import Rows
 from winosmith.errors import ProblemError
 from winosmith.formats import _base
-from winosmith.formats._base import Format, Item, Writer
+from winosmith.formats._base import Format, Writer
 from winosmith.formats._csv import has_sentence_and_options, is_plain_table
 from winosmith.formats._twins import TASK_ID, pair_neighbours
 from winosmith.problem import Extra, Lineage, Problem
@@ -54,14 +54,14 @@ def _is_winogrande(rows: Rows, *further: str) -> bool:
 def _parse_problem(record: Mapping[str, Any], position: int, format_key: str) -> Problem:
     qid = _base.get_text_field(record, "qID") if "qID" in record else str(position)
     task = TASK_ID.fullmatch(qid) if format_key == "winogrande" else None
-    others = [(key, value) for key, value in record.items() if key not in _KEYS]
+    others = {key: value for key, value in record.items() if key not in _KEYS}
     return Problem(
         id=qid,
         sentence=_base.get_text_field(record, "sentence"),
         options=(_base.get_text_field(record, "option1"), _base.get_text_field(record, "option2")),
         answer=_base.parse_option_number(record.get("answer"), 2),
         twin_id=task[1] if task else None,
-        extra=Extra(_base.make_extra_items(others, format_key)) if others else _NO_EXTRA,
+        extra=_base.make_extra(others, format_key) if others else _NO_EXTRA,
     )
 
 
@@ -76,8 +76,8 @@ def _parse_perturbed_problem(record: Mapping[str, Any], position: int) -> Proble
     return replace(problem, lineage=Lineage(root, root))
 
 
-def _write(items: Sequence[Item], file: IO[str]) -> None:
-    for problem in _base.require_problems(items):
+def _write(problems: Sequence[Problem], file: IO[str]) -> None:
+    for problem in problems:
         if len(problem.options) != 2:
             why = f"the format requires 2 options per problem, not {len(problem.options)}"
             raise _base.make_unwritable_error(problem, why)
