@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Literal, get_args
 
-from winosmith.data import is_missing
+from winosmith.data import Record, is_missing
 from winosmith.errors import FormatError, InputError
 from winosmith.formats._names import (
     ANSWER,
@@ -27,6 +27,7 @@ from winosmith.formats._names import (
     TEXT_PAIRS,
     Names,
     as_names,
+    collect_names,
     find_existing,
     find_name,
     is_answer_name,
@@ -36,8 +37,6 @@ from winosmith.formats._names import (
 )
 from winosmith.problem import BLANK
 from winosmith.text import separate_blank
-
-Row = Mapping[str, Any]
 
 AnswerIs = Literal["letter", "letter2", "0", "1", "text", "label"]
 """Kinds of answers: a letter in the usual or alternative order (أ ب ت ث, イ ロ ハ ニ), a 0-based or
@@ -137,7 +136,7 @@ class Plan:
         return notes
 
 
-def make_plan(names: Iterable[str], columns: Columns, rows: Sequence[Row]) -> Plan:
+def make_plan(names: Iterable[str], columns: Columns, rows: Sequence[Record]) -> Plan:
     """Find the role of each column; refuse unknown, missing or ambiguous columns."""
     table = _Table(as_names(names), rows)
     names = table.names
@@ -218,10 +217,14 @@ def make_plan(names: Iterable[str], columns: Columns, rows: Sequence[Row]) -> Pl
     )  # fmt: skip
 
 
-def try_plan(names: Iterable[str], columns: Columns, rows: Sequence[Row]) -> Plan | None:
+def try_plan(
+    rows: Sequence[Record],
+    columns: Columns = Columns(),
+    names: Iterable[str] | None = None,
+) -> Plan | None:
     """Find the role of each column; return None if the roles are unclear."""
     try:
-        return make_plan(names, columns, rows)
+        return make_plan(collect_names(rows) if names is None else names, columns, rows)
     except FormatError:
         return None
 
@@ -229,7 +232,7 @@ def try_plan(names: Iterable[str], columns: Columns, rows: Sequence[Row]) -> Pla
 @dataclass(frozen=True, slots=True)
 class _Table:
     names: Names
-    rows: Sequence[Row]
+    rows: Sequence[Record]
 
     def column(self, name: str | None, limit: int | None = None) -> list[Any]:
         """Return a column's values, None if missing, in all rows or in the first `limit` rows."""

@@ -14,11 +14,9 @@ document type is not fetched).
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any
 from xml.etree.ElementTree import Element
 
-from winosmith.data import format_cell
+from winosmith.data import Record, format_cell
 from winosmith.errors import ProblemError
 from winosmith.formats import _base
 from winosmith.formats._base import Format
@@ -50,7 +48,7 @@ def _make_problem(
     )
 
 
-def _parse_superglue_record(record: Mapping[str, Any], position: int) -> Problem:
+def _parse_superglue_record(record: Record, position: int) -> Problem:
     label = record.get("label")
     return _make_problem(
         problem_id=format_cell(record.get("idx", position)),

@@ -16,7 +16,7 @@ from winosmith.data import (
     read_records_by_id,
     read_table,
 )
-from winosmith.formats._columns import Columns, try_plan
+from winosmith.formats._columns import try_plan
 from winosmith.formats._names import CHOICES, normalise
 from winosmith.formats._nested import has_nested_questions
 
@@ -46,8 +46,8 @@ def find_questions(rows: Rows) -> Reading | None:
     if columns := _find_question_columns(values):
         return _read_columns(rows, columns)
     lists = find_record_lists(values)
-    questions = [name for name in lists if _is_question(values[name][0])]
-    plan = try_plan(values, Columns(), [values])
+    questions = [name for name in lists if try_plan([values[name][0]])]
+    plan = try_plan([values])
     if plan and not (len(questions) == 1 and plan.answer is None):
         return rows, []
     if has_nested_questions(values):
@@ -78,10 +78,6 @@ def _has_records_by_id(values: Record) -> bool:
     return len(values) > 1 and all(isinstance(value, dict) for value in values.values())
 
 
-def _is_question(values: Mapping[str, Any]) -> bool:
-    return try_plan(values, Columns(), [values]) is not None
-
-
 def find_record_lists(values: Mapping[str, Any]) -> list[str]:
     """Return the names of lists of records, except the choices and turns of a question."""
     return [
@@ -98,11 +94,11 @@ def find_record_lists(values: Mapping[str, Any]) -> list[str]:
 def _find_question_columns(values: Record) -> list[Record] | None:
     """Return the rows of an object that maps column names to columns; None for other objects."""
     found = columns_to_rows(values)
-    if not found or _is_question(found[0]):
+    if not found or try_plan([found[0]]):
         return found
     columns = [*values.values()]
     if all(isinstance(one, dict) for one in columns):
         numbered = all(name.isdecimal() for name in columns[0])
-        return found if numbered and not _is_question(columns[0]) else None
+        return found if numbered and not try_plan([columns[0]]) else None
     # Lists may have the same length by chance, or belong to one text.
     return None if any(map(are_records, columns)) or has_nested_questions(values) else found

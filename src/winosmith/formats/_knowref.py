@@ -12,9 +12,8 @@ kept. `oiginal_id` (the file's spelling) is not unique, so a problem's id is its
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any
 
+from winosmith.data import Record
 from winosmith.errors import ProblemError
 from winosmith.formats import _base
 from winosmith.formats._base import Format
@@ -25,7 +24,7 @@ _BRACKETS = re.compile(r"\[([^\[\]]*)\]")
 _CORE_KEYS = ("sentence_with_pronoun", "candidate0", "candidate1", "correct_candidate")
 
 
-def _parse_problem(record: Mapping[str, Any], position: int) -> Problem:
+def _parse_problem(record: Record, position: int) -> Problem:
     sentence = _base.get_text_field(record, "sentence_with_pronoun")
     pronouns = _BRACKETS.findall(sentence)
     if len(pronouns) != 1:
@@ -48,7 +47,7 @@ def _parse_problem(record: Mapping[str, Any], position: int) -> Problem:
     )
 
 
-def _get_only_text(record: Mapping[str, Any], key: str) -> str:
+def _get_only_text(record: Record, key: str) -> str:
     value = _unwrap_list(record.get(key, ""))
     if not isinstance(value, str):
         raise ProblemError(f"{key!r} must be a single string, not {value!r}")

@@ -14,19 +14,19 @@ from itertools import islice
 from typing import Any
 
 from winosmith import data
-from winosmith.formats._columns import Columns, Row, try_plan
+from winosmith.data import Record
+from winosmith.formats._columns import Columns, try_plan
 from winosmith.formats._names import (
     CHOICES,
     ID,
     PASSAGE,
     QUESTION,
-    collect_names,
     find_name,
     is_answer_name,
     normalise,
 )
 
-SourceRow = data.Row[Row]
+SourceRow = data.Row[Record]
 
 _MAX_ROWS, _MAX_DEPTH, _MAX_COLUMNS = 20, 3, 8
 """Maximum numbers of rows to examine, nesting levels, and columns that may contain questions; an
@@ -44,7 +44,7 @@ class _Nesting:
     is_list: bool = True
 
 
-def flatten(row: Row) -> Row:
+def flatten(row: Record) -> Record:
     """Split ARC's `{"question": {"stem": …, "choices": …}}` into columns.
 
     >>> flatten({"id": 1, "question": {"stem": "Why?", "choices": ["a", "b"]}})
@@ -79,7 +79,7 @@ def expand_nested(
     return rows, notes
 
 
-def has_nested_questions(row: Row) -> bool:
+def has_nested_questions(row: Record) -> bool:
     """Return whether a row has a list of questions, with a shared text or parallel lists.
 
     >>> why = {"question": "Why?", "options": ["a", "b"]}
@@ -108,9 +108,9 @@ def _split_row(row: SourceRow, nesting: _Nesting) -> Iterator[SourceRow]:
         yield data.Row(row.place, data.format_cell(one) if nesting.is_list else row.raw, one)
 
 
-def _find_questions(rows: Sequence[Row], columns: Columns, max_depth: int) -> _Nesting | None:
+def _find_questions(rows: Sequence[Record], columns: Columns, max_depth: int) -> _Nesting | None:
     """Return the location of nested questions; None if there are none or the rows are questions."""
-    if not rows or not max_depth or try_plan(collect_names(rows), columns, rows):
+    if not rows or not max_depth or try_plan(rows, columns):
         return None
     candidates = [*islice(_iterate_possible_columns(rows), _MAX_COLUMNS + 1)]
     if len(candidates) > _MAX_COLUMNS:
@@ -119,9 +119,9 @@ def _find_questions(rows: Sequence[Row], columns: Columns, max_depth: int) -> _N
     return nestings[0] if len(nestings) == 1 else None
 
 
-def _has_questions(rows: Sequence[Row], nesting: _Nesting, columns: Columns, depth: int) -> bool:
+def _has_questions(rows: Sequence[Record], nesting: _Nesting, columns: Columns, depth: int) -> bool:
     inside = _sample_nested_rows(rows, nesting)
-    if inside and try_plan(collect_names(inside), columns, inside):
+    if inside and try_plan(inside, columns):
         return True
     parts = [
         {name: row[name] for name in (nesting.column, *nesting.parallel.values())} for row in rows
@@ -129,7 +129,7 @@ def _has_questions(rows: Sequence[Row], nesting: _Nesting, columns: Columns, dep
     return _find_questions(_sample_nested_rows(parts, nesting), columns, depth) is not None
 
 
-def _iterate_possible_columns(rows: Sequence[Row]) -> Iterator[_Nesting]:
+def _iterate_possible_columns(rows: Sequence[Record]) -> Iterator[_Nesting]:
     columns: dict[str, list[Any]] = {name: [row.get(name) for row in rows] for name in rows[0]}
     lengths: dict[str, tuple[int, ...]] = {}
     by_lengths: defaultdict[tuple[int, ...], dict[str, str]] = defaultdict(dict)
@@ -152,11 +152,11 @@ def _iterate_possible_columns(rows: Sequence[Row]) -> Iterator[_Nesting]:
                     yield _Nesting(name, parallel)
 
 
-def _sample_nested_rows(rows: Sequence[Row], nesting: _Nesting) -> list[Row]:
+def _sample_nested_rows(rows: Sequence[Record], nesting: _Nesting) -> list[Record]:
     return [*islice((one for row in rows for one in _iterate_nested_rows(row, nesting)), _MAX_ROWS)]
 
 
-def _iterate_nested_rows(row: Row, nesting: _Nesting) -> Iterator[Row]:
+def _iterate_nested_rows(row: Record, nesting: _Nesting) -> Iterator[Record]:
     """Yield the rows nested in a row, with the other columns; a number makes each id unique."""
     questions = row[nesting.column] if nesting.is_list else [row[nesting.column]]
     lists = {*nesting.parallel.values(), nesting.column}

@@ -42,7 +42,6 @@ from winosmith.formats._choices import (
 from winosmith.formats._columns import (
     Columns,
     Plan,
-    Row,
     has_blank,
     is_empty,
     make_plan,
@@ -228,7 +227,7 @@ def _drop_repeated_ids(plan: Plan, rows: Sequence[SourceRow]) -> tuple[Plan, lis
     return replace(plan, id=None), [note]
 
 
-def _count_na_rows(rows: Sequence[Row], plan: Plan, answer_is: str | None) -> int:
+def _count_na_rows(rows: Sequence[Record], plan: Plan, answer_is: str | None) -> int:
     """Return the number of rows whose last choice is "NA", if that is R's missing value.
 
     If all rows have it, or an answer names it, it is a choice, and the result is 0. An answer that
@@ -258,7 +257,7 @@ def _count_na_rows(rows: Sequence[Row], plan: Plan, answer_is: str | None) -> in
     return len(with_na)
 
 
-def _fill_draft(draft: _Draft, row: Row, plan: Plan, na_is_empty: bool) -> None:
+def _fill_draft(draft: _Draft, row: Record, plan: Plan, na_is_empty: bool) -> None:
     texts = [_get_question_text(row, name, name in plan.passages) for name in plan.question]
     draft.question = " ".join(filter(None, texts) if plan.passages else texts)
     answer = None if plan.answer is None else row.get(plan.answer)
@@ -298,7 +297,7 @@ def _fill_draft(draft: _Draft, row: Row, plan: Plan, na_is_empty: bool) -> None:
         draft.id = data.format_cell(own_id)
 
 
-def _get_question_text(row: Row, column: str, is_optional: bool) -> str:
+def _get_question_text(row: Record, column: str, is_optional: bool) -> str:
     value = row.get(column)
     if isinstance(value, str):
         return value

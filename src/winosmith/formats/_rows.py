@@ -76,7 +76,7 @@ def _guess_names(source: Source) -> tuple[str, ...]:
     if not all(found) or not letters[-1] in keys <= set(letters):
         return ()
     last = dict(zip(cells, (found[-1] or {}).values(), strict=True))
-    return () if try_plan(cells, Columns(), [last]) else names
+    return () if try_plan([last]) else names
 
 
 def shape_rows(
@@ -135,7 +135,7 @@ def _split_column(
 def has_question_columns(rows: Rows) -> bool:
     """Return whether rows have columns of questions."""
     names, record = _read_first_row(rows)
-    found = try_plan(dict.fromkeys([*names, *record]), Columns(), [record])
+    found = try_plan([record], names=dict.fromkeys([*names, *record]))
     if found is None:
         return False
     # Any mapping of words may have "question" and "options", so there must be several choices.

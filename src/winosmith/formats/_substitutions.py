@@ -15,10 +15,9 @@ wsc273.json and text in pdp60.json.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
-from winosmith.data import Rows, format_cell
+from winosmith.data import Record, Rows, format_cell
 from winosmith.errors import ProblemError
 from winosmith.formats import _base
 from winosmith.formats._base import Entry, Format
@@ -26,10 +25,8 @@ from winosmith.formats._twins import pair_neighbours
 from winosmith.problem import BLANK, Problem
 from winosmith.text import split_whole_words
 
-Row = Mapping[str, Any]
 
-
-def _parse_problem(rows: Sequence[Row]) -> Problem:
+def _parse_problem(rows: Sequence[Record]) -> Problem:
     if rows[0].get("question_id") is None:
         raise ProblemError("the record has no 'question_id'")
     fillings = [_base.get_text_field(row, "substitution") for row in rows]
@@ -52,7 +49,7 @@ def _parse_problem(rows: Sequence[Row]) -> Problem:
     )
 
 
-def _is_correct(row: Row) -> bool:
+def _is_correct(row: Record) -> bool:
     value = row.get("correctness", False)
     if not isinstance(value, bool):
         raise ProblemError(f"'correctness' must be true or false, not {value!r}")

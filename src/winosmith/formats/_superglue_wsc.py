@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import IO, Any, Literal
 
-from winosmith.data import Rows, parse_whole
+from winosmith.data import Record, Rows, parse_whole
 from winosmith.errors import ProblemError
 from winosmith.formats import _base
 from winosmith.formats._base import Entry, Format, Writer
@@ -35,8 +35,6 @@ Unit = Literal["word", "character"]
 """Index units: the words in `text.split(" ")`, or characters."""
 
 _UNITS: tuple[Unit, ...] = ("word", "character")
-
-Record = Mapping[str, Any]
 
 
 def _parse_claim(record: Record, position: int, units: Sequence[Unit]) -> Claim:

@@ -24,11 +24,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import IO, Any
 
-from winosmith.data import Rows
+from winosmith.data import Record, Rows
 from winosmith.errors import ProblemError
 from winosmith.formats import _base
 from winosmith.formats._base import Format, Writer
@@ -51,7 +51,7 @@ def _is_winogrande(rows: Rows, *further: str) -> bool:
     return has_sentence_and_options(rows) and not is_plain_table(rows)
 
 
-def _parse_problem(record: Mapping[str, Any], position: int, format_key: str) -> Problem:
+def _parse_problem(record: Record, position: int, format_key: str) -> Problem:
     qid = _base.get_text_field(record, "qID") if "qID" in record else str(position)
     task = TASK_ID.fullmatch(qid) if format_key == "winogrande" else None
     others = {key: value for key, value in record.items() if key not in _KEYS}
@@ -65,7 +65,7 @@ def _parse_problem(record: Mapping[str, Any], position: int, format_key: str) ->
     )
 
 
-def _parse_perturbed_problem(record: Mapping[str, Any], position: int) -> Problem:
+def _parse_perturbed_problem(record: Record, position: int) -> Problem:
     problem = _parse_problem(record, position, "perturbed_wsc")
     qid = PERTURBED_QID.fullmatch(problem.id)
     if not qid:
