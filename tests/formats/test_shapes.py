@@ -8,6 +8,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import re
 import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -339,6 +340,18 @@ def test_a_reward_set_without_a_prompt_has_it_in_both_answers(tmp_path: Path) ->
     path = put(tmp_path, jsonl([{"chosen": "As it is so.", "rejected": "As it rains."}]))
     with pytest.raises(FormatError, match="no column of questions was detected"):
         formats.read(path)
+
+
+def test_chats_whose_turns_are_not_texts_are_refused_with_the_file(tmp_path: Path) -> None:
+    """If turns consist of parts, the error names the file; one such row is a bad record."""
+    parts = [{"role": "user", "content": [{"type": "text", "text": "Why? A. x B. y"}]}]
+    for row in ({"chosen": parts, "rejected": parts}, {"question": parts, "answer": "A"}):
+        path = put(tmp_path, jsonl([row] * 3))
+        with pytest.raises(FormatError, match=re.escape(f"{path}:1: no known format")):
+            formats.read(path)
+    good = {"question": "Why? A. x B. y", "answer": "A"}
+    contents = formats.scan(put(tmp_path, jsonl([good, good, {"question": parts, "answer": "A"}])))
+    assert [len(contents.items), len(contents.bad)] == [2, 1]
 
 
 def test_a_few_questions_with_a_list_are_no_set_of_choices(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ A column with several parts is split into several columns; nested questions beco
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import partial
 from itertools import islice
 from string import ascii_uppercase
@@ -13,7 +14,7 @@ from typing import TypeVar
 
 from winosmith import data
 from winosmith.data import Delimited, Record, Rows, Source
-from winosmith.errors import FormatError
+from winosmith.errors import FormatError, ProblemError
 from winosmith.formats import _names
 from winosmith.formats._base import Entry
 from winosmith.formats._choices import get_turns, may_list_choices, split_chats, split_question
@@ -103,32 +104,36 @@ def _split_column(
     """
     values = [row.values for row in rows if row.values is not None]
     combined, chats = find_combined_columns(_names.collect_names(values), columns)
-    parts: list[Record | None]
     if combined:
         reason = f"{combined!r} contains no choices after letters such as 'A.' and 'B.'"
         note = f"the choices are read from the end of each {combined!r}"
-        texts = [(get_turns(one) or (one,))[-1] for one in (row.get(combined) for row in values)]
-        splits = [split_question(text) if isinstance(text, str) else None for text in texts]
-        parts = [
-            one
-            and {combined: one[0], "choices": dict(zip(one[1].labels, one[1].options, strict=True))}
-            for one in splits
-        ]
     elif chats:
         reason = f"{chats[0]!r} and {chats[1]!r} do not start with the same text"
         note = f"the question is the common prefix of {chats[0]!r} and {chats[1]!r}"
-        both = [split_chats(*map(row.get, chats)) for row in values]
-        parts = [one and dict(zip(("question", *chats), one, strict=True)) for one in both]
     else:
         return rows, []
+
+    def split(row: Record) -> Record | None:
+        with suppress(ProblemError):  # a turn of the chat is not a text
+            if chats:
+                parts = split_chats(*map(row.get, chats))
+                return parts and dict(zip(("question", *chats), parts, strict=True))
+            cell = row.get(combined)
+            text = (get_turns(cell) or (cell,))[-1]
+            if isinstance(text, str) and (found := split_question(text)):
+                question, choices = found
+                by_label = dict(zip(choices.labels, choices.options, strict=True))
+                return {combined: question, "choices": by_label}
+        return None
+
+    parts = [None if row.values is None else split(row.values) for row in rows]
     if 2 * sum(map(bool, parts)) <= len(values):
         return rows, []
-    rest = iter(parts)
     return [
         row if row.values is None
-        else row._replace(values={**row.values, **part}) if (part := next(rest))
+        else row._replace(values={**row.values, **part}) if part
         else row._replace(values=None, reason=reason)
-        for row in rows
+        for row, part in zip(rows, parts, strict=True)
     ], [note]  # fmt: skip
 
 
