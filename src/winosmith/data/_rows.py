@@ -49,7 +49,7 @@ class Rows:
         read: a function that yields all rows; each call starts at the first row.
         source: the text; None for a table or for several containers.
         parts: the containers, if there are several.
-        header: the column names; None to detect them.
+        header: the column names of delimited text; None for other containers.
     """
 
     path: str
@@ -87,8 +87,6 @@ class Rows:
         """The column names, or the keys of the first readable row."""
         if self.header is not None:
             return self.header
-        if self.kind == "delimited" and self.source:
-            return Delimited(self.source).header
         return tuple(self.first)
 
     def elements(self, tag: str) -> Iterator[Row[Element]]:
@@ -200,4 +198,5 @@ def _open_source(source: Source) -> Rows:
         return Rows(path, "lines", lambda: read_json_lines(source), source)
     if source.start.startswith("<"):
         return Rows(path, "xml", lambda: iter(()), source)
-    return Rows(path, "delimited", Delimited(source).rows, source)
+    table = Delimited(source)
+    return Rows(path, "delimited", table.rows, source, header=table.header)

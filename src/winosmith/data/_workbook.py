@@ -105,12 +105,10 @@ def _read_sheet(file: File, openpyxl: Any) -> tuple[str, Grid, Grid]:
     path, wanted = found.groups() if found else (file.path, "")
     book = openpyxl.load_workbook(io.BytesIO(file.raw), read_only=True, data_only=True)
     sheets = {sheet.title: sheet for sheet in book.worksheets}
-    visible = [name for name, sheet in sheets.items() if sheet.sheet_state == "visible"]
-    names = (
-        [wanted]
-        if wanted
-        else [name for name in visible if any(map(any, _iterate_sheet_rows(sheets[name], file)))]
-    )
+    names = [wanted] if wanted else [
+        name for name, sheet in sheets.items()
+        if sheet.sheet_state == "visible" and any(map(any, _iterate_sheet_rows(sheet, file)))
+    ]  # fmt: skip
     if wanted not in ("", *sheets):
         raise FormatError(f"there is no sheet {wanted!r}; the sheets are {', '.join(sheets)}", path)
     if len(names) > 1:

@@ -277,19 +277,20 @@ def interpret_labels(
         classes[folded[label]].append(label)
     counts = {name: sum(len(labels[one]) for one in own) for name, own in classes.items()}
     max_count = max(counts.values(), default=0)
-    is_open = not is_declared and len(labels) <= _MAX_LABELS
+    is_open = len(labels) <= _MAX_LABELS
     spellings: dict[str, str] = {}
     for name, (label, *others) in classes.items():
         notes += [f"the label {describe(other)} is read as {label!r}" for other in others]
         if is_open and _TYPO_RATIO * counts[name] <= max_count:
-            if any(_may_be_typo(name, other, counts) for other in counts):
+            may_be_typo = any(_may_be_typo(name, other, counts) for other in counts)
+            if may_be_typo and not is_declared:
                 faults |= {
                     one: f"the label {describe(one)} is rare: correct it, or name its column with "
                     "`choices=` if it is a class"
                     for one in classes[name]
                 }
                 continue
-            if counts[name] <= _MAX_RARE_COUNT:
+            if may_be_typo or counts[name] <= _MAX_RARE_COUNT:
                 notes.append(f"the label {describe(label)} is rare")
         spellings[name] = name.title() if name in ("true", "false") else label
     usual = [classes[name][0] for name in spellings]
@@ -300,8 +301,8 @@ def interpret_labels(
         notes.append(f"the labels are numbers, such as {number}, and words, such as {word}")
     notes += [
         f"the labels {describe(one)} and {describe(other)} may be one class"
-        for one, other in combinations(words if is_open else (), 2)
-        if _have_same_stem(folded[one], folded[other])
+        for one, other in combinations(usual if is_open else (), 2)
+        if _may_be_one_class(folded[one], folded[other])
     ]
     choices = tuple(sorted(spellings.values(), key=None if words else int))
     choice_of = {one: spellings[name] for one, name in folded.items() if name in spellings}

@@ -23,15 +23,7 @@ from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, ProblemError
 from winosmith.formats import _base
 from winosmith.formats._answers import drop_repeated_keys
-from winosmith.formats._base import (
-    Entry,
-    Format,
-    Item,
-    Writer,
-    get_item_id,
-    get_problems,
-    replace_items,
-)
+from winosmith.formats._base import Entry, Format, Item, Writer, get_problems, replace_items
 from winosmith.formats._columns import Columns
 from winosmith.formats._csv import CSV
 from winosmith.formats._detect import detect, get_writer
@@ -606,7 +598,9 @@ def find_unwritable(items: Sequence[Item], format_name: str) -> dict[int, str]:
         try:
             _write(writer, [item], StringIO())
         except FormatError as error:
-            reasons[row] = error.reason.removeprefix(f"{get_item_id(item)!r} can't be written: ")
+            reasons[row] = error.reason.removeprefix(
+                f"{_base.get_item_id(item)!r} can't be written: "
+            )
     return reasons
 
 

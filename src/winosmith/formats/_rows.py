@@ -53,25 +53,25 @@ def get_question_rows(rows: Rows) -> Reading:
     """Return the rows of a container that may be questions, and notes on assumptions."""
     if rows.kind == "object":
         return find_questions(rows) or (rows, [])
-    if rows.kind != "delimited" or rows.source is None or not (names := _guess_names(rows.source)):
+    if rows.kind != "delimited" or rows.source is None or not (names := _guess_names(rows)):
         return rows, []
     read = partial(Delimited(rows.source).rows, names, is_quoted=True)
     note = f"the table has no header; its columns are read as {', '.join(map(repr, names))}"
     return Rows(rows.path, "delimited", read, rows.source, header=names), [note]
 
 
-def _guess_names(source: Source) -> tuple[str, ...]:
+def _guess_names(rows: Rows) -> tuple[str, ...]:
     """Return column names for a table without a header; empty if it may have a header.
 
     Each row of a table without a header, as in MMLU, has a question, the choices and the correct
     choice's letter; every letter is the key of some row.
     """
-    table = Delimited(source)
-    cells = table.header
+    cells = rows.names
     letters = ascii_uppercase[: max(0, len(cells) - 2)]
     if not 4 <= len(cells) <= len(ascii_uppercase) + 2 or cells[-1] not in letters:
         return ()
     names = ("question", *letters, "answer")
+    table = Delimited(rows.sources[0])
     found = [row.values for row in table.rows(names, is_quoted=True)]
     keys = {row["answer"].strip() for row in found if row}
     if not all(found) or not letters[-1] in keys <= set(letters):
