@@ -15,7 +15,7 @@ from sklearn.metrics import roc_auc_score
 from tests.conftest import examples
 from winosmith import Dataset, Prediction, Problem, answers, audit
 from winosmith.answers import from_choices
-from winosmith.audit._wrong_keys import choose_items_to_set_aside
+from winosmith.audit._triage import choose_items_to_set_aside
 from winosmith.errors import DataError
 from winosmith.metrics import compare, correct_by_holm, grade, sign_flip_p_value
 

@@ -13,7 +13,7 @@ from hypothesis import given, strategies as st
 from tests.conftest import examples
 from winosmith import Dataset, Problem, audit, formats
 from winosmith.answers import from_choices
-from winosmith.audit._wrong_keys import MAX_SET_ASIDE, choose_items_to_set_aside
+from winosmith.audit._triage import MAX_SET_ASIDE, choose_items_to_set_aside
 from winosmith.errors import DataError
 
 CUES = [cue for cue in audit.CUES if cue.name in ("the longest, in characters", "a comma")]
@@ -236,7 +236,7 @@ def test_no_factor_is_reported_if_nothing_is_thinned() -> None:
 
 def test_a_large_set_is_represented_by_some_of_its_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """The page says how many items the factor is measured on, drawn from how many."""
-    monkeypatch.setattr("winosmith.audit._wrong_keys._MAX_ITEMS", 300)
+    monkeypatch.setattr("winosmith.audit._thinning._MAX_SYNTHETIC_ITEMS", 300)
     found = _repaired(_quiz(500, 0.0)[0])
     assert found.concentration
     assert (found.concentration.items, found.concentration.of) == (300, 500)

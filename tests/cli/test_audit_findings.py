@@ -14,7 +14,7 @@ from hypothesis import given, strategies as st
 from tests.cli.conftest import Cli
 from winosmith import audit, escape
 from winosmith.audit import Finding
-from winosmith.audit._audit import RULES
+from winosmith.audit._findings import RULES
 
 WORDS = ("forests", "harbours", "teachers", "markets", "bridges", "engines", "gardens", "rivers")
 

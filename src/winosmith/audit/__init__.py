@@ -9,13 +9,15 @@
 
 from __future__ import annotations
 
-from winosmith.audit._audit import Audit, AuditSettings, Finding, SplitAudit, audit, parse_rules
+from winosmith.audit._audit import Audit, AuditSettings, audit
 from winosmith.audit._battery import MAX_DRAWS, Battery, CueScore, score_cues
 from winosmith.audit._cues import CUES, Corpus, Cue, View, make_class_cues
 from winosmith.audit._findings import (
+    Finding,
     format_annotations,
     format_job_summary,
     format_sarif,
+    parse_rules,
     read_baseline,
     render_badge,
 )
@@ -39,9 +41,12 @@ from winosmith.audit._repair import CueChange, Repair, repair
 from winosmith.audit._repaired import explain_repair, render_repair, repair_splits, repair_to_folder
 from winosmith.audit._report import make_sections, make_title, make_verdict, render_page
 from winosmith.audit._review import Declarations, Review, find_declarations, review
-from winosmith.audit._thinning import RepairSettings
+from winosmith.audit._split import SplitAudit
+from winosmith.audit._thinning import Concentration, RepairSettings
 from winosmith.audit._todo import Rewrite, list_rewrites, write_rewrites
 from winosmith.audit._triage import (
+    Accuracy,
+    DoubtedKeys,
     ModelAnswers,
     ModelComparison,
     Suspect,
@@ -49,7 +54,6 @@ from winosmith.audit._triage import (
     make_problems_for_people,
     triage,
 )
-from winosmith.audit._wrong_keys import Accuracy, Concentration, DoubtedKeys
 
 __all__ = [
     "CUES",

@@ -1,24 +1,257 @@
-"""Export findings for code reviews: GitHub annotations, job summary, SARIF and badge."""
+"""Findings of an audit: the checks, the rules, and formats for code reviews.
+
+Code reviews show findings as GitHub annotations, as a job summary, as SARIF and as a badge.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from hashlib import sha256
 from html import escape
 from pathlib import Path
+from typing import Literal
 from urllib.parse import quote
 
 from winosmith._version import __version__
-from winosmith.audit._audit import RULES, Finding, make_finding_id
-from winosmith.errors import FormatError
+from winosmith.audit._split import SplitAudit
+from winosmith.blocks import normalize_tokens
+from winosmith.errors import FormatError, InputError
 from winosmith.escape import escape_github, escape_json, escape_markdown, escape_page, escape_sarif
 from winosmith.records import dump_json, parse_json, read_text
-from winosmith.text import format_count
+from winosmith.report import join_names, percent
+from winosmith.results import IF_ANY, Result, shown
+from winosmith.text import count_noun
 
 _MAX_ANNOTATIONS = 50
 """Maximum number of annotations and summary rows. GitHub shows ten per level and step."""
 
 _MAX_SARIF_FINDINGS = 5_000
 """Maximum number of findings in SARIF. GitHub shows no more, and refuses more than 25,000."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """A check for one kind of fault in the items of a split.
+
+    Attributes:
+        title: description of the findings, in the plural.
+        find: returns the ids of items, or of groups of items; for fields and for records that are
+            not items, a sentence about each; None if there are too few items for the check.
+        rule: name of the rule in `Audit.failures`; empty if there is none.
+        template: template of a finding: {0} is an item, {1} the first item of its group; empty if
+            the findings are not items.
+    """
+
+    title: str
+    find: Callable[[SplitAudit], Sequence[Sequence[str]] | None]
+    rule: str = ""
+    template: str = ""
+
+    def list_examples(self, groups: Sequence[Sequence[str]], limit: int = 3) -> str:
+        """List the first groups as text, separated by semicolons.
+
+        >>> Check("", lambda part: ()).list_examples([("0", "240"), ("3", "5")])
+        '0 and 240; 3 and 5'
+        """
+        if limit > 1 and all(len(ids) == 1 for ids in groups):
+            return join_names([ids[0] for ids in groups], limit)
+        more = [f"{len(groups) - limit:,} more"] * (len(groups) > limit)
+        return "; ".join([*map(join_names, groups[:limit]), *more])
+
+
+CHECKS = (
+    Check(
+        "groups of identical items",
+        lambda part: part.review.copies.groups,
+        "duplicates",
+        "item {0} is identical to item {1}",
+    ),
+    Check(
+        "groups of identical items with different keys",
+        lambda part: part.review.copies.contradictions,
+        "contradictions",
+        "item {0} is identical to item {1}, but items with this text have different keys",
+    ),
+    Check(
+        "fields that reveal the key",
+        lambda part: (
+            None if part.review.leaks is None else [(str(leak),) for leak in part.review.leaks]
+        ),
+        "leak",
+    ),
+    Check("pairs of nearly identical items", lambda part: part.review.alike),
+    Check(
+        "pairs of nearly identical items with different answers",
+        lambda part: part.review.differing,
+    ),
+    Check(
+        "items with options that differ at most in case or final punctuation",
+        lambda part: [(one,) for one in part.review.equal],
+        "options",
+        "{0} has options that differ at most in case or final punctuation",
+    ),
+    Check(
+        "items with a different number of options than most",
+        lambda part: [(one,) for one in part.review.uneven],
+    ),
+    Check(
+        "items with an unfilled template field",
+        lambda part: [(one,) for one in part.review.unfilled],
+        "unfilled",
+        "{0} has an unfilled template field",
+    ),
+    Check(
+        "records that are not items",
+        lambda part: [(one,) for one in part.refused],
+        "refused",
+        "{0}",
+    ),
+)
+"""The checks that find items, in the order of the report."""
+
+Level = Literal["error", "warning", "note"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding(Result):
+    """One finding of an audit, as shown in code reviews.
+
+    Attributes:
+        level: "error" if the finding breaks a rule of `Audit.judge`; "note" if no change is needed.
+        rule: a rule of `Audit.failures`, or "shared" for items that occur in several splits.
+        split: name of the split.
+        text: a sentence without a full stop.
+        path: the item's file, relative to the current folder; None if not known. A finding about
+            the whole split is located at its first item, or at the first item that shows it.
+        line: the 1-based number of the item's first line; None if not known.
+        id: a digest of the rule and of the item's content. The digest does not depend on the item's
+            line, file or id. The id of the nth identical finding ends in ":n".
+        points: accuracy of a cue or model above its expected accuracy, 0–1; 0 for other findings.
+    """
+
+    level: Level = field(metadata=shown("level"))
+    rule: str = field(metadata=shown("rule"))
+    split: str
+    text: str = field(metadata=shown("finding"))
+    path: str | None = field(metadata=shown("file"))
+    line: int | None = field(metadata=shown("line"))
+    id: str
+    points: float = field(default=0.0, metadata=IF_ANY)
+
+
+RULES = {
+    "cue": "cues that select the correct option more often than by chance",
+    "probe": "models of words that predict the correct option",
+    "borderline": "cues for which the random draws are too few to decide whether they are flagged",
+    **{check.rule: check.title for check in CHECKS if check.rule},
+    "shared": "items that occur in several splits",
+    "texts": "questions found in the texts",
+    "licence": "files without a declared licence",
+    "canary": "files without a declared canary",
+}
+"""Description of each kind of finding, in the order of the report."""
+
+COVERING_RULES = {"shared": ("leak", "duplicates")}
+"""Rules of `Audit.failures` that cover findings without a rule of the same name."""
+
+DECLARATION_RULES = ("licence", "canary")
+_NOTE_RULES = ("borderline", *DECLARATION_RULES)
+INDIVIDUAL_RULES = ("cue", "probe", "borderline", "leak")
+"""Rules whose findings `Audit.failures` reports one by one."""
+
+
+def iter_findings(part: SplitAudit) -> Iterator[Finding]:
+    for cue in part.battery.found:
+        text = f"“{cue.cue}” is correct for {percent(cue.right)} of the items"
+        shows = part.items.find_first_solved_id(cue.cue)
+        if cue.rank is not None:
+            text = f"{text} (expected: {percent(cue.expected)})"
+            yield make_finding(part, "cue", text, shows, cue.cue, cue.right - cue.expected)
+        elif cue.borderline:
+            text = (
+                f"{text} (chance limit: {percent(cue.high)}); {part.battery.draws:,} draws are "
+                "too few to decide whether it is flagged"
+            )
+            yield make_finding(part, "borderline", text, shows, cue.cue)
+    for probe in part.significant_probes:
+        text = (
+            f"a {probe.model} is correct for {percent(probe.right)} of the items (expected: "
+            f"{percent(probe.expected)})"
+        )
+        yield make_finding(part, "probe", text, "", probe.model, probe.right - probe.expected)
+    for leak in part.review.leaks or ():
+        yield make_finding(part, "leak", str(leak), "", f"{leak.field}, {leak.tell}")
+    for check in CHECKS:
+        for ids in (check.find(part) or ()) if check.template else ():
+            for item in ids[1:] or ids:
+                yield make_finding(part, check.rule, check.template.format(item, ids[0]), item)
+    for item, text in (part.overlap.asked if part.overlap else {}).items():
+        yield make_finding(
+            part, "texts", f"the question of {item} was found in the texts: “{text}”", item
+        )
+    for what in DECLARATION_RULES:
+        if not getattr(part.declared, what, None):
+            yield make_finding(part, what, f"no {what} is declared", "", "")
+
+
+def make_finding(
+    part: SplitAudit, rule: str, text: str, item: str, topic: str | None = None, points: float = 0.0
+) -> Finding:
+    """Make a finding about an item or about another `topic`, before ids are numbered."""
+    place = part.places.get(item) or part.places.get(part.dataset[0].id)
+    content: object = topic
+    if topic is None:
+        problem = part.problems.get(item)
+        content = text.removeprefix(f"{place}: ")
+        if problem is not None:
+            options = sorted(map(normalize_tokens, problem.options))
+            content = [normalize_tokens(problem.sentence), options]
+    level: Level = "note" if rule in _NOTE_RULES else "warning"
+    path = Path(place.path) if place else None
+    if path and path.is_absolute() and path.is_relative_to(Path.cwd()):
+        path = path.relative_to(Path.cwd())
+    return Finding(
+        level,
+        rule,
+        part.name,
+        text,
+        path.as_posix() if path else None,
+        place.number if place and place.unit == "line" else None,
+        make_finding_id(rule, "" if topic is None else part.name, content),
+        points,
+    )
+
+
+def make_finding_id(rule: str, split: str, content: object) -> str:
+    """Compute the id of a finding from its content; see `Finding.id`."""
+    return sha256(dump_json([rule, split, content]).encode()).hexdigest()[:16]
+
+
+def parse_rules(rules: str) -> list[tuple[str, float]]:
+    """Parse the rules of `Audit.failures` into their names and points, 0–1.
+
+    Raises:
+        InputError: a rule is unknown; the message lists all rules.
+
+    >>> parse_rules("cue=3pt, leak")
+    [('cue', 0.03), ('leak', 0.0)]
+    """
+    named = [name for name in RULES if name not in COVERING_RULES]
+    forms = {name: f"{name}=3pt" if name in ("cue", "probe") else name for name in named}
+    found = []
+    for rule in filter(None, map(str.strip, rules.split(","))):
+        name, equals, points = rule.partition("=")
+        number = re.fullmatch(r"(\d+(?:\.\d+)?)(?:pt)?", points)
+        if name not in forms or bool(equals) != ("=" in forms[name]) or (equals and not number):
+            near = [f" (did you mean {forms[one]}?)" for one in get_close_matches(name, forms, 1)]
+            raise InputError(
+                f"unknown rule {rule!r}{''.join(near)}; use {', '.join(forms.values())}"
+            )
+        found.append((name, float(number[1]) / 100 if number else 0.0))
+    return found
 
 
 def format_annotations(findings: Sequence[Finding]) -> list[str]:

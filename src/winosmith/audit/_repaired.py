@@ -20,7 +20,7 @@ from winosmith.audit._items import Step
 from winosmith.audit._proof import LIMIT, WORDS, Bound
 from winosmith.audit._repair import Memo, PreparedSet, Repair, RepairPlan, repair, thin
 from winosmith.audit._thinning import LearntRules
-from winosmith.audit._wrong_keys import MAX_SET_ASIDE, select_answers
+from winosmith.audit._triage import MAX_SET_ASIDE, select_answers
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.outputs import OutputFolder, atomic_write

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from winosmith import report
-from winosmith.audit._audit import CHECKS, Audit, SplitAudit
+from winosmith.audit._audit import Audit
 from winosmith.audit._battery import LEVEL, CueScore, format_p_value, format_percent
 from winosmith.audit._cues import get_advice
+from winosmith.audit._findings import CHECKS
 from winosmith.audit._items import MIN_BLOCKS, get_key_text
 from winosmith.audit._overlap import Overlap
 from winosmith.audit._planted import KINDS, VISIBILITIES, PlantedKeys
@@ -15,6 +16,7 @@ from winosmith.audit._probes import SEEN, Probe
 from winosmith.audit._repair import Repair
 from winosmith.audit._repaired import format_estimate, make_repair_sections
 from winosmith.audit._review import describe_shared_items
+from winosmith.audit._split import SplitAudit
 from winosmith.audit._triage import Triage
 from winosmith.dataset import Dataset
 from winosmith.metrics import describe_below_chance, label_null_interval

@@ -1,0 +1,166 @@
+"""The audit of one split: its items, the results of all checks, and the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from winosmith.audit._battery import Battery, CueScore, format_p_value, format_percent
+from winosmith.audit._items import Items
+from winosmith.audit._overlap import Overlap
+from winosmith.audit._probes import Probe
+from winosmith.audit._review import Declarations, Review
+from winosmith.audit._triage import Triage
+from winosmith.data import Place
+from winosmith.dataset import Dataset
+from winosmith.metrics import compute_detectable_differences
+from winosmith.problem import Problem
+from winosmith.report import Svg, percent
+from winosmith.results import HIDDEN, IF_ANY, Result, computed
+
+
+@dataclass(frozen=True)
+class SplitAudit(Result):
+    """The audit of one split.
+
+    Attributes:
+        name: name of the split.
+        dataset: the items of the split.
+        items: the items with a key, as cues and probes see them.
+        battery: the scores of the cues; see `CueScore`.
+        probes: word probes that see the options, the question, and both, followed by the vector
+            probes; empty if there are too few items.
+        review: the other findings.
+        refused: location of each record that is not an item, with the reason.
+        triage: the findings from models' answers; None if no model answered this split.
+        overlap: the parts of items found in a collection of texts; None if none is given.
+        declared: the licence and the canary of the split; None if its file is unknown.
+        places: the known locations of items by id, and of the refused records.
+        sampled: size of the sample that the probes saw; 0 if they saw all items.
+    """
+
+    name: str = field(metadata=HIDDEN)
+    dataset: Dataset = field(metadata={"key": "items", "json": len})
+    items: Items = field(metadata={"key": "with_key", "json": len})
+    battery: Battery = field(metadata={"json": "flat", "rows": True})
+    probes: tuple[Probe, ...]
+    review: Review
+    refused: tuple[str, ...] = field(
+        default=(), metadata={"json": lambda left: {"count": len(left), "examples": left[:5]}}
+    )
+    triage: Triage | None = field(default=None, metadata={"key": "answers"})
+    overlap: Overlap | None = field(default=None, metadata={"key": "texts"})
+    declared: Declarations | None = None
+    places: Mapping[str, Place] = field(default_factory=dict, metadata=HIDDEN)
+    sampled: int = field(default=0, metadata=IF_ANY)
+
+    @property
+    @computed()
+    def chance(self) -> float:
+        """The accuracy of random guessing, 0–1."""
+        return self.items.chance
+
+    @property
+    @computed()
+    def digest(self) -> str:
+        """The digest of the items."""
+        return self.dataset.digest
+
+    @cached_property
+    @computed(json=lambda of: [{"differ": psi, "difference": least} for psi, least in of])
+    def detectable(self) -> tuple[tuple[float, float | None], ...]:
+        """Detectable accuracy difference for each fraction of items on which models differ."""
+        return compute_detectable_differences(Dataset(self.items.problems))
+
+    @cached_property
+    def problems(self) -> Mapping[str, Problem]:
+        """The items by id."""
+        return {problem.id: problem for problem in self.dataset}
+
+    @property
+    def best_cue(self) -> CueScore | None:
+        """The flagged cue with the highest score above chance, or None."""
+        return self.battery.flagged[0] if self.battery.flagged else None
+
+    @property
+    def significant_probes(self) -> tuple[Probe, ...]:
+        """The probes that are better than chance at 0.05, after Bonferroni's correction."""
+        return tuple(probe for probe in self.probes if probe.p <= 0.05 / len(self.probes))
+
+    @property
+    def inconclusive(self) -> str:
+        """Reason why the audit of the split is inconclusive, or ""."""
+        if (bad := len(self.refused)) >= (good := len(self.dataset)):
+            return f"{self.name} can't be judged: {bad:,} of {bad + good:,} rows can't be used"
+        limits = [one.high for one in self.battery.found if one.about == "position" and one.spread]
+        is_small = min(limits, default=0) > 1 - 1e-9 and self.best_cue is None
+        why = f"even a cue that is correct for all {len(self.items)} items would not be flagged"
+        return f"{self.name} is too small to be judged: {why}" if is_small else ""
+
+    def charts(self) -> list[Svg]:
+        """Draw the chart of cue scores."""
+        return self.battery.charts(f"Cues of {self.name}")
+
+    def verdict(self) -> Iterator[str]:
+        """Yield the sentences of the verdict: the strongest cue or model, with its p-value."""
+        if leaks := self.review.leaks:
+            worst = max(leaks, key=lambda leak: leak.accuracy * leak.problems)
+            yield f"{self.name} gives answers away through a field: {worst}."
+        best, scores = self.best_cue, self.battery
+        rows = f" in {len(self.dataset) + len(self.refused):,} rows" if self.refused else ""
+        items, tried = f"{len(self.items):,} items{rows}", len(scores.found)
+        if best is not None:
+            yield (
+                f"{self.name} gives answers away: choosing “{best.cue}” is correct for "
+                f"{format_percent(best.right)} of {items} (expected by chance: "
+                f"{format_percent(best.expected)}; {format_p_value(best.p, scores.draws)}, "
+                f"corrected for {tried} cues)."
+            )
+            return
+        if self.significant_probes:
+            blind = max(self.significant_probes, key=lambda probe: probe.right)
+            yield (
+                f"No cue of {self.name} is flagged, but a {blind.model} is correct for "
+                f"{format_percent(blind.right)} of {items} (expected by chance: "
+                f"{format_percent(blind.expected)}; {format_p_value(blind.p, blind.draws)})."
+            )
+            return
+        first = scores.found[0]
+        figures = (
+            f"correct for {format_percent(first.right)} of {items} (chance limit: "
+            f"{format_percent(first.high)}; {format_p_value(first.p, scores.draws)})."
+        )
+        if scores.borderline:
+            yield (
+                f"It is borderline whether {self.name} gives answers away: {scores.draws:,} random "
+                f"draws are too few to decide about “{first.cue}”, {figures}"
+            )
+        elif self.inconclusive:
+            yield f"{self.inconclusive}."
+        else:
+            yield (
+                f"No cue of {self.name} is flagged. The strongest of {tried} is “{first.cue}”, "
+                f"{figures}"
+            )
+
+    def summarise(self) -> str:
+        """Return the strongest cue and model as a part of a README line."""
+        count = f"n = {len(self.items):,}"
+
+        def describe(rule: CueScore | Probe) -> str:
+            expected = f"(expected: {percent(rule.expected)}, {count})"
+            return f"correct for {percent(rule.right)} {expected}"
+
+        found = [f"{leak.field} reveals the key" for leak in self.review.leaks or ()]
+        if self.best_cue:
+            found.append(f"“{self.best_cue.cue}” is {describe(self.best_cue)}")
+        elif self.battery.borderline:
+            first = self.battery.borderline[0]
+            found.append(f"“{first.cue}”, {describe(first)}, is borderline")
+        else:
+            found.append(f"no cue is flagged ({count})")
+        if self.significant_probes:
+            probe = max(self.significant_probes, key=lambda one: one.right)
+            found.append(f"a {probe.model} is {describe(probe)}")
+        return f"{self.name}: {'; '.join(found)}"
