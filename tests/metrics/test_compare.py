@@ -17,7 +17,7 @@ from tests.metrics.answering import right_but
 from winosmith import Dataset, Prediction, formats, metrics
 from winosmith.errors import DataError
 from winosmith.metrics import compare, correct_by_holm, grade, paired_p_value, sign_flip_p_value
-from winosmith.metrics._compare import difference_interval
+from winosmith.metrics._paired import difference_interval
 from winosmith.testing import make_twins
 
 DATA = make_twins(30)

@@ -16,15 +16,10 @@ from winosmith.metrics._compare import (
     RootComparison,
     compare,
     compare_with_roots,
-    compute_detectable_difference,
-    compute_detectable_differences,
-    correct_by_holm,
     find_regressions,
     measure_agreement,
     measure_forgetting,
-    paired_p_value,
     parse_rules,
-    sign_flip_p_value,
 )
 from winosmith.metrics._curve import (
     FORMS,
@@ -64,6 +59,13 @@ from winosmith.metrics._leaks import (
     describe_overlap,
     find_leaks,
     find_overlap,
+)
+from winosmith.metrics._paired import (
+    compute_detectable_difference,
+    compute_detectable_differences,
+    correct_by_holm,
+    paired_p_value,
+    sign_flip_p_value,
 )
 from winosmith.metrics._people import (
     Annotator,
