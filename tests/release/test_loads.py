@@ -14,13 +14,13 @@ from tests.conftest import examples, installed, run_alone
 from tests.release.conftest import about
 from winosmith import Edit, Extra, Lineage, Origin, Problem, answers, formats
 from winosmith.release import Released, find_missing_fields, release
+from winosmith.release._files import FIELDS
 from winosmith.release._interchange import (
     find_used_columns,
     format_parquet,
     make_table,
     read_table,
 )
-from winosmith.release._responsible import FIELDS
 
 LOAD = """
 import json, sys

@@ -14,12 +14,15 @@ from winosmith.audit._battery import MAX_DRAWS, Battery, CueScore, score_cues
 from winosmith.audit._cues import CUES, Corpus, Cue, View, make_class_cues
 from winosmith.audit._findings import (
     Finding,
+    Rewrite,
     format_annotations,
     format_job_summary,
     format_sarif,
+    list_rewrites,
     parse_rules,
     read_baseline,
     render_badge,
+    write_rewrites,
 )
 from winosmith.audit._in_place import ShuffledFile, ShuffledFiles, UnchangedItem, shuffle_files
 from winosmith.audit._items import Items, make_reporter
@@ -43,7 +46,6 @@ from winosmith.audit._report import make_sections, make_title, make_verdict, ren
 from winosmith.audit._review import Declarations, Review, find_declarations, review
 from winosmith.audit._split import SplitAudit
 from winosmith.audit._thinning import Concentration, RepairSettings
-from winosmith.audit._todo import Rewrite, list_rewrites, write_rewrites
 from winosmith.audit._triage import (
     Accuracy,
     DoubtedKeys,

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from winosmith.release._about import TEMPLATE, About, DataSource, parse_about, read_about
 from winosmith.release._content import Content, Splitting, Tombstone
+from winosmith.release._files import find_missing_fields
 from winosmith.release._interchange import write_inspect_task, write_lm_eval_task
-from winosmith.release._responsible import find_missing_fields
 from winosmith.release._source import Fault
 from winosmith.release._verify import Verified, verify
 from winosmith.release._write import Released, release
