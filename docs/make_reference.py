@@ -255,7 +255,7 @@ def settings_page() -> str:
 
 MODULES = """
 winosmith answers audit blocks build chat cluster debias embed errors evolve exposure formats humans
-lineage metrics models practice release report rounds solve study testing topics validate
+lineage metrics models practice release report rounds solve splits study testing topics validate
 """
 """The modules that users import."""
 

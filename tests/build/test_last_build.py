@@ -11,17 +11,12 @@ from hypothesis import assume, given, strategies as st
 
 from tests.conftest import examples
 from winosmith import Dataset, Lineage, Origin, Problem, formats
-from winosmith.blocks import (
-    PreviousProblem,
-    assign_splits,
-    choose_kept_split,
-    find_previous_splits,
-    shuffle_blocks,
-)
+from winosmith.blocks import shuffle_blocks
 from winosmith.build import build, is_build_finished, read_last_build, read_recipe
 from winosmith.build._split import split
 from winosmith.cli import main
 from winosmith.errors import DataError, InputError, OutputError
+from winosmith.splits import FormerProblem, assign_splits, choose_kept_split, find_former_splits
 from winosmith.testing import make_twins
 
 RECIPE = """

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from winosmith import answers, formats, records
 from winosmith._version import __version__
-from winosmith.blocks import SPLITS, PreviousProblem, SplitName
 from winosmith.build._filter import FilterRun
 from winosmith.build._recipe import Recipe, format_rebuild_recipe, list_paths, tabulate_recipe
 from winosmith.build._report import render_report
@@ -25,6 +24,7 @@ from winosmith.errors import FormatError, InputError, ProblemError
 from winosmith.finished import DROPPED, IDS, LAST, RECIPE, SCORES, WITHHELD, BuildFiles
 from winosmith.outputs import PRIVATE, OutputFolder, sha256
 from winosmith.problem import Extra, Lineage, Problem
+from winosmith.splits import SPLITS, FormerProblem, SplitName
 
 if TYPE_CHECKING:
     from winosmith.build._build import BuildResult

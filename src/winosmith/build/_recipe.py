@@ -14,7 +14,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
-from winosmith.blocks import Disjoint
 from winosmith.data import is_address, strip_sheet
 from winosmith.dataset import Dataset
 from winosmith.errors import RecipeError
@@ -31,6 +30,7 @@ from winosmith.options import (
     from_table,
 )
 from winosmith.records import is_file, read_toml
+from winosmith.splits import Disjoint
 from winosmith.validate import StructureRules, VoteRules
 
 FILE_KEYS = ("data", "votes_file", "planted")

@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from winosmith.blocks import (
+from winosmith.dataset import Dataset
+from winosmith.errors import DataError
+from winosmith.splits import (
     KEY_FIELDS,
     AssignedBlock,
     Disjoint,
@@ -18,8 +20,6 @@ from winosmith.blocks import (
     SplitName,
     assign_splits,
 )
-from winosmith.dataset import Dataset
-from winosmith.errors import DataError
 
 SIZES = (("xs", 160), ("s", 640), ("m", 2560), ("l", 10240))
 """Sizes of 160·4^k problems, as in WinoGrande's table 4: 160, 640, 2,558, 10,234, and all (xl)."""
@@ -83,7 +83,7 @@ def split(
         order: the shuffled blocks of the problems.
         pool: the rows of the pool.
         kept: the rows that the filter kept.
-        dev: fraction of the kept rows in dev, 0–1; `blocks.assign_splits` fills dev with whole
+        dev: fraction of the kept rows in dev, 0–1; `splits.assign_splits` fills dev with whole
             blocks.
         test: fraction of the kept rows in test, 0–1.
         disjoint: groups that are not split, in addition to blocks. A group that would exceed the

@@ -17,15 +17,7 @@ from pydantic import Field
 
 from winosmith import audit, formats
 from winosmith._version import __version__
-from winosmith.blocks import (
-    KEY_FIELDS,
-    Disjoint,
-    PreviousProblem,
-    SplitName,
-    assign_splits,
-    blocks,
-    shuffle_blocks,
-)
+from winosmith.blocks import blocks, shuffle_blocks
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.exposure import LEVEL, compute_detectable_shift, iter_presentations
@@ -36,6 +28,7 @@ from winosmith.records import dump_json
 from winosmith.release._about import About
 from winosmith.release._interchange import JUDGES, QUESTION_COLUMNS, find_used_columns
 from winosmith.report import Drawing, Signature, Table
+from winosmith.splits import KEY_FIELDS, Disjoint, FormerProblem, SplitName, assign_splits
 from winosmith.validate import count_unvalidated
 
 TEST: Final = "test"
@@ -229,7 +222,7 @@ def split_dataset(
 ) -> dict[str, Dataset]:
     """Split a data set into train, dev and test that share no twin, family, copy or origin.
 
-    Test is filled first, then dev, by the rules of `blocks.assign_splits`.
+    Test is filled first, then dev, by the rules of `splits.assign_splits`.
 
     The sides of problems in the previous release, `former`, have the ids of this data set.
 

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from winosmith import formats, validate
-from winosmith.blocks import PreviousProblem, SplitName
 from winosmith.data import is_address
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, InputError, RecipeError
@@ -27,6 +26,7 @@ from winosmith.release import _content
 from winosmith.release._about import parse_about
 from winosmith.release._interchange import JUDGED_BY, JUDGES, PHASE, RELEASE_KEYS, REMOVED_BY
 from winosmith.results import Result
+from winosmith.splits import FormerProblem, SplitName
 
 _REPORT_KEYS = ("signature", "funnel", "figures", "unvalidated", "recipe")
 """The keys of a build's report that a release contains."""

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from winosmith import formats
-from winosmith.blocks import KEY_FIELDS
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError, first_line
 from winosmith.exposure import COINS, find_faults, read_private_files
@@ -40,6 +39,7 @@ from winosmith.release._source import (
     read_record,
 )
 from winosmith.results import HIDDEN, Result, computed
+from winosmith.splits import KEY_FIELDS
 
 REMOVE_ADVICE = "remove it and release again"
 PERMISSION_ADVICE = "or give the owner's permission as the source's `permission` in release.toml"

@@ -1,0 +1,262 @@
+"""Assign blocks to the splits train, dev and test.
+
+If data is split again, each block keeps its previous split.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from winosmith.blocks import MIN_OVERLAP, blocks, join_blocks
+from winosmith.dataset import Dataset
+from winosmith.problem import Lineage, Problem
+from winosmith.text import pieces
+
+SplitName = Literal["train", "dev", "test"]
+
+SPLITS: tuple[SplitName, ...] = ("train", "dev", "test")
+"""The splits in order of precedence. A block that was in several splits stays in the first one,
+because training data can't measure a model, and published answers are not secret."""
+
+Key = Literal["author", "source"]
+"""A field of a problem's origin; blocks with the same value can be joined."""
+
+Disjoint = Literal["twin", "contributor", "source"]
+"""Unit that must not be in several splits: a twin (with its block), contributor or source."""
+
+KEY_FIELDS: Mapping[str, Key] = {"contributor": "author", "source": "source"}
+"""The field of a problem's origin that identifies its contributor or source."""
+
+SLACK = 0.1
+"""Fraction by which dev or test may exceed its target size so that contributors are not divided."""
+
+BLOCK_SLACK = 0.5
+"""Fraction by which dev or test may exceed its target size so that large blocks are not divided."""
+
+
+@dataclass(frozen=True, slots=True)
+class FormerProblem:
+    """A problem from an earlier build, with its split.
+
+    Attributes:
+        problem: the problem with its id in the pool; its answer is ignored.
+        split: its former split; None for a problem that only joins other problems into one block.
+    """
+
+    problem: Problem
+    split: SplitName | None
+
+
+def find_former_splits(
+    dataset: Dataset,
+    order: Sequence[Sequence[int]],
+    former: Sequence[FormerProblem],
+    keys: Iterable[Key] = (),
+) -> list[frozenset[SplitName]]:
+    """Return, for each block, the former splits of its problems and of related problems.
+
+    Related problems share a block of old and new problems (`blocks`): copies, families (by the ids
+    in the pool), and possible halves of twins. An old id is ignored if a different problem has that
+    id now.
+
+    Args:
+        dataset: the problems to split.
+        order: their blocks, joined by `keys`.
+        former: the problems that were split before.
+        keys: fields that join blocks, such as the author or the source.
+
+    >>> old = Problem("a", "The _ fell.", ("cup", "jug"), 0)
+    >>> new = Problem("b", "A _ rose.", ("sun", "moon"), 1)
+    >>> found = find_former_splits(Dataset([old, new]), [[0], [1]], [FormerProblem(old, "dev")])
+    >>> [sorted(splits) for splits in found]
+    [['dev'], []]
+    """
+    keys = tuple(keys)
+    both = Dataset(
+        replace(p, id=f"{at}", lineage=Lineage(root, root), twin_id=twin)
+        for at, (p, root, twin) in enumerate(
+            (
+                *((p, p.root, p.twin_id and f"now {p.twin_id}") for p in dataset),
+                *_iter_former_ids(dataset, former),
+            )
+        )
+    )
+    named = [[*_get_joining_keys(problem, keys)] for problem in both]
+    found: list[frozenset[SplitName]] = [frozenset()] * len(dataset)
+    for tree in join_blocks(blocks(both), named):
+        past = [former[at - len(dataset)].split for at in tree if at >= len(dataset)]
+        sides = frozenset(side for side in past if side is not None)
+        for row in tree:
+            if row < len(dataset):
+                found[row] = sides
+    return [frozenset[SplitName]().union(*(found[row] for row in block)) for block in order]
+
+
+@dataclass(frozen=True, slots=True)
+class AssignedBlock:
+    """Rows that stay together, and the split to which they are assigned.
+
+    Attributes:
+        rows: row numbers in the data set.
+        split: the split.
+        former: the former splits of these and of related problems.
+    """
+
+    rows: tuple[int, ...]
+    split: SplitName
+    former: frozenset[SplitName]
+
+
+def assign_splits(
+    dataset: Dataset,
+    order: Sequence[Sequence[int]],
+    wanted: Mapping[SplitName, int],
+    *,
+    keys: Iterable[Key] = (),
+    former: Sequence[FormerProblem] = (),
+    counted: Collection[int] | None = None,
+) -> list[AssignedBlock]:
+    """Assign blocks to train, dev and test.
+
+    Without former splits, dev and test are filled in the order of `wanted`, and all other problems
+    become training data. Otherwise each block keeps its former split (the first of train, dev and
+    test if there are several), and each new block goes to the split that lacks the largest fraction
+    of its size.
+
+    Blocks are added to a split until it has the wanted size. Blocks that would make it more than
+    50 % too large (`BLOCK_SLACK`), such as large families, are skipped; a first block of two
+    problems always fits. If every block is too large, the smallest is added. The problems of one
+    contributor or source may be numerous and share a fault. With `keys`, a split therefore exceeds
+    its size by at most 10 % (`SLACK`), which makes an interval at most 5 % narrower.
+
+    Args:
+        dataset: the problems; with `former`, they have the ids of their pool.
+        order: their shuffled blocks.
+        wanted: the target number of problems in dev and test.
+        keys: fields that join blocks, such as the author or the source.
+        former: the problems that were split before.
+        counted: the rows that count towards `wanted`; new blocks without such rows become training
+            data. None counts all rows.
+
+    >>> fell = [Problem(f"{at}", f"The {at} _ fell.", ("cup", f"jug {at}"), 0) for at in range(4)]
+    >>> found = assign_splits(Dataset(fell), [[0, 1], [2], [3]], {"dev": 1, "test": 1})
+    >>> [(part.rows, part.split) for part in found]
+    [((0, 1), 'dev'), ((2,), 'test'), ((3,), 'train')]
+    """
+    keys = tuple(keys)
+    groups: Sequence[Sequence[int]] = order
+    if keys:
+        groups = join_blocks(order, [[*_get_joining_keys(problem, keys)] for problem in dataset])
+    count = [sum(counted is None or row in counted for row in rows) for rows in groups]
+    most = {
+        side: size * (1 + SLACK) if keys else max(size * (1 + BLOCK_SLACK), 2)
+        for side, size in wanted.items()
+    }
+    before: Sequence[frozenset[SplitName]] = [frozenset()] * len(groups)
+    if former:
+        before = find_former_splits(dataset, groups, former, keys)
+        sides = _keep_former_splits(count, list(map(choose_kept_split, before)), wanted, most)
+    else:
+        sides = _fill_splits(count, wanted, most)
+    if not keys:
+        _fill_empty_splits(sides, count, wanted, [at for at, were in enumerate(before) if not were])
+    return [
+        AssignedBlock(tuple(rows), side, were)
+        for rows, side, were in zip(groups, sides, before, strict=True)
+    ]
+
+
+def _fill_splits(
+    counts: Sequence[int], wanted: Mapping[SplitName, int], limits: Mapping[SplitName, float]
+) -> list[SplitName]:
+    """Assign each group to the first split with room for it, or to "train"; return the splits."""
+    sizes = dict.fromkeys(SPLITS, 0)
+    found: list[SplitName] = []
+    for n in counts:
+        fitting = (side for side in wanted if _has_room(n, sizes[side], wanted[side], limits[side]))
+        found.append(next(fitting, "train"))
+        sizes[found[-1]] += n
+    return found
+
+
+def _keep_former_splits(
+    counts: Sequence[int],
+    former: Sequence[SplitName | None],
+    wanted: Mapping[SplitName, int],
+    limits: Mapping[SplitName, float],
+) -> list[SplitName]:
+    """Assign each group to its former split, or a new group to the least full split."""
+    sizes = dict.fromkeys(SPLITS, 0)
+    for n, side in zip(counts, former, strict=True):
+        if side is not None:
+            sizes[side] += n
+    needed = {**wanted, "train": sum(counts) - sum(wanted.values())}
+    found: list[SplitName] = []
+    for n, old in zip(counts, former, strict=True):
+        if old is not None:
+            found.append(old)
+            continue
+        short = [side for side in wanted if _has_room(n, sizes[side], wanted[side], limits[side])]
+        short += ["train"] if sizes["train"] < needed["train"] or not short else []
+        found.append(min(short, key=lambda side: sizes[side] / max(needed[side], 1)))
+        sizes[found[-1]] += n
+    return found
+
+
+def _has_room(added: int, current: int, wanted: int, limit: float) -> bool:
+    return added > 0 and current < wanted and current + added <= limit
+
+
+def _fill_empty_splits(
+    splits: list[SplitName],
+    counts: Sequence[int],
+    wanted: Mapping[SplitName, int],
+    new_groups: Sequence[int],
+) -> None:
+    """Move the smallest new group in the training data to each empty split."""
+    for side, size in wanted.items():
+        if size and not any(more for more, of in zip(counts, splits, strict=True) if of == side):
+            left = [at for at in new_groups if counts[at] and splits[at] == "train"]
+            if left:
+                splits[min(left, key=counts.__getitem__)] = side
+
+
+def choose_kept_split(splits: Iterable[SplitName]) -> SplitName | None:
+    """Return the split that a block keeps: the first of its former splits, or None.
+
+    >>> choose_kept_split(["test", "dev"]), choose_kept_split([])
+    ('dev', None)
+    """
+    return min(splits, key=SPLITS.index, default=None)
+
+
+def _iter_former_ids(
+    dataset: Dataset, former: Sequence[FormerProblem]
+) -> Iterable[tuple[Problem, str, str | None]]:
+    """Yield each former problem with its root's id and twin id, made distinct from reused ids."""
+    now = {problem.id: problem for problem in dataset}
+    reused = {
+        old.problem.id
+        for old in former
+        if old.problem.id in now and not _is_same_problem(old.problem, now[old.problem.id])
+    }
+    for old in former:
+        p = old.problem
+        root = f"then {p.root}" if p.root in reused else p.root
+        yield p, root, p.twin_id and f"then {p.twin_id}"
+
+
+def _is_same_problem(old: Problem, new: Problem) -> bool:
+    """Return whether two problems are versions of one: they have the same options or most words."""
+    if {option.lower() for option in old.options} == {option.lower() for option in new.options}:
+        return True
+    a, b = (Counter(pieces(problem.sentence.lower())) for problem in (old, new))
+    return (a & b).total() >= MIN_OVERLAP * max(a.total(), b.total())
+
+
+def _get_joining_keys(problem: Problem, keys: Sequence[Key]) -> Iterable[Hashable]:
+    values = ((key, problem.origin and getattr(problem.origin, key)) for key in keys)
+    return ((key, value) for key, value in values if value is not None)
