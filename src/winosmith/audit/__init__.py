@@ -13,6 +13,7 @@ from winosmith.audit._audit import Audit, AuditSettings, audit
 from winosmith.audit._battery import MAX_DRAWS, Battery, CueScore, score_cues
 from winosmith.audit._cues import CUES, Corpus, Cue, View, make_class_cues
 from winosmith.audit._findings import (
+    RULE_FORMS,
     Finding,
     Rewrite,
     format_annotations,
@@ -62,6 +63,7 @@ __all__ = [
     "LIMIT",
     "MAX_DRAWS",
     "MIN_CHECKS",
+    "RULE_FORMS",
     "WORDS",
     "Accuracy",
     "Audit",

@@ -171,6 +171,13 @@ RULES = {
 COVERING_RULES = {"shared": ("leak", "duplicates")}
 """Rules of `Audit.failures` that cover findings without a rule of the same name."""
 
+RULE_FORMS = {
+    name: f"{name}=3pt" if name in ("cue", "probe") else name
+    for name in RULES
+    if name not in COVERING_RULES
+}
+"""An example of each rule of `Audit.failures`."""
+
 DECLARATION_RULES = ("licence", "canary")
 _NOTE_RULES = ("borderline", *DECLARATION_RULES)
 INDIVIDUAL_RULES = ("cue", "probe", "borderline", "leak")
@@ -253,17 +260,16 @@ def parse_rules(rules: str) -> list[tuple[str, float]]:
     >>> parse_rules("cue=3pt, leak")
     [('cue', 0.03), ('leak', 0.0)]
     """
-    named = [name for name in RULES if name not in COVERING_RULES]
-    forms = {name: f"{name}=3pt" if name in ("cue", "probe") else name for name in named}
     found = []
     for rule in filter(None, map(str.strip, rules.split(","))):
         name, equals, points = rule.partition("=")
         number = re.fullmatch(r"(\d+(?:\.\d+)?)(?:pt)?", points)
-        if name not in forms or bool(equals) != ("=" in forms[name]) or (equals and not number):
-            near = [f" (did you mean {forms[one]}?)" for one in get_close_matches(name, forms, 1)]
-            raise InputError(
-                f"unknown rule {rule!r}{''.join(near)}; use {', '.join(forms.values())}"
-            )
+        form = RULE_FORMS.get(name, "")
+        if not form or bool(equals) != ("=" in form) or (equals and not number):
+            near = get_close_matches(name, RULE_FORMS, 1)
+            meant = f" (did you mean {RULE_FORMS[near[0]]}?)" if near else ""
+            forms = ", ".join(RULE_FORMS.values())
+            raise InputError(f"unknown rule {rule!r}{meant}; use {forms}")
         found.append((name, float(number[1]) / 100 if number else 0.0))
     return found
 

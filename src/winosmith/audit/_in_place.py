@@ -26,15 +26,15 @@ from winosmith.errors import DataError, FormatError
 from winosmith.formats import Contents
 from winosmith.outputs import atomic_write
 from winosmith.problem import Problem
-from winosmith.results import HIDDEN, Result
+from winosmith.results import HIDDEN, Result, shown
 
 
 @dataclass(frozen=True)
 class UnchangedItem(Result):
     """An item that was left unchanged, with the reason."""
 
-    place: Place = field(metadata={"json": str})
-    reason: str
+    place: Place = field(metadata=shown("place", str, json=str))
+    reason: str = field(metadata=shown("reason"))
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,8 @@ class DroppedCopy(Result):
         first: location of the earlier item, which is kept.
     """
 
-    place: Place = field(metadata={"json": str})
-    first: Place = field(metadata={"json": str})
+    place: Place = field(metadata=shown("place before", str, json=str))
+    first: Place = field(metadata=shown("same as", str, json=str))
 
 
 @dataclass(frozen=True)
@@ -65,11 +65,11 @@ class ShuffledFile(Result):
         encoding: encoding of the file.
     """
 
-    path: str = field(metadata={"key": "file"})
-    items: int
-    changed: int
-    most: int = field(metadata={"key": "most_frequent_place"})
-    chance: int = field(metadata={"key": "by_chance_at_most"})
+    path: str = field(metadata={"key": "file"} | shown("file"))
+    items: int = field(metadata=shown("items"))
+    changed: int = field(metadata=shown("changed"))
+    most: int = field(metadata={"key": "most_frequent_place"} | shown("most at one position"))
+    chance: int = field(metadata={"key": "by_chance_at_most"} | shown("maximum by chance"))
     before: str = field(metadata=HIDDEN)
     text: str = field(metadata=HIDDEN)
     encoding: str = field(metadata=HIDDEN)

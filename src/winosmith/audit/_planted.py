@@ -42,9 +42,6 @@ MMLU-Redux and MMLU-Pro, except for a few items."""
 _MAX_ACCURACY = 0.98
 """Maximum accuracy used for a model's log odds, so that no single model decides an item."""
 
-_MAX_STEPS, _MIN_CHANGE = 50, 1e-6
-"""Maximum number of Newton steps in a fit, and the weight change below which the fit stops."""
-
 _LEVEL = 0.05
 """Probability that a bound is incorrect."""
 
@@ -480,31 +477,27 @@ def _normalise(totals: Floats) -> Floats:
 def fit_ridge(values: Floats, is_planted: Floats, weights: Floats, start: Floats) -> Floats:
     """Fit a ridge logistic regression, and return its weights with the intercept last.
 
-    Newton steps that would increase the loss are halved; otherwise, the method may cycle if the
-    rows are separable.
-
     Args:
         values: (n, features) standardised features.
         is_planted: (n,) labels, 1 or 0.
         weights: (n,) weights of the rows.
         start: (features + 1,) initial weights, such as the result of a similar fit.
     """
+    from scipy.optimize import minimize
+    from scipy.special import expit
+
     rows = np.column_stack([values, np.ones(len(values))])
     ridge = np.append(np.full(values.shape[1], _RIDGE), 1e-6)
 
-    def loss(coef: Floats) -> float:
+    def loss(coef: Floats) -> tuple[float, Floats]:
         odds = rows @ coef
-        return float(weights @ (np.logaddexp(0, odds) - is_planted * odds) + ridge @ coef**2 / 2)
+        value = weights @ (np.logaddexp(0, odds) - is_planted * odds) + ridge @ coef**2 / 2
+        return float(value), rows.T @ (weights * (expit(odds) - is_planted)) + ridge * coef
 
-    coef, now = start, loss(start)
-    for _ in range(_MAX_STEPS):
-        chance = 1 / (1 + np.exp(-np.clip(rows @ coef, -500, 500)))
-        slope = rows.T @ (weights * (chance - is_planted)) + ridge * coef
-        bend = (rows * (weights * chance * (1 - chance))[:, None]).T @ rows + np.diag(ridge)
-        step = np.linalg.solve(bend, slope)
-        while (after := loss(coef - step)) > now + 1e-9 * abs(now):
-            step /= 2
-        coef, now = coef - step, after
-        if np.abs(step).max() < _MIN_CHANGE:
-            break
-    return coef
+    def curvature(coef: Floats) -> Floats:
+        chance = expit(rows @ coef)
+        weighted = rows * (weights * chance * (1 - chance))[:, None]
+        return np.asarray(weighted.T @ rows + np.diag(ridge))
+
+    found = minimize(loss, start, jac=True, hess=curvature, method="trust-exact")
+    return np.asarray(found.x)

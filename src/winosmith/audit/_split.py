@@ -107,42 +107,37 @@ class SplitAudit(Result):
         if leaks := self.review.leaks:
             worst = max(leaks, key=lambda leak: leak.accuracy * leak.problems)
             yield f"{self.name} gives answers away through a field: {worst}."
-        best, scores = self.best_cue, self.battery
+        best, scores, tried = self.best_cue, self.battery, len(self.battery.found)
         rows = f" in {len(self.dataset) + len(self.refused):,} rows" if self.refused else ""
-        items, tried = f"{len(self.items):,} items{rows}", len(scores.found)
+
+        def describe(score: CueScore | Probe, draws: int, name: str, limit: float) -> str:
+            return (
+                f"correct for {format_percent(score.right)} of {len(self.items):,} items{rows} "
+                f"({name}: {format_percent(limit)}; {format_p_value(score.p, draws)}"
+            )
+
         if best is not None:
+            figures = describe(best, scores.draws, "expected by chance", best.expected)
             yield (
-                f"{self.name} gives answers away: choosing “{best.cue}” is correct for "
-                f"{format_percent(best.right)} of {items} (expected by chance: "
-                f"{format_percent(best.expected)}; {format_p_value(best.p, scores.draws)}, "
-                f"corrected for {tried} cues)."
+                f"{self.name} gives answers away: choosing “{best.cue}” is {figures}, corrected "
+                f"for {tried} cues)."
             )
-            return
-        if self.significant_probes:
+        elif self.significant_probes:
             blind = max(self.significant_probes, key=lambda probe: probe.right)
-            yield (
-                f"No cue of {self.name} is flagged, but a {blind.model} is correct for "
-                f"{format_percent(blind.right)} of {items} (expected by chance: "
-                f"{format_percent(blind.expected)}; {format_p_value(blind.p, blind.draws)})."
-            )
-            return
-        first = scores.found[0]
-        figures = (
-            f"correct for {format_percent(first.right)} of {items} (chance limit: "
-            f"{format_percent(first.high)}; {format_p_value(first.p, scores.draws)})."
-        )
-        if scores.borderline:
-            yield (
-                f"It is borderline whether {self.name} gives answers away: {scores.draws:,} random "
-                f"draws are too few to decide about “{first.cue}”, {figures}"
-            )
-        elif self.inconclusive:
+            figures = describe(blind, blind.draws, "expected by chance", blind.expected)
+            yield f"No cue of {self.name} is flagged, but a {blind.model} is {figures})."
+        elif self.inconclusive and not scores.borderline:
             yield f"{self.inconclusive}."
         else:
-            yield (
-                f"No cue of {self.name} is flagged. The strongest of {tried} is “{first.cue}”, "
-                f"{figures}"
-            )
+            first = scores.found[0]
+            figures = describe(first, scores.draws, "chance limit", first.high)
+            start = f"No cue of {self.name} is flagged. The strongest of {tried} is"
+            if scores.borderline:
+                start = (
+                    f"It is borderline whether {self.name} gives answers away: {scores.draws:,} "
+                    "random draws are too few to decide about"
+                )
+            yield f"{start} “{first.cue}”, {figures})."
 
     def summarise(self) -> str:
         """Return the strongest cue and model as a part of a README line."""

@@ -36,8 +36,9 @@ from winosmith.errors import DataError, FormatError, InputError
 from winosmith.formats import Contents
 from winosmith.outputs import atomic_write
 from winosmith.problem import Problem
-from winosmith.report import Section, Table
-from winosmith.text import format_count
+from winosmith.report import Section
+from winosmith.results import table
+from winosmith.text import count_noun
 
 if TYPE_CHECKING:
     from winosmith.embed import TextEmbedder
@@ -109,9 +110,8 @@ _SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet")
               help="Also train models on this encoder's vectors, in addition to word models; light "
               "uses hashed words and needs no download.")  # fmt: skip
 @click.option("--fail-on", "rules", default="", metavar="RULES",
-              help="Exit with code 1 if any of these comma-separated conditions is met: cue=3pt, "
-              "borderline, probe=3pt, duplicates, contradictions, leak, options, unfilled, "
-              "refused, texts, licence, canary.")  # fmt: skip
+              help="Exit with code 1 if any of these comma-separated conditions is met: "
+              f"{', '.join(audit.RULE_FORMS.values())}.")  # fmt: skip
 @click.option("--baseline", type=FILE, metavar="OLD.json",
               help="Output of an earlier audit with --json: only new findings break rules and "
               "appear in annotations, --sarif and --badge.")  # fmt: skip
@@ -495,26 +495,20 @@ def _fix_files(options: Options) -> None:
         f"{changed:,} of {items:,} items now have their options in a different order, in "
         f"{len(written):,} of {len(found.files):,} files."
     )
-    columns = ["file", "items", "changed", "most at one position", "maximum by chance"]
-    rows: list[list[str | int]] = [
-        [f.path, f.items, f.changed, f.most, f.chance] for f in found.files
-    ]
     note = (
         "Most at one position: the number of items whose correct option is at the most frequent "
         "position. Maximum by chance: the limit for 95 of 100 files with as many items in random "
         "orders."
     )
-    unchanged = [[str(one.place), one.reason] for one in found.unchanged]
-    copies = [[str(one.place), str(one.first)] for one in found.dropped]
     tables = {
-        "Files": Table("Positions of the correct option", columns, rows, note),
-        "Unchanged": Table("Unchanged items", ["place", "reason"], unchanged),
-        "Copies": Table("Removed copies", ["place before", "same as"], copies),
+        "Files": table("Positions of the correct option", found.files, note=note),
+        "Unchanged": table("Unchanged items", found.unchanged),
+        "Copies": table("Removed copies", found.dropped),
     }
     sections = [Section(title, [one]) for title, one in tables.items() if one.rows]
-    if copies:
-        was = "was" if len(copies) == 1 else "were"
-        verdict += f" {format_count(len(copies), 'copy', 'copies')} {was} removed."
+    if copies := len(found.dropped):
+        was = "was" if copies == 1 else "were"
+        verdict += f" {count_noun(copies, 'copy', 'copies')} {was} removed."
     Output(
         "Options in random orders", found.record(), sections, verdict=verdict, spaced=True
     ).show()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError, OutputError
-from winosmith.exposure import COINS, Pair, draw_key, present_blocks, read_key
+from winosmith.exposure import COINS, Pair, PresentedBlock, draw_key, present_blocks, read_key
 from winosmith.lineage import UNVALIDATED
 from winosmith.outputs import PRIVATE, atomic_write
 from winosmith.problem import Extra, Problem
@@ -19,46 +19,8 @@ from winosmith.release._about import About
 from winosmith.release._source import Previous, read_record
 
 
-@dataclass(frozen=True, eq=False)
-class Presentations:
-    """The presentations of a source's problems, by their ids in the source.
-
-    Attributes:
-        block: id of a problem → index and kind of its block.
-        first: id of a problem → its first presentation.
-        second: id of a problem → its second presentation, if any.
-    """
-
-    block: Mapping[str, tuple[int, str | None]]
-    first: Mapping[str, Problem]
-    second: Mapping[str, Problem]
-
-    def make_pairs(self, problems: Mapping[str, Problem]) -> tuple[Pair, ...]:
-        """Pair the presentations of the released problems, sorted by block and id.
-
-        Args:
-            problems: id in the source → the released problem in its first presentation.
-        """
-        names: dict[tuple[int, str | None], str] = {}
-        for old, problem in problems.items():
-            block = self.block[old]
-            names[block] = min(names.get(block, problem.id), problem.id)
-        found = []
-        for old, problem in problems.items():
-            if other := self.second.get(old):
-                a = replace(problem, answer=self.first[old].answer)
-                b = replace(a, sentence=other.sentence, options=other.options, answer=other.answer)
-                found.append(Pair(names[self.block[old]], a, b))
-        return tuple(sorted(found, key=lambda pair: (pair.block, pair.a.id)))
-
-    def count_blocks(self, problems: Mapping[str, Problem]) -> _content.CoinStatement:
-        """Count the released blocks by kind, with a placeholder for the commitment."""
-        kinds = Counter(kind for _, kind in {self.block[old] for old in problems})
-        return _content.CoinStatement("0" * 64, kinds["names"], kinds["options"], kinds[None])
-
-
-def find_presentations(parts: Mapping[str, Dataset]) -> Presentations:
-    """Find the presentations of the problems in all parts.
+def present_parts(parts: Mapping[str, Dataset]) -> list[PresentedBlock]:
+    """Return the two presentations of each block of problems in all parts.
 
     Fields specific to the source's format are removed, as they may name options or their order.
     """
@@ -67,11 +29,36 @@ def find_presentations(parts: Mapping[str, Dataset]) -> Presentations:
         replace(p, extra=Extra({UNVALIDATED: True} if p.extra.get(UNVALIDATED) else {}))
         for p in _content.index_problems(parts).values()
     ]
-    blocks = present_blocks(problems, [sides[problem.id] for problem in problems])
-    return Presentations(
-        {p.id: (at, block.kind) for at, block in enumerate(blocks) for p in block.a},
-        {problem.id: problem for block in blocks for problem in block.a},
-        {problem.id: problem for block in blocks for problem in block.b},
+    return present_blocks(problems, [sides[problem.id] for problem in problems])
+
+
+def pair_presentations(
+    blocks: Iterable[PresentedBlock], released: Mapping[str, Problem]
+) -> tuple[tuple[Pair, ...], _content.CoinStatement]:
+    """Pair the presentations of released problems, and count their blocks by kind.
+
+    Args:
+        blocks: the blocks, with the ids of the source.
+        released: id in the source → the released problem in its first presentation.
+
+    Returns:
+        The pairs, sorted by block and id, and the counts with a placeholder for the commitment.
+    """
+    pairs, kinds = [], Counter[str | None]()
+    for block in blocks:
+        if not (ids := [released[p.id].id for p in block.a if p.id in released]):
+            continue
+        kinds[block.kind] += 1
+        for first, second in zip(block.a, block.b, strict=False):  # b may be empty
+            if problem := released.get(first.id):
+                a = replace(problem, answer=first.answer)
+                b = replace(
+                    a, sentence=second.sentence, options=second.options, answer=second.answer
+                )
+                pairs.append(Pair(min(ids), a, b))
+    pairs.sort(key=lambda pair: (pair.block, pair.a.id))
+    return tuple(pairs), _content.CoinStatement(
+        "0" * 64, kinds["names"], kinds["options"], kinds[None]
     )
 
 

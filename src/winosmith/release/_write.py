@@ -110,10 +110,11 @@ def prepare_content(
         known = {problem.id: problem.answer for problem in withheld.solved}
         test = (replace(p, answer=known.get(p.id, p.answer)) for p in parts[_content.TEST])
         parts[_content.TEST] = Dataset(test, _content.TEST)
-    forms = _keyed.find_presentations(parts) if keyed else None
-    if forms is not None:
-        parts = _keyed.map_problems(parts, lambda p: forms.first[p.id])
-    second = forms.second if forms else {}
+    blocks = _keyed.present_parts(parts) if keyed else []
+    second = {problem.id: problem for block in blocks for problem in block.b}
+    if keyed:
+        first = {problem.id: problem for block in blocks for problem in block.a}
+        parts = _keyed.map_problems(parts, lambda p: first[p.id])
     named = assign_ids(parts, about.name, previous, source, second) if digest else dict(parts)
     old_of = {
         new.id: old
@@ -166,10 +167,10 @@ def prepare_content(
         left_out,
     )
     pairs: tuple[exposure.Pair, ...] = ()
-    if forms is not None:
+    if keyed:
         made = {old_of[problem.id].id: problem for problem in content.problems}
-        pairs = forms.make_pairs(made)
-        content = replace(content, keyed=forms.count_blocks(made))
+        pairs, counts = _keyed.pair_presentations(blocks, made)
+        content = replace(content, keyed=counts)
         if not pairs:
             raise DataError(
                 "no block has two equivalent presentations: the order of options has a meaning in "
