@@ -334,11 +334,6 @@ def _find_blocks(dataset: Dataset) -> list[list[int]]:
     return found
 
 
-def get_key_text(problem: Problem) -> str:
-    """Return the text of an item's key; "" if it has no key."""
-    return "" if problem.answer is None else problem.options[problem.answer]
-
-
 def normalise_options(problem: Problem) -> tuple[str, ...]:
     """Normalise options for comparison; ignore case unless they differ only in case."""
     for alike in (normalize_tokens, str.strip):

@@ -358,12 +358,11 @@ def _explain_doubts(
 ) -> dict[int, tuple[str, str]]:
     reasons = {}
     for one in doubts.set_aside:
-        other, key = one.get_key_texts(data[row := data.row(one.id)])
         reason = (
-            f"{one.models} models choose “{other}”, but its key is “{key}” "
+            f"{one.models} models choose “{one.proposed}”, but its key is “{one.key}” "
             f"(agreement {percent(one.agreement, 0)})"
         )
-        reasons[row] = (SET_ASIDE, reason)
+        reasons[data.row(one.id)] = (SET_ASIDE, reason)
     return reasons | _find_other_halves(data, rows, reasons, SET_ASIDE, "whose key models doubt")
 
 

@@ -249,16 +249,10 @@ def _make_model_tables(repaired: Repair) -> Iterator[report.Table]:
     )
     if not found.set_aside:
         return
-    came = repaired.filtered.input()
-    listed = [(one, came[came.row(one.id)]) for one in found.set_aside[:_MAX_LISTED]]
-    rows: list[list[report.Value]] = [
-        [one.id, report.percent(one.agreement, 0), one.models, *one.get_key_texts(problem)]
-        for one, problem in listed
-    ]
-    yield report.Table(
+    yield table(
         "Items set aside",
-        ["item", report.Column("agreement", numeric=True), "models", "their option", "key"],
-        rows,
+        found.set_aside[:_MAX_LISTED],
+        ["id", "agreement", "models", "proposed", "key"],
         note="Agreement: the weight of the models that chose this option, as a fraction of the "
         "weight of all that answered. A model's weight is its accuracy above chance.",
         most=8,

@@ -9,7 +9,7 @@ from winosmith.audit._audit import Audit
 from winosmith.audit._battery import LEVEL, CueScore, format_p_value, format_percent
 from winosmith.audit._cues import get_advice
 from winosmith.audit._findings import CHECKS
-from winosmith.audit._items import MIN_BLOCKS, get_key_text
+from winosmith.audit._items import MIN_BLOCKS
 from winosmith.audit._overlap import Overlap
 from winosmith.audit._planted import KINDS, VISIBILITIES, PlantedKeys
 from winosmith.audit._probes import SEEN, Probe
@@ -394,7 +394,7 @@ def _make_check_blocks(audit: Audit) -> Iterator[report.Block]:
 
 
 def _make_differing_table(part: SplitAudit) -> report.Table:
-    key = {problem.id: get_key_text(problem) for problem in part.dataset}
+    key = {p.id: p.options[p.answer] for p in part.dataset if p.answer is not None}
     return report.Table(
         f"Nearly identical items of {part.name} with different answers",
         ["item", "its answer", "other item", "its answer"],
@@ -478,7 +478,6 @@ def _make_model_section(part: SplitAudit, triage: Triage) -> report.Section:
 
 
 def _make_suspect_blocks(part: SplitAudit, triage: Triage) -> Iterator[report.Block]:
-    problems = part.problems
     ranked = "ranked by planted wrong keys and by agreement"
     if triage.wrong_keys is None:
         by = "agreement" if triage.proposes_keys else "the weight of the models that are incorrect"
@@ -489,18 +488,18 @@ def _make_suspect_blocks(part: SplitAudit, triage: Triage) -> Iterator[report.Bl
         if triage.proposes_keys
         else "Agreement: the weight of the models that are incorrect. No key can be proposed."
     )
-    yield report.Table(
-        f"Keys of {part.name} that may be wrong",
-        ["item", report.Column("agreement", numeric=True), "proposed key", "key"],
-        [
-            [one.id, report.percent(one.agreement, 0), *one.get_key_texts(problems[one.id])]
-            for one in triage.suspects[:_MAX_LISTED]
-        ],
-        note=f"{len(triage.suspects):,} suspects, {ranked}. {weight} A model's weight is its "
-        "accuracy above chance. Have people check these keys, because good models also share "
-        "errors.",
-        most=8,
-    )
+    if not triage.suspects:
+        yield report.Text([f"No key of {part.name} is suspect."])
+    else:
+        yield table(
+            f"Keys of {part.name} that may be wrong",
+            triage.suspects[:_MAX_LISTED],
+            ["id", "agreement", "proposed", "key"],
+            note=f"{len(triage.suspects):,} suspects, {ranked}. {weight} A model's weight is its "
+            "accuracy above chance. Have people check these keys, because good models also share "
+            "errors.",
+            most=8,
+        )
     if triage.wrong_keys is None:
         yield report.Text(
             [f"The number of wrong keys in {part.name} has no bound, because {triage.not_planted}."]

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
 
 from winosmith import metrics
 from winosmith.answers import Answers, Log
-from winosmith.audit._items import Bools, Floats, Ints, Items, get_key_text
+from winosmith.audit._items import Bools, Floats, Ints, Items
 from winosmith.audit._planted import Choices, PlantedKeys, find_training_obstacle, rank_items
 from winosmith.dataset import Dataset, Filtered
 from winosmith.errors import DataError
 from winosmith.humans import LETTERS
-from winosmith.problem import BLANK, Extra, Problem
+from winosmith.problem import BLANK, Extra
 from winosmith.report import percent, probability
 from winosmith.results import HIDDEN, IF_ANY, Result, computed, shown
 
@@ -43,20 +44,16 @@ class Suspect(Result):
         agreement: the weight of the models that chose this option, or that are incorrect if there
             is no option, as a fraction of the weight of all that answered, 0–1.
         models: number of models that agree.
+        proposed: text of the proposed key; None if there is none.
+        key: text of the item's key.
     """
 
-    id: str
+    id: str = field(metadata=shown("item"))
     other: int | None
-    agreement: float
-    models: int
-
-    def proposed_key(self, problem: Problem) -> str | None:
-        """Return the text of the proposed key; None if no key is proposed."""
-        return None if self.other is None else problem.options[self.other]
-
-    def get_key_texts(self, problem: Problem) -> tuple[str | None, str]:
-        """Return the texts of the proposed key and of the item's key."""
-        return self.proposed_key(problem), get_key_text(problem)
+    agreement: float = field(metadata=shown("agreement", partial(percent, digits=0)))
+    models: int = field(metadata=shown("models"))
+    proposed: str | None = field(default=None, metadata=shown("proposed key", json=False))
+    key: str = field(default="", metadata=shown("key", json=False))
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,15 +317,13 @@ def _list_suspects(
 ) -> tuple[Suspect, ...]:
     """List the items with enough agreeing models, sorted by agreement; `agrees` is (models, n)."""
     models = agrees.sum(axis=0)
-    found = [
-        Suspect(
-            items.problems[at].id,
-            None if other is None else int(other[at]),
-            float(agreement[at]),
-            int(models[at]),
-        )
-        for at in np.flatnonzero((agreement > 0) & (models >= min(MIN_MODELS, len(agrees))))
-    ]
+    found = []
+    for at in np.flatnonzero((agreement > 0) & (models >= min(MIN_MODELS, len(agrees)))).tolist():
+        problem, key = items.problems[at], items.problems[at].options[items.keys[at]]
+        option = None if other is None else int(other[at])
+        text = None if option is None else problem.options[option]
+        share, count = float(agreement[at]), int(models[at])
+        found.append(Suspect(problem.id, option, share, count, text, key))
     return tuple(sorted(found, key=lambda one: (-one.agreement, one.id)))
 
 
