@@ -13,18 +13,10 @@ from pydantic import Field
 from winosmith import formats
 from winosmith._version import __version__
 from winosmith.answers import Answers
+from winosmith.audit import _findings
 from winosmith.audit._battery import MIN_DRAWS, score_cues
 from winosmith.audit._cues import CUES, Cue, make_class_cues
-from winosmith.audit._findings import (
-    COVERING_RULES,
-    DECLARATION_RULES,
-    INDIVIDUAL_RULES,
-    RULES,
-    Finding,
-    iter_findings,
-    make_finding,
-    parse_rules,
-)
+from winosmith.audit._findings import Finding, parse_rules
 from winosmith.audit._items import MIN_BLOCKS, Items, Step, make_reporter
 from winosmith.audit._overlap import Overlap
 from winosmith.audit._probes import MAX_QUESTION_WORDS, SEEN, Probe, fit_probes
@@ -127,14 +119,14 @@ class Audit(Result):
     @computed()
     def findings(self) -> tuple[Finding, ...]:
         """All findings in the order of `RULES`, before `judge` marks errors."""
-        found = [one for part in self.parts for one in iter_findings(part)]
+        found = [one for part in self.parts for one in _findings.iter_findings(part)]
         parts = {part.name: part for part in self.parts}
         for (one, other), pairs in self.shared.items():
             firsts = {ours: theirs for theirs, ours in reversed(pairs)}
             for ours, theirs in firsts.items():
                 text = f"{ours} is identical or nearly identical to {theirs} in {one}"
-                found.append(make_finding(parts[other], "shared", text, ours))
-        order, seen = [*RULES], Counter[str]()
+                found.append(_findings.make_finding(parts[other], "shared", text, ours))
+        order, seen = [*_findings.RULES], Counter[str]()
         numbered = []
         for finding in sorted(found, key=lambda one: order.index(one.rule)):
             seen[finding.id] += 1
@@ -159,12 +151,14 @@ class Audit(Result):
         others: list[Finding] = []
         for one in self.findings:
             limits = [
-                least[name] for name in COVERING_RULES.get(one.rule, (one.rule,)) if name in least
+                least[name]
+                for name in _findings.COVERING_RULES.get(one.rule, (one.rule,))
+                if name in least
             ]
             if limits and one.points >= min(limits):
                 if known_points.get(one.id, -1.0) < min(limits):
                     errors.append(replace(one, level="error"))
-            elif one.id not in known_points and one.rule not in DECLARATION_RULES:
+            elif one.id not in known_points and one.rule not in _findings.DECLARATION_RULES:
                 others.append(one)
         return (*errors, *others)
 
@@ -192,7 +186,7 @@ class Audit(Result):
         found: dict[tuple[str, ...], list[Finding]] = {}
         for one in self.judge(rules, baseline):
             if one.level == "error":
-                single = (one.text,) if one.rule in INDIVIDUAL_RULES else ()
+                single = (one.text,) if one.rule in _findings.INDIVIDUAL_RULES else ()
                 found.setdefault((one.split, one.rule, *single), []).append(one)
         other = {"refused": "more that can't be read or used"}
         return [

@@ -19,19 +19,12 @@ from math import ceil, floor, log10
 
 import numpy as np
 
+from winosmith import report
 from winosmith.audit._cues import CUES, POSITIONS, Cue, Ties
 from winosmith.audit._items import Bools, Floats, Ints, Items, ReportDone
 from winosmith.audit._null import PermutedKeys, UniformKeys, find_positions, score_actual_keys
 from winosmith.errors import InputError
 from winosmith.metrics import find_critical_value
-from winosmith.report import (
-    FractionWithInterval,
-    Svg,
-    draw_dots_over_chance,
-    format_value as as_shown,
-    percent,
-    probability,
-)
 from winosmith.results import Result, computed, shown
 
 LEVEL = 0.05
@@ -80,13 +73,13 @@ class CueScore(Result):
 
     cue: str = field(metadata=shown("cue"))
     about: str
-    right: float = field(metadata=shown("correct", percent))
-    expected: float = field(metadata=shown("expected", percent))
+    right: float = field(metadata=shown("correct", report.percent))
+    expected: float = field(metadata=shown("expected", report.percent))
     spread: float
     high: float
     z: float
-    p: float = field(metadata=shown("p", probability))
-    speaks: float = field(metadata=shown("distinguishes", percent))
+    p: float = field(metadata=shown("p", report.probability))
+    speaks: float = field(metadata=shown("distinguishes", report.percent))
     rank: int | None = field(default=None, metadata={"key": "named"})
     borderline: bool = False
     p_given: float | None = None
@@ -135,10 +128,10 @@ class Battery(Result):
         """The flagged cues, and the others whose score differs between draws."""
         return [found for found in self.found if found.rank is not None or found.varies]
 
-    def charts(self, title: str = "Cues") -> list[Svg]:
+    def charts(self, title: str = "Cues") -> list[report.Svg]:
         """Draw a chart of the first cues' accuracy, expected value and chance limit."""
         drawn = [
-            FractionWithInterval(
+            report.FractionWithInterval(
                 found.cue,
                 found.right,
                 min(found.expected, found.high),
@@ -148,12 +141,12 @@ class Battery(Result):
             )
             for found in sorted(self.listed_cues, key=lambda found: found.rank is None)[:CHART_CUES]
         ]
-        return [draw_dots_over_chance(drawn, title=title)]
+        return [report.draw_dots_over_chance(drawn, title=title)]
 
 
 def format_percent(fraction: float) -> str:
     """Format a fraction as a percentage with one decimal."""
-    return as_shown(fraction, ".1%")
+    return report.format_value(fraction, ".1%")
 
 
 def format_p_value(p: float, draws: int) -> str:

@@ -16,18 +16,12 @@ from typing import Any
 import numpy as np
 
 from winosmith.answers import Answers
+from winosmith.audit import _triage
 from winosmith.audit._cues import CUES, Cue, detect_classes
 from winosmith.audit._items import TIE_SHARES, Bools, Floats, Items, Step
 from winosmith.audit._proof import WORDS, Proof, bound_accuracies, require_enough_blocks
 from winosmith.audit._review import find_shared_items
 from winosmith.audit._thinning import Concentration, LearntRules, RepairSettings, Thinning
-from winosmith.audit._triage import (
-    FOREIGN_ANSWERS,
-    DoubtedKeys,
-    choose_items_to_set_aside,
-    compare_accuracies,
-    select_answers,
-)
 from winosmith.blocks import copies, normalize_tokens
 from winosmith.dataset import Dataset, Dropped, Filtered
 from winosmith.errors import DataError
@@ -99,8 +93,8 @@ class RepairPlan:
     def require_known_ids(self, splits: Iterable[Dataset]) -> None:
         """Raise `DataError` if there are answers, but none to an item in the splits."""
         answers = self.answers
-        if answers is not None and not any(select_answers(answers, one) for one in splits):
-            raise DataError(FOREIGN_ANSWERS)
+        if answers is not None and not any(_triage.select_answers(answers, one) for one in splits):
+            raise DataError(_triage.FOREIGN_ANSWERS)
 
 
 @dataclass(frozen=True)
@@ -142,7 +136,7 @@ class Repair(Result):
         metadata={"json": lambda both: dict(zip(("before", "after"), both, strict=True))}
     )
     proof: Proof
-    doubts: DoubtedKeys | None = field(metadata={"key": "set_aside"})
+    doubts: _triage.DoubtedKeys | None = field(metadata={"key": "set_aside"})
     concentration: Concentration | None = field(metadata={"key": "wrong_keys"})
     parameters: Mapping[str, Any]
     tried: int = 1
@@ -232,7 +226,7 @@ class PreparedSet:
     plan: RepairPlan
     thinning: Thinning
     answers: Mapping[str, Answers]
-    doubts: DoubtedKeys | None
+    doubts: _triage.DoubtedKeys | None
 
     @classmethod
     def from_dataset(
@@ -261,11 +255,11 @@ class PreparedSet:
             row: reorder(data[row], draw_order(data[row], seed)) if free[row] else data[row]
             for row in rows
         }
-        own = select_answers(answers, data) if answers else {}
+        own = _triage.select_answers(answers, data) if answers else {}
         found = None
         if own:
             items = Items.from_dataset(data.select(rows))
-            found = choose_items_to_set_aside(items, own, number, seed, plan.checked)
+            found = _triage.choose_items_to_set_aside(items, own, number, seed, plan.checked)
         reasons = _explain_doubts(data, found, rows) if found else {}
         aside = {row: shuffled.pop(row) for row in rows if row in reasons}
         removals |= reasons
@@ -323,7 +317,7 @@ def thin(prepared: PreparedSet, step: Step, memo: Memo) -> Repair:
         aside = [problem.id for problem in prepared.aside.values()]
         doubts = replace(
             doubts,
-            accuracy=compare_accuracies(data, prepared.answers, aside, result.ids),
+            accuracy=_triage.compare_accuracies(data, prepared.answers, aside, result.ids),
         )
     ordered = {**shuffled, **prepared.aside}
     before, after = Items.from_dataset(data), Items.from_dataset(result)
@@ -354,7 +348,7 @@ def thin(prepared: PreparedSet, step: Step, memo: Memo) -> Repair:
 
 
 def _explain_doubts(
-    data: Dataset, doubts: DoubtedKeys, rows: Sequence[int]
+    data: Dataset, doubts: _triage.DoubtedKeys, rows: Sequence[int]
 ) -> dict[int, tuple[str, str]]:
     reasons = {}
     for one in doubts.set_aside:

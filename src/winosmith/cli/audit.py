@@ -15,17 +15,8 @@ import click
 from winosmith import audit, formats
 from winosmith.answers import Answers, read as read_answers
 from winosmith.audit import MIN_CHECKS, Audit, Finding, Repair, RepairSettings
-from winosmith.cli._declared import add_declared_options
-from winosmith.cli._options import (
-    FILE,
-    OutputFile,
-    format_option,
-    get_answer_arguments,
-    get_reading_arguments,
-    json_option,
-    page_option,
-    read_contents,
-)
+from winosmith.cli import _options
+from winosmith.cli._declared import declared_options
 from winosmith.cli._output import Output
 from winosmith.cli._predictions import filter_option
 from winosmith.cli._printing import echo, exit_with_reasons, is_json_requested, say
@@ -83,7 +74,7 @@ _SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet")
 
 @click.command()
 @click.argument("data", nargs=-1, required=True, metavar="DATA...", callback=_check_paths)
-@format_option
+@_options.format_option
 @click.option(
     "--pool",
     is_flag=True,
@@ -112,16 +103,16 @@ _SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet")
 @click.option("--fail-on", "rules", default="", metavar="RULES",
               help="Exit with code 1 if any of these comma-separated conditions is met: "
               f"{', '.join(audit.RULE_FORMS.values())}.")  # fmt: skip
-@click.option("--baseline", type=FILE, metavar="OLD.json",
+@click.option("--baseline", type=_options.FILE, metavar="OLD.json",
               help="Output of an earlier audit with --json: only new findings break rules and "
               "appear in annotations, --sarif and --badge.")  # fmt: skip
 @click.option("--annotate", type=click.Choice(["github"]),
               help="Print findings as annotations of a pull request's lines, and add a table to "
               "the job summary on GitHub.")  # fmt: skip
-@click.option("--sarif", type=OutputFile("{", "a JSON file"), metavar="FILE.sarif",
+@click.option("--sarif", type=_options.OutputFile("{", "a JSON file"), metavar="FILE.sarif",
               help="Write the findings as SARIF 2.1.0, for example for GitHub's code "
               "scanning.")  # fmt: skip
-@click.option("--badge", type=OutputFile("<svg", "an SVG file"), metavar="FILE.svg",
+@click.option("--badge", type=_options.OutputFile("<svg", "an SVG file"), metavar="FILE.svg",
               help="Write a badge with the number of findings.")  # fmt: skip
 @click.option("--answers", multiple=True, type=click.Path(exists=True), metavar="FILE",
               help="Models' answers, in any form that `winosmith score` reads; may be "
@@ -145,7 +136,7 @@ _SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet")
 @click.option("--check-to", default="check", show_default=True, metavar="DIR",
               type=click.Path(file_okay=False), help="With --check: folder for the forms that "
               "people fill in.")  # fmt: skip
-@click.option("--errata", type=FILE, metavar="FILE",
+@click.option("--errata", type=_options.FILE, metavar="FILE",
               help="Table of corrected keys, which are applied first; its columns are id, old, new "
               "and evidence. A repair does not set aside the items in this table.")  # fmt: skip
 @click.option("--repair", "repaired", type=click.Path(file_okay=False), metavar="DIR",
@@ -159,8 +150,8 @@ _SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet")
               "is correct only by chance, starting with those that need the fewest "
               "characters.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Overwrite a different repair or check in the folder.")
-@page_option
-@json_option
+@_options.page_option
+@_options.json_option
 @database_option
 def command(**options: Any) -> None:
     """Find artifacts that give away the answers of multiple-choice items; each file is a split.
@@ -367,7 +358,7 @@ def _read_contents(path: str | tuple[str, ...], options: Options) -> Contents:
     pool = options["pool"]
     advance = audit.make_reporter(say, f"{path[0] if pool else path}: reading", 100, "%")
     try:
-        return read_contents(
+        return _options.read_contents(
             path,
             omit_bad=True,
             ids_are_places=pool,
@@ -414,7 +405,7 @@ def _read_answers(
             "files one by one, or give the items unique ids"
         )
     items = Dataset(problem for split in splits.values() for problem in split)
-    how = get_answer_arguments() | {"filters": options["filters"], "omitted": omitted}
+    how = _options.get_answer_arguments() | {"filters": options["filters"], "omitted": omitted}
     found = read_answers(options["answers"], items, **how)
     for model, own in found.items():
         if others := sum(name not in ids for name in own.by_id):
@@ -485,7 +476,7 @@ def _fix_files(options: Options) -> None:
             f"--fix changes files, and {remote} is not a file; `winosmith convert {remote} "
             "FILE` writes one"
         )
-    how = get_reading_arguments() | {"drop_copies": options["drop_copies"]}
+    how = _options.get_reading_arguments() | {"drop_copies": options["drop_copies"]}
     del how["pair_by"]
     found = audit.shuffle_files(paths, options["seed"], **how)
     written = found.write()

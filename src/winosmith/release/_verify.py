@@ -25,19 +25,13 @@ from winosmith.outputs import PRIVATE, sha256
 from winosmith.parallel import Step, no_progress
 from winosmith.problem import Problem
 from winosmith.records import parse_dropped, read_json_lines
-from winosmith.release import _content
+from winosmith.release import _content, _source
 from winosmith.release._about import About, explain_conflict
 from winosmith.release._changes import make_id
 from winosmith.release._content import Content
 from winosmith.release._files import list_files
 from winosmith.release._interchange import RELEASE_KEYS, make_table, read_table
-from winosmith.release._source import (
-    REBUILD_ADVICE,
-    Fault,
-    compute_checksums,
-    read_content,
-    read_record,
-)
+from winosmith.release._source import REBUILD_ADVICE, Fault
 from winosmith.results import HIDDEN, Result, computed
 from winosmith.splits import KEY_FIELDS
 
@@ -328,13 +322,13 @@ def verify(
     show = step or no_progress
     secrets = None if private is None else read_secrets(private)
     with show("checksums", None):
-        record = read_record(folder)
+        record = _source.read_record(folder)
         if isinstance(record, Fault):
             return Verified(folder, (record,), None, private is not None)
-        sums = compute_checksums(folder)
+        sums = _source.compute_checksums(folder)
         faults = list(check_checksums(folder, record, sums))
     with show("reading", None):
-        content, bad = read_content(folder, record)
+        content, bad = _source.read_content(folder, record)
     if bad:
         return Verified(folder, (*faults, *bad), None, private is not None)
     with show("problems", None):
