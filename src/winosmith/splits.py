@@ -38,25 +38,25 @@ BLOCK_SLACK = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class FormerProblem:
+class PreviousProblem:
     """A problem from an earlier build, with its split.
 
     Attributes:
         problem: the problem with its id in the pool; its answer is ignored.
-        split: its former split; None for a problem that only joins other problems into one block.
+        split: its previous split; None for a problem that only joins other problems into one block.
     """
 
     problem: Problem
     split: SplitName | None
 
 
-def find_former_splits(
+def find_previous_splits(
     dataset: Dataset,
     order: Sequence[Sequence[int]],
-    former: Sequence[FormerProblem],
+    previous: Sequence[PreviousProblem],
     keys: Iterable[Key] = (),
 ) -> list[frozenset[SplitName]]:
-    """Return, for each block, the former splits of its problems and of related problems.
+    """Return each block's previous splits: those of its problems and of related problems.
 
     Related problems share a block of old and new problems (`blocks`): copies, families (by the ids
     in the pool), and possible halves of twins. An old id is ignored if a different problem has that
@@ -65,12 +65,12 @@ def find_former_splits(
     Args:
         dataset: the problems to split.
         order: their blocks, joined by `keys`.
-        former: the problems that were split before.
+        previous: the problems that were split before.
         keys: fields that join blocks, such as the author or the source.
 
     >>> old = Problem("a", "The _ fell.", ("cup", "jug"), 0)
     >>> new = Problem("b", "A _ rose.", ("sun", "moon"), 1)
-    >>> found = find_former_splits(Dataset([old, new]), [[0], [1]], [FormerProblem(old, "dev")])
+    >>> found = find_previous_splits(Dataset([old, new]), [[0], [1]], [PreviousProblem(old, "dev")])
     >>> [sorted(splits) for splits in found]
     [['dev'], []]
     """
@@ -80,14 +80,14 @@ def find_former_splits(
         for at, (p, root, twin) in enumerate(
             (
                 *((p, p.root, p.twin_id and f"now {p.twin_id}") for p in dataset),
-                *_iter_former_ids(dataset, former),
+                *_iter_previous_ids(dataset, previous),
             )
         )
     )
     named = [[*_get_joining_keys(problem, keys)] for problem in both]
     found: list[frozenset[SplitName]] = [frozenset()] * len(dataset)
     for tree in join_blocks(blocks(both), named):
-        past = [former[at - len(dataset)].split for at in tree if at >= len(dataset)]
+        past = [previous[at - len(dataset)].split for at in tree if at >= len(dataset)]
         sides = frozenset(side for side in past if side is not None)
         for row in tree:
             if row < len(dataset):
@@ -102,12 +102,12 @@ class AssignedBlock:
     Attributes:
         rows: row numbers in the data set.
         split: the split.
-        former: the former splits of these and of related problems.
+        previous: the previous splits of these and of related problems.
     """
 
     rows: tuple[int, ...]
     split: SplitName
-    former: frozenset[SplitName]
+    previous: frozenset[SplitName]
 
 
 def assign_splits(
@@ -116,15 +116,15 @@ def assign_splits(
     wanted: Mapping[SplitName, int],
     *,
     keys: Iterable[Key] = (),
-    former: Sequence[FormerProblem] = (),
+    previous: Sequence[PreviousProblem] = (),
     counted: Collection[int] | None = None,
 ) -> list[AssignedBlock]:
     """Assign blocks to train, dev and test.
 
-    Without former splits, dev and test are filled in the order of `wanted`, and all other problems
-    become training data. Otherwise each block keeps its former split (the first of train, dev and
-    test if there are several), and each new block goes to the split that lacks the largest fraction
-    of its size.
+    Without previous splits, dev and test are filled in the order of `wanted`; all other problems
+    become training data. Otherwise each block keeps its split (the first of train, dev and test if
+    there are several), and each new block goes to the split that lacks the largest fraction of its
+    size.
 
     Blocks are added to a split until it has the wanted size. Blocks that would make it more than
     50 % too large (`BLOCK_SLACK`), such as large families, are skipped; a first block of two
@@ -133,11 +133,11 @@ def assign_splits(
     its size by at most 10 % (`SLACK`), which makes an interval at most 5 % narrower.
 
     Args:
-        dataset: the problems; with `former`, they have the ids of their pool.
+        dataset: the problems; with `previous`, they have the ids of their pool.
         order: their shuffled blocks.
         wanted: the target number of problems in dev and test.
         keys: fields that join blocks, such as the author or the source.
-        former: the problems that were split before.
+        previous: the problems that were split before.
         counted: the rows that count towards `wanted`; new blocks without such rows become training
             data. None counts all rows.
 
@@ -156,8 +156,8 @@ def assign_splits(
         for side, size in wanted.items()
     }
     before: Sequence[frozenset[SplitName]] = [frozenset()] * len(groups)
-    if former:
-        before = find_former_splits(dataset, groups, former, keys)
+    if previous:
+        before = find_previous_splits(dataset, groups, previous, keys)
         sides = _keep_former_splits(count, list(map(choose_kept_split, before)), wanted, most)
     else:
         sides = _fill_splits(count, wanted, most)
@@ -184,18 +184,18 @@ def _fill_splits(
 
 def _keep_former_splits(
     counts: Sequence[int],
-    former: Sequence[SplitName | None],
+    previous: Sequence[SplitName | None],
     wanted: Mapping[SplitName, int],
     limits: Mapping[SplitName, float],
 ) -> list[SplitName]:
-    """Assign each group to its former split, or a new group to the least full split."""
+    """Assign each group to its previous split, or a new group to the least full split."""
     sizes = dict.fromkeys(SPLITS, 0)
-    for n, side in zip(counts, former, strict=True):
+    for n, side in zip(counts, previous, strict=True):
         if side is not None:
             sizes[side] += n
     needed = {**wanted, "train": sum(counts) - sum(wanted.values())}
     found: list[SplitName] = []
-    for n, old in zip(counts, former, strict=True):
+    for n, old in zip(counts, previous, strict=True):
         if old is not None:
             found.append(old)
             continue
@@ -225,7 +225,7 @@ def _fill_empty_splits(
 
 
 def choose_kept_split(splits: Iterable[SplitName]) -> SplitName | None:
-    """Return the split that a block keeps: the first of its former splits, or None.
+    """Return the split that a block keeps: the first of its previous splits, or None.
 
     >>> choose_kept_split(["test", "dev"]), choose_kept_split([])
     ('dev', None)
@@ -233,17 +233,17 @@ def choose_kept_split(splits: Iterable[SplitName]) -> SplitName | None:
     return min(splits, key=SPLITS.index, default=None)
 
 
-def _iter_former_ids(
-    dataset: Dataset, former: Sequence[FormerProblem]
+def _iter_previous_ids(
+    dataset: Dataset, previous: Sequence[PreviousProblem]
 ) -> Iterable[tuple[Problem, str, str | None]]:
-    """Yield each former problem with its root's id and twin id, made distinct from reused ids."""
+    """Yield each previous problem with its root's id and twin id, made distinct from reused ids."""
     now = {problem.id: problem for problem in dataset}
     reused = {
         old.problem.id
-        for old in former
+        for old in previous
         if old.problem.id in now and not _is_same_problem(old.problem, now[old.problem.id])
     }
-    for old in former:
+    for old in previous:
         p = old.problem
         root = f"then {p.root}" if p.root in reused else p.root
         yield p, root, p.twin_id and f"then {p.twin_id}"

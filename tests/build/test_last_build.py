@@ -16,7 +16,7 @@ from winosmith.build import build, is_build_finished, read_last_build, read_reci
 from winosmith.build._split import split
 from winosmith.cli import main
 from winosmith.errors import DataError, InputError, OutputError
-from winosmith.splits import FormerProblem, assign_splits, choose_kept_split, find_former_splits
+from winosmith.splits import PreviousProblem, assign_splits, choose_kept_split, find_previous_splits
 from winosmith.testing import make_twins
 
 RECIPE = """

@@ -37,7 +37,7 @@ from winosmith.recast import refers_to_others
 from winosmith.records import dump_json, parse_json, read_text
 from winosmith.report import join_names, percent
 from winosmith.results import IF_ANY, Result, shown
-from winosmith.text import count_noun
+from winosmith.text import format_count
 
 _MAX_ANNOTATIONS = 50
 """Maximum number of annotations and summary rows. GitHub shows ten per level and step."""

@@ -488,16 +488,18 @@ def _make_suspect_blocks(part: SplitAudit, triage: Triage) -> Iterator[report.Bl
         if triage.proposes_keys
         else "Agreement: the weight of the models that are incorrect. No key can be proposed."
     )
+    note = (
+        f"{len(triage.suspects):,} suspects, {ranked}. {weight} A model's weight is its accuracy "
+        "above chance. Have people check these keys, because good models also share errors."
+    )
     if not triage.suspects:
-        yield report.Text([f"No key of {part.name} is suspect."])
+        yield report.Text([note])
     else:
         yield table(
             f"Keys of {part.name} that may be wrong",
             triage.suspects[:_MAX_LISTED],
             ["id", "agreement", "proposed", "key"],
-            note=f"{len(triage.suspects):,} suspects, {ranked}. {weight} A model's weight is its "
-            "accuracy above chance. Have people check these keys, because good models also share "
-            "errors.",
+            note=note,
             most=8,
         )
     if triage.wrong_keys is None:

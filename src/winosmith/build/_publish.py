@@ -24,7 +24,7 @@ from winosmith.errors import FormatError, InputError, ProblemError
 from winosmith.finished import DROPPED, IDS, LAST, RECIPE, SCORES, WITHHELD, BuildFiles
 from winosmith.outputs import PRIVATE, OutputFolder, sha256
 from winosmith.problem import Extra, Lineage, Problem
-from winosmith.splits import SPLITS, FormerProblem, SplitName
+from winosmith.splits import SPLITS, PreviousProblem, SplitName
 
 if TYPE_CHECKING:
     from winosmith.build._build import BuildResult

@@ -16,7 +16,7 @@ from winosmith import audit, formats
 from winosmith.answers import Answers, read as read_answers
 from winosmith.audit import MIN_CHECKS, Audit, Finding, Repair, RepairSettings
 from winosmith.cli import _options
-from winosmith.cli._declared import declared_options
+from winosmith.cli._declared import add_declared_options
 from winosmith.cli._output import Output
 from winosmith.cli._predictions import filter_option
 from winosmith.cli._printing import echo, exit_with_reasons, is_json_requested, say
@@ -29,7 +29,7 @@ from winosmith.outputs import atomic_write
 from winosmith.problem import Problem
 from winosmith.report import Section
 from winosmith.results import table
-from winosmith.text import count_noun
+from winosmith.text import format_count
 
 if TYPE_CHECKING:
     from winosmith.embed import TextEmbedder
@@ -499,7 +499,7 @@ def _fix_files(options: Options) -> None:
     sections = [Section(title, [one]) for title, one in tables.items() if one.rows]
     if copies := len(found.dropped):
         was = "was" if copies == 1 else "were"
-        verdict += f" {count_noun(copies, 'copy', 'copies')} {was} removed."
+        verdict += f" {format_count(copies, 'copy', 'copies')} {was} removed."
     Output(
         "Options in random orders", found.record(), sections, verdict=verdict, spaced=True
     ).show()

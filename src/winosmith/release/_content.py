@@ -28,7 +28,7 @@ from winosmith.records import dump_json
 from winosmith.release._about import About
 from winosmith.release._interchange import JUDGES, QUESTION_COLUMNS, find_used_columns
 from winosmith.report import Drawing, Signature, Table
-from winosmith.splits import KEY_FIELDS, Disjoint, FormerProblem, SplitName, assign_splits
+from winosmith.splits import KEY_FIELDS, Disjoint, PreviousProblem, SplitName, assign_splits
 from winosmith.validate import count_unvalidated
 
 TEST: Final = "test"

@@ -22,7 +22,7 @@ from winosmith.escape import escape_csv
 from winosmith.release import _content, _interchange
 from winosmith.release._about import SECTIONS, About
 from winosmith.release._content import PARTS, TEST, Content
-from winosmith.text import count_noun
+from winosmith.text import format_count
 
 Sums = Mapping[str, Mapping[str, Any]]
 """Map the path of each written file to its `sha256` and `bytes`."""
@@ -51,8 +51,8 @@ class Field:
 def _describe_collection(content: Content) -> Iterator[str]:
     counts = content.counts["all"]
     if counts["contributors"]:
-        authors = count_noun(counts["contributors"], "contributor")
-        yield f"{count_noun(counts['problems'], 'problem')} by {authors}."
+        authors = format_count(counts["contributors"], "contributor")
+        yield f"{format_count(counts['problems'], 'problem')} by {authors}."
     if names := [source.name for source in content.about.source if source.name != "*"]:
         yield f"Sources: {'; '.join(names)}."
 
@@ -61,7 +61,7 @@ def iter_filter_steps(content: Content) -> Iterator[tuple[str, str]]:
     """Yield each stage of the build, and a sentence on the problems that it kept and dropped."""
     for step in content.build.get("funnel", {}).get("steps", ()):
         dropped = ", ".join(f"{reason} {count:,}" for reason, count in step["dropped"].items())
-        kept = count_noun(step["kept"]["problems"], "problem")
+        kept = format_count(step["kept"]["problems"], "problem")
         yield step["stage"], f"{kept} kept; dropped: {dropped or 'none'}."
 
 

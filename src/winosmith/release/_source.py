@@ -26,7 +26,7 @@ from winosmith.release import _content
 from winosmith.release._about import parse_about
 from winosmith.release._interchange import JUDGED_BY, JUDGES, PHASE, RELEASE_KEYS, REMOVED_BY
 from winosmith.results import Result
-from winosmith.splits import FormerProblem, SplitName
+from winosmith.splits import PreviousProblem, SplitName
 
 _REPORT_KEYS = ("signature", "funnel", "figures", "unvalidated", "recipe")
 """The keys of a build's report that a release contains."""
