@@ -246,6 +246,24 @@ def refs(ready_site: Any) -> Iterator[dict[str, str]]:
         transaction.set_rollback(True)
 
 
+@pytest.fixture(scope="module")
+def stood(ready_site: Any) -> Iterator[Any]:
+    """Make the small site of `world` once, whose judges need the role."""
+    from tests.web import world
+
+    with world.standing(open_judging=False) as made:
+        yield made
+
+
+@pytest.fixture
+def world(stood: Any) -> Iterator[Any]:
+    """Return the small site; what a test writes there is rolled back."""
+    from tests.web import world
+
+    with world.taken_back():
+        yield stood
+
+
 @pytest.fixture
 def person() -> Callable[..., Any]:
     """Return a maker of people, `person("ann", is_judge=True)`, whose password is PASSWORD."""
@@ -255,6 +273,24 @@ def person() -> Callable[..., Any]:
         return get_user_model().objects.create_user(name, PASSWORD, **fields)
 
     return make
+
+
+@pytest.fixture
+def ann(person: Callable[..., Any]) -> Any:
+    """Return somebody with an account and no role."""
+    return person("ann")
+
+
+@pytest.fixture
+def bob(person: Callable[..., Any]) -> Any:
+    """Return somebody else with an account and no role."""
+    return person("bob")
+
+
+@pytest.fixture
+def eva(person: Callable[..., Any]) -> Any:
+    """Return a moderator."""
+    return person("eva", is_moderator=True)
 
 
 @pytest.fixture
@@ -321,11 +357,12 @@ def twin() -> Callable[..., list[Any]]:
 
 @pytest.fixture
 def visit() -> Callable[..., Any]:
-    """Return a maker of browsers without a screen: `visit(ann).get("/")`."""
+    """Return a maker of browsers without a screen: `visit(ann).get("/")`; `.person` is ann."""
     from django.test import Client
 
     def make(somebody: Any = None) -> Any:
-        client = Client(enforce_csrf_checks=False)
+        client = Client()
+        client.person = somebody
         if somebody is not None:
             client.force_login(somebody)
         return client

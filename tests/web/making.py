@@ -31,3 +31,9 @@ def vote(holder: Any, problem: Any, choice: int | None = 0, n: int = 1, **fields
     usual |= dict.fromkeys(("taken_at", "answered_at"), timezone.now())
     given = {**usual, "open": False, "choice": choice, **fields}
     return Slot.objects.create(problem=problem, holder=holder, n=n, **given)
+
+
+def fresh(row: Any) -> Any:
+    """Return a row, read again from the database."""
+    row.refresh_from_db()
+    return row
