@@ -11,3 +11,8 @@ import pytest
 def usual() -> dict[str, Any]:
     """Return rules without gold questions."""
     return {"gold_every": 0}
+
+
+@pytest.fixture(autouse=True)
+def _usual(rules: Any) -> None:
+    """Begin each test with these rules."""

@@ -33,6 +33,11 @@ def twin(contributor: Any = None, *, halves: int = 2, opened: bool = True, **fie
     return made
 
 
+def singles(count: int) -> list[Any]:
+    """Make so many twins of which one half is there, and is being judged; return those halves."""
+    return [twin(halves=1)[0] for _ in range(count)]
+
+
 def give(person: Any, choice: int | None = None, **marks: Any) -> Any:
     """Let a person take the next problem and answer it, rightly unless told otherwise."""
     from winosmith.web.judge.turns import lease_next_problem

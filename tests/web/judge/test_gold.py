@@ -12,7 +12,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from tests.web.judge.making import give, gold, twin
+from tests.web.judge.making import give, gold, singles, twin
 from winosmith import Dataset, Problem
 from winosmith.errors import InputError
 from winosmith.web._import import import_problems
@@ -37,18 +37,16 @@ from winosmith.web.judge.votes import iter_responses, list_votes
 from winosmith.web.people.privacy import export_personal_data
 from winosmith.web.problems.lookalikes import Half, find_lookalikes
 
-Maker = Callable[..., Any]
-
 
 def _paused(person: Any) -> bool:
     return Judge.objects.get(person=person).held is not None
 
 
-def test_gold_is_never_a_vote(db: Any, rules: Any, person: Maker) -> None:
+def test_gold_is_never_a_vote(db: Any, rules: Any, ann: Any) -> None:
     """An answer to a gold question is in no votes, responses or verdicts."""
     rules(gold_every=1)
     (problem,) = gold(1)
-    slot = give(person("ann"))
+    slot = give(ann)
     problem.refresh_from_db()
     assert slot.gold
     assert slot.right
@@ -60,13 +58,11 @@ def test_gold_is_never_a_vote(db: Any, rules: Any, person: Maker) -> None:
     )
 
 
-def test_gold_comes_as_often_as_the_site_says(db: Any, rules: Any, person: Maker) -> None:
+def test_gold_comes_as_often_as_the_site_says(db: Any, rules: Any, ann: Any) -> None:
     """Of 120 problems about one in five is gold, at distances that differ."""
     rules(gold_every=5, judges=1, local_first=False)
     gold(60)
-    for _ in range(115):
-        twin(halves=1)
-    ann = person("ann")
+    singles(115)
     found = [give(ann).gold for _ in range(120)]
     assert 6 <= sum(found) <= 48
     places = [at for at, is_gold in enumerate(found) if is_gold]
@@ -75,12 +71,12 @@ def test_gold_comes_as_often_as_the_site_says(db: Any, rules: Any, person: Maker
 
 @pytest.mark.parametrize("every", [0, 1])
 def test_a_gold_question_waits_no_longer_than_another_problem(
-    database: Any, rules: Any, person: Maker, every: int
+    database: Any, rules: Any, ann: Any, bob: Any, every: int
 ) -> None:
     """Past its lease a problem, gold or not, is its judge's until somebody else takes one."""
     rules(gold_every=every, local_first=False)
     gold(3)
-    ann, bob, told = person("ann"), person("bob"), []
+    told = []
     for taken in (False, True):
         if taken:
             twin(halves=1)
@@ -95,11 +91,10 @@ def test_a_gold_question_waits_no_longer_than_another_problem(
     assert told == [str(bool(every)), "This problem is no longer reserved for y"]
 
 
-def test_a_gold_question_of_the_training_waits(db: Any, rules: Any, person: Maker) -> None:
+def test_a_gold_question_of_the_training_waits(db: Any, rules: Any, ann: Any, bob: Any) -> None:
     """Who comes back late to the training goes on with its question, whoever judges meanwhile."""
     rules(training_questions=2, training_right=2, local_first=False)
     gold(2)
-    ann, bob = person("ann"), person("bob")
     Judge.objects.create(person=bob, qualified=timezone.now())
     slot = lease_next_problem(ann)
     Slot.objects.filter(pk=slot.pk).update(lease_until=timezone.now())
@@ -107,20 +102,17 @@ def test_a_gold_question_of_the_training_waits(db: Any, rules: Any, person: Make
     assert store_answer(ann, slot.ref, 0).gold
 
 
-def test_a_gold_question_is_asked_once_a_person(db: Any, rules: Any, person: Maker) -> None:
+def test_a_gold_question_is_asked_once_a_person(db: Any, rules: Any, ann: Any, bob: Any) -> None:
     """With all gold questions answered, a judge gets problems; others still get the gold."""
     rules(gold_every=1, judges=1)
     gold(2), twin(halves=1), twin(halves=1)
-    ann, bob = person("ann"), person("bob")
     assert [give(ann).gold for _ in range(3)] == [True, True, False]
     assert give(bob).gold
 
 
-def test_a_problem_with_slots_becomes_gold_for_everybody(
-    db: Any, rules: Any, person: Maker
-) -> None:
+def test_a_problem_with_slots_becomes_gold_for_everybody(db: Any, rules: Any, ann: Any) -> None:
     """A problem that had open slots, once it is gold, comes to the first people of a site, too."""
-    first = person("ann")
+    first = ann
     rules(gold_every=1, judges=first.pk + 1 - first.pk % 2)
     (problem,) = twin(halves=1)  # one of its slots has the number of the person
     add_gold(problem, "A jug is heavier than a cup.")
@@ -129,11 +121,10 @@ def test_a_problem_with_slots_becomes_gold_for_everybody(
     assert {slot.n for slot in problem.slots.filter(gold=False)} >= {first.pk}
 
 
-def test_one_miss_pauses_nobody(db: Any, rules: Any, person: Maker) -> None:
+def test_one_miss_pauses_nobody(db: Any, rules: Any, ann: Any) -> None:
     """Nine misses in a row, one short of the least number, leave a judge judging."""
     rules(gold_every=1)
     gold(9)
-    ann = person("ann")
     for _ in range(9):
         give(ann, choice=1)
     assert not _paused(ann)
@@ -141,12 +132,11 @@ def test_one_miss_pauses_nobody(db: Any, rules: Any, person: Maker) -> None:
 
 @pytest.mark.parametrize(("right", "held"), [(6, True), (7, False), (9, False)])
 def test_who_guesses_is_held_by_the_last_ten(
-    db: Any, rules: Any, person: Maker, right: int, held: bool
+    db: Any, rules: Any, ann: Any, right: int, held: bool
 ) -> None:
     """Of ten: 6 right are below 70 %, 7 are not; who is held with no vote to spare is stopped."""
     rules(gold_every=1, held_most=0)
     gold(10), twin()
-    ann = person("ann")
     for at in range(10):
         give(ann, choice=0 if at < right else 1)
     assert _paused(ann) is held
@@ -154,11 +144,10 @@ def test_who_guesses_is_held_by_the_last_ten(
 
 
 def test_votes_of_a_held_judge_wait_until_a_moderator_decides(
-    db: Any, rules: Any, person: Maker
+    db: Any, rules: Any, ann: Any, eva: Any
 ) -> None:
     """A hold for gold lets undecided votes wait; a moderator lets them count, measuring anew."""
     (problem,) = twin(halves=1)
-    ann, eva = person("ann"), person("eva", is_moderator=True)
     give(ann)
     rules(gold_every=1)
     gold(10), twin()
@@ -175,12 +164,11 @@ def test_votes_of_a_held_judge_wait_until_a_moderator_decides(
 
 
 def test_a_contested_answer_counts_only_when_it_is_settled(
-    db: Any, rules: Any, person: Maker
+    db: Any, rules: Any, ann: Any, bob: Any, eva: Any
 ) -> None:
     """A moderator's word lifts the pause, no contest does; upheld, the question is retired."""
     rules(gold_every=1)
     gold(10)
-    ann, bob, eva = person("ann"), person("bob"), person("eva", is_moderator=True)
     slots = [give(ann, choice=0 if at < 4 else 1) for at in range(10)]
     assert _paused(ann)
     made = contest_gold(ann, slots[9].ref, "The jug is glass, too.")
@@ -199,47 +187,44 @@ def test_a_contested_answer_counts_only_when_it_is_settled(
     assert slots[8].problem not in {give(bob).problem for _ in range(9)}
 
 
-def test_a_right_answer_is_not_contested(db: Any, rules: Any, person: Maker) -> None:
+def test_a_right_answer_is_not_contested(db: Any, rules: Any, bob: Any, ann: Any) -> None:
     """There is nothing to contest where the answer was right, or was another's."""
     rules(gold_every=1)
     gold(1)
-    ann = person("ann")
     slot = give(ann)
-    for somebody in (ann, person("bob")):
+    for somebody in (ann, bob):
         with pytest.raises(InputError, match="can't be contested"):
             contest_gold(somebody, slot.ref, "But no.")
 
 
 @pytest.mark.parametrize("text", ["x", f" {'x' * 2000} "])
-def test_a_contest_has_up_to_2000_characters(db: Any, rules: Any, person: Maker, text: str) -> None:
+def test_a_contest_has_up_to_2000_characters(db: Any, rules: Any, ann: Any, text: str) -> None:
     """The shortest and the longest contest are kept, without the space around them."""
     rules(gold_every=1)
     gold(1)
-    ann = person("ann")
     assert contest_gold(ann, give(ann, choice=1).ref, text).text == text.strip()
 
 
 @pytest.mark.parametrize("text", ["", "  ", "x" * 2001])
-def test_a_contest_says_why(db: Any, person: Maker, text: str) -> None:
+def test_a_contest_says_why(db: Any, ann: Any, text: str) -> None:
     """Without a word, or with too many, nothing is contested."""
     with pytest.raises(InputError, match="1 to 2000 characters"):
-        contest_gold(person("ann"), "any", text)
+        contest_gold(ann, "any", text)
 
 
-def test_attention_comes_in_two_steps_as_all_others_do(db: Any, rules: Any, person: Maker) -> None:
+def test_attention_comes_in_two_steps_as_all_others_do(db: Any, rules: Any, ann: Any) -> None:
     """A question that says itself what to choose begins with its local context, too."""
     rules(gold_every=1)
     gold(1, attention=True)
-    slot = lease_next_problem(person("ann"))
+    slot = lease_next_problem(ann)
     assert slot.gold
     assert needs_local_answer(slot)
 
 
-def test_gold_comes_only_where_another_problem_could(db: Any, rules: Any, person: Maker) -> None:
+def test_gold_comes_only_where_another_problem_could(db: Any, rules: Any, ann: Any) -> None:
     """A judge for whom nothing else is left gets no gold question, which would be known by that."""
     rules(gold_every=1)
     gold(3)
-    ann = person("ann")
     assert give(ann).gold
     rules(gold_every=0)
     assert not give(ann).gold
@@ -247,14 +232,12 @@ def test_gold_comes_only_where_another_problem_could(db: Any, rules: Any, person
     assert [lease_next_problem(ann), lease_next_problem(ann)] == [None, None]
 
 
-def test_gold_needs_an_answer_an_explanation_and_no_votes(
-    db: Any, rules: Any, person: Maker
-) -> None:
+def test_gold_needs_an_answer_an_explanation_and_no_votes(db: Any, ann: Any) -> None:
     """A withheld answer, a missing explanation or a vote keep a problem from becoming gold."""
     (withheld,) = twin(halves=1, opened=False)
     withheld.answer = None
     (voted,) = twin(halves=1)
-    give(person("ann"))
+    give(ann)
     (plain,) = twin(halves=1, opened=False)
     for problem, words, why in (
         (withheld, "because", "no answer"),
@@ -265,7 +248,7 @@ def test_gold_needs_an_answer_an_explanation_and_no_votes(
             add_gold(problem, words)
 
 
-def test_an_import_is_looked_for_as_other_problems_are(db: Any, rules: Any, person: Maker) -> None:
+def test_an_import_is_looked_for_as_other_problems_are(db: Any, person: Any) -> None:
     """Who types an imported gold question is told that a problem is alike, as for any other."""
     text = "The kettle did not fit into the cupboard by the door because the _ was too {}."
     for kind, end in (("judging", "wide and much too heavy"), ("gold", "full of plates and cups")):
@@ -278,12 +261,11 @@ def test_an_import_is_looked_for_as_other_problems_are(db: Any, rules: Any, pers
 
 
 def test_what_a_judge_downloads_about_themselves_tells_no_gold(
-    db: Any, rules: Any, person: Maker
+    db: Any, rules: Any, ann: Any
 ) -> None:
     """A judge's own file has the same of a gold question that they hold, or passed on."""
     rules(gold_every=2, local_first=False)
-    gold(20), [twin(halves=1) for _ in range(40)]
-    ann = person("ann")
+    gold(20), singles(40)
     kinds: dict[bool, set[str]] = {}
     for _ in range(20):
         slot = lease_next_problem(ann)
@@ -299,12 +281,10 @@ def test_what_a_judge_downloads_about_themselves_tells_no_gold(
     assert kinds[True] == kinds[False]
 
 
-def test_gold_takes_as_many_statements_as_other_problems(
-    db: Any, rules: Any, person: Maker
-) -> None:
+def test_gold_takes_as_many_statements_as_other_problems(db: Any, rules: Any, ann: Any) -> None:
     """To take it, look at it whole, be refused and pass it on costs the same for both."""
-    gold(70), [twin(halves=1) for _ in range(70)]
-    ann, first = person("ann"), True
+    gold(70), singles(70)
+    first = True
     give(ann)
     rules(gold_every=2)
     asked: dict[bool, set[Any]] = {True: set(), False: set()}

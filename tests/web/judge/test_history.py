@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from tests.web.judge.making import give, gold, passes, twin
+from tests.web.judge.making import give, gold, passes, singles, twin
 from winosmith.web.judge.models import Gold, Slot
 from winosmith.web.judge.submissions import withdraw_twin
 from winosmith.web.problems.models import Problem
@@ -16,14 +16,10 @@ def _page(browser: Any, query: str = "") -> str:
     return re.sub(r'name="csrfmiddlewaretoken" value="\w+"', "", text)
 
 
-def test_nothing_tells_which_question_was_gold(
-    db: Any, rules: Any, person: Any, visit: Any
-) -> None:
+def test_nothing_tells_which_question_was_gold(db: Any, rules: Any, ann: Any, visit: Any) -> None:
     """The page is the same, byte for byte, whichever of the answers were given to gold."""
-    ann = person("ann", is_judge=True)
     gold(4)
-    for _ in range(4):
-        twin(halves=1)
+    singles(4)
     for at in range(8):
         rules(gold_every=at % 2, training_questions=0, training_right=0)
         give(ann, choice=at % 2, ambiguous=at == 3, comment="So it is." if at == 5 else "")
@@ -41,11 +37,12 @@ def test_nothing_tells_which_question_was_gold(
     assert _page(browser) == before
 
 
-def test_the_history_is_ones_own_and_in_order(db: Any, rules: Any, person: Any, visit: Any) -> None:
+def test_the_history_is_ones_own_and_in_order(
+    db: Any, rules: Any, ann: Any, bob: Any, visit: Any
+) -> None:
     """The last answer comes first, as it was given; others' answers are in nobody's list."""
-    ann, bob = person("ann", is_judge=True), person("bob", is_judge=True)
     rules(judges=3)
-    problems = [twin(halves=1)[0] for _ in range(3)]
+    problems = singles(3)
     for at in range(3):
         give(ann, choice=at % 2)
         passes(ann, 60)
@@ -61,10 +58,10 @@ def test_the_history_is_ones_own_and_in_order(db: Any, rules: Any, person: Any, 
 
 
 def test_a_withdrawn_sentence_is_no_longer_shown(
-    db: Any, rules: Any, person: Any, visit: Any
+    db: Any, person: Any, visit: Any, ann: Any
 ) -> None:
     """What its contributor took back stays in the list without its words."""
-    ann, zoe = person("ann", is_judge=True), person("zoe")
+    zoe = person("zoe")
     (problem,) = twin(zoe, halves=1)
     give(ann)
     withdraw_twin(zoe, problem.twin)

@@ -13,6 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 
 from tests.conftest import examples
 from tests.web.judge.making import twin
+from tests.web.making import fresh
 from winosmith.errors import InputError
 from winosmith.web.judge.models import Seen, Slot
 from winosmith.web.judge.turns import (
@@ -145,8 +146,7 @@ class Judging(RuleBasedStateMachine):
             assert len(cast) <= K
             assert len(set(cast)) == len(cast)
             assert sum(slot.problem_id == problem.pk for slot in slots) == K
-            problem.refresh_from_db()
-            assert (len(cast) == K) == (problem.state in ("valid", "rejected"))
+            assert (len(cast) == K) == (fresh(problem).state in ("valid", "rejected"))
             # A verdict, once there, stays.
             if problem.state != "judging":
                 assert self.verdicts.setdefault(problem.ref, problem.state) == problem.state

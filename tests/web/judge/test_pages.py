@@ -9,27 +9,21 @@ from typing import Any
 import pytest
 from django.urls import reverse
 
-from tests.web.judge.making import give, gold, twin
+from tests.web.judge.making import give, gold, singles, twin
 from winosmith.web.judge.exclusion import pause_judge
-from winosmith.web.judge.models import Judge
 from winosmith.web.judge.trust import add_gold
-from winosmith.web.people.privacy import save_agreement
-
-Maker = Callable[..., Any]
 
 
 @pytest.fixture
-def judge(db: Any, rules: Any, person: Maker, visit: Maker) -> Callable[[str], Any]:
+def judge(db: Any, contributor: Any, visit: Any) -> Callable[[str], Any]:
     """Return a maker of browsers of judges who agreed to the texts."""
+    return lambda name: visit(contributor(name))
 
-    def make(name: str, **fields: Any) -> Any:
-        somebody = person(name, **fields)
-        save_agreement(somebody)
-        client = visit(somebody)
-        client.person = somebody
-        return client
 
-    return make
+@pytest.fixture
+def ann(judge: Any) -> Any:
+    """Return the browser of a judge."""
+    return judge("ann")
 
 
 def _fields(page: Any, action: str) -> dict[str, str]:
@@ -43,10 +37,15 @@ def _send(client: Any, page: Any, action: str, **more: str) -> Any:
     return client.post(action, {**_fields(page, action), **more}, follow=True)
 
 
-def test_a_script_gets_what_comes_next_at_once(judge: Any) -> None:
+def _next(client: Any) -> Any:
+    """Ask for the next problem."""
+    return _send(client, client.get("/judge/"), "/judge/next/")
+
+
+def test_a_script_gets_what_comes_next_at_once(ann: Any) -> None:
     """Sent in place, each form brings the part of the page that changes, and acts once."""
-    problems = [twin(halves=1)[0] for _ in range(2)]
-    ann, sent = judge("ann"), {"HX-Request": "true", "HX-Boosted": "true"}
+    problems = singles(2)
+    sent = {"HX-Request": "true", "HX-Boosted": "true"}
     page = ann.get("/judge/")
     for action, choice in (("next", ""), ("local", "1"), ("answer", "0")):
         address = f"/judge/{action}/"
@@ -66,12 +65,11 @@ def test_a_script_gets_what_comes_next_at_once(judge: Any) -> None:
     assert "<html" not in nothing.content.decode()
 
 
-def test_a_key_is_good_for_one_problem(judge: Any, rules: Any) -> None:
+def test_a_key_is_good_for_one_problem(ann: Any, rules: Any) -> None:
     """An answer with the key of another problem's form is refused, and stays in its own form."""
     rules(local_first=False)
-    first, second = (twin(halves=1)[0] for _ in range(2))
-    ann = judge("ann")
-    page = _send(ann, ann.get("/judge/"), "/judge/next/")
+    first, second = singles(2)
+    page = _next(ann)
     used = _fields(page, "/judge/answer/")["key"]
     page = _send(ann, page, "/judge/answer/", choice="0")
     refused = _send(ann, page, "/judge/answer/", choice="1", key=used)
@@ -83,13 +81,12 @@ def test_a_key_is_good_for_one_problem(judge: Any, rules: Any) -> None:
     assert votes == [0, 1]
 
 
-def test_a_problem_is_judged_in_two_steps(judge: Any) -> None:
+def test_a_problem_is_judged_in_two_steps(ann: Any) -> None:
     """The local context hides the rest of the sentence, with a mark where it is cut.
 
     Then comes the whole, and then the next.
     """
     (problem,) = twin(halves=1)
-    ann = judge("ann")
     start = ann.get("/judge/")
     assert "Start judging" in start.content.decode()
     assert not problem.slots.exclude(holder=None)
@@ -116,7 +113,7 @@ def test_options_stand_in_the_order_that_is_stored(judge: Any) -> None:
     for at in range(12):
         (problem,) = twin(halves=1)
         ann = judge(f"ann{at}")
-        page = _send(ann, ann.get("/judge/"), "/judge/next/").content.decode()
+        page = _next(ann).content.decode()
         slot = ann.person.slots.get()
         values = [int(value) for value in re.findall(r'name="choice" value="(\d)"', page)]
         assert values == slot.shown
@@ -126,41 +123,39 @@ def test_options_stand_in_the_order_that_is_stored(judge: Any) -> None:
     assert orders == {(0, 1), (1, 0)}
 
 
-def test_another_window_is_told_that_it_is_too_late(judge: Any, rules: Any) -> None:
+def test_another_window_is_told_that_it_is_too_late(ann: Any, rules: Any) -> None:
     """A form of a problem answered in another window is refused with 409; the comment is shown."""
     rules(local_first=False)
     twin(), twin()
-    ann = judge("ann")
-    page = _send(ann, ann.get("/judge/"), "/judge/next/")
+    page = _next(ann)
     other = ann.get("/judge/")
     _send(ann, page, "/judge/answer/", choice="0")
     late = _send(ann, other, "/judge/answer/", choice="1", comment="my thought")
     assert late.status_code == 409
+    assert "already answered this problem" in late.content.decode()
     assert "my thought" in late.content.decode()
     assert ann.person.slots.get(open=False).choice == 0
 
 
-def test_a_mistake_keeps_what_was_typed(judge: Any, rules: Any) -> None:
+def test_a_mistake_keeps_what_was_typed(ann: Any, rules: Any) -> None:
     """Without a choice the form comes back with status 422, the reason and the comment."""
     rules(local_first=False)
     twin()
-    ann = judge("ann")
-    page = _send(ann, ann.get("/judge/"), "/judge/next/")
+    page = _next(ann)
     again = _send(ann, page, "/judge/answer/", associative="on", comment="so far")
     text = again.content.decode()
     assert again.status_code == 422
-    assert "Choose the option that fits" in text
+    assert "Choose the option that fits, or mark the problem as ambiguous." in text
     assert "so far" in text
     assert re.search(r'name="associative" checked', text)
 
 
 @pytest.mark.parametrize("choice", ["x", "9", "-1", "１", "1" * 400])
-def test_a_forged_choice_is_refused(judge: Any, rules: Any, choice: str) -> None:
+def test_a_forged_choice_is_refused(ann: Any, rules: Any, choice: str) -> None:
     """A choice that the form does not offer is answered with 422, and nothing is kept."""
     rules(local_first=False)
     twin()
-    ann = judge("ann")
-    page = _send(ann, ann.get("/judge/"), "/judge/next/")
+    page = _next(ann)
     assert _send(ann, page, "/judge/answer/", choice=choice).status_code == 422
     for other in ("", "no-such-problem"):  # the form of what is held does not say what was wrong
         refused = _send(ann, page, "/judge/answer/", choice=choice, problem=other)
@@ -168,14 +163,14 @@ def test_a_forged_choice_is_refused(judge: Any, rules: Any, choice: str) -> None
     assert not ann.person.slots.filter(open=False).exists()
 
 
-def test_gold_looks_like_any_other_and_is_told_at_once(judge: Any, rules: Any) -> None:
+def test_gold_looks_like_any_other_and_is_told_at_once(judge: Any, ann: Any, rules: Any) -> None:
     """Its page differs in words and keys alone; the answer is explained afterwards, not before."""
     rules(gold_every=1, local_first=False)
     (asked,) = gold(1)
-    ann, bob = judge("ann"), judge("bob")
-    first = _send(ann, ann.get("/judge/"), "/judge/next/")
+    bob = judge("bob")
+    first = _next(ann)
     give(bob.person)
-    second = _send(bob, bob.get("/judge/"), "/judge/next/")
+    second = _next(bob)
     pages = []
     for page in (first, second):
         text = re.sub(r'(value|data-keep|data-account)="[^"]*"', "", page.content.decode())
@@ -198,23 +193,21 @@ def test_gold_looks_like_any_other_and_is_told_at_once(judge: Any, rules: Any) -
     ("training", "said"), [(0, "doesn’t count against you"), (2, "counts as incorrect in the tr")]
 )
 def test_a_contest_says_what_the_answer_counts_as(
-    judge: Any, rules: Any, training: int, said: str
+    ann: Any, rules: Any, training: int, said: str
 ) -> None:
     """In the training, a contested answer counts until a moderator decides; later, it does not."""
     rules(gold_every=1, local_first=False, training_questions=training, training_right=training)
     gold(3)
-    ann = judge("ann")
     slot = give(ann.person, 1)
     assert said in ann.get(f"/judge/checked/{slot.ref}/").content.decode()
 
 
-def test_the_known_answer_is_told_whichever_it_is(judge: Any, rules: Any) -> None:
+def test_the_known_answer_is_told_whichever_it_is(ann: Any, rules: Any) -> None:
     """The page of a gold question has its answer in the blank, though it is the second option."""
     rules(gold_every=1, local_first=False)
     twin(halves=1)
     asked = twin(opened=False)[1]
     add_gold(asked, "A jug stands.")
-    ann = judge("ann")
     give(ann.person, 0)
     held = asked.slots.get(holder=ann.person).ref
     page = ann.get(f"/judge/checked/{held}/").content.decode()
@@ -222,30 +215,22 @@ def test_the_known_answer_is_told_whichever_it_is(judge: Any, rules: Any) -> Non
     assert re.findall(r"<dd><bdi[^>]*>(\w+)</bdi></dd>", page) == ["jug", "cup"]
 
 
-def test_whose_votes_wait_is_told_why(judge: Any, rules: Any) -> None:
-    """Held for their pace, a judge reads so before they go on; whose votes count does not."""
+def test_whose_votes_wait_is_told_why(judge: Any, rules: Any, ann: Any, eva: Any) -> None:
+    """Held for their pace, or paused, a judge reads so on the page; whose votes count does not."""
     rules(hold_pace_seconds=3)
-    twin(halves=1), twin(halves=1)
-    ann, bob = judge("ann"), judge("bob")
-    give(ann.person)
-    told = ["Your votes are on hold" in who.get("/judge/").content.decode() for who in (ann, bob)]
-    assert told == [True, False]
-    assert "You answer faster" in ann.get("/judge/").content.decode()
+    singles(2)
+    bob, cat = judge("bob"), judge("cat")
+    for who in (ann, cat):
+        give(who.person)
+    pause_judge(cat.person, eva)
+    pages = [who.get("/judge/").content.decode() for who in (ann, bob, cat)]
+    assert ["Your votes are on hold" in page for page in pages] == [True, False, True]
+    assert "You answer faster" in pages[0]
 
 
-def test_a_paused_judge_is_told(judge: Any, person: Maker) -> None:
-    """Who is paused reads so on the page, and gets no problem."""
-    twin()
-    ann = judge("ann")
-    give(ann.person)
-    pause_judge(ann.person, person("eva", is_moderator=True))
-    assert Judge.objects.get(person=ann.person).held is not None
-    assert "Your votes are on hold" in ann.get("/judge/").content.decode()
-
-
-def test_nobody_judges_before_they_agreed(db: Any, rules: Any, person: Maker, visit: Maker) -> None:
+def test_nobody_judges_before_they_agreed(db: Any, bob: Any, visit: Any) -> None:
     """Each form of judging, and what a gold question tells, ask first who has not agreed."""
-    browser = visit(person("ann"))
+    browser = visit(bob)
     for form in ("next", "local", "answer", "skip", "undo", "contest/gold"):
         answer = browser.post(f"/judge/{form}/")
         assert (answer.status_code, "/consent/" in answer.headers["Location"]) == (302, True)
@@ -259,7 +244,7 @@ def test_what_only_shows_takes_no_form(judge: Any, path: str) -> None:
     assert judge("ann").post(f"/judge/{path}").status_code == 405
 
 
-def test_agreement_is_for_everyone(db: Any, rules: Any, person: Maker, visit: Maker) -> None:
+def test_agreement_is_for_everyone(db: Any, rules: Any, person: Any, visit: Any) -> None:
     """The page of agreement opens without an account: without votes, and with their shares.
 
     Answers to gold questions are a share of their own.
@@ -267,8 +252,7 @@ def test_agreement_is_for_everyone(db: Any, rules: Any, person: Maker, visit: Ma
     page = visit().get("/judge/agreement/")
     assert page.status_code == 200
     assert "No decided problems are included" in page.content.decode()
-    for _ in range(4):
-        twin(halves=1)
+    singles(4)
     for name, choices in (("ann", (0, 0, 0, 1)), ("bob", (0, 1, 1, 1)), ("cat", (0, 0, 0, 1))):
         judge = person(name)
         for choice in choices:

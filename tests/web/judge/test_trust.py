@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -13,7 +12,8 @@ from django.conf import settings
 from django.test import RequestFactory, override_settings
 from django.utils import timezone
 
-from tests.web.judge.making import give, give_in, gold, passes, twin
+from tests.web.judge.making import give, give_in, gold, passes, singles, twin
+from tests.web.making import fresh
 from tests.web.working import work_off
 from winosmith.web.judge.exclusion import (
     change_votes,
@@ -52,8 +52,6 @@ from winosmith.web.people.models import pseudonym
 from winosmith.web.people.privacy import erase, save_agreement
 from winosmith.web.problems.models import Problem
 
-Maker = Callable[..., Any]
-
 
 def _judge(person: Any) -> Any:
     return Judge.objects.get(person=person)
@@ -65,11 +63,11 @@ def _states(problems: Any) -> list[str]:
 
 
 def test_clicks_decide_nothing_before_a_moderator_looked(
-    database: Any, rules: Any, person: Maker
+    database: Any, rules: Any, person: Any, eva: Any
 ) -> None:
     """Three judges who click at once fill all places of ten problems, and none is decided."""
     rules(hold_pace_seconds=3)
-    problems = [twin(halves=1)[0] for _ in range(10)]
+    problems = singles(10)
     clicking = [person(name) for name in ("ann", "bob", "cem")]
     for who in clicking:
         for _ in problems:
@@ -78,27 +76,22 @@ def test_clicks_decide_nothing_before_a_moderator_looked(
     assert (votes.count(), votes.filter(provisional=True).count()) == (30, 30)
     assert set(_states(problems)) == {"judging"}
     assert [_judge(who).cause for who in clicking] == ["pace"] * 3
-    eva = person("eva", is_moderator=True)
     for who in clicking:
         resume_judge(who, eva)
         assert change_votes(who, "resume", eva, "they know them by heart") == 10
     assert set(_states(problems)) == {"valid"}
 
 
-def test_a_quick_answer_waits_for_slower_ones(database: Any, rules: Any, person: Maker) -> None:
+def test_a_quick_answer_waits_for_slower_ones(database: Any, rules: Any, ann: Any) -> None:
     """One quick first answer waits until the next took long enough; then both count at once.
 
     Until then the pace is kept to a tenth of a second.
     """
     rules(hold_pace_seconds=3, judges=1)
     problems = [twin(halves=1, pk=1000 + at)[0] for at in range(2)]
-    ann = person("ann")
     give_in(ann, 1.4)
     assert _states(problems) == ["judging", "judging"]
-    assert _judge(ann).measured == {
-        "seconds": round(measure_pace(ann.pk).seconds, 1),
-        "over": 1,
-    }
+    assert _judge(ann).measured == {"seconds": round(measure_pace(ann.pk).seconds, 1), "over": 1}
     give_in(ann, 9.0)
     assert _states(problems) == ["valid", "valid"]
     assert [one.events.filter(kind="verdict").count() for one in problems] == [1, 1]
@@ -107,12 +100,11 @@ def test_a_quick_answer_waits_for_slower_ones(database: Any, rules: Any, person:
 
 
 def test_a_slow_pace_after_twenty_quick_answers_lifts_nothing(
-    db: Any, rules: Any, person: Maker
+    db: Any, rules: Any, ann: Any
 ) -> None:
     """Once the pace is measured over twenty answers, only a moderator lets the votes count."""
     rules(hold_pace_seconds=3, judges=1, hold_pace_over=5)
-    problems = [twin(halves=1)[0] for _ in range(12)]
-    ann = person("ann")
+    problems = singles(12)
     for _ in range(5):
         give_in(ann, 0.2)
     for _ in range(7):
@@ -123,33 +115,30 @@ def test_a_slow_pace_after_twenty_quick_answers_lifts_nothing(
 
 @pytest.mark.parametrize(("shown", "step", "seconds"), [(-60, 1, 1), (-60, 0.5, 0.5), (60, 1, 0)])
 def test_pace_is_measured_from_the_answer_before(
-    db: Any, rules: Any, person: Maker, shown: float, step: float, seconds: float
+    db: Any, rules: Any, bob: Any, ann: Any, shown: float, step: float, seconds: float
 ) -> None:
     """A problem held while another is answered counts no second twice; nor does the sent form.
 
     So it is where only the newest answers are measured; who gave none has no pace. Where a clock
     was set back, what was answered before it was shown took no time.
     """
-    rules()
-    ann, now = person("ann"), timezone.now()
-    for at, half in enumerate(twin(halves=1)[0] for _ in range(6)):
+    now = timezone.now()
+    for at, half in enumerate(singles(6)):
         # All were shown at once, and answered within six seconds.
         Slot.objects.filter(problem=half, n=1).update(
             holder=ann, open=False, taken_at=now + timedelta(seconds=shown), choice=0,
             answered_at=now + timedelta(seconds=at * step),
         )  # fmt: skip
     assert measure_pace(ann.pk) == Pace(seconds, 6)
-    assert measure_pace(person("bob").pk) == Pace(None, 0)
+    assert measure_pace(bob.pk) == Pace(None, 0)
     rules(hold_pace_over=5)
     assert measure_pace(ann.pk) == Pace(seconds, 5)
 
 
-def test_accounts_of_one_address_are_held_together(
-    database: Any, rules: Any, person: Maker
-) -> None:
+def test_accounts_of_one_address_are_held_together(database: Any, rules: Any, person: Any) -> None:
     """The third account of an address on one problem holds all three; others are not touched."""
     rules(hold_accounts=3)
-    problems = [twin(halves=1)[0] for _ in range(3)]
+    problems = singles(3)
     people = [person(f"j{n}") for n in range(3)]
     dora = person("dora")
     give_in(dora, 9.0, address="198.51.100.9")
@@ -164,7 +153,7 @@ def test_accounts_of_one_address_are_held_together(
 
 
 def test_two_at_one_address_or_an_hour_apart_are_nobodys_business(
-    db: Any, rules: Any, person: Maker
+    db: Any, rules: Any, person: Any
 ) -> None:
     """Two accounts pass, and so do three of which one judged more than an hour before."""
     rules(hold_accounts=3, judges=5)
@@ -177,24 +166,19 @@ def test_two_at_one_address_or_an_hour_apart_are_nobodys_business(
     assert all(_judge(who).held is None for who in people)
 
 
-def _wrong(who: Any, address: str) -> None:
-    """Let somebody answer the next problem, whose answer is 0, by 1."""
-    give_in(who, 9.0, 1, address=address)
-
-
 def test_two_accounts_of_one_address_decide_nothing_with_an_honest_third(
-    database: Any, rules: Any, person: Maker
+    database: Any, rules: Any, person: Any
 ) -> None:
     """The second vote of an address is left out, and another judge is asked in its place."""
     rules(hold_accounts=3)
     (problem,) = twin(halves=1)
     bad = [person("bad0"), person("bad1")]
     for who in bad:
-        _wrong(who, "192.0.2.7")
+        give_in(who, 9.0, 1 - problem.answer, address="192.0.2.7")
     give_in(person("dora"), 9.0, address="198.51.100.9")
-    assert _states([problem]) == ["judging"]
+    assert fresh(problem).state == "judging"
     give_in(person("emil"), 9.0, address="203.0.113.5")
-    assert _states([problem]) == ["valid"]
+    assert fresh(problem).state == "valid"
     out = Slot.objects.filter(problem=problem, excluded=True)
     assert [slot.holder for slot in out] == [bad[1]]
     event = problem.events.get(kind="exclude-vote")
@@ -203,7 +187,7 @@ def test_two_accounts_of_one_address_decide_nothing_with_an_honest_third(
 
 @pytest.mark.parametrize(("judges", "out"), [(1, 0), (3, 1), (5, 1), (7, 0)])
 def test_one_address_is_never_a_majority(
-    db: Any, rules: Any, person: Maker, judges: int, out: int
+    db: Any, rules: Any, person: Any, judges: int, out: int
 ) -> None:
     """Of three accounts one counts where three judge, two where five do, three where seven do."""
     rules(hold_accounts=4, judges=judges)
@@ -214,26 +198,23 @@ def test_one_address_is_never_a_majority(
 
 
 def test_a_moderator_lets_two_of_one_address_count(
-    database: Any, rules: Any, person: Maker
+    database: Any, rules: Any, person: Any, eva: Any, ann: Any, bob: Any
 ) -> None:
     """Counted again, the vote decides in the place that was kept; theirs are left out no more."""
     rules(hold_accounts=3)
-    problems = [twin(halves=1)[0] for _ in range(2)]
-    pair, eva = [person("ann"), person("bob")], person("eva", is_moderator=True)
-    for who in pair:
+    problems = singles(2)
+    for who in (ann, bob):
         give_in(who, 9.0, address="192.0.2.7")
     give_in(person("dora"), 9.0, address="198.51.100.9")
     assert _states(problems) == ["judging", "judging"]
-    assert change_votes(pair[1], "include", eva, "they share a flat") == 1
+    assert change_votes(bob, "include", eva, "they share a flat") == 1
     assert _states(problems) == ["valid", "judging"]
-    for who in pair:
+    for who in (ann, bob):
         give_in(who, 9.0, address="192.0.2.7")
     assert not Slot.objects.filter(excluded=True).exists()
 
 
-def test_where_addresses_are_not_watched_a_class_decides(
-    db: Any, rules: Any, person: Maker
-) -> None:
+def test_where_addresses_are_not_watched_a_class_decides(db: Any, rules: Any, person: Any) -> None:
     """With `hold_accounts = 0` three accounts of one address decide a problem at once."""
     rules(hold_accounts=0)
     problems = twin(halves=1)
@@ -244,7 +225,7 @@ def test_where_addresses_are_not_watched_a_class_decides(
 
 @pytest.mark.parametrize("where", ["unknown", "192.0.2.7;4711", "unix:"])
 def test_who_comes_from_no_address_is_held_for_none(
-    db: Any, rules: Any, person: Maker, where: str
+    db: Any, rules: Any, person: Any, where: str
 ) -> None:
     """What a proxy writes in place of an address makes no two accounts neighbours."""
     rules(hold_accounts=3, judges=5)
@@ -263,15 +244,12 @@ def _came(header: str) -> str:
 
 
 def test_admins_see_that_all_judges_share_an_address(
-    db: Any, rules: Any, person: Maker, visit: Any
+    db: Any, rules: Any, person: Any, visit: Any, adam: Any
 ) -> None:
     """With a proxy that is not named, all seem to come from it, and the admin's page says so."""
     rules(hold_accounts=3, proxies=1)
     twin(halves=1)
-    admin, said = (
-        visit(person("adam", is_superuser=True)),
-        "All 3 judges within an hour had the same",
-    )
+    admin, said = visit(adam), "All 3 judges within an hour had the same"
     for n in range(3):
         assert said not in admin.get("/admin/").content.decode()
         give_in(person(f"j{n}"), 9.0, address=_came(f"192.0.2.{n}, 10.0.0.2"))
@@ -282,13 +260,13 @@ def test_admins_see_that_all_judges_share_an_address(
 
 @pytest.mark.parametrize(("kind", "states"), [("resume", "valid"), ("discard", "judging")])
 def test_one_button_is_for_all_who_are_held_together(
-    db: Any, rules: Any, person: Maker, visit: Any, kind: str, states: str
+    db: Any, rules: Any, person: Any, eva: Any, visit: Any, kind: str, states: str
 ) -> None:
     """From the page of one of three accounts of one address all votes count, or none does."""
     rules(hold_accounts=3)
     problems = twin(halves=1)
     people = [person(f"j{n}", is_judge=True) for n in range(3)]
-    alone, eva = person("alone", is_judge=True), person("eva", is_moderator=True)
+    alone = person("alone", is_judge=True)
     for who in people:
         give_in(who, 9.0, address="192.0.2.7")
     assert _states(problems) == ["judging"]
@@ -308,11 +286,11 @@ def test_one_button_is_for_all_who_are_held_together(
     assert not alone.appointments.exists()
 
 
-def test_a_released_class_is_not_held_again(db: Any, rules: Any, person: Maker) -> None:
+def test_a_released_class_is_not_held_again(db: Any, rules: Any, person: Any, eva: Any) -> None:
     """Who was released from a hold for an address is never held for one again."""
     rules(hold_accounts=3)
-    problems = [twin(halves=1)[0] for _ in range(2)]
-    people, eva = [person(f"j{n}") for n in range(3)], person("eva", is_moderator=True)
+    problems = singles(2)
+    people = [person(f"j{n}") for n in range(3)]
     for who in people:
         give_in(who, 9.0, address="192.0.2.7")
     assert all(_judge(who).held for who in people)
@@ -324,13 +302,10 @@ def test_a_released_class_is_not_held_again(db: Any, rules: Any, person: Maker) 
     assert _states(problems) == ["judging", "valid"]
 
 
-def test_no_address_is_stored_and_its_digest_changes_each_hour(
-    db: Any, rules: Any, person: Maker
-) -> None:
+def test_no_address_is_stored_and_its_digest_changes_each_hour(db: Any, ann: Any) -> None:
     """What is kept of an address is another digest each hour, and gone after two."""
-    rules()
     twin(halves=1)
-    slot = give_in(person("ann"), 9.0, address="192.0.2.7")
+    slot = give_in(ann, 9.0, address="192.0.2.7")
     now = timezone.now()
     kept = Slot.objects.get(pk=slot.pk).origin
     assert re.fullmatch("[0-9a-f]{64}", kept)
@@ -344,31 +319,29 @@ def test_no_address_is_stored_and_its_digest_changes_each_hour(
 
 
 def test_discarded_votes_leave_their_places_to_others(
-    database: Any, rules: Any, person: Maker
+    database: Any, rules: Any, person: Any, eva: Any, ann: Any
 ) -> None:
     """A place whose vote is discarded is opened anew; three honest judges decide the problem."""
     rules(hold_pace_seconds=3)
     (problem,) = twin(halves=1)
-    ann, eva = person("ann", is_judge=True), person("eva", is_moderator=True)
     give(ann)
     change_person(eva, ann, "discard", "clicks")
     work_off()
     assert get_unfinished_decisions(ann) == []
     for name in ("bob", "cem", "dora"):
         give_in(person(name), 9.0)
-    assert _states([problem]) == ["valid"]
+    assert fresh(problem).state == "valid"
     assert Slot.objects.filter(problem=problem, excluded=True).count() == 1
     assert Slot.objects.filter(problem=problem, excluded=False, open=False).count() == 3
     assert _judge(ann).cause == "moderator"
 
 
 def test_what_was_decided_before_is_listed_and_stays_decided(
-    db: Any, rules: Any, person: Maker, visit: Any
+    db: Any, rules: Any, ann: Any, eva: Any, visit: Any
 ) -> None:
     """A hold reopens nothing; moderators find what the votes had decided."""
     rules(judges=1)
     before = twin(halves=1)
-    ann, eva = person("ann"), person("eva", is_moderator=True)
     give(ann)
     assert _states(before) == ["valid"]
     rules(judges=1, hold_pace_seconds=3)
@@ -383,27 +356,20 @@ def test_what_was_decided_before_is_listed_and_stays_decided(
 
 
 def test_who_is_held_gets_no_more_than_so_many_votes_that_wait(
-    db: Any, rules: Any, person: Maker
+    db: Any, rules: Any, ann: Any
 ) -> None:
     """At `held_most` votes that wait, and beyond it, there is no further problem."""
     rules(hold_pace_seconds=3, held_most=2)
-    for _ in range(4):
-        twin(halves=1)
-    ann = person("ann")
+    singles(4)
     give(ann), give(ann)
     for most, stopped in ((2, True), (1, True), (3, False)):
         rules(hold_pace_seconds=3, held_most=most)
         assert (lease_next_problem(ann) is None) is stopped
 
 
-def test_a_bound_holds_what_came_since_and_a_moderator_all(
-    db: Any, rules: Any, person: Maker
-) -> None:
+def test_a_bound_holds_what_came_since_and_a_moderator_all(db: Any, ann: Any, eva: Any) -> None:
     """Of two votes the one before a moderator's release waits for a moderator's own hold alone."""
-    rules()
-    ann, eva = person("ann"), person("eva", is_moderator=True)
-    for _ in range(2):
-        twin(halves=1)
+    singles(2)
     give(ann)
     pause_judge(ann, eva)
     resume_judge(ann, eva)
@@ -415,14 +381,13 @@ def test_a_bound_holds_what_came_since_and_a_moderator_all(
     assert get_pending_votes(_judge(ann)).count() == 2
 
 
-def test_a_hold_for_gold_follows_the_last_ten(db: Any, rules: Any, person: Maker) -> None:
+def test_a_hold_for_gold_follows_the_last_ten(db: Any, rules: Any, ann: Any, eva: Any) -> None:
     """Who was careful for long and then guesses is held: the last ten count, not all.
 
     It ends where moderators agree with some contests, and enough of the last ten others are right.
     """
     rules(gold_every=1)
     gold(30)
-    ann, eva = person("ann"), person("eva", is_moderator=True)
     for _ in range(20):
         give(ann, choice=0)
     for _ in range(4):
@@ -437,11 +402,10 @@ def test_a_hold_for_gold_follows_the_last_ten(db: Any, rules: Any, person: Maker
     assert _judge(ann).held is None
 
 
-def test_a_hold_for_gold_ends_above_the_bound_too(db: Any, rules: Any, person: Maker) -> None:
+def test_a_hold_for_gold_ends_above_the_bound_too(db: Any, rules: Any, ann: Any, eva: Any) -> None:
     """Of the last five two right are below 50 %; with one of them retired, three are above."""
     rules(gold_every=1, hold_gold_over=5, hold_gold_percent=50)
     gold(6)
-    ann, eva = person("ann"), person("eva", is_moderator=True)
     last = [give(ann, choice=int(at > 2)) for at in range(6)][-1]
     assert _judge(ann).measured == {"right": 2, "over": 5}
     settle_contest(contest_gold(ann, last.ref, "both fit"), eva, upheld=True)
@@ -450,12 +414,11 @@ def test_a_hold_for_gold_ends_above_the_bound_too(db: Any, rules: Any, person: M
 
 @pytest.mark.parametrize("cause", ["pace", "address", "training", "moderator"])
 def test_a_contest_ends_no_hold_of_another_cause(
-    db: Any, rules: Any, person: Maker, cause: str
+    db: Any, rules: Any, ann: Any, eva: Any, cause: str
 ) -> None:
     """Who is held for something else stays held when they were right about a known answer."""
     rules(gold_every=1)
     gold(1)
-    ann, eva = person("ann"), person("eva", is_moderator=True)
     slot = give(ann, choice=1)
     put_on_hold(_judge(ann), cause)
     settle_contest(contest_gold(ann, slot.ref, "both fit"), eva, upheld=True)
@@ -463,7 +426,7 @@ def test_a_contest_ends_no_hold_of_another_cause(
 
 
 def test_gold_questions_of_who_is_held_are_no_figure_of_the_site(
-    db: Any, rules: Any, person: Maker
+    db: Any, rules: Any, ann: Any, eva: Any
 ) -> None:
     """While votes wait, answers to gold questions are out of the site's figures; then they count.
 
@@ -471,7 +434,6 @@ def test_gold_questions_of_who_is_held_are_no_figure_of_the_site(
     """
     rules(gold_every=1)
     gold(1)
-    ann, eva = person("ann"), person("eva", is_moderator=True)
     Judge.objects.create(person=ann, job=7, quota=5)
     give(ann)
     found = [measure_agreement()["gold"]]
@@ -483,27 +445,25 @@ def test_gold_questions_of_who_is_held_are_no_figure_of_the_site(
 
 
 def test_an_erased_judges_waiting_votes_leave_their_places_to_others(
-    db: Any, rules: Any, person: Maker
+    db: Any, rules: Any, bob: Any, ann: Any
 ) -> None:
     """No moderator can look any more: another judge is asked, and the log says why."""
     rules(hold_pace_seconds=3, judges=1)
     (problem,) = twin(halves=1)
-    ann = person("ann")
     give(ann)
-    assert _states([problem]) == ["judging"]
+    assert fresh(problem).state == "judging"
     erase(ann, texts=False)
     event = problem.events.get(kind="exclude-vote")
     assert event.reason == "the judge was erased before a moderator checked the votes"
-    give_in(person("bob"), 9.0)
-    assert _states([problem]) == ["valid"]
+    give_in(bob, 9.0)
+    assert fresh(problem).state == "valid"
     assert problem.slots.filter(excluded=True).count() == 1
 
 
-def test_contests_keep_nobody_from_being_held(db: Any, rules: Any, person: Maker) -> None:
+def test_contests_keep_nobody_from_being_held(db: Any, rules: Any, ann: Any, eva: Any) -> None:
     """Who guesses and contests whatever was wrong is held, and no contest of theirs lifts that."""
     rules(gold_every=1)
     gold(20)
-    ann, eva = person("ann"), person("eva", is_moderator=True)
     made = []
     for at in range(12):
         slot = give(ann, choice=at % 2)
@@ -516,12 +476,11 @@ def test_contests_keep_nobody_from_being_held(db: Any, rules: Any, person: Maker
 
 
 def test_contests_of_questions_that_were_retired_wait_for_nothing(
-    db: Any, rules: Any, person: Maker
+    db: Any, rules: Any, ann: Any, bob: Any, eva: Any
 ) -> None:
     """Of four contests three are agreed with when another judge makes them; the fourth waits."""
     rules(gold_every=1)
     gold(MAX_CREDITED_CONTESTS + 1)
-    ann, bob, eva = person("ann"), person("bob"), person("eva", is_moderator=True)
     made = [
         contest_gold(who, give(who, choice=1).ref, "both fit")
         for who in (ann, bob)
@@ -533,29 +492,26 @@ def test_contests_of_questions_that_were_retired_wait_for_nothing(
     assert count_gold_answers([ann])[ann.pk] == (0, 0)
 
 
-def test_a_careful_judge_is_held_for_gold_once_in_a_thousand_looks(site: Any, rules: Any) -> None:
+def test_a_careful_judge_is_held_for_gold_once_in_a_thousand_looks(site: Any) -> None:
     """At 95 % right, fewer than 7 of 10 come once in 973 looks; at 50 %, in 83 % of them."""
-    rules()
     assert compute_false_hold_rate(0.95) == pytest.approx(0.001028, abs=1e-6)
     assert compute_false_hold_rate(0.5) == pytest.approx(848 / 1024)
 
 
-def test_the_training_comes_before_the_first_vote(db: Any, rules: Any, person: Maker) -> None:
+def test_the_training_comes_before_the_first_vote(db: Any, rules: Any, ann: Any) -> None:
     """Of five questions four are right: then problems come; none of the five is a vote."""
     rules(training_questions=5, training_right=4)
     gold(6), twin()
-    ann = person("ann")
     assert [give(ann, choice=int(at == 2)).gold for at in range(5)] == [True] * 5
     assert _judge(ann).qualified is not None
     assert not give(ann).gold
     assert Slot.objects.filter(holder=ann, gold=False).exclude(answered_at=None).count() == 1
 
 
-def test_who_misses_too_many_tries_again_with_others(db: Any, rules: Any, person: Maker) -> None:
+def test_who_misses_too_many_tries_again_with_others(db: Any, rules: Any, ann: Any) -> None:
     """With three of five right the training begins anew, and asks what was not asked before."""
     rules(training_questions=5, training_right=4)
     gold(10), twin()
-    ann = person("ann")
     first = {give(ann, choice=int(at < 2)).problem.ref for at in range(5)}
     assert _judge(ann).qualified is None
     second = {give(ann).problem.ref for _ in range(5)}
@@ -563,11 +519,10 @@ def test_who_misses_too_many_tries_again_with_others(db: Any, rules: Any, person
     assert _judge(ann).qualified is not None
 
 
-def test_a_contest_passes_nobodys_training(db: Any, rules: Any, person: Maker) -> None:
+def test_a_contest_passes_nobodys_training(db: Any, rules: Any, ann: Any) -> None:
     """A contested answer counts as wrong in the training until a moderator agrees."""
     rules(training_questions=5, training_right=4)
     gold(5), twin()
-    ann = person("ann")
     for at in range(5):
         slot = give(ann, choice=int(at < 2))
         if not slot.right:
@@ -575,11 +530,10 @@ def test_a_contest_passes_nobodys_training(db: Any, rules: Any, person: Maker) -
     assert _judge(ann).qualified is None
 
 
-def test_without_a_question_left_votes_wait(db: Any, rules: Any, person: Maker) -> None:
+def test_without_a_question_left_votes_wait(db: Any, rules: Any, ann: Any) -> None:
     """Who failed with the last question may judge, and a moderator looks before it counts."""
     rules(training_questions=5, training_right=4)
     gold(5), twin()
-    ann = person("ann")
     for _ in range(5):
         give(ann, choice=1)
     slot = give(ann)
@@ -588,24 +542,23 @@ def test_without_a_question_left_votes_wait(db: Any, rules: Any, person: Maker) 
     assert _judge(ann).cause == "training"
 
 
-def test_a_site_with_too_few_questions_trains_nobody(db: Any, rules: Any, person: Maker) -> None:
+def test_a_site_with_too_few_questions_trains_nobody(db: Any, rules: Any, ann: Any) -> None:
     """With four questions for a training of five, the first problem is a vote that counts."""
     rules(training_questions=5, training_right=4)
     gold(4), twin()
-    slot = give(person("ann"))
+    slot = give(ann)
     assert not slot.gold
     assert not slot.provisional
 
 
 @pytest.mark.parametrize("pace", [0, 3])
 def test_the_pages_of_the_training_lead_through_it(
-    db: Any, rules: Any, person: Maker, visit: Any, pace: int
+    db: Any, rules: Any, ann: Any, visit: Any, pace: int
 ) -> None:
     """Each answer tells its reason and how far it is; at the end votes count or wait, not both."""
     rules(training_questions=2, training_right=2, local_first=False, hold_pace_seconds=pace)
     gold(2), twin()
-    ann = person("ann")
-    save_agreement(ann)
+    agree(ann)
     browser = visit(ann)
     assert "Start with a short training" in browser.get("/judge/").content.decode()
     pages = []
@@ -623,12 +576,11 @@ def test_the_pages_of_the_training_lead_through_it(
 
 
 def test_a_paid_job_that_is_held_waits_for_moderator_and_market(
-    db: Any, rules: Any, person: Maker
+    db: Any, rules: Any, person: Any, eva: Any
 ) -> None:
     """The market's word alone lets no vote count that waits for a moderator, nor the other way."""
     rules(hold_pace_seconds=3, judges=1)
-    problems = [twin(halves=1)[0] for _ in range(2)]
-    eva = person("eva", is_moderator=True)
+    problems = singles(2)
     ann, bob = person("ann", hired=True, is_judge=True), person("bob", hired=True, is_judge=True)
     for who in (ann, bob):
         Judge.objects.create(person=who, job=who.pk, quota=1, provisional=True)
@@ -644,9 +596,7 @@ def test_a_paid_job_that_is_held_waits_for_moderator_and_market(
     assert _states(problems) == ["valid", "valid"]
 
 
-def test_who_is_held_reads_so_beside_each_problem(
-    db: Any, rules: Any, contributor: Callable[..., Any], visit: Callable[..., Any]
-) -> None:
+def test_who_is_held_reads_so_beside_each_problem(db: Any, contributor: Any, visit: Any) -> None:
     """A judge whose votes wait is told so above each problem, and why under what they judged."""
     twin(halves=1)
     ann = contributor(is_judge=True)
@@ -657,4 +607,3 @@ def test_who_is_held_reads_so_beside_each_problem(
     assert "your votes are on hold" in client.get("/judge/").content.decode()
     why = client.get("/judge/history/").content.decode()
     assert "There are no questions left for your training." in why
-    assert Judge.objects.filter(person=ann, held__isnull=False).exists()

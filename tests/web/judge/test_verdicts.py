@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +11,12 @@ from django.utils import translation
 from hypothesis import HealthCheck, given, strategies as st
 
 from tests.conftest import examples
-from tests.web.judge.making import give, twin
+from tests.web.judge.making import give, singles, twin
+from tests.web.making import fresh
 from tests.web.together import at_once
 from winosmith import Dataset, formats, metrics, validate
 from winosmith.errors import InputError
+from winosmith.metrics import krippendorff_alpha
 from winosmith.web.judge import votes
 from winosmith.web.judge.exclusion import change_votes
 from winosmith.web.judge.turns import lease_next_problem, store_answer, store_local_answer
@@ -23,6 +24,7 @@ from winosmith.web.judge.votes import (
     get_vote_rules,
     iter_responses,
     list_votes,
+    measure_agreement,
     open_slots,
     translate_undefined_reason,
     translate_verdict,
@@ -31,8 +33,7 @@ from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Problem, State
 from winosmith.web.problems.records import as_problem
 from winosmith.web.problems.states import move
-
-Maker = Callable[..., Any]
+from winosmith.web.read.public import agreement, get_stats
 
 VOTES = st.lists(
     st.tuples(st.sampled_from([0, 1]), st.sampled_from([0, 1, None]), st.booleans(), st.booleans()),
@@ -54,14 +55,13 @@ def _judge(problem: Any, people: list[Any], votes: Any) -> None:
 @examples(20, suppress_health_check=list(HealthCheck))
 @given(votes=VOTES)
 def test_a_download_checked_again_gives_the_same(
-    db: Any, rules: Any, person: Maker, tmp_path: Path, votes: Any
+    db: Any, person: Any, tmp_path: Path, votes: Any
 ) -> None:
     """The verdict is that of `validate.check` on the written problems and votes, read again."""
     with transaction.atomic():
         (problem,) = twin(person("author"), halves=1)
         _judge(problem, [person(name) for name in ("a", "b", "c")], votes)
-        problem.refresh_from_db()
-        data = [as_problem(Problem.objects.get(pk=problem.pk))]
+        data = [as_problem(fresh(problem))]
         formats.write(data, tmp_path / "set.jsonl")
         validate.write_votes(list(iter_responses([problem])), tmp_path / "votes.csv")
         read: Dataset = formats.read(tmp_path / "set.jsonl")
@@ -96,7 +96,7 @@ def test_why_agreement_is_not_defined_is_told_in_the_readers_language(
     ],
 )
 def test_each_rule_has_its_reason(
-    db: Any, arabic: None, rules: Any, person: Maker, votes: Any, reason: str
+    db: Any, arabic: None, person: Any, votes: Any, reason: str
 ) -> None:
     """A wrong majority, ambiguity, association and a telling local context each reject.
 
@@ -104,8 +104,7 @@ def test_each_rule_has_its_reason(
     """
     (problem,) = twin(halves=1)
     _judge(problem, [person(name) for name in ("a", "b", "c")], votes)
-    problem.refresh_from_db()
-    assert problem.state == "rejected"
+    assert fresh(problem).state == "rejected"
     assert [found.partition(":")[0] for found in problem.reasons] == [reason]
     logged = problem.events.get(kind="verdict").reason
     assert translate_verdict(logged) == logged == problem.reasons[0]
@@ -115,109 +114,90 @@ def test_each_rule_has_its_reason(
     assert twice[0] != logged
 
 
-def test_a_judge_is_one_participant_in_the_data(db: Any, rules: Any, person: Maker) -> None:
+def test_a_judge_is_one_participant_in_the_data(db: Any, ann: Any) -> None:
     """Responses carry one pseudonym a person, the local one before the whole."""
-    first, second = twin(halves=1)[0], twin(halves=1)[0]
-    ann = person("ann")
+    first, second = singles(2)
     give(ann), give(ann)
     found = list(iter_responses([first, second]))
     assert len({response.participant for response in found}) == 1
     assert [response.purpose for response in found] == ["local", "validate"] * 2
 
 
-def test_excluded_votes_bring_the_problem_back(db: Any, rules: Any, person: Maker) -> None:
+def test_excluded_votes_bring_the_problem_back(db: Any, person: Any, eva: Any) -> None:
     """A decided problem that loses a vote is judged on by one more; counted again it is decided."""
-    eva = person("eva", is_moderator=True)
     (problem,) = twin(halves=1)
     judges = [person(name) for name in ("a", "b", "c")]
     for judge in judges:
         give(judge)
     assert change_votes(judges[0], "exclude", eva, "guesses") == 1
-    problem.refresh_from_db()
-    assert (problem.state, problem.slots.filter(open=True).count()) == ("judging", 1)
+    assert (fresh(problem).state, problem.slots.filter(open=True).count()) == ("judging", 1)
     assert len(list_votes(problem)) == 2
     assert len(list_votes(problem, excluded=True)) == 3
     assert len(list(iter_responses([problem]))) == 4
     give(person("dan"))
-    problem.refresh_from_db()
-    assert problem.state == "valid"
+    assert fresh(problem).state == "valid"
     assert change_votes(judges[0], "include", eva, "it was a mistake") == 1
-    problem.refresh_from_db()
-    assert (problem.state, len(list_votes(problem))) == ("valid", 4)
+    assert (fresh(problem).state, len(list_votes(problem))) == ("valid", 4)
     kinds = set(problem.events.values_list("kind", flat=True))
     assert {"exclude-vote", "include-vote", "recount", "verdict"} <= kinds
 
 
-def test_votes_that_count_again_leave_no_slot_too_many(db: Any, rules: Any, person: Maker) -> None:
+def test_votes_that_count_again_leave_no_slot_too_many(db: Any, person: Any, eva: Any) -> None:
     """Taken out and counted again at once, the votes decide as before, and nobody is asked more."""
-    eva = person("eva", is_moderator=True)
     (problem,) = twin(halves=1)
     judges = [person(name) for name in ("a", "b", "c")]
     for judge in judges:
         give(judge)
     for judge in judges[:2]:
         change_votes(judge, "exclude", eva, "guesses")
-    problem.refresh_from_db()
-    assert (problem.state, problem.slots.filter(open=True).count()) == ("judging", 2)
+    assert (fresh(problem).state, problem.slots.filter(open=True).count()) == ("judging", 2)
     for judge, left in zip(judges[:2], (1, 0), strict=True):
         change_votes(judge, "include", eva, "it was a mistake")
         assert problem.slots.filter(open=True).count() == left
-    problem.refresh_from_db()
-    assert problem.state == "valid"
+    assert fresh(problem).state == "valid"
 
 
-def test_a_recount_can_turn_the_verdict(db: Any, rules: Any, person: Maker) -> None:
+def test_a_recount_can_turn_the_verdict(
+    db: Any, rules: Any, person: Any, eva: Any, bob: Any
+) -> None:
     """Where enough votes are left without the excluded ones, the verdict follows them at once."""
     rules(judges=1)
-    eva = person("eva", is_moderator=True)
     (problem,) = twin(halves=1)
     give(person("a"), 1)
-    problem.refresh_from_db()
-    move(problem, State.JUDGING, by=eva, kind="reopen")
+    move(fresh(problem), State.JUDGING, by=eva, kind="reopen")
     open_slots(problem)
-    bob = person("bob")
     give(bob, 1), give(person("cat"), 0)
-    problem.refresh_from_db()
-    assert problem.state == "rejected"
+    assert fresh(problem).state == "rejected"
     change_votes(bob, "exclude", eva, "guesses")
     change_votes(person("a2"), "exclude", eva, "has none")
-    problem.refresh_from_db()
-    assert problem.state == "rejected"  # one against one is no majority
+    assert fresh(problem).state == "rejected"  # one against one is no majority
 
     change_votes(Person.objects.get(name="a"), "exclude", eva, "guesses")
-    problem.refresh_from_db()
-    assert problem.state == "valid"
+    assert fresh(problem).state == "valid"
 
 
-def test_what_a_moderator_decided_stays(db: Any, rules: Any, person: Maker) -> None:
+def test_what_a_moderator_decided_stays(db: Any, rules: Any, eva: Any, ann: Any) -> None:
     """Votes taken out of the count don't move a problem that a moderator accepted."""
     rules(judges=1)
-    eva, ann = person("eva", is_moderator=True), person("ann")
     (problem,) = twin(halves=1)
     give(ann, 1)
-    problem.refresh_from_db()
-    move(problem, State.VALID, by=eva, kind="accept", reason="the judge erred")
+    move(fresh(problem), State.VALID, by=eva, kind="accept", reason="the judge erred")
     change_votes(ann, "exclude", eva, "guesses")
-    problem.refresh_from_db()
-    assert problem.state == "valid"
+    assert fresh(problem).state == "valid"
 
 
-def test_only_another_moderator_excludes(db: Any, rules: Any, person: Maker) -> None:
+def test_only_another_moderator_excludes(db: Any, ann: Any, eva: Any) -> None:
     """Neither a judge nor the person themselves takes votes out, and not without a reason."""
-    ann, eva = person("ann"), person("eva", is_moderator=True)
     for somebody, by, reason in ((eva, ann, "x"), (eva, eva, "x"), (ann, eva, "  ")):
         with pytest.raises(InputError):
             change_votes(somebody, "exclude", by, reason)
 
 
-def test_agreement_is_that_of_the_votes(db: Any, rules: Any, person: Maker) -> None:
+def test_agreement_is_that_of_the_votes(db: Any, person: Any) -> None:
     """Shares and alpha come out as they do from the table of all votes."""
-    from winosmith.metrics import krippendorff_alpha
-    from winosmith.web.judge.votes import measure_agreement
-
     none = measure_agreement()
     assert [none[name] for name in ("problems", "pairs", "alpha", "alpha_of")] == [0, None, None, 0]
-    problems = [twin(halves=1)[0] for _ in range(3)]
+    problems = singles(3)
     for name, choices in (("a", (0, 0, 1)), ("b", (0, 1, 1)), ("c", (0, 0, 1))):
         judge = person(name)
         for choice in choices:
@@ -231,11 +211,9 @@ def test_agreement_is_that_of_the_votes(db: Any, rules: Any, person: Maker) -> N
     assert found["alpha_of"] == len(problems)
 
 
-def test_the_card_tells_what_judges_decided(db: Any, rules: Any, person: Maker) -> None:
+def test_the_card_tells_what_judges_decided(db: Any, person: Any) -> None:
     """What a moderator accepts against all votes has none for it; what nobody judged is none."""
-    from winosmith.web.read.public import agreement, get_stats
-
-    *_valid, last = [twin(halves=1)[0] for _ in range(3)]
+    *_valid, last = singles(3)
     for name, choices in (("a", (0, 0, 1)), ("b", (0, 1, 1)), ("c", (0, 0, 1))):
         judge = person(name)
         for choice in choices:
@@ -243,8 +221,7 @@ def test_the_card_tells_what_judges_decided(db: Any, rules: Any, person: Maker) 
     columns = ("problems", "judged", "valid", "rejected")
     found = get_stats()
     assert [found[name] for name in columns] == [2, 3, 2, 1]
-    last.refresh_from_db()
-    move(last, State.VALID, by=person("moderator"), kind="accept")
+    move(fresh(last), State.VALID, by=person("moderator"), kind="accept")
     Problem.objects.filter(pk__in=[half.pk for half in twin(opened=False)]).update(state="valid")
     found, of_votes = get_stats(), agreement()
     assert [found[name] for name in columns] == [5, 3, 3, 0]
@@ -255,12 +232,11 @@ def test_the_card_tells_what_judges_decided(db: Any, rules: Any, person: Maker) 
 
 
 def test_a_judge_is_compared_with_most_of_the_others(
-    db: Any, person: Maker, monkeypatch: pytest.MonkeyPatch
+    db: Any, person: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where the others are even nothing is said; one's own vote is none of theirs."""
     monkeypatch.setattr(votes, "CHUNK", 3)
-    for _ in range(4):
-        twin(halves=1)
+    singles(4)
     ann, bob, cat, dan = map(person, ("ann", "bob", "cat", "dan"))
     for judge, choices in ((ann, (0, 0, 0, 1)), (bob, (0, 1, 1, 1)), (cat, (0, 0, 1, 1))):
         for choice in choices:
@@ -273,16 +249,15 @@ def test_a_judge_is_compared_with_most_of_the_others(
 
 @pytest.mark.long
 def test_the_last_two_votes_at_once_bring_one_verdict(
-    database: Any, rules: Any, person: Callable[..., Any]
+    database: Any, rules: Any, person: Any
 ) -> None:
     """Three judges who answer in the same moment leave the problem decided, by one verdict."""
     rules(local_first=False)
-    problems = [twin(halves=1)[0] for _ in range(8)]
+    problems = singles(8)
     people = [person(name) for name in ("a", "b", "c")]
 
     for problem in problems:
         slots = [lease_next_problem(who) for who in people]
         assert {slot.problem for slot in slots} == {problem}
         at_once(lambda slot: store_answer(slot.holder, slot.ref, 0), slots)
-        problem.refresh_from_db()
-        assert (problem.state, problem.events.filter(kind="verdict").count()) == ("valid", 1)
+        assert (fresh(problem).state, problem.events.filter(kind="verdict").count()) == ("valid", 1)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from tests.web.judge.making import give
 from tests.web.lineaged import child, root
+from tests.web.making import fresh
 from winosmith import Dataset, Problem
 from winosmith.lineage import UNVALIDATED, make_child
 from winosmith.web._import import import_problems
@@ -18,35 +18,31 @@ from winosmith.web.people.privacy import save_agreement
 from winosmith.web.problems.models import Problem as Row
 from winosmith.web.problems.records import as_problem
 
-Maker = Callable[..., Any]
 
-
-def _judges(person: Maker, count: int = 3) -> list[Any]:
+def _judges(person: Any, count: int = 3) -> list[Any]:
     return [person(f"judge{n}", is_judge=True) for n in range(count)]
 
 
 @pytest.mark.parametrize("both", [False, True])
 def test_three_judges_find_a_version_valid(
-    database: Any, rules: Any, person: Maker, both: bool
+    database: Any, rules: Any, person: Any, both: bool, ann: Any
 ) -> None:
     """A single is decided by k votes as any problem is, whether or not halves are one person's."""
     rules(both_halves=both)
-    ann, top = person("ann", is_judge=True), root()
+    top = root()
     made = child(top, ann, state="judging")
 
     assert lease_next_problem(ann) is None
     for judge in _judges(person):
         assert give(judge).problem == made
-    made.refresh_from_db()
-    assert (made.state, made.reasons, made.verdict.valid) == ("valid", [], True)
+    assert (fresh(made).state, made.reasons, made.verdict.valid) == ("valid", [], True)
     assert lease_next_problem(person("late", is_judge=True)) is None
 
 
 def test_one_judge_may_judge_a_family_but_nothing_of_their_own(
-    database: Any, rules: Any, person: Maker
+    database: Any, bob: Any, ann: Any
 ) -> None:
     """Versions of one family reach one judge, after its root too; those they wrote never do."""
-    bob, ann = person("bob", is_judge=True), person("ann")
     top = root(ann)
     mark_seen(bob, top)
     theirs = [child(top, ann, new=("big", word), state="judging") for word in ("large", "huge")]
@@ -57,9 +53,7 @@ def test_one_judge_may_judge_a_family_but_nothing_of_their_own(
 
 
 @pytest.mark.usefixtures("db")
-def test_the_page_of_a_judge_tells_nothing_of_the_family(
-    rules: Any, person: Maker, visit: Maker
-) -> None:
+def test_the_page_of_a_judge_tells_nothing_of_the_family(person: Any, visit: Any) -> None:
     """Neither step of the page names parent, root, depth or what a model chose."""
     middle = child(root(), new=("not fit", "barely fit"))
     made = child(middle, new=("barely fit", "fully fit"), state="judging", declared=7)
@@ -80,7 +74,7 @@ def test_the_page_of_a_judge_tells_nothing_of_the_family(
 
 @pytest.mark.parametrize(("ambiguous", "marked"), [(False, False), (True, True)])
 def test_judges_take_the_mark_off_a_generated_problem(
-    database: Any, rules: Any, person: Maker, ambiguous: bool, marked: bool
+    database: Any, person: Any, ambiguous: bool, marked: bool
 ) -> None:
     """An imported child is marked until k judges find it valid; then its data have no mark."""
     top = Problem("r", "Sue beat Sally because _ ran well.", ("Sue", "Sally"), 0)
@@ -93,6 +87,5 @@ def test_judges_take_the_mark_off_a_generated_problem(
     assert as_problem(row).extra[UNVALIDATED] is True
     for judge in _judges(person):
         give(judge, ambiguous=ambiguous)
-    row.refresh_from_db()
-    assert (UNVALIDATED in as_problem(row).extra) is marked
+    assert (UNVALIDATED in as_problem(fresh(row)).extra) is marked
     assert row.version.root.ref == "r"
