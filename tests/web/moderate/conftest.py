@@ -16,9 +16,9 @@ def twin(twin: Callable[..., list[Any]]) -> Callable[..., list[Any]]:
 
 
 @pytest.fixture
-def moderator(person: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a maker of moderators."""
-    return lambda name="eva": person(name, is_moderator=True)
+def max_(person: Callable[..., Any]) -> Any:
+    """Return a moderator beside `eva`."""
+    return person("max", is_moderator=True)
 
 
 @pytest.fixture

@@ -68,9 +68,8 @@ def test_the_pairs_of_one_judge_are_those_of_the_same_problems(
     assert shown(ann) == {pseudonym(ann), pseudonym(bob)}
 
 
-def test_erased_judges_are_in_no_pair(db: Any, person: Any, twin: Any) -> None:
+def test_erased_judges_are_in_no_pair(db: Any, ann: Any, bob: Any, twin: Any) -> None:
     """Votes of people who had themselves erased are compared with nobody's."""
-    ann, bob = person("ann"), person("bob")
     for half in _halves(twin, 20):
         vote(ann, half, 0, 1)
         vote(bob, half, 0, 2)
@@ -132,7 +131,7 @@ def test_intervals_contain_kappa_as_often_as_they_say(site: Any, kappa: float) -
 
 
 def test_names_stay_off_the_page_and_the_file(
-    db: Any, person: Any, moderator: Any, twin: Any, visit: Any
+    db: Any, person: Any, eva: Any, twin: Any, visit: Any
 ) -> None:
     """Hostile account names are on no page and in no cell, and the page has its pairs in words."""
     names = [text for text in TEXTS if "<" in text or text.startswith(("=", "@"))][:3]
@@ -141,7 +140,7 @@ def test_names_stay_off_the_page_and_the_file(
         for n, judge in enumerate(judges):
             wrong = at % 5 < 2 if n < 2 else at % 9 == n
             vote(judge, half, int(at % 2 == wrong), n + 1)
-    client = visit(moderator())
+    client = visit(eva)
     for query in ("", f"?who={pseudonym(judges[0])}"):
         page = Page(text := client.get(f"/moderate/agreement/{query}").content.decode())
         assert page.faults == []

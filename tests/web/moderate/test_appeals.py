@@ -14,10 +14,9 @@ from winosmith.web.problems.states import move
 
 
 def test_a_contributor_appeals_once_until_it_is_answered(
-    db: Any, person: Any, moderator: Any, twin: Any, do: Any
+    db: Any, ann: Any, eva: Any, twin: Any, do: Any
 ) -> None:
     """An appeal is open until a moderator declines it; the reason stands in the history."""
-    ann, eva = person("ann"), moderator()
     half = twin(ann, state="rejected")[0]
     appeal(ann, half, "It is about weight.")
     with pytest.raises(InputError, match="already"):
@@ -33,13 +32,12 @@ def test_a_contributor_appeals_once_until_it_is_answered(
 
 @pytest.mark.parametrize("action", ["accept", "reopen"])
 def test_an_appeal_is_a_reason_only_if_there_is_one(
-    db: Any, person: Any, moderator: Any, twin: Any, visit: Any, action: str
+    db: Any, ann: Any, eva: Any, twin: Any, visit: Any, action: str
 ) -> None:
     """The form offers it for the half with an appeal, not for the other, and not for both."""
-    ann = person("ann")
     halves = twin(ann, state="rejected")
     appeal(ann, halves[0], "It is about weight.")
-    browser, picks = visit(moderator()), [f"{half.ref}:0" for half in halves]
+    browser, picks = visit(eva), [f"{half.ref}:0" for half in halves]
     asked = [
         browser.get("/moderate/ask/", {"action": action, "pick": pick}).content.decode()
         for pick in (picks[0], picks[1], picks)
@@ -49,39 +47,31 @@ def test_an_appeal_is_a_reason_only_if_there_is_one(
 
 @pytest.mark.parametrize("action", ["accept", "reopen"])
 def test_granting_closes_the_appeal(
-    db: Any, person: Any, moderator: Any, twin: Any, do: Any, action: str
+    db: Any, ann: Any, eva: Any, twin: Any, do: Any, action: str
 ) -> None:
     """What a moderator accepts or gives to other judges has no open appeal any more."""
-    ann = person("ann")
     half = twin(ann, state="rejected")[0]
     made = appeal(ann, half, "Look again.")
-    do(moderator(), action, half)
+    do(eva, action, half)
     made.refresh_from_db()
     assert get_open_appeal(half) is None
     assert made.answer.kind == action
 
 
-def test_nobody_else_appeals_and_nothing_undecided(
-    db: Any, person: Any, moderator: Any, twin: Any
-) -> None:
+def test_nobody_else_appeals_and_nothing_undecided(db: Any, bob: Any, ann: Any, twin: Any) -> None:
     """Only the contributor appeals, and only against what was decided by others."""
-    ann = person("ann")
     rejected, own = twin(ann, state="rejected")
     move(own, "withdrawn", by=ann, kind="withdraw")
-    for who, half in ((person("bob"), rejected), (ann, own), (ann, twin(ann)[0])):
-        with pytest.raises(
-            InputError,
-            match="no decision to appeal",
-        ):
+    for who, half in ((bob, rejected), (ann, own), (ann, twin(ann)[0])):
+        with pytest.raises(InputError, match="no decision to appeal"):
             appeal(who, half, "Look again.")
     for text in ("", "  ", "x" * 2001):
         with pytest.raises(InputError, match="characters"):
             appeal(ann, rejected, text)
 
 
-def test_many_windows_appeal_once(database: Any, person: Any, twin: Any) -> None:
+def test_many_windows_appeal_once(database: Any, ann: Any, twin: Any) -> None:
     """Eight windows that appeal at once leave one appeal and one event."""
-    ann = person("ann")
     half = twin(ann, state="rejected")[0]
     found = at_once(lambda _: appeal(ann, half, "Look again."), range(8), but=InputError)
     assert sum(isinstance(one, InputError) for one in found) == 7

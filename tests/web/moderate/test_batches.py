@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.web.making import fresh
 from tests.web.working import work_off
 from winosmith.errors import InputError
 from winosmith.web import jobs
@@ -19,6 +20,8 @@ from winosmith.web.moderate.batches import (
 from winosmith.web.moderate.queue import QueueFilters
 from winosmith.web.problems.models import Event, Problem
 
+pytestmark = pytest.mark.usefixtures("db")
+
 
 def _begin(person: Any, action: str, query: str, reason: str = "a sweep") -> Any:
     where = QueueFilters.read(query)
@@ -27,50 +30,42 @@ def _begin(person: Any, action: str, query: str, reason: str = "a sweep") -> Any
     )
 
 
-def test_all_that_match_are_done_under_one_mark(db: Any, moderator: Any, twin: Any) -> None:
+def test_all_that_match_are_done_under_one_mark(eva: Any, twin: Any) -> None:
     """A hundred held problems are let through in chunks under one mark; others stay."""
-    eva = moderator()
     for _ in range(50):
         twin(domain="social")
     twin(domain="physical")
     batch = _begin(eva, "let-through", "state=held&domain=social")
     assert (batch.busy, batch.done, batch.job.done) == (True, CHUNK, CHUNK)
     work_off()
-    batch = _again(batch)
-    assert (batch.busy, batch.done, batch.left_count) == (False, 100, 0)
+    assert (fresh(batch).busy, batch.done, batch.left_count) == (False, 100, 0)
     assert Problem.objects.filter(state="judging", twin__domain="social").count() == 100
     assert Problem.objects.filter(state="held").count() == 2
     assert Event.objects.filter(batch=batch.mark).count() == 100
 
 
-def _again(batch: Any) -> Any:
-    return type(batch).objects.get(pk=batch.pk)
-
-
-def test_few_are_done_with_the_form(db: Any, moderator: Any, twin: Any) -> None:
+def test_few_are_done_with_the_form(eva: Any, twin: Any) -> None:
     """An action on fewer than a chunk is done at once, and asks the worker for nothing."""
     half = twin()[0]
-    batch = _begin(moderator(), "withdraw", "state=held")
-    half.refresh_from_db()
-    assert (half.state, batch.job, batch.done, Job.objects.count()) == ("withdrawn", None, 2, 0)
+    batch = _begin(eva, "withdraw", "state=held")
+    assert (fresh(half).state, batch.job, batch.done) == ("withdrawn", None, 2)
+    assert not Job.objects.exists()
 
 
 def test_what_came_or_changed_after_the_confirmation_is_left_alone(
-    db: Any, moderator: Any, twin: Any, do: Any
+    max_: Any, eva: Any, twin: Any, do: Any
 ) -> None:
     """Problems submitted after the count are not meant; those that changed are named."""
-    eva = moderator()
     for _ in range(CHUNK // 2):
         twin(state="judging")
     early, changed = twin()[0], twin(state="valid")[0]
     batch = _begin(eva, "withdraw", "state=")
     late = twin()[0]
-    do(moderator("max"), "reject", changed)
+    do(max_, "reject", changed)
     work_off()
-    for half in (early, changed, late):
-        half.refresh_from_db()
-    assert [early.state, changed.state, late.state] == ["withdrawn", "rejected", "held"]
-    assert [changed.ref, "it has changed since"] in _again(batch).left
+    states = [fresh(half).state for half in (early, changed, late)]
+    assert states == ["withdrawn", "rejected", "held"]
+    assert [changed.ref, "it has changed since"] in fresh(batch).left
 
 
 @pytest.fixture
@@ -94,64 +89,55 @@ def killed(monkeypatch: pytest.MonkeyPatch) -> Any:
     return run
 
 
-def test_an_interrupted_batch_goes_on(db: Any, moderator: Any, twin: Any, killed: Any) -> None:
+def test_an_interrupted_batch_goes_on(eva: Any, twin: Any, killed: Any) -> None:
     """A batch whose worker ended after its second chunk ends with each problem done once."""
     for _ in range(2 * CHUNK):
         twin()
-    batch = _begin(moderator(), "let-through", "state=held")
+    batch = _begin(eva, "let-through", "state=held")
     killed()
-    assert (_again(batch).busy, _again(batch).done) == (True, 2 * CHUNK)
+    assert (fresh(batch).busy, batch.done) == (True, 2 * CHUNK)
     work_off()
-    batch = _again(batch)
-    assert (batch.busy, batch.done, batch.job.state) == (False, 4 * CHUNK, "done")
+    assert (fresh(batch).busy, batch.done, batch.job.state) == (False, 4 * CHUNK, "done")
     events = Event.objects.filter(batch=batch.mark)
     assert events.count() == events.values("problem").distinct().count() == 4 * CHUNK
 
 
-def test_a_stopped_batch_continues_or_is_undone(db: Any, moderator: Any, twin: Any) -> None:
+def test_a_stopped_batch_continues_or_is_undone(max_: Any, eva: Any, twin: Any) -> None:
     """A stop keeps what is done; another moderator continues, or undoes it, and not both."""
     for _ in range(CHUNK):
         twin()
-    eva, max_ = moderator(), moderator("max")
     batch = _begin(eva, "let-through", "state=held")
     with pytest.raises(InputError, match="Only a finished action"):
         undo_batch(eva, batch, "too soon")
     batch.job.stop(max_)
     work_off()
-    assert _again(batch).done == CHUNK
+    assert fresh(batch).done == CHUNK
     batch.job.retry(max_)
     work_off()
-    assert (_again(batch).done, _again(batch).busy) == (2 * CHUNK, False)
+    assert (fresh(batch).done, batch.busy) == (2 * CHUNK, False)
     batch = _begin(eva, "hold", "state=judging")
     batch.job.stop(max_)
     undone = undo_batch(max_, batch, "by mistake")
     work_off()
     batch.job.retry(eva)
     work_off()
-    assert (_again(undone).done, Problem.objects.filter(state="judging").count()) == (
-        CHUNK,
-        2 * CHUNK,
-    )
-    assert (_again(batch).job.state, _again(batch).job.error) == (
-        "failed", "This action has already been undone."
-    )  # fmt: skip
+    assert fresh(undone).done == CHUNK
+    assert Problem.objects.filter(state="judging").count() == 2 * CHUNK
+    assert fresh(batch.job).error == "This action has already been undone."
 
 
-def test_a_pick_that_is_none_is_refused(db: Any, moderator: Any, do: Any) -> None:
+def test_a_pick_that_is_none_is_refused(eva: Any, do: Any) -> None:
     """Without a problem nothing is begun."""
     with pytest.raises(InputError, match="at least one"):
-        do(moderator(), "withdraw")
+        do(eva, "withdraw")
 
 
-def test_a_demoted_moderator_does_no_more(db: Any, moderator: Any, twin: Any) -> None:
+def test_a_demoted_moderator_does_no_more(eva: Any, twin: Any) -> None:
     """What a batch has not done yet is left alone once its moderator is none."""
-    eva = moderator()
     for _ in range(CHUNK // 2 + 1):
         half = twin()[0]
     batch = _begin(eva, "withdraw", "state=held")
     eva.is_moderator = False
     eva.save()
     work_off()
-    half.refresh_from_db()
-    batch = _again(batch)
-    assert (half.state, batch.done, batch.left_count) == ("held", CHUNK, 2)
+    assert (fresh(half).state, fresh(batch).done, batch.left_count) == ("held", CHUNK, 2)

@@ -20,15 +20,9 @@ def _judge(person: Any, half: Any, choice: int, n: int, **fields: Any) -> None:
     vote(person, half, choice, n, right=choice == half.answer, **fields)
 
 
-def _gold(person: Any, half: Any, right: bool) -> None:
-    Gold.objects.create(problem=half, explanation="because")
-    _judge(person, half, half.answer if right else 1 - half.answer, 1, gold=True)
-
-
 @pytest.fixture
-def crowd(db: Any, person: Any, twin: Any) -> dict[str, Any]:
+def crowd(db: Any, person: Any, ann: Any, bob: Any, twin: Any) -> dict[str, Any]:
     """Return people: ann and bob wrote, three judged three problems, dora disagrees once."""
-    ann, bob = person("ann"), person("bob")
     judges = [person(name, is_judge=True) for name in ("cem", "dora", "emil")]
     problems = [*twin(ann, state="valid"), *twin(bob, state="rejected")][:3]
     twin(bob, state="held")
@@ -36,7 +30,9 @@ def crowd(db: Any, person: Any, twin: Any) -> dict[str, Any]:
         for n, judge in enumerate(judges, 1):
             missed = judge is judges[1] and at == 0
             _judge(judge, half, 1 - half.answer if missed else half.answer, n)
-    _gold(judges[2], twin(None, state="valid", gold=True)[0], right=False)
+    gold = twin(None, state="valid", gold=True)[0]
+    Gold.objects.create(problem=gold, explanation="because")
+    _judge(judges[2], gold, 1 - gold.answer, 1, gold=True)
     return {one.name: one for one in (ann, bob, *judges)}
 
 
@@ -57,7 +53,6 @@ def test_everybody_on_the_page_is_as_on_their_own(crowd: dict[str, Any]) -> None
         if found is not None
     } == {"cem": (3, 2, 2, 1), "dora": (3, 2, 3, 0), "emil": (3, 2, 2, 1)}
     gold = shown["emil"]["judged"].gold
-    assert gold is not None
     assert (gold.right, gold.n) == (0, 1)
     assert not any(one["judged"].held for one in shown.values())
 
@@ -79,11 +74,10 @@ def test_more_people_ask_no_more_of_the_database(db: Any, person: Any, twin: Any
 
 
 def test_who_wrote_much_is_counted_now_and_then(
-    db: Any, person: Any, twin: Any, monkeypatch: pytest.MonkeyPatch
+    db: Any, ann: Any, bob: Any, twin: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Somebody's figures are of a moment ago once they have written much, others' of now."""
     monkeypatch.setattr(_kept, "PROBLEMS_PER_SECOND", 3)
-    ann, bob = person("ann"), person("bob")
     for who, times in ((ann, 2), (bob, 1)):
         for _ in range(times):
             twin(who, state="held")

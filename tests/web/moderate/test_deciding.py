@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from tests.web.making import fresh
 from tests.web.together import at_once
 from winosmith.errors import InputError
 from winosmith.web.judge.turns import lease_next_problem
 from winosmith.web.moderate.batches import apply_to_selected
 from winosmith.web.moderate.decisions import ConflictError, get_possible_actions
-from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Event
 from winosmith.web.problems.states import get_public_problems, move
 
@@ -32,15 +32,13 @@ from winosmith.web.problems.states import get_public_problems, move
     ],
 )
 def test_an_action_moves_a_problem(
-    db: Any, moderator: Any, twin: Any, do: Any, action: str, before: str, after: str
+    db: Any, eva: Any, twin: Any, do: Any, action: str, before: str, after: str
 ) -> None:
     """Each action leads from its states to its own, and the log tells who did it and why."""
-    eva, (half, other) = moderator(), twin(state=before)
+    half, other = twin(state=before)
     batch = do(eva, action, half, reason="a plain reason")
-    half.refresh_from_db()
-    other.refresh_from_db()
     event = half.events.get()
-    assert (half.state, other.state) == (after, before)
+    assert (fresh(half).state, fresh(other).state) == (after, before)
     assert (event.actor, event.kind, event.reason) == (eva, action, "a plain reason")
     assert (event.before, event.after, event.batch) == (before, after, batch.mark)
 
@@ -63,34 +61,32 @@ def test_an_action_moves_a_problem(
     ],
 )
 def test_an_action_that_does_not_fit_is_refused(
-    db: Any, moderator: Any, twin: Any, do: Any, action: str, state: str
+    db: Any, eva: Any, twin: Any, do: Any, action: str, state: str
 ) -> None:
     """From a state that is not an action's nothing is done, and nothing is written."""
     half = twin(state=state)[0]
     with pytest.raises(InputError, match=half.ref):
-        do(moderator(), action, half)
-    half.refresh_from_db()
-    assert half.state == state
+        do(eva, action, half)
+    assert fresh(half).state == state
     assert not Event.objects.exists()
 
 
-def test_slots_open_and_close_with_judging(db: Any, moderator: Any, twin: Any, do: Any) -> None:
+def test_slots_open_and_close_with_judging(
+    db: Any, ann: Any, bob: Any, eva: Any, twin: Any, do: Any
+) -> None:
     """What is let through can be claimed by a judge; what is held again can't."""
-    eva, half = moderator(), twin()[0]
-    bob = Person.objects.create_user("bob", is_judge=True)
-    eve = Person.objects.create_user("eve", is_judge=True)
+    half = twin()[0]
     assert lease_next_problem(bob) is None
     do(eva, "let-through", half)
-    held = lease_next_problem(bob)
-    assert held is not None
-    assert held.problem == half
+    assert lease_next_problem(bob).problem == half
     do(eva, "hold", half)
-    assert lease_next_problem(eve) is None
+    assert lease_next_problem(ann) is None
 
 
-def test_moderators_do_not_decide_on_their_own(db: Any, moderator: Any, twin: Any, do: Any) -> None:
+def test_moderators_do_not_decide_on_their_own(
+    db: Any, eva: Any, twin: Any, do: Any, adam: Any
+) -> None:
     """A moderator's, and an admin's, own problems are for others; one of many is left alone."""
-    eva, adam = moderator(), Person.objects.create_superuser("adam")
     for who in (eva, adam):
         own, foreign = twin(who)[0], twin()[0]
         assert get_possible_actions(who, own) == []
@@ -111,36 +107,30 @@ def test_others_decide_nothing(
     half = twin()[0]
     with pytest.raises(InputError, match="Only moderators"):
         do(person("ann", **role), "withdraw", half)
-    half.refresh_from_db()
-    assert half.state == "held"
+    assert fresh(half).state == "held"
 
 
 @pytest.mark.parametrize("reason", ["", "   ", "x" * 2001])
-def test_a_reason_is_needed(db: Any, moderator: Any, twin: Any, do: Any, reason: str) -> None:
+def test_a_reason_is_needed(db: Any, eva: Any, twin: Any, do: Any, reason: str) -> None:
     """Without words, or with too many, nothing is done."""
     half = twin()[0]
     with pytest.raises(InputError, match="reason"):
-        do(moderator(), "withdraw", half, reason=reason)
+        do(eva, "withdraw", half, reason=reason)
     assert not half.events.exists()
 
 
-def test_what_moderators_withdrew_comes_back(db: Any, moderator: Any, twin: Any, do: Any) -> None:
+def test_what_moderators_withdrew_comes_back(db: Any, eva: Any, twin: Any, do: Any) -> None:
     """Restored, a problem stands where it stood; also after a second withdrawal."""
-    eva = moderator()
     for state in ("held", "judging", "valid", "rejected"):
         half = twin(state=state)[0]
         for _ in range(2):
             do(eva, "withdraw", half)
             do(eva, "restore", half)
-            half.refresh_from_db()
-            assert half.state == state
+            assert fresh(half).state == state
 
 
-def test_what_contributors_withdrew_stays(
-    db: Any, person: Any, moderator: Any, twin: Any, do: Any
-) -> None:
+def test_what_contributors_withdrew_stays(db: Any, ann: Any, eva: Any, twin: Any, do: Any) -> None:
     """A moderator can't bring back what its contributor withdrew, nor what an erased one wrote."""
-    ann, eva = person("ann"), moderator()
     half, other = twin(ann, state="valid")
     move(half, "withdrawn", by=ann, kind="withdraw", reason="mine")
     with pytest.raises(InputError, match="its contributor withdrew it"):
@@ -152,9 +142,9 @@ def test_what_contributors_withdrew_stays(
         do(eva, "restore", other)
 
 
-def test_an_embargo_hides_and_is_lifted(db: Any, moderator: Any, twin: Any, do: Any) -> None:
+def test_an_embargo_hides_and_is_lifted(db: Any, eva: Any, twin: Any, do: Any) -> None:
     """Under embargo a valid problem is not public; lifted, it is; the log has both."""
-    eva, half = moderator(), twin(state="valid")[0]
+    half = twin(state="valid")[0]
     do(eva, "embargo", half)
     assert not get_public_problems().filter(pk=half.pk).exists()
     with pytest.raises(InputError, match="it is already under embargo"):
@@ -164,9 +154,9 @@ def test_an_embargo_hides_and_is_lifted(db: Any, moderator: Any, twin: Any, do: 
     assert list(half.events.order_by("pk").values_list("kind", flat=True)) == ["embargo", "lift"]
 
 
-def test_gold_is_not_judged_as_data(db: Any, moderator: Any, twin: Any, do: Any) -> None:
+def test_gold_is_not_judged_as_data(db: Any, eva: Any, twin: Any, do: Any) -> None:
     """A gold question is only withdrawn and restored."""
-    eva, half = moderator(), twin(state="valid", gold=True)[0]
+    half = twin(state="valid", gold=True)[0]
     for action in ("reject", "reopen", "embargo"):
         with pytest.raises(InputError, match="gold question"):
             do(eva, action, half)

@@ -9,17 +9,19 @@ from typing import Any
 
 import pytest
 
-from tests.web.making import vote
+from tests.web.making import fresh, vote
 from winosmith.web.judge.models import Contest, Judge
 from winosmith.web.judge.trust import add_gold
-from winosmith.web.judge.turns import lease_next_problem, store_answer
+from winosmith.web.judge.turns import lease_next_problem
 from winosmith.web.judge.votes import open_slots
 from winosmith.web.moderate.decisions import get_newest_events
 from winosmith.web.moderate.dossier import filter_log, read_log_filters
-from winosmith.web.people.models import Person, pseudonym
+from winosmith.web.people.models import pseudonym
 from winosmith.web.problems.lookalikes import index_problems
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.states import move
+
+pytestmark = pytest.mark.usefixtures("db")
 
 KEY = "0123456789abcdef0123456789abcdef"
 
@@ -32,46 +34,32 @@ def _sent(half: Any, action: str = "withdraw", key: str = KEY, **more: str) -> d
     return {"key": key, "action": action, "pick": _pick(half), "preset": "0", **more}
 
 
-def test_a_name_or_mark_that_is_none_is_not_found(db: Any, moderator: Any, visit: Any) -> None:
+def test_a_name_or_mark_that_is_none_is_not_found(eva: Any, visit: Any) -> None:
     """Pages of problems, batches, people and actions that don't exist answer with 404."""
-    client = visit(moderator())
+    client = visit(eva)
     for page in ("problems/none/", "batches/none/", "people/p-000000000000/", "ask/?action=x"):
         assert client.get(f"/moderate/{page}").status_code == 404
 
 
 def test_a_problem_is_shown_with_all_that_a_decision_needs(
-    db: Any, person: Any, moderator: Any, twin: Any, visit: Any
+    bob: Any, ann: Any, eva: Any, twin: Any, visit: Any
 ) -> None:
     """Differences, hints, near-duplicates' texts and votes stand there, and nobody's name."""
-    ann, bob = person("ann"), person("bob", is_judge=True)
     half, other = twin(ann, state="judging", hints=["names: Ada Lovelace"])
-    near = twin(state="withdrawn")[0]
     near = twin(state="rejected")[0]
     index_problems(near)
-    open_slots(half)
-    slot = lease_next_problem(bob)
-    assert slot is not None
-    slot.local_at = slot.taken_at
-    slot.save()
-    store_answer(bob, slot.ref, None, ambiguous=True, comment="Both fit.")
-    page = visit(moderator()).get(f"/moderate/problems/{half.ref}/").content.decode()
-    assert "<mark>large</mark>" in page
-    assert "<mark>small</mark>" in page
-    assert "Ada Lovelace" in page
-    assert near.sentence.split("_")[0].replace("'", "&#x27;") in page
-    assert "Judge 1" in page
-    assert "Both fit." in page
-    assert "bob" not in page
-    assert pseudonym(bob) not in page
-    assert pseudonym(ann) in page
-    assert ">ann<" not in page
-    assert other.ref in page
+    vote(bob, half, None, ambiguous=True, comment="Both fit.")
+    page = visit(eva).get(f"/moderate/problems/{half.ref}/").content.decode()
+    shown = ("<mark>large</mark>", "<mark>small</mark>", "Ada Lovelace", "Judge 1", "Both fit.")
+    assert all(text in page for text in (*shown, pseudonym(ann), other.ref))
+    assert near.sentence.split("_")[0] in page
+    assert not any(name in page for name in ("bob", pseudonym(bob), ">ann<"))
 
 
-def test_a_decision_by_form_happens_once(db: Any, moderator: Any, twin: Any, visit: Any) -> None:
+def test_a_decision_by_form_happens_once(eva: Any, twin: Any, visit: Any) -> None:
     """Sent three times, a form acts once; each time the same page follows, with the undo."""
     half = twin()[0]
-    client = visit(moderator())
+    client = visit(eva)
     sent = _sent(half, text="in my words", back="/moderate/?state=held&done=old")
     answers = [client.post("/moderate/act/", sent) for _ in range(3)]
     assert {a.status_code for a in answers} == {302}
@@ -84,13 +72,13 @@ def test_a_decision_by_form_happens_once(db: Any, moderator: Any, twin: Any, vis
 
 
 def test_the_second_moderator_gets_both_decisions(
-    db: Any, moderator: Any, twin: Any, visit: Any, do: Any
+    eva: Any, max_: Any, twin: Any, visit: Any, do: Any
 ) -> None:
     """Whose page was old gets 409 with what the first did, and can decide again from there."""
     half = twin()[0]
     sent = _sent(half, text="my own words")
-    do(moderator(), "let-through", half, reason="the first reason")
-    client = visit(moderator("max"))
+    do(eva, "let-through", half, reason="the first reason")
+    client = visit(max_)
     answer = client.post("/moderate/act/", sent)
     page = answer.content.decode()
     assert answer.status_code == 409
@@ -99,24 +87,25 @@ def test_the_second_moderator_gets_both_decisions(
     assert "my own words" in page
     fields = dict(re.findall(r'name="(key|pick)" value="([^"]+)"', page))
     assert client.post("/moderate/act/", {**sent, **fields}).status_code == 302
-    half.refresh_from_db()
-    assert half.state == "withdrawn"
+    assert fresh(half).state == "withdrawn"
 
 
-def test_all_that_match_are_counted_then_done_then_undone(
-    db: Any, moderator: Any, twin: Any, visit: Any
-) -> None:
+def _asked(client: Any) -> tuple[str, dict[str, str]]:
+    """Return the page that asks whether all valid problems are withdrawn, and its form's fields."""
+    asked = client.get("/moderate/ask/?action=withdraw&everything=1&where=state%3Dvalid")
+    page = asked.content.decode()
+    form = page.split('action="/moderate/act/"')[1]
+    return page, dict(re.findall(r'name="(\w+)" value="([^"]*)"', form))
+
+
+def test_all_that_match_are_counted_then_done_then_undone(eva: Any, twin: Any, visit: Any) -> None:
     """The page asks with the count; confirmed, all are done under one mark; one press undoes it."""
     for _ in range(3):
         twin(state="valid")
     twin(state="rejected")
-    client = visit(moderator())
-    asked = client.get("/moderate/ask/?action=withdraw&everything=1&where=state%3Dvalid")
-    page = asked.content.decode()
+    client = visit(eva)
+    page, fields = _asked(client)
     assert "<strong>6</strong>" in page
-    fields = dict(
-        re.findall(r'name="(\w+)" value="([^"]*)"', page.split('action="/moderate/act/"')[1])
-    )
     done = client.post("/moderate/act/", {**fields, "preset": "0"})
     assert Problem.objects.filter(state="withdrawn").count() == 6
     mark = done["Location"][-32:]
@@ -125,41 +114,33 @@ def test_all_that_match_are_counted_then_done_then_undone(
 
 
 def test_a_count_that_changed_is_confirmed_again(
-    db: Any, moderator: Any, twin: Any, visit: Any, do: Any
+    eva: Any, max_: Any, twin: Any, visit: Any, do: Any
 ) -> None:
     """When fewer match than the moderator was told, nothing is done until they confirm anew."""
     halves = twin(state="valid")
-    client = visit(moderator())
-    page = client.get(
-        "/moderate/ask/?action=withdraw&everything=1&where=state%3Dvalid"
-    ).content.decode()
-    fields = dict(
-        re.findall(r'name="(\w+)" value="([^"]*)"', page.split('action="/moderate/act/"')[1])
-    )
-    do(moderator("max"), "reject", halves[0])
+    client = visit(eva)
+    _page, fields = _asked(client)
+    do(max_, "reject", halves[0])
     answer = client.post("/moderate/act/", {**fields, "preset": "0"})
     assert answer.status_code == 422
     assert "1 problems match now instead of 2" in answer.content.decode()
-    halves[1].refresh_from_db()
-    assert halves[1].state == "valid"
+    assert fresh(halves[1]).state == "valid"
 
 
 @pytest.mark.parametrize("back", ["https://evil.example/", "//evil.example/moderate/", "/admin/"])
-def test_a_form_leads_nowhere_else(
-    db: Any, moderator: Any, twin: Any, visit: Any, back: str
-) -> None:
+def test_a_form_leads_nowhere_else(eva: Any, twin: Any, visit: Any, back: str) -> None:
     """A page to return to that is not the moderators' own is replaced by the queue."""
-    answer = visit(moderator()).post("/moderate/act/", _sent(twin()[0], back=back))
+    answer = visit(eva).post("/moderate/act/", _sent(twin()[0], back=back))
     assert answer["Location"].startswith("/moderate/?done=")
 
 
 def test_the_log_downloads_without_formulas(
-    db: Any, moderator: Any, twin: Any, visit: Any, do: Any
+    eva: Any, max_: Any, twin: Any, visit: Any, do: Any
 ) -> None:
     """The log as CSV has who, what, when and why; what a spreadsheet would calculate is defused."""
     half = twin()[0]
-    do(moderator("eva"), "withdraw", half, reason='=HYPERLINK("http://evil.example")')
-    answer = visit(moderator("max")).get("/moderate/log.csv?what=withdraw")
+    do(eva, "withdraw", half, reason='=HYPERLINK("http://evil.example")')
+    answer = visit(max_).get("/moderate/log.csv?what=withdraw")
     rows = list(csv.DictReader(io.StringIO(answer.getvalue().decode("utf-8-sig"))))
     assert answer["Content-Disposition"] == 'attachment; filename="audit-log.csv"'
     assert [(r["who"], r["what"], r["problem"], r["before"], r["after"]) for r in rows] == [
@@ -168,11 +149,8 @@ def test_the_log_downloads_without_formulas(
     assert rows[0]["reason"].startswith("'=")
 
 
-def test_the_log_filters(
-    db: Any, person: Any, moderator: Any, twin: Any, visit: Any, do: Any
-) -> None:
+def test_the_log_filters(ann: Any, eva: Any, twin: Any, visit: Any, do: Any) -> None:
     """By who, what, problem and day the log shows those entries and no others."""
-    ann, eva = person("ann"), moderator()
     half, other = twin(ann, state="judging")
     move(half, "rejected", by=None, kind="verdict")
     do(eva, "accept", half)
@@ -196,34 +174,31 @@ def test_the_log_filters(
     assert '<option value="import">imported</option>' in page
 
 
-def test_names_are_for_admins(db: Any, person: Any, moderator: Any, visit: Any) -> None:
+def test_names_are_for_admins(person: Any, adam: Any, eva: Any, visit: Any) -> None:
     """Moderators meet pseudonyms alone and find nobody by name; an admin reads the name."""
     ann = person("ann-of-the-hills")
-    adam = Person.objects.create_superuser("adam")
     path = f"/moderate/people/{pseudonym(ann)}/"
-    eva = visit(moderator())
+    browser = visit(eva)
     for page in ("/moderate/people/", path):
-        assert "ann-of-the-hills" not in eva.get(page).content.decode()
-    assert eva.get("/moderate/people/?who=ann-of-the-hills").status_code == 200
+        assert "ann-of-the-hills" not in browser.get(page).content.decode()
+    assert browser.get("/moderate/people/?who=ann-of-the-hills").status_code == 200
     assert visit(adam).get("/moderate/people/?who=ann-of-the-hills")["Location"] == path
     assert "ann-of-the-hills" in visit(adam).get(path).content.decode()
 
 
-def test_a_judge_is_made_by_form_once(db: Any, person: Any, moderator: Any, visit: Any) -> None:
+def test_a_judge_is_made_by_form_once(bob: Any, eva: Any, visit: Any) -> None:
     """Sent twice, the form appoints once; without a reason, or with a key of another, it is 422."""
-    bob = person("bob")
-    client, path = visit(moderator()), f"/moderate/people/{pseudonym(bob)}/appoint/"
+    client, path = visit(eva), f"/moderate/people/{pseudonym(bob)}/appoint/"
     assert client.post(path, {"key": KEY, "kind": "judge", "reason": " "}).status_code == 422
     for _ in range(2):
         sent = {"key": KEY, "kind": "judge", "reason": "reads well"}
         assert client.post(path, sent).status_code == 302
     assert client.post(path, {**sent, "kind": "pause"}).status_code == 422
-    bob.refresh_from_db()
-    assert (bob.is_judge, bob.appointments.count()) == (True, 1)
+    assert (fresh(bob).is_judge, bob.appointments.count()) == (True, 1)
 
 
 def test_what_a_moderator_read_they_do_not_judge(
-    db: Any, person: Any, twin: Any, visit: Any
+    person: Any, twin: Any, visit: Any, bob: Any
 ) -> None:
     """A moderator who is a judge, too, gets no problem whose answer the queue has shown them."""
     eva = person("eva", is_moderator=True, is_judge=True)
@@ -231,26 +206,25 @@ def test_what_a_moderator_read_they_do_not_judge(
     visit(eva).get("/moderate/?state=judging")
     open_slots(half)
     assert lease_next_problem(eva) is None
-    assert lease_next_problem(person("bob", is_judge=True)) is not None
+    assert lease_next_problem(bob) is not None
 
 
 def test_a_contested_gold_question_is_settled_once(
-    db: Any, person: Any, moderator: Any, twin: Any, visit: Any
+    bob: Any, eva: Any, max_: Any, twin: Any, visit: Any
 ) -> None:
     """A moderator reads the judge's word and settles it; a second one is told."""
     half = twin(state="held")[0]
     question = add_gold(half, "A big cup does not fit.")
-    slot = vote(person("bob", is_judge=True), half, 1, gold=True, right=False)
+    slot = vote(bob, half, 1, gold=True, right=False)
     one = Contest.objects.create(slot=slot, text="The shelf is meant.")
-    client, path = visit(moderator()), f"/moderate/contests/{one.pk}/settle/"
+    client, path = visit(eva), f"/moderate/contests/{one.pk}/settle/"
     assert "The shelf is meant." in client.get("/moderate/contests/").content.decode()
 
     Judge.objects.create(person=slot.holder)
     assert client.post(path, {"key": KEY, "upheld": "1", "answer": ""}).status_code == 422
     assert client.post(path, {"key": KEY, "upheld": "1", "answer": "True."}).status_code == 302
-    question.refresh_from_db()
-    assert question.retired
-    other = visit(moderator("max")).post(path, {"key": KEY, "upheld": "0", "answer": "No."})
+    assert fresh(question).retired
+    other = visit(max_).post(path, {"key": KEY, "upheld": "0", "answer": "No."})
     assert other.status_code == 409
 
 
@@ -258,11 +232,11 @@ def test_a_contested_gold_question_is_settled_once(
     ("action", "chosen"), [("let-through", 1), ("reject", 0), ("withdraw", 0), ("accept", 0)]
 )
 def test_no_reason_against_somebody_is_chosen_for_a_moderator(
-    db: Any, twin: Any, moderator: Any, visit: Any, action: str, chosen: int
+    twin: Any, eva: Any, visit: Any, action: str, chosen: int
 ) -> None:
     """Of what goes against somebody's word no reason is ticked before a moderator ticks one."""
     one, _ = twin()
-    client = visit(moderator())
+    client = visit(eva)
     page = client.get("/moderate/ask/", {"action": action, "pick": f"{one.ref}:0"}).content.decode()
     assert page.count("checked") == chosen
     form = {"action": action, "pick": f"{one.ref}:0", "key": "k" * 32, "preset": "", "text": ""}

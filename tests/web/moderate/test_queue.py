@@ -24,7 +24,7 @@ def _refs(query: str) -> set[str]:
 
 @pytest.mark.parametrize("rare", [1, 1000])
 def test_each_filter_finds_its_own(
-    database: Any, person: Any, twin: Any, monkeypatch: pytest.MonkeyPatch, rare: int
+    database: Any, ann: Any, twin: Any, monkeypatch: pytest.MonkeyPatch, rare: int
 ) -> None:
     """State, hint, domain, contributor, age, text and kinds each find what has them, no other.
 
@@ -32,7 +32,6 @@ def test_each_filter_finds_its_own(
     """
     monkeypatch.setattr(search, "RARE", rare)
     monkeypatch.setattr(queue, "RARE_LIMIT", rare)
-    ann = person("ann")
     plain = twin(state="valid")
     hinted = twin(ann, hints=["names: Ada Lovelace"], domain="social")
     appealed = twin(ann, state="rejected")

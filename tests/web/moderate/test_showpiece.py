@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from tests.web.making import fresh
 from winosmith.errors import InputError
 from winosmith.web.moderate.batches import undo_batch
 from winosmith.web.read.public import get_example
 
+pytestmark = pytest.mark.usefixtures("db")
 
-@pytest.fixture
-def shown() -> Callable[[], set[int]]:
-    """Return what tells which twin the first page shows."""
-    return lambda: {half.twin_id for half in get_example()}
+
+def shown() -> set[int]:
+    """Return which twin the first page shows."""
+    return {half.twin_id for half in get_example()}
 
 
 def test_the_last_choice_is_on_the_first_page_until_it_is_taken_off(
-    db: Any, moderator: Any, twin: Any, do: Any, shown: Callable[[], set[int]], visit: Any
+    eva: Any, twin: Any, do: Any, visit: Any
 ) -> None:
     """Without a choice nothing new is there; the twin chosen last is, and before it the earlier."""
-    eva, first, second = moderator(), twin(state="valid"), twin(state="valid")
+    first, second = twin(state="valid"), twin(state="valid")
     assert shown() == set()
     do(eva, "show", first[0], reason="It is short.")
     do(eva, "show", second[1])
@@ -36,11 +37,9 @@ def test_the_last_choice_is_on_the_first_page_until_it_is_taken_off(
     assert [e.kind for half in second for e in half.events.all()] == ["unshow", "show"]
 
 
-def test_a_choice_is_taken_back(
-    db: Any, moderator: Any, twin: Any, do: Any, shown: Callable[[], set[int]]
-) -> None:
+def test_a_choice_is_taken_back(eva: Any, twin: Any, do: Any) -> None:
     """Undone, the twin is off the page; the undoing of that it was taken off brings it back."""
-    eva, halves = moderator(), twin(state="valid")
+    halves = twin(state="valid")
     undo_batch(eva, do(eva, "show", halves[0]), "by mistake")
     assert shown() == set()
     do(eva, "show", halves[0])
@@ -48,11 +47,9 @@ def test_a_choice_is_taken_back(
     assert shown() == {halves[0].twin_id}
 
 
-def test_a_choice_shows_nothing_that_is_not_public(
-    db: Any, moderator: Any, twin: Any, do: Any, shown: Callable[[], set[int]]
-) -> None:
+def test_a_choice_shows_nothing_that_is_not_public(eva: Any, twin: Any, do: Any) -> None:
     """A half that is withdrawn, or under embargo, takes its twin off the page, whoever chose it."""
-    eva, first, second = moderator(), twin(state="valid"), twin(state="valid")
+    first, second = twin(state="valid"), twin(state="valid")
     do(eva, "show", first[0])
     do(eva, "show", second[0])
     do(eva, "withdraw", second[1])
@@ -69,12 +66,11 @@ def test_a_choice_shows_nothing_that_is_not_public(
     ],
 )
 def test_only_public_twins_are_chosen(
-    db: Any, moderator: Any, twin: Any, do: Any, fields: dict[str, Any], why: str
+    eva: Any, twin: Any, do: Any, fields: dict[str, Any], why: str
 ) -> None:
     """What judges hold, or what is kept back, is left alone, and its moderator is told why."""
-    eva, halves = moderator(), twin(**fields)
+    halves = twin(**fields)
     with pytest.raises(InputError, match=why):
         do(eva, "show", halves[0])
     assert not halves[0].events.exists()
-    halves[0].twin.refresh_from_db()
-    assert halves[0].twin.chosen is None
+    assert fresh(halves[0].twin).chosen is None

@@ -8,27 +8,30 @@ import pytest
 from hypothesis import HealthCheck, given, strategies as st
 
 from tests.conftest import examples
+from tests.web.judge.making import give
+from tests.web.making import fresh
 from winosmith.errors import InputError
-from winosmith.web.moderate.batches import undo_decision
+from winosmith.web.moderate.batches import undo_batch, undo_decision
 from winosmith.web.moderate.decisions import appeal, get_open_appeal
 from winosmith.web.people.models import Person
 from winosmith.web.people.privacy import erase
 from winosmith.web.problems.models import Event
 from winosmith.web.problems.states import move
 
+pytestmark = pytest.mark.usefixtures("db")
+
 
 def _undo(person: Any, event: Any) -> Any:
     return undo_decision(person, event, "by mistake")
 
 
-def test_a_decision_is_taken_back(db: Any, moderator: Any, twin: Any, do: Any) -> None:
+def test_a_decision_is_taken_back(max_: Any, eva: Any, twin: Any, do: Any) -> None:
     """Undone, a problem stands where it stood; the log has both, the second names the first."""
-    eva, half = moderator(), twin(state="valid")[0]
+    half = twin(state="valid")[0]
     do(eva, "reject", half)
     event = half.events.get()
-    _undo(moderator("max"), event)
-    half.refresh_from_db()
-    last = half.events.order_by("-pk").first()
+    _undo(max_, event)
+    last = fresh(half).events.order_by("-pk").first()
     assert half.state == "valid"
     assert (last.kind, last.undoes, last.before, last.after) == (
         "undo", event, "rejected", "valid",
@@ -37,9 +40,9 @@ def test_a_decision_is_taken_back(db: Any, moderator: Any, twin: Any, do: Any) -
         _undo(eva, event)
 
 
-def test_only_the_last_decision_is_taken_back(db: Any, moderator: Any, twin: Any, do: Any) -> None:
+def test_only_the_last_decision_is_taken_back(eva: Any, twin: Any, do: Any) -> None:
     """An earlier decision stands until all that happened since is undone."""
-    eva, half = moderator(), twin(state="valid")[0]
+    half = twin(state="valid")[0]
     do(eva, "reject", half)
     do(eva, "reopen", half)
     first, second = half.events.order_by("pk")
@@ -47,87 +50,59 @@ def test_only_the_last_decision_is_taken_back(db: Any, moderator: Any, twin: Any
         _undo(eva, first)
     _undo(eva, second)
     _undo(eva, first)
-    half.refresh_from_db()
-    assert half.state == "valid"
+    assert fresh(half).state == "valid"
 
 
-def test_a_verdict_is_not_taken_back(db: Any, moderator: Any, twin: Any) -> None:
+def test_a_verdict_is_not_taken_back(eva: Any, twin: Any) -> None:
     """What judges or contributors did is no moderator's to undo."""
     half = twin(state="judging")[0]
     event = move(half, "valid", by=None, kind="verdict")
     with pytest.raises(InputError, match="it is not a moderator’s decision"):
-        _undo(moderator(), event)
+        _undo(eva, event)
 
 
-def test_what_is_erased_comes_back_by_no_undo(
-    db: Any, person: Any, moderator: Any, twin: Any, do: Any
-) -> None:
+def test_what_is_erased_comes_back_by_no_undo(eva: Any, ann: Any, twin: Any, do: Any) -> None:
     """What a moderator withdrew before its writer was erased stays withdrawn, and blank."""
-    eva, ann = moderator(), person("ann")
     half = twin(ann, state="judging")[0]
     do(eva, "withdraw", half)
     erase(ann, True)
     with pytest.raises(InputError, match="asked for erasure"):
         _undo(eva, half.events.get())
-    half.refresh_from_db()
-    assert (half.state, half.sentence) == ("withdrawn", "_")
+    assert (fresh(half).state, half.sentence) == ("withdrawn", "_")
 
 
-def test_nobody_undoes_on_their_own_problem(db: Any, moderator: Any, twin: Any, do: Any) -> None:
+def test_nobody_undoes_on_their_own_problem(max_: Any, eva: Any, twin: Any, do: Any) -> None:
     """A moderator can't take back what another decided on the moderator's problem."""
-    eva, max_ = moderator(), moderator("max")
     half = twin(max_, state="valid")[0]
     do(eva, "reject", half)
     with pytest.raises(InputError, match="another moderator"):
         _undo(max_, half.events.get())
 
 
-def test_work_of_judges_is_not_thrown_away(db: Any, moderator: Any, twin: Any, do: Any) -> None:
+def test_work_of_judges_is_not_thrown_away(eva: Any, bob: Any, twin: Any, do: Any) -> None:
     """Once a judge has voted on what was let through, that can be held, not undone."""
-    from winosmith.web.judge.turns import (
-        lease_next_problem,
-        needs_local_answer,
-        store_answer,
-        store_local_answer,
-    )
-
-    eva, half = moderator(), twin()[0]
-    bob = Person.objects.create_user("bob", is_judge=True)
+    half = twin()[0]
     do(eva, "let-through", half)
-    slot = lease_next_problem(bob)
-    assert slot is not None
-    if needs_local_answer(slot):
-        store_local_answer(bob, slot.ref, 0)
-    store_answer(bob, slot.ref, 0)
+    give(bob)
     with pytest.raises(InputError, match="judges have voted"):
         _undo(eva, half.events.get())
 
 
-def test_a_batch_is_undone_and_what_moved_on_is_named(
-    db: Any, moderator: Any, twin: Any, do: Any
-) -> None:
+def test_a_batch_is_undone_and_what_moved_on_is_named(eva: Any, twin: Any, do: Any) -> None:
     """Of four problems rejected at once, the three that stand are given back; one has moved on."""
-    from winosmith.web.moderate.batches import undo_batch
-
-    eva = moderator()
     halves = [*twin(state="valid"), *twin(state="valid")]
     batch = do(eva, "reject", *halves)
     do(eva, "reopen", halves[2])
     undone = undo_batch(eva, batch, "by mistake")
-    for half in halves:
-        half.refresh_from_db()
-    assert [half.state for half in halves] == ["valid", "valid", "judging", "valid"]
+    assert [fresh(half).state for half in halves] == ["valid", "valid", "judging", "valid"]
     assert (undone.done, undone.left_count, undone.left[0][0]) == (3, 1, halves[2].ref)
     assert "since" in undone.left[0][1]
     with pytest.raises(InputError, match="already"):
         undo_batch(eva, batch, "again")
 
 
-def test_an_undone_answer_opens_the_appeal_again(
-    db: Any, person: Any, moderator: Any, twin: Any, do: Any
-) -> None:
+def test_an_undone_answer_opens_the_appeal_again(ann: Any, eva: Any, twin: Any, do: Any) -> None:
     """An appeal that was declined by mistake is open again after the undo."""
-    ann, eva = person("ann"), moderator()
     half = twin(ann, state="rejected")[0]
     appeal(ann, half, "It is about weight.")
     do(eva, "decline", half)
@@ -147,7 +122,7 @@ ACTIONS = (
     st.lists(st.tuples(st.sampled_from(ACTIONS), st.integers(0, 1)), max_size=12),
 )
 def test_undoing_everything_gives_everything_back(
-    db: Any, twin: Any, do: Any, start: str, steps: list[tuple[str, int]]
+    twin: Any, do: Any, start: str, steps: list[tuple[str, int]]
 ) -> None:
     """Undone in reverse, any actions leave no trace but in the log, which tells the present."""
     eva, _new = Person.objects.get_or_create(name="eva", is_moderator=True)
@@ -164,8 +139,7 @@ def test_undoing_everything_gives_everything_back(
         _undo(eva, event)
         _replayed(halves, start)
     for half in halves:
-        half.refresh_from_db()
-        assert (half.state, half.embargo) == (start, False)
+        assert (fresh(half).state, half.embargo) == (start, False)
 
 
 def _replayed(halves: list[Any], start: str) -> None:

@@ -39,9 +39,8 @@ def test_the_queue_is_parted_by_kind(database: Any, twin: Any) -> None:
     assert _found("kind=perturbed&state=held") == {made[0].ref}
 
 
-def test_the_queue_shows_a_family(database: Any, person: Any) -> None:
+def test_the_queue_shows_a_family(database: Any, ann: Any, bob: Any) -> None:
     """A family is found by any of its problems; with a contributor, what that one wrote of it."""
-    ann, bob = person("ann"), person("bob")
     top, other = root(ann), root(bob)
     one = child(top, bob, state="held")
     two = child(one, ann, new=("fit", "belong"), state="judging")
@@ -55,10 +54,9 @@ def test_the_queue_shows_a_family(database: Any, person: Any) -> None:
 
 
 def test_all_of_a_person_in_a_family_is_done_undone_and_logged(
-    database: Any, person: Any, moderator: Any
+    database: Any, eva: Any, ann: Any, bob: Any
 ) -> None:
     """A batch on one person's versions of one family leaves all others alone, and is taken back."""
-    eva, ann, bob = moderator(), person("ann"), person("bob")
     top, other = root(ann), root(ann)
     one = child(top, bob, state="judging")
     two = child(one, bob, new=("fit", "belong"))
@@ -81,11 +79,8 @@ def test_all_of_a_person_in_a_family_is_done_undone_and_logged(
 
 
 @pytest.mark.usefixtures("db")
-def test_a_version_is_shown_with_its_way_from_the_root(
-    person: Any, moderator: Any, visit: Any
-) -> None:
+def test_a_version_is_shown_with_its_way_from_the_root(ann: Any, eva: Any, visit: Any) -> None:
     """The page has each step with its edits and depths, predictions, and the family's queue."""
-    ann = person("ann")
     top = root()
     middle = child(top, new=("not fit", "barely fit"), state="rejected")
     made = child(middle, ann, new=("big", "large"), state="held", declared=3)
@@ -93,7 +88,7 @@ def test_a_version_is_shown_with_its_way_from_the_root(
     Prediction.objects.create(
         problem=made, model=model, stand=Status.DONE, scores=[0, 1], choice=1, right=False
     )
-    page = visit(moderator()).get(f"/moderate/problems/{made.ref}/").content.decode()
+    page = visit(eva).get(f"/moderate/problems/{made.ref}/").content.decode()
     assert "barely" in page
     assert "declared 3, lineage 2, edit 2" in page
     assert "declared –, lineage 1, edit 1" in page
@@ -105,7 +100,7 @@ def test_a_version_is_shown_with_its_way_from_the_root(
 
 
 @pytest.mark.usefixtures("db")
-def test_near_copies_inside_the_family_are_none(moderator: Any, visit: Any) -> None:
+def test_near_copies_inside_the_family_are_none(eva: Any, visit: Any) -> None:
     """Only sentences of other families are listed: versions of one family are always similar."""
     top = root()
     kin = child(top, new=("big", "huge"))
@@ -116,7 +111,6 @@ def test_near_copies_inside_the_family_are_none(moderator: Any, visit: Any) -> N
         page = visit(eva).get(f"/moderate/problems/{made.ref}/").content.decode()
         return str(page.split("Similar sentences")[1].split("</section>")[0])
 
-    eva = moderator()
     assert "No other sentence" in near()
     copy = root()
     copy.sentence = made.sentence
@@ -138,15 +132,12 @@ def test_who_read_the_way_to_a_version_judges_none_of_it(person: Any, visit: Any
 
 
 @pytest.mark.usefixtures("db")
-def test_versions_are_counted_with_what_somebody_wrote(
-    person: Any, moderator: Any, visit: Any
-) -> None:
+def test_versions_are_counted_with_what_somebody_wrote(ann: Any, eva: Any, visit: Any) -> None:
     """A contributor's record tells how many of their problems are perturbed ones."""
-    ann = person("ann")
     child(root(ann), ann)
     written = count_problems_by_state(ann)
-    assert (written.total, written.perturbed, written.valid) == (2, 1, 2)
-    page = visit(moderator()).get(f"/moderate/people/{pseudonym(ann)}/").content.decode()
+    assert (written.problems, written.perturbed, written.valid) == (2, 1, 2)
+    page = visit(eva).get(f"/moderate/people/{pseudonym(ann)}/").content.decode()
     assert "of these perturbed" in page
 
 
