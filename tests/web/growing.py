@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from itertools import count
 from typing import Any
 
-__all__ = ["grown", "made_model", "made_version", "said"]
+__all__ = ["family", "model", "says", "version"]
 
 _NUMBERS = count(1)
 
 
-def made_model(name: str = "alpha", **fields: Any) -> Any:
+def model(name: str = "alpha", **fields: Any) -> Any:
     """Make a model that is configured."""
     from winosmith.web.predict.models import Model
 
@@ -19,7 +19,7 @@ def made_model(name: str = "alpha", **fields: Any) -> Any:
     return Model.objects.create(name=name, solver="random", revision="1", digest=digest, **fields)
 
 
-def made_version(
+def version(
     parent: Any,
     sentence: str,
     *,
@@ -57,7 +57,7 @@ def made_version(
     return made
 
 
-def said(model: Any, problem: Any, right: bool | None = True, **fields: Any) -> Any:
+def says(model: Any, problem: Any, right: bool | None = True, **fields: Any) -> Any:
     """Make what a model predicted about a problem; None where it has not answered.
 
     With `tie` it could not decide, whatever `right` says.
@@ -76,20 +76,20 @@ def said(model: Any, problem: Any, right: bool | None = True, **fields: Any) -> 
     )  # fmt: skip
 
 
-def grown(*models: Any, by: Any = None, word: str = "cup") -> dict[str, Any]:
+def family(*models: Any, by: Any = None, word: str = "cup") -> dict[str, Any]:
     """Make a family: root → old → old_big, root → pot.
 
     All models are wrong on old_big; the last one is wrong on pot as well.
     """
     options = (word, "jug")
     start = f"The {word} hit the jug and the _ broke ."
-    root = made_version(None, start, by=by, options=options)
-    old = made_version(root, start.replace("jug", "old jug"), by=by, options=options, declared=1)
-    big = made_version(old, start.replace("jug", "old big jug"), by=by, options=options, declared=3)
-    pot = made_version(root, start.replace("broke", "fell down"), by=by, options=options)
+    root = version(None, start, by=by, options=options)
+    old = version(root, start.replace("jug", "old jug"), by=by, options=options, declared=1)
+    big = version(old, start.replace("jug", "old big jug"), by=by, options=options, declared=3)
+    pot = version(root, start.replace("broke", "fell down"), by=by, options=options)
     found = {"root": root, "old": old, "old_big": big, "pot": pot}
     for number, one in enumerate(models):
         for name, problem in found.items():
             last = number == len(models) - 1
-            said(one, problem, not (name == "old_big" or (name == "pot" and last)))
+            says(one, problem, not (name == "old_big" or (name == "pot" and last)))
     return found

@@ -26,10 +26,10 @@ def child(
     **fields: Any,
 ) -> Any:
     """Perturb a problem: `new` is a word of it and what takes its place; with judges' slots."""
-    from tests.web.growing import made_version
+    from tests.web.growing import version
     from winosmith.web.judge.votes import open_slots
 
-    made = made_version(
+    made = version(
         parent,
         parent.sentence.replace(*new),
         by=by,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -19,17 +19,17 @@ from winosmith.web.families.measuring import measure_if_changed
 from winosmith.web.people.models import Person
 with writing():
     ann = Person.objects.create_user("ann")
-    alpha, beta = g.made_model("alpha"), g.made_model("beta")
+    alpha, beta = g.model("alpha"), g.model("beta")
     for word in ("lamp", "bowl", "mug", "jar", "pan", "tin"):
-        g.grown(alpha, beta, by=ann, word=word)
-    root = g.made_version(None, "The cup hit the jug and the _ broke .", by=ann)
+        g.family(alpha, beta, by=ann, word=word)
+    root = g.version(None, "The cup hit the jug and the _ broke .", by=ann)
     for number in range(40):
-        now = g.made_version(root, f"The cup {number} hit the jug and the _ broke .", by=ann)
-        g.said(alpha, now, number % 3 > 0)
-        g.said(beta, now, number % 2 > 0, tie=number % 5 == 0)
+        now = g.version(root, f"The cup {number} hit the jug and the _ broke .", by=ann)
+        g.says(alpha, now, number % 3 > 0)
+        g.says(beta, now, number % 2 > 0, tie=number % 5 == 0)
     for number in range(9):
-        now = g.made_version(now, f"{now.sentence} So {number} .", by=ann)
-        g.said(alpha, now, False)
+        now = g.version(now, f"{now.sentence} So {number} .", by=ann)
+        g.says(alpha, now, False)
 measure_if_changed()
 result = [root.ref, now.ref]
 """
@@ -49,18 +49,18 @@ from winosmith.web.families.measuring import measure_if_changed
 from winosmith.web.predict.models import Model
 g._NUMBERS = count(1000)
 with writing():
-    root = g.made_version(None, "The cup hit the jug and the _ broke , again .")
+    root = g.version(None, "The cup hit the jug and the _ broke , again .")
     for text in TEXTS:
-        bad = g.made_version(root, f"{text} hit the jug and the _ broke {text}",
+        bad = g.version(root, f"{text} hit the jug and the _ broke {text}",
                              options=(text, "jug"))
-        g.said(Model.objects.get(name="alpha"), bad, False)
+        g.says(Model.objects.get(name="alpha"), bad, False)
 measure_if_changed()
 result = root.ref
 """
 
 
 @pytest.fixture
-def reader(served_anew: Callable[..., Any], browser: Any) -> Iterator[Any]:
+def reader(served_anew: Any, browser: Any) -> Iterator[Any]:
     """Return a server with families on it, and an opener of windows that keeps complaints."""
     site = served_anew(models=[])
     refs = site.do(GROWN)

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
-
-from tests.web import growing
 
 
 @pytest.fixture(autouse=True)
@@ -20,27 +15,3 @@ def counted_at_each_look(monkeypatch: pytest.MonkeyPatch) -> None:
     lists._ENTRIES.clear()
     lists._FAMILIES.clear()
     trees._build_tree.cache_clear()  # rows that were rolled back leave their ids to others
-
-
-@pytest.fixture
-def model() -> Callable[..., Any]:
-    """Return a maker of models: `model("alpha")`."""
-    return growing.made_model
-
-
-@pytest.fixture
-def version() -> Callable[..., Any]:
-    """Return a maker of versions: `version(None, "The cup …")` is a root, others have a parent."""
-    return growing.made_version
-
-
-@pytest.fixture
-def says() -> Callable[..., Any]:
-    """Return a maker of predictions: `says(model, problem, right=False)`."""
-    return growing.said
-
-
-@pytest.fixture
-def family() -> Callable[..., dict[str, Any]]:
-    """Return a maker of one family, told right and wrong by each model that is given."""
-    return growing.grown

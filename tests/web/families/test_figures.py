@@ -9,6 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, strategies as st
 
 from tests.conftest import examples, needed
+from tests.web.growing import family, model, says, version
+from tests.web.making import fresh
 from winosmith import Dataset, Prediction, metrics as m, report
 from winosmith.web.families.figures import (
     RIGHT,
@@ -43,9 +45,7 @@ def _stability(
 
 @pytest.mark.parametrize("wrong", [{"old_big"}, {"old", "pot"}, set(), {"root", "old_big"}])
 @pytest.mark.parametrize("kind", ["declared", "lineage", "edit"])
-def test_they_are_those_of_the_metrics(
-    db: Any, family: Any, model: Any, says: Any, wrong: set[str], kind: Any
-) -> None:
+def test_they_are_those_of_the_metrics(db: Any, wrong: set[str], kind: Any) -> None:
     """Error depths, nulls and accuracies by depth are what `metrics.measure_stability` says."""
     found, alpha = family(), model()
     for name, problem in found.items():
@@ -65,16 +65,13 @@ def test_they_are_those_of_the_metrics(
 
 
 @pytest.mark.parametrize("answer", [0, 1])
-def test_ties_are_worth_what_the_metrics_say(
-    db: Any, family: Any, model: Any, says: Any, answer: int
-) -> None:
+def test_ties_are_worth_what_the_metrics_say(db: Any, answer: int) -> None:
     """A tie is half right and half an error, is told as one, and ends half a path."""
     Problem.objects.update(answer=answer)
     found, alpha = family(), model()
     Problem.objects.filter(pk__in=[one.pk for one in found.values()]).update(answer=answer)
     for name, problem in found.items():
-        problem.refresh_from_db()
-        says(alpha, problem, name != "old_big", tie=name in ("root", "old"))
+        says(alpha, fresh(problem), name != "old_big", tie=name in ("root", "old"))
     answers = load_answers(found["root"], load_tree(found["root"], None), alpha)
     assert answers.unanswered_count == 0
     said = _stability(found, {"old_big"}, "edit", frozenset({"root", "old"}))
@@ -94,9 +91,7 @@ def test_ties_are_worth_what_the_metrics_say(
 
 
 @pytest.mark.parametrize("options", [2, 3])
-def test_a_path_of_ties_ends_as_the_metrics_say(
-    db: Any, version: Any, model: Any, says: Any, options: int
-) -> None:
+def test_a_path_of_ties_ends_as_the_metrics_say(db: Any, options: int) -> None:
     """On a family of one path, first errors are the survival curve of `winosmith.metrics`."""
     needed("lifelines")
 
@@ -120,24 +115,21 @@ def test_a_path_of_ties_ends_as_the_metrics_say(
 
 
 @pytest.mark.parametrize("answer", [0, 1])
-def test_a_tie_is_no_fool_on_the_boards(
-    db: Any, family: Any, model: Any, says: Any, person: Any, answer: int
-) -> None:
+def test_a_tie_is_no_fool_on_the_boards(db: Any, ann: Any, answer: int) -> None:
     """Wherever the answers stand, who made models undecided fooled none, in list and board."""
-    found, alpha = family(by=person("ann")), model()
+    found, alpha = family(by=ann), model()
     Problem.objects.update(answer=answer)
     for problem in found.values():
-        problem.refresh_from_db()
-        says(alpha, problem, tie=True)
-    assert [
-        (entry.versions, entry.fooled_count, entry.deepest) for entry in list_board_entries()
-    ] == [(3, 0, None)]
+        says(alpha, fresh(problem), tie=True)
+    assert [(entry.versions, entry.fooled, entry.deepest) for entry in list_board_entries()] == [
+        (3, 0, None)
+    ]
     assert [one.fooling for one in list_families()] == [0]
 
 
 @pytest.mark.parametrize("options", [2, 3])
 def test_the_list_counts_ties_as_the_page_of_a_family_does(
-    database: Any, version: Any, model: Any, says: Any, visit: Any, options: int
+    database: Any, visit: Any, options: int
 ) -> None:
     """On either database, a model that ties on every version has answered, and n errors agree."""
     names = ("cup", "jug", "pan")[:options]
@@ -167,9 +159,7 @@ def test_the_list_counts_ties_as_the_page_of_a_family_does(
     }  # fmt: skip
 
 
-def test_the_public_download_gives_the_figures_of_a_family_with_hidden_ones(
-    db: Any, family: Any, model: Any, says: Any
-) -> None:
+def test_the_public_download_gives_the_figures_of_a_family_with_hidden_ones(db: Any) -> None:
     """With hidden versions on the way, error depths of the download are those of the page."""
     found, alpha, wrong = family(), model(), {"old_big", "pot"}
     for name, problem in found.items():
@@ -188,7 +178,7 @@ def test_the_public_download_gives_the_figures_of_a_family_with_hidden_ones(
         )  # fmt: skip
 
 
-def test_what_was_not_answered_is_no_error(db: Any, family: Any, model: Any, says: Any) -> None:
+def test_what_was_not_answered_is_no_error(db: Any) -> None:
     """Versions that wait, came late or failed are in no figure but the number not answered."""
     found, alpha = family(), model()
     says(alpha, found["root"])

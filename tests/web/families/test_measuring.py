@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
+from tests.web.growing import family, model, says, version
 from tests.web.working import work_off
 from winosmith import answers, formats
-from winosmith.report import to_fixed
+from winosmith.cli._main import group
+from winosmith.report import fixed
 from winosmith.web.families import measuring
 from winosmith.web.families.measuring import measure_if_changed
 from winosmith.web.families.models import Measured
@@ -35,12 +36,9 @@ def _rid(record: Any) -> Any:
 
 @pytest.mark.parametrize("depth", ["declared", "lineage", "edit"])
 def test_the_downloads_give_the_figures_of_the_page(
-    db: Any, visit: Callable[..., Any], family: Callable[..., Any], model: Callable[..., Any],
-    tmp_path: Path, depth: str,
-) -> None:  # fmt: skip
+    db: Any, visit: Any, tmp_path: Path, depth: str
+) -> None:
     """`winosmith score --by lineage` on the files says what the page says, signature included."""
-    from winosmith.cli._main import group
-
     alpha, beta = model("alpha"), model("beta")
     for word in ("cup", "lamp", "pot", "bowl", "mug", "jar"):
         family(alpha, beta, word=word)
@@ -64,9 +62,7 @@ def test_the_downloads_give_the_figures_of_the_page(
         assert to_fixed(one["stability"]["mean"]["value"], ".2f") in body
 
 
-def test_the_page_tells_against_whom_versions_were_written(
-    db: Any, visit: Callable[..., Any], family: Callable[..., Any], model: Callable[..., Any]
-) -> None:
+def test_the_page_tells_against_whom_versions_were_written(db: Any, visit: Any) -> None:
     """Models whose answers contributors saw are named with how many versions were to fool them."""
     alpha, beta = model("alpha"), model("beta")
     family(alpha, beta)
@@ -94,10 +90,7 @@ def _solvers(said: Any) -> dict[str, Any]:
     return {}
 
 
-def test_files_of_predictions_are_those_of_the_formats(
-    db: Any, visit: Callable[..., Any], family: Callable[..., Any], model: Callable[..., Any],
-    version: Callable[..., Any], says: Callable[..., Any], tmp_path: Path,
-) -> None:  # fmt: skip
+def test_files_of_predictions_are_those_of_the_formats(db: Any, visit: Any, tmp_path: Path) -> None:
     """The file of a model is, byte for byte, what `answers.write_predictions` writes."""
     alpha = model("alpha")
     found = family(alpha)
@@ -126,10 +119,7 @@ def test_files_of_predictions_are_those_of_the_formats(
     assert client.get("/families/data/alpha").status_code == 404
 
 
-def test_it_is_measured_anew_when_something_changed(
-    db: Any, visit: Callable[..., Any], family: Callable[..., Any], model: Callable[..., Any],
-    version: Callable[..., Any], says: Callable[..., Any],
-) -> None:  # fmt: skip
+def test_it_is_measured_anew_when_something_changed(db: Any, visit: Any) -> None:
     """Nothing new, nothing measured; one more answer, and the figures are others."""
     alpha = model("alpha")
     found = family(alpha)
@@ -145,9 +135,8 @@ def test_it_is_measured_anew_when_something_changed(
 
 
 def test_the_page_says_what_can_not_be_measured(
-    db: Any, visit: Callable[..., Any], family: Callable[..., Any], model: Callable[..., Any],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+    db: Any, visit: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Without lifelines the page says what to install; without an answer, that there is none."""
     alpha = model("alpha")
     assert "The results are being computed." in visit().get("/families/models/").content.decode()
@@ -165,9 +154,7 @@ def test_the_page_says_what_can_not_be_measured(
     assert "winosmith[stability]" not in visit().get("/families/models/").content.decode()
 
 
-def test_drawings_pass_the_policy(
-    db: Any, visit: Callable[..., Any], family: Callable[..., Any], model: Callable[..., Any]
-) -> None:
+def test_drawings_pass_the_policy(db: Any, visit: Any) -> None:
     """The page has a survival curve and accuracies as SVG, and no style in any element."""
     family(model("alpha"))
     measure_if_changed()
@@ -179,9 +166,7 @@ def test_drawings_pass_the_policy(
     assert "var(--one)" in page
 
 
-def test_the_worker_measures_what_has_changed(
-    database: Any, visit: Callable[..., Any], family: Callable[..., Any], model: Callable[..., Any]
-) -> None:
+def test_the_worker_measures_what_has_changed(database: Any, visit: Any) -> None:
     """A page shows the figures once the worker has found them; nothing is measured twice."""
     family(model("alpha"))
     assert "These numbers were computed" not in visit().get("/families/models/").content.decode()

@@ -5,8 +5,13 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import pytest
+
+from tests.web.growing import family, model, says, version
 from winosmith.web.families.trees import MAX_CHILDREN
 from winosmith.web.people.models import pseudonym
+
+pytestmark = pytest.mark.usefixtures("db")
 
 HX = {"HTTP_HX_REQUEST": "true"}
 
@@ -16,7 +21,7 @@ def _text(answer: Any) -> str:
     return " ".join(re.sub(r"<[^>]+>", " ", answer.content.decode()).split())
 
 
-def test_the_list_tells_of_each_family(db: Any, visit: Any, family: Any, model: Any) -> None:
+def test_the_list_tells_of_each_family(visit: Any) -> None:
     """A family's versions, depth and each model's errors are listed; search and order work."""
     alpha, beta = model("alpha"), model("beta")
     first = family(alpha, beta)
@@ -32,7 +37,7 @@ def test_the_list_tells_of_each_family(db: Any, visit: Any, family: Any, model: 
     assert "No version contains these words." in _text(visit().get("/families/?q=zebra"))
 
 
-def test_most_fooling_comes_first(db: Any, visit: Any, family: Any, model: Any) -> None:
+def test_most_fooling_comes_first(visit: Any) -> None:
     """By fooling, the family with most wrong answers of current models is first."""
     beta, gamma, former = model("beta"), model("gamma"), model("former", current=False)
     hard, easy = family(beta, gamma), family(former, former.__class__.objects.get(name="beta"))
@@ -40,7 +45,7 @@ def test_most_fooling_comes_first(db: Any, visit: Any, family: Any, model: Any) 
     assert page.index(hard["root"].ref) < page.index(easy["root"].ref)
 
 
-def test_the_list_is_paged(db: Any, visit: Any, version: Any) -> None:
+def test_the_list_is_paged(visit: Any) -> None:
     """Of 25 families, 20 are on the first page and 5 on the second; each is on one."""
     refs = []
     for number in range(25):
@@ -52,9 +57,7 @@ def test_the_list_is_paged(db: Any, visit: Any, version: Any) -> None:
     assert "Page 2 of 2" in pages[1]
 
 
-def test_the_tree_shows_edits_depths_and_verdicts(
-    db: Any, visit: Any, family: Any, model: Any
-) -> None:
+def test_the_tree_shows_edits_depths_and_verdicts(visit: Any) -> None:
     """Each version has what was put in and lost, its three depths, and right or wrong in words."""
     found = family(model("alpha"), model("beta"))
     answer = visit().get(f"/families/{found['root'].ref}/")
@@ -73,9 +76,7 @@ def test_the_tree_shows_edits_depths_and_verdicts(
     assert visit().get(f"/families/{found['root'].ref}/?depth=nosuch").status_code == 404
 
 
-def test_ties_and_waiting_are_told_in_words(
-    db: Any, visit: Any, family: Any, model: Any, says: Any
-) -> None:
+def test_ties_and_waiting_are_told_in_words(visit: Any) -> None:
     """A model that could not decide, waits, was late, failed or was not asked is told so."""
     found, alpha = family(), model()
     says(alpha, found["root"], tie=True)
@@ -87,7 +88,7 @@ def test_ties_and_waiting_are_told_in_words(
         assert words in text
 
 
-def test_a_version_leads_to_its_family(db: Any, visit: Any, family: Any) -> None:
+def test_a_version_leads_to_its_family(visit: Any) -> None:
     """The address of a version leads to its tree, opened there, with the way from the root."""
     found = family()
     answer = visit().get(f"/families/{found['old_big'].ref}/")
@@ -98,13 +99,10 @@ def test_a_version_leads_to_its_family(db: Any, visit: Any, family: Any) -> None
     assert f'id="v-{found["pot"].ref}"' not in body
     assert "Show 1 other version" in body
     focus = re.search(r'<li class="node focus"[^>]*id="v-(\w+)"', body)
-    assert focus
     assert focus[1] == found["old_big"].ref
 
 
-def test_a_branch_is_loaded_or_led_to(
-    db: Any, visit: Any, version: Any, model: Any, says: Any
-) -> None:
+def test_a_branch_is_loaded_or_led_to(visit: Any) -> None:
     """Of a parent with many versions some are shown; the rest comes as a part, or as a page."""
     alpha = model()
     root = version(None, "The cup hit the jug and the _ broke .")
@@ -116,7 +114,6 @@ def test_a_branch_is_loaded_or_led_to(
     page = visit().get(f"/families/{root.ref}/").content.decode()
     assert [f'id="v-{ref}"' in page for ref in refs] == [True] * MAX_CHILDREN + [False] * 12
     part = re.search(r'hx-get="([^"]+)"', page)
-    assert part
     path = part[1].replace("&amp;", "&")
     rest = visit().get(path, **HX).content.decode()
     assert [f'id="v-{ref}"' in rest for ref in refs] == [False] * MAX_CHILDREN + [True] * 12
@@ -128,9 +125,7 @@ def test_a_branch_is_loaded_or_led_to(
     assert [f'id="v-{ref}"' in alone for ref in refs] == [False] * MAX_CHILDREN + [True] * 12
 
 
-def test_folded_branches_count_what_is_wrong(
-    db: Any, visit: Any, version: Any, model: Any, says: Any
-) -> None:
+def test_folded_branches_count_what_is_wrong(visit: Any) -> None:
     """A chain of 12 is folded somewhere, with how many versions are below and how many wrong."""
     alpha = model()
     now = version(None, "The cup hit the jug and the _ broke .")
@@ -141,14 +136,13 @@ def test_folded_branches_count_what_is_wrong(
     page = visit().get(f"/families/{root.ref}/")
     assert "7 versions below, 7 incorrect" in _text(page)
     part = re.search(r'hx-get="([^"]+)"', page.content.decode())
-    assert part
     rest = visit().get(part[1].replace("&amp;", "&"), **HX)
     assert "2 versions below, 2 incorrect" in _text(rest)
     far = _text(visit().get(f"/families/{root.ref}/?version={now.ref}"))
     assert "7 steps before this one are not shown." in far
 
 
-def test_a_sentence_without_versions_has_a_page(db: Any, visit: Any, version: Any) -> None:
+def test_a_sentence_without_versions_has_a_page(visit: Any) -> None:
     """Nobody has perturbed it yet: the page says so and offers to."""
     root = version(None, "The cup hit the jug and the _ broke .")
     answer = visit().get(f"/families/{root.ref}/")
@@ -156,14 +150,12 @@ def test_a_sentence_without_versions_has_a_page(db: Any, visit: Any, version: An
     assert f'href="/perturb/{root.ref}/"' in answer.content.decode()
 
 
-def test_own_versions_are_marked(
-    db: Any, visit: Any, family: Any, version: Any, person: Any, model: Any, says: Any
-) -> None:
+def test_own_versions_are_marked(visit: Any, bob: Any, ann: Any) -> None:
     """Ann sees her unjudged version, marked and counted in her figures; nobody else's move."""
-    ann, alpha = person("ann"), model()
+    alpha = model()
     found = family(alpha)
     path = f"/families/{found['root'].ref}/"
-    others = visit(), visit(person("bob"))
+    others = visit(), visit(bob)
     before = [_text(who.get(path)) for who in others]
     mine = version(found["pot"], "The cup hit a jug and the _ fell .", by=ann, state="judging")
     says(alpha, mine, False)
@@ -179,11 +171,9 @@ def test_own_versions_are_marked(
     assert [(wrong + 1, all_ + 1) for wrong, all_ in counts[0]][-1:] == counts[1][-1:], counts
 
 
-def test_the_board_counts_what_is_valid(
-    db: Any, visit: Any, family: Any, version: Any, person: Any, model: Any, says: Any
-) -> None:
+def test_the_board_counts_what_is_valid(visit: Any, person: Any, ann: Any, bob: Any) -> None:
     """Versions, fools by model, the deepest, families; ties share a rank; names are none."""
-    ann, bob, eve = person("ann"), person("bob"), person("eve")
+    eve = person("eve")
     alpha, beta = model("alpha"), model("beta")
     found = family(alpha, beta, by=ann)
     for number, who in enumerate((bob, eve)):

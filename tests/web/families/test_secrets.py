@@ -7,11 +7,14 @@ from typing import Any
 
 import pytest
 
+from tests.web.growing import family, model, says, version
 from tests.web.making import single
 from winosmith.web.families import views
 from winosmith.web.families.measuring import measure_if_changed
 from winosmith.web.judge.models import has_seen
 from winosmith.web.problems.models import Problem
+
+pytestmark = pytest.mark.usefixtures("db")
 
 HIDDEN: dict[str, dict[str, Any]] = {
     "held": {"state": "held"},
@@ -86,18 +89,10 @@ def unlimited(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_hidden_versions_change_nothing(
-    db: Any,
-    visit: Any,
-    family: Any,
-    version: Any,
-    person: Any,
-    model: Any,
-    says: Any,
-    unlimited: None,
-    who: str,
+    visit: Any, person: Any, ann: Any, unlimited: None, who: str
 ) -> None:
     """With hidden versions that fool models beside the public ones, every answer is the same."""
-    ann, eve = person("ann"), person("eve", is_moderator=who == "moderator")
+    eve = person("eve", is_moderator=who == "moderator")
     alpha = model("alpha")
     found = family(alpha, by=ann)
     client = visit(None if who == "visitor" else eve)
@@ -124,9 +119,7 @@ def test_hidden_versions_change_nothing(
 
 
 @pytest.mark.parametrize("kind", HIDDEN)
-def test_the_family_of_a_hidden_root_is_hidden(
-    db: Any, visit: Any, family: Any, model: Any, kind: str
-) -> None:
+def test_the_family_of_a_hidden_root_is_hidden(visit: Any, kind: str) -> None:
     """A root that is hidden with its versions has no page, and its family no place in the list."""
     found = family(model("alpha"))
     Problem.objects.filter(pk__in=[p.pk for p in found.values()]).update(**HIDDEN[kind])
@@ -138,9 +131,7 @@ def test_the_family_of_a_hidden_root_is_hidden(
 
 
 @pytest.mark.parametrize("kind", [kind for kind in HIDDEN if kind != "embargo"])
-def test_versions_of_a_hidden_root_keep_their_page(
-    db: Any, visit: Any, family: Any, version: Any, model: Any, says: Any, kind: str
-) -> None:
+def test_versions_of_a_hidden_root_keep_their_page(visit: Any, kind: str) -> None:
     """Public versions are shown in their tree, without a word, verdict or link of its root."""
     alpha = model("alpha")
     root = version(None, "The zebra hit the jug and the _ broke .", **HIDDEN[kind])
@@ -168,9 +159,9 @@ def test_versions_of_a_hidden_root_keep_their_page(
     assert client.get(f"/problems/{root.ref}/").status_code == 404
 
 
-def test_reading_a_half_here_is_noted(db: Any, visit: Any, person: Any, family: Any) -> None:
+def test_reading_a_half_here_is_noted(visit: Any, person: Any, bob: Any) -> None:
     """Who sees a half whose other half is still being judged won't be asked about that one."""
-    bob, eve = person("bob"), person("eve")
+    eve = person("eve")
     root = family()["root"]
     waiting = single("otherhalf", twin=root.twin, state="judging")
     visit(bob).get(f"/families/{root.ref}/")

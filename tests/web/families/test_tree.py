@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from hypothesis import HealthCheck, given, settings, strategies as st
 
+from tests.web.growing import family, version
 from winosmith.web.families import trees
 from winosmith.web.families.trees import Tree, load_tree
 from winosmith.web.problems.models import Problem, Version
@@ -22,7 +22,7 @@ def _names(tree: Any, found: dict[str, Any]) -> dict[str, str | None]:
     }
 
 
-def test_what_is_public_hangs_under_its_parent(db: Any, family: Callable[..., Any]) -> None:
+def test_what_is_public_hangs_under_its_parent(db: Any) -> None:
     """Everyone sees the public versions, each under the one that it was made from."""
     found = family()
     tree = load_tree(found["root"], None)
@@ -31,9 +31,7 @@ def test_what_is_public_hangs_under_its_parent(db: Any, family: Callable[..., An
     assert tree.descendant_counts.tolist() == [3, 1, 0, 0]
 
 
-def test_under_a_hidden_version_is_the_next_that_is_not(
-    db: Any, family: Callable[..., Any]
-) -> None:
+def test_under_a_hidden_version_is_the_next_that_is_not(db: Any) -> None:
     """When a version in the middle is withdrawn, what was made of it moves up in the next look."""
     found = family()
     assert len(load_tree(found["root"], None)) == 4
@@ -45,10 +43,9 @@ def test_under_a_hidden_version_is_the_next_that_is_not(
 
 
 def test_own_versions_are_seen_by_their_contributor_alone(
-    db: Any, family: Callable[..., Any], version: Callable[..., Any], person: Callable[..., Any]
+    db: Any, ann: Any, bob: Any, eva: Any
 ) -> None:
     """Ann's version that is being judged is in her tree, not in others', and in no figure."""
-    ann, bob, eva = person("ann"), person("bob"), person("eva", is_moderator=True)
     found = family()
     kinds: dict[str, dict[str, Any]] = {
         "held": {}, "judging": {}, "rejected": {}, "withdrawn": {}, "revised": {},
@@ -67,9 +64,7 @@ def test_own_versions_are_seen_by_their_contributor_alone(
     assert load_tree(found["root"], ann).version_count == 3
 
 
-def test_a_tree_opens_on_lineage_unless_another_depth_is_known_for_more(
-    db: Any, family: Callable[..., Any]
-) -> None:
+def test_a_tree_opens_on_lineage_unless_another_depth_is_known_for_more(db: Any) -> None:
     """Declared depths are optional; before a version is public, no depth is known for more."""
     found = family()
     assert load_tree(found["root"], None).kind == "lineage"

@@ -9,9 +9,11 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from tests.web.judge.making import give, twin
+from tests.web.judge.making import give, singles, twin
 
-__all__ = ["arrival", "export", "give", "link", "study", "twin", "worker", "working"]
+__all__ = [
+    "arrival", "export", "give", "link", "singles", "study", "twin", "worker", "working",
+]  # fmt: skip
 
 _numbers = itertools.count(1)
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from html import unescape
 from typing import Any
 
 import pytest
 from django.apps import apps
 from django.conf import settings
+from django.contrib.sessions.backends.db import SessionStore
 from django.db import connection
 
 from tests.web.market import making as m
@@ -16,6 +16,8 @@ from winosmith.web.judge.turns import lease_next_problem
 from winosmith.web.market import views, workers
 from winosmith.web.market.studies import close_study, replace_link, screen_workers, set_places
 from winosmith.web.people.models import Person, Session
+
+pytestmark = pytest.mark.usefixtures("db")
 
 
 def _begin(browser: Any, token: str, n: int = 1) -> Any:
@@ -25,8 +27,6 @@ def _begin(browser: Any, token: str, n: int = 1) -> Any:
 
 def _everything() -> str:
     """Return all that the database holds, as text."""
-    from django.contrib.sessions.backends.db import SessionStore
-
     told = []
     with connection.cursor() as cursor:
         for model in apps.get_models(include_auto_created=True):
@@ -36,9 +36,7 @@ def _everything() -> str:
     return "".join(told)
 
 
-def test_ids_leave_the_address_at_once_and_stand_nowhere_in_clear(
-    db: Any, rules: Any, visit: Callable[..., Any], capfd: Any
-) -> None:
+def test_ids_leave_the_address_at_once_and_stand_nowhere_in_clear(visit: Any, capfd: Any) -> None:
     """The link leads to an address without ids; no table, session, cookie or log names one."""
     made, token = m.study()
     m.twin()
@@ -68,9 +66,7 @@ def test_ids_leave_the_address_at_once_and_stand_nowhere_in_clear(
         assert one not in said
 
 
-def test_one_id_is_one_participation_in_one_browser(
-    db: Any, rules: Any, visit: Callable[..., Any]
-) -> None:
+def test_one_id_is_one_participation_in_one_browser(visit: Any) -> None:
     """Sent twice, or opened again in its browser, a link leads to the same work; others to none."""
     made, token = m.study()
     m.twin()
@@ -101,9 +97,7 @@ def test_one_id_is_one_participation_in_one_browser(
     "query",
     ["", "PROLIFIC_PID=x", f"PROLIFIC_PID={'a' * 24}", f"PROLIFIC_PID={'A' * 24}&SESSION_ID=1"],
 )
-def test_a_link_without_ids_begins_nothing(
-    db: Any, rules: Any, visit: Callable[..., Any], query: str
-) -> None:
+def test_a_link_without_ids_begins_nothing(visit: Any, query: str) -> None:
     """A link whose ids are missing or malformed says so, and nothing of it is kept."""
     _, token = m.study()
     browser = visit()
@@ -128,9 +122,7 @@ def test_a_link_without_ids_begins_nothing(
         ("generic", "worker=[participant_id]", "[participant_id]"),
     ],
 )
-def test_a_placeholder_is_no_worker(
-    db: Any, rules: Any, visit: Callable[..., Any], provider: str, query: str, named: str
-) -> None:
+def test_a_placeholder_is_no_worker(visit: Any, provider: str, query: str, named: str) -> None:
     """A link whose placeholder nobody filled in begins nothing; worker and requester are told."""
     made, token = m.study(provider=provider)
     m.twin()
@@ -146,9 +138,7 @@ def test_a_placeholder_is_no_worker(
     assert made.participations.count() == 0
 
 
-def test_a_study_takes_no_more_than_its_places_and_some_for_returns(
-    db: Any, rules: Any, visit: Callable[..., Any]
-) -> None:
+def test_a_study_takes_no_more_than_its_places_and_some_for_returns(visit: Any) -> None:
     """Of any number of invented ids half as many again as places begin; places can be raised."""
     made, token = m.study(places=12)
     m.twin()
@@ -161,7 +151,7 @@ def test_a_study_takes_no_more_than_its_places_and_some_for_returns(
     assert _begin(browser, token, 30).status_code == 302
 
 
-def test_who_is_not_to_come_does_not_begin(db: Any, rules: Any, visit: Callable[..., Any]) -> None:
+def test_who_is_not_to_come_does_not_begin(visit: Any) -> None:
     """Wrong tokens are not found; screened, of another study, too late: each is told why."""
     made, token = m.study(market_study=m.worker(8))
     m.twin()
@@ -181,14 +171,12 @@ def test_who_is_not_to_come_does_not_begin(db: Any, rules: Any, visit: Callable[
     assert _begin(visit(), later, 4).status_code == 410
 
 
-def test_an_account_is_asked_to_log_out(
-    db: Any, rules: Any, person: Any, visit: Callable[..., Any]
-) -> None:
+def test_an_account_is_asked_to_log_out(ann: Any, visit: Any) -> None:
     """Who is logged in, or at work in another study, begins none in the same browser."""
     _, token = m.study()
     _, second = m.study()
     m.twin(halves=1)
-    account = visit(person("ann"))
+    account = visit(ann)
     assert _begin(account, token).status_code == 409
     browser = visit()
     _begin(browser, token)
@@ -201,9 +189,7 @@ def test_an_account_is_asked_to_log_out(
     )
 
 
-def test_what_was_written_without_an_account_is_never_judged_by_its_writer(
-    db: Any, rules: Any, visit: Callable[..., Any]
-) -> None:
+def test_what_was_written_without_an_account_is_never_judged_by_its_writer(visit: Any) -> None:
     """An anonymous writer who begins a study in the same browser stays the writer."""
     from winosmith.web.people.gates import WRITER, SessionStore
 
@@ -223,7 +209,7 @@ def test_what_was_written_without_an_account_is_never_judged_by_its_writer(
     assert lease_next_problem(part.person) is None
 
 
-def test_a_study_without_work_is_not_begun(db: Any, rules: Any, visit: Callable[..., Any]) -> None:
+def test_a_study_without_work_is_not_begun(visit: Any) -> None:
     """Where nothing is to be judged, the page asks to return the submission, and begins nothing."""
     made, token = m.study()
     answer = _begin(visit(), token)
@@ -232,9 +218,7 @@ def test_a_study_without_work_is_not_begun(db: Any, rules: Any, visit: Callable[
     assert not made.participations.exists()
 
 
-def test_too_many_begin_from_one_network(
-    db: Any, rules: Any, visit: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_too_many_begin_from_one_network(visit: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The limit on beginnings from one network holds for studies, too."""
     monkeypatch.setattr(views, "MAX_STARTS", 1)
     _, token = m.study()

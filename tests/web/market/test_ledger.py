@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import stat
-from collections.abc import Callable
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -16,6 +15,7 @@ from django.utils import timezone
 
 from tests.web.conftest import BOTH
 from tests.web.judge.making import gold
+from tests.web.making import fresh
 from tests.web.market import making as m
 from tests.web.market.test_reconciling import _run
 from tests.web.together import at_once
@@ -40,8 +40,7 @@ def _set(part: Any, **fields: Any) -> Any:
 def _study() -> tuple[Any, dict[str, Any]]:
     """Make a study of two problems with somebody in each state; each judged what `done` says."""
     made, _ = m.study(2, least_wage=Decimal(9))
-    for _n in range(12):
-        m.twin(halves=1)
+    m.singles(12)
     states = {
         "good": ("complete", "approved", "2.00", 600, 2),
         "slow": ("complete", "approved", "2.00", 1200, 2),
@@ -59,7 +58,7 @@ def _study() -> tuple[Any, dict[str, Any]]:
     return made, people
 
 
-def test_wages_and_what_does_not_fit(db: Any, rules: Any) -> None:
+def test_wages_and_what_does_not_fit(db: Any) -> None:
     """An hour's wage, its median, what is below the least, work without pay, pay without work."""
     made, people = _study()
     book = compute_ledger(made)
@@ -81,11 +80,10 @@ def test_wages_and_what_does_not_fit(db: Any, rules: Any) -> None:
     assert "the minimum is 9.00 GBP" in slower.warnings[0]
 
 
-def test_seconds_are_measured_from_what_is_stored(db: Any, rules: Any) -> None:
+def test_seconds_are_measured_from_what_is_stored(db: Any) -> None:
     """From the beginning over each answer, with long gaps cut; passing on is work, too."""
     made, _ = m.study(3)
-    for _n in range(2):
-        m.twin(halves=1)
+    m.singles(2)
     part = m.working(made)
     began = part.began
     for n in (1, 2):
@@ -97,7 +95,7 @@ def test_seconds_are_measured_from_what_is_stored(db: Any, rules: Any) -> None:
     assert count_work_seconds(part) == 2 * (300 + 30)
 
 
-def test_what_is_due_is_paid_by_the_markets_own_file(db: Any, rules: Any, tmp_path: Path) -> None:
+def test_what_is_due_is_paid_by_the_markets_own_file(db: Any, tmp_path: Path) -> None:
     """The file of bonuses holds ids, for its owner alone; paid, nothing is due; names are whole."""
     made, _people = _study()
     file, table = tmp_path / "bonus.csv", tmp_path / "ledger.csv"
@@ -121,7 +119,7 @@ def _bonuses(made: Any, path: Path) -> Path:
     return path
 
 
-def test_payments_add_up_over_several_files(db: Any, rules: Any, tmp_path: Path) -> None:
+def test_payments_add_up_over_several_files(db: Any, tmp_path: Path) -> None:
     """What becomes due later is another payment; files twice, or that overlap, count it once."""
     made, people = _study()
     first = _bonuses(made, tmp_path / "1.csv")
@@ -148,7 +146,7 @@ def test_payments_add_up_over_several_files(db: Any, rules: Any, tmp_path: Path)
     assert (book.due, book.total) == (0, Decimal(8))
 
 
-def test_a_payment_has_one_amount(db: Any, rules: Any, tmp_path: Path) -> None:
+def test_a_payment_has_one_amount(db: Any, tmp_path: Path) -> None:
     """Two files with one id and two amounts: the second is refused with its line, all of it."""
     made, people = _study()
     first = _bonuses(made, tmp_path / "1.csv")
@@ -181,7 +179,7 @@ def test_a_payment_has_one_amount(db: Any, rules: Any, tmp_path: Path) -> None:
     ],
 )
 def test_a_line_that_is_no_payment_is_refused(
-    db: Any, rules: Any, tmp_path: Path, line: str, said: str
+    db: Any, tmp_path: Path, line: str, said: str
 ) -> None:
     """Its place is named, and nothing of the file is entered."""
     made, _people = _study()
@@ -192,9 +190,7 @@ def test_a_line_that_is_no_payment_is_refused(
     assert not Payment.objects.exists()
 
 
-def test_a_payment_to_somebody_who_was_erased_meanwhile_is_entered(
-    db: Any, rules: Any, tmp_path: Path
-) -> None:
+def test_a_payment_to_somebody_who_was_erased_meanwhile_is_entered(db: Any, tmp_path: Path) -> None:
     """Between the file and its payment a worker may erase themselves; what was paid stays."""
     made, people = _study()
     file = _bonuses(made, tmp_path / "1.csv")
@@ -205,9 +201,7 @@ def test_a_payment_to_somebody_who_was_erased_meanwhile_is_entered(
 
 @BOTH
 @pytest.mark.long
-def test_a_file_that_two_import_at_once_counts_once(
-    database: Any, rules: Any, tmp_path: Path
-) -> None:
+def test_a_file_that_two_import_at_once_counts_once(database: Any, tmp_path: Path) -> None:
     """Of eight imports of one file in the same moment, one enters the payments."""
     made, _people = _study()
     file = _bonuses(made, tmp_path / "1.csv")
@@ -215,7 +209,7 @@ def test_a_file_that_two_import_at_once_counts_once(
     assert compute_ledger(made).due == 0
 
 
-def test_a_reward_in_cents_is_doubted(db: Any, rules: Any, tmp_path: Path) -> None:
+def test_a_reward_in_cents_is_doubted(db: Any, tmp_path: Path) -> None:
     """A market's sum that is far beyond the reward changes nothing, and is named by its line."""
     made, _ = m.study(1, provider="generic")
     m.working(made)
@@ -226,13 +220,11 @@ def test_a_reward_in_cents_is_doubted(db: Any, rules: Any, tmp_path: Path) -> No
     assert compute_ledger(made).total == 0
 
 
-def test_admins_see_the_ledger_by_pseudonyms(
-    db: Any, rules: Any, person: Any, visit: Callable[..., Any]
-) -> None:
-    """The pages and the file name no id; none but admins see them."""
+def test_admins_see_the_ledger_by_pseudonyms(db: Any, adam: Any, visit: Any) -> None:
+    """The pages and the file name no id."""
     made, people = _study()
     _set(people["good"], said="=cmd()")
-    admin = visit(person("adam", is_superuser=True))
+    admin = visit(adam)
     page = admin.get(f"/study/ledger/{made.name}/").content.decode()
     table = admin.get(f"/study/ledger/{made.name}/ledger.csv")
     assert "attachment" in table["Content-Disposition"]
@@ -244,21 +236,16 @@ def test_admins_see_the_ledger_by_pseudonyms(
     for n in range(1, 7):
         assert m.worker(n) not in page + text
     assert admin.get("/study/ledger/nothing/").status_code == 404
-    moderator = visit(person("eva", is_moderator=True))
-    assert moderator.get(f"/study/ledger/{made.name}/").status_code == 403
 
 
-def test_an_erased_worker_leaves_no_id(
-    db: Any, rules: Any, visit: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_an_erased_worker_leaves_no_id(db: Any, visit: Any, tmp_path: Path) -> None:
     """Without a password they erase themselves; ids go, open votes count never, pay stays."""
     made, _ = m.study(2)
     half = m.twin(halves=1)[0]
     part = m.working(made)
     m.give(part.person)
     assert visit(part.person).post("/people/erase/", {"sure": "on"}).status_code == 200
-    part.refresh_from_db()
-    assert part.person.erased
+    assert fresh(part).person.erased
     assert part.state == "left"
     assert not part.browser
     assert not Identity.objects.exists()
@@ -267,7 +254,7 @@ def test_an_erased_worker_leaves_no_id(
     assert "never started here" in told
 
 
-def test_a_study_is_checked_before_it_is_made(db: Any, rules: Any) -> None:
+def test_a_study_is_checked_before_it_is_made(db: Any) -> None:
     """Money, currency, codes and names that can't be right are refused, and a name is used once."""
     made, _ = m.study()
 
@@ -286,7 +273,7 @@ def test_a_study_is_checked_before_it_is_made(db: Any, rules: Any) -> None:
         create_study(made.name, "prolific", "judge", 1, **m.USUAL)
 
 
-def test_ids_are_forgotten_when_they_are_old(db: Any, rules: Any) -> None:
+def test_ids_are_forgotten_when_they_are_old(db: Any) -> None:
     """Settled and older than the site keeps, ids go; what waits keeps them, and digests stay."""
     made, _ = m.study(1)
     settled, waits = m.working(made, 1), m.working(made, 2)
@@ -299,14 +286,11 @@ def test_ids_are_forgotten_when_they_are_old(db: Any, rules: Any) -> None:
     assert Identity.objects.exclude(digest="").count() == 4
 
 
-def test_pay_of_a_job_that_is_held_waits_for_a_moderator(
-    db: Any, rules: Any, person: Callable[..., Any]
-) -> None:
+def test_pay_of_a_job_that_is_held_waits_for_a_moderator(db: Any, rules: Any, eva: Any) -> None:
     """A job done in no time is noted, brings no bonus, and is due once its votes may count."""
     rules(hold_pace_seconds=3)
     made, _ = m.study(3)
-    for _n in range(3):
-        m.twin(halves=1)
+    m.singles(3)
     part = m.working(made)
     for _n in range(3):
         m.give(part.person)
@@ -317,7 +301,7 @@ def test_pay_of_a_job_that_is_held_waits_for_a_moderator(
     assert str(compute_ledger(made).due) == "0.00"  # as other sums are shown
     assert entry.pace.over == 3
     assert any("moderator" in note for note in entry.notes)
-    resume_judge(part.person, person("eva", is_moderator=True))
+    resume_judge(part.person, eva)
     (entry,) = compute_ledger(made).entries
     assert entry.due == made.reward
 

@@ -25,7 +25,7 @@ from winosmith.web.market.workers import (
 pytestmark = pytest.mark.long
 
 
-def test_one_id_begins_once(database: Any, rules: Any) -> None:
+def test_one_id_begins_once(database: Any) -> None:
     """Of eight browsers one begins the study; of two studies one; one browser's clicks are one."""
     first, _ = m.study()
     second, _ = m.study()
@@ -48,7 +48,7 @@ def test_one_id_begins_once(database: Any, rules: Any) -> None:
     assert Identity.objects.filter(kind="worker", at_work=True).count() == 3
 
 
-def test_places_are_no_more_for_many_at_once(database: Any, rules: Any) -> None:
+def test_places_are_no_more_for_many_at_once(database: Any) -> None:
     """Of sixteen that begin in the same moment as many begin as there are places and spare ones."""
     made, _ = m.study(places=2)
     found = at_once(
@@ -58,7 +58,7 @@ def test_places_are_no_more_for_many_at_once(database: Any, rules: Any) -> None:
     assert sum(isinstance(one, StudyClosedError) for one in found) == 9
 
 
-def test_an_answer_meets_the_markets_word(database: Any, rules: Any) -> None:
+def test_an_answer_meets_the_markets_word(database: Any) -> None:
     """A rejection while the worker answers a problem leaves no vote that counts or waits."""
     for n in range(1, 5):
         made, _ = m.study(5)

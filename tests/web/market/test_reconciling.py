@@ -9,10 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from django.conf import settings
 
-from tests.web.making import single
+from tests.web import world
+from tests.web.making import fresh, single
 from tests.web.market import making as m
+from winosmith.cli._main import group
 from winosmith.errors import InputError
 from winosmith.web.judge.submissions import withdraw_twin
 from winosmith.web.market.exports import read_export
@@ -26,10 +29,6 @@ from winosmith.web.people.privacy import erase
 
 def _run(*arguments: str) -> str:
     """Run `winosmith admin study` on this process's site; return what it printed."""
-    from click.testing import CliRunner
-
-    from winosmith.cli._main import group
-
     words = ["admin", "study", str(settings.SITE.folder), *arguments]
     done = CliRunner().invoke(group, words, catch_exceptions=False)
     assert done.exit_code == 0, done.output
@@ -44,24 +43,15 @@ def _two_done(made: Any) -> tuple[list[Any], list[Any]]:
         part = m.working(made, n)
         m.give(part.person)
         finish_participation(part)
-        part.refresh_from_db()
-        parts.append(part)
+        parts.append(fresh(part))
     return parts, halves
 
 
-def _states(*problems: Any) -> list[str]:
-    for problem in problems:
-        problem.refresh_from_db()
-    return [str(problem.state) for problem in problems]
-
-
-def test_an_export_is_done_once(db: Any, rules: Any, tmp_path: Path) -> None:
+def test_an_export_is_done_once(db: Any, tmp_path: Path) -> None:
     """A dry run changes nothing, a run what it says, a second one nothing; ids are not printed.
 
     All that the market paid is in the total once: to a stranger, and to somebody who was erased.
     """
-    from tests.web import world
-
     made, _ = m.study(1)
     parts, halves = _two_done(made)
     file = m.export(tmp_path / "x.csv", [(1, "APPROVED"), (2, "RETURNED"), (7, "APPROVED")])
@@ -76,45 +66,38 @@ def test_an_export_is_done_once(db: Any, rules: Any, tmp_path: Path) -> None:
         ("approved", "2.00", 1), ("returned", "0.00", 1),
     ]  # fmt: skip
     assert (done["unknown"], done["unmatched"]) == ([4], "2.00")
-    made.refresh_from_db()
-    assert (compute_ledger(made).total, made.unmatched) == (Decimal(4), Decimal(2))
+    assert (compute_ledger(fresh(made)).total, made.unmatched) == (Decimal(4), Decimal(2))
     assert done["missing"] == []
     assert m.worker(1) not in text
-    assert _states(*halves) == ["valid", "judging"]
+    assert [fresh(half).state for half in halves] == ["valid", "judging"]
     after = world.state_of_all()
     again = json.loads(_run("reconcile", made.name, str(file), "--json"))
     assert (again["changes"], again["same"], again["votes"]) == ([], 2, 0)
     assert world.state_of_all() == after
     erase(parts[0].person, texts=False)
     _run("reconcile", made.name, str(file))
-    made.refresh_from_db()
-    assert compute_ledger(made).total == Decimal(4)
+    assert compute_ledger(fresh(made)).total == Decimal(4)
     shown = _run("reconcile", made.name, str(file))
     assert f"{file}:4: never started here" in shown
     assert m.worker(7) not in shown
 
 
-def test_who_is_not_in_the_final_export_came_from_nowhere(
-    db: Any, rules: Any, tmp_path: Path
-) -> None:
+def test_who_is_not_in_the_final_export_came_from_nowhere(db: Any, tmp_path: Path) -> None:
     """Missing ones are named, and rejected by a final export alone; once approved they stay."""
     made, _ = m.study(1)
     parts, halves = _two_done(made)
     first = m.export(tmp_path / "one.csv", [(1, "APPROVED")])
     told = json.loads(_run("reconcile", made.name, str(first), "--json"))
     assert told["missing"] == [pseudonym(parts[1].person)]
-    assert _states(*halves) == ["valid", "judging"]
+    assert [fresh(half).state for half in halves] == ["valid", "judging"]
     none = m.export(tmp_path / "none.csv", [])
     told = json.loads(_run("reconcile", made.name, str(none), "--final", "--json"))
     assert [c["verdict"] for c in told["changes"]] == ["rejected"]
-    assert _states(*halves) == ["valid", "judging"]
-    parts[1].refresh_from_db()
-    assert (parts[1].verdict, parts[1].said) == ("rejected", "not in the export")
+    assert [fresh(half).state for half in halves] == ["valid", "judging"]
+    assert (fresh(parts[1]).verdict, parts[1].said) == ("rejected", "not in the export")
 
 
-def test_a_claim_that_the_market_contradicts_is_not_confirmed(
-    db: Any, rules: Any, tmp_path: Path
-) -> None:
+def test_a_claim_that_the_market_contradicts_is_not_confirmed(db: Any, tmp_path: Path) -> None:
     """Another's submission, or another submission of one's own, is a doubt and confirms nothing."""
     made, _ = m.study(1)
     half = m.twin(halves=1)[0]
@@ -125,10 +108,10 @@ def test_a_claim_that_the_market_contradicts_is_not_confirmed(
     assert told["changes"] == []
     assert told["missing"] == []
     assert [(line, "another" in why) for line, why in told["doubts"]] == [(2, True), (3, True)]
-    assert _states(half) == ["judging"]
+    assert fresh(half).state == "judging"
 
 
-def test_what_is_worth_a_look_is_noted(db: Any, rules: Any, tmp_path: Path) -> None:
+def test_what_is_worth_a_look_is_noted(db: Any, tmp_path: Path) -> None:
     """Approved without all of the work, a wrong code, a code that nobody got: each is told."""
     made, _ = m.study(1)
     _two_done(made)
@@ -141,9 +124,7 @@ def test_what_is_worth_a_look_is_noted(db: Any, rules: Any, tmp_path: Path) -> N
     ]  # fmt: skip
 
 
-def test_a_return_withdraws_what_was_written_and_ends_the_work(
-    db: Any, rules: Any, tmp_path: Path
-) -> None:
+def test_a_return_withdraws_what_was_written_and_ends_the_work(db: Any, tmp_path: Path) -> None:
     """Who returns a study of writing takes their twins back, and gets no more to do."""
     made, _ = m.study(1, kind="write")
     part = m.working(made)
@@ -151,13 +132,11 @@ def test_a_return_withdraws_what_was_written_and_ends_the_work(
     file = m.export(tmp_path / "x.csv", [(1, "TIMED-OUT")])
     _run("reconcile", made.name, str(file))
     part.refresh_from_db()
-    assert _states(half) == ["withdrawn"]
+    assert fresh(half).state == "withdrawn"
     assert part.state == "left"
 
 
-def test_work_that_is_withdrawn_once_the_code_is_given_is_noted(
-    db: Any, rules: Any, tmp_path: Path
-) -> None:
+def test_work_that_is_withdrawn_once_the_code_is_given_is_noted(db: Any, tmp_path: Path) -> None:
     """Before anybody is paid the export's line and the ledger say that the twin is gone."""
     made, _ = m.study(1, kind="write")
     part = m.working(made)
@@ -173,15 +152,18 @@ def test_work_that_is_withdrawn_once_the_code_is_given_is_noted(
     )
 
 
-def test_a_generic_market_needs_a_worker_and_a_status(db: Any, rules: Any, tmp_path: Path) -> None:
+def test_a_generic_market_needs_a_worker_and_a_status(db: Any, tmp_path: Path) -> None:
     """Two columns are enough; what was paid and how long it took may stand beside them."""
     made, _ = m.study(1, provider="generic")
     part = start_participation(made, m.arrival(made, submission=""))
     file = tmp_path / "x.csv"
     file.write_text(f"worker,status,paid,seconds\n{m.worker(1)},approved,1.25,60\n")
     _run("reconcile", made.name, str(file))
-    part.refresh_from_db()
-    assert (part.verdict, part.paid, part.market_seconds) == ("approved", Decimal("1.25"), 60)
+    assert (fresh(part).verdict, part.paid, part.market_seconds) == (
+        "approved",
+        Decimal("1.25"),
+        60,
+    )
     assert "paid although no work was done" in compute_ledger(made).entries[0].notes
 
 
@@ -216,7 +198,7 @@ def test_every_fault_of_an_export_has_its_line(site: Any, tmp_path: Path, text: 
     assert FAULTS[text] in str(told.value)
 
 
-def test_qualifications_screen(db: Any, rules: Any, tmp_path: Path) -> None:
+def test_qualifications_screen(db: Any, tmp_path: Path) -> None:
     """Of a table those rows count that hold what is required; faults have their line."""
     table = tmp_path / "workers.csv"
     table.write_text(
@@ -265,9 +247,8 @@ def test_tables_of_spreadsheets_are_read_by_their_separator(
     ]
 
 
-def test_places_of_a_study_are_changed(db: Any, rules: Any) -> None:
+def test_places_of_a_study_are_changed(db: Any) -> None:
     """`show --places` gives a study other places, and half as many again may begin."""
     made, _token = m.study(places=9)
     assert "places" in _run("show", made.name, "--places", "40")
-    made.refresh_from_db()
-    assert (made.places, made.max_starts) == (40, 60)
+    assert (fresh(made).places, made.max_starts) == (40, 60)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 from django.utils import timezone
 
-from tests.web.making import single
+from tests.web.growing import version
+from tests.web.making import fresh, single
 from tests.web.market import making as m
 from winosmith.web.judge.models import Judge
 from winosmith.web.judge.submissions import _choose_first_state, withdraw_twin
@@ -42,11 +42,11 @@ def _twins(part: Any, count: int) -> list[Any]:
     return made
 
 
-def test_the_code_comes_when_all_is_stored(db: Any, rules: Any, visit: Callable[..., Any]) -> None:
+def test_the_code_comes_when_all_is_stored(db: Any, visit: Any) -> None:
     """Before, no page shows it and to finish is refused; after, no answer is taken back."""
     made, _ = m.study(2)
     part = m.working(made)
-    halves = [m.twin(halves=1)[0] for _ in range(3)]
+    halves = m.singles(3)
     browser = visit(part.person)
     m.give(part.person)
     early = browser.post("/study/finish/", _key())
@@ -61,14 +61,11 @@ def test_the_code_comes_when_all_is_stored(db: Any, rules: Any, visit: Callable[
     with pytest.raises(ProblemLostError):
         undo_answer(part.person, halves[1].ref)
     assert CODE in browser.post("/study/leave/", _key(), follow=True).content.decode()
-    part.refresh_from_db()
-    assert part.state == "complete"
+    assert fresh(part).state == "complete"
     assert part.seconds is not None
 
 
-def test_where_no_work_is_left_the_end_comes_early(
-    db: Any, rules: Any, visit: Callable[..., Any]
-) -> None:
+def test_where_no_work_is_left_the_end_comes_early(db: Any, visit: Any) -> None:
     """For a part there is the other code where the study has one; for nothing there is none."""
     made, _ = m.study(2, short_code="PART1")
     plain, _ = m.study(2)
@@ -93,27 +90,21 @@ def test_where_no_work_is_left_the_end_comes_early(
     assert "DONE1" not in page
 
 
-def test_what_is_given_up_goes_to_others(
-    db: Any, rules: Any, person: Any, visit: Callable[..., Any]
-) -> None:
+def test_what_is_given_up_goes_to_others(db: Any, ann: Any, visit: Any) -> None:
     """Who gives up gets no code and no more work; what they held is somebody else's at once."""
     made, _ = m.study(2)
-    m.twin(halves=1)
-    m.twin(halves=1)
+    m.singles(2)
     part = m.working(made)
     lease_next_problem(part.person)
     page = visit(part.person).post("/study/leave/", _key(), follow=True).content.decode()
     assert "You have left the study" in page
     assert "DONE1" not in page
     assert lease_next_problem(part.person) is None
-    ann = person("ann")
     assert m.give(ann)
     assert m.give(ann)
 
 
-def test_whom_the_market_turned_away_gets_no_code(
-    db: Any, rules: Any, visit: Callable[..., Any]
-) -> None:
+def test_whom_the_market_turned_away_gets_no_code(db: Any, visit: Any) -> None:
     """Returned or rejected, the page says so, and shows no code."""
     made, _ = m.study(1)
     m.twin(halves=1)
@@ -129,9 +120,7 @@ def test_whom_the_market_turned_away_gets_no_code(
         assert "DONE1" not in page
 
 
-def test_each_worker_has_a_code_of_their_own_where_the_market_gives_none(
-    db: Any, rules: Any
-) -> None:
+def test_each_worker_has_a_code_of_their_own_where_the_market_gives_none(db: Any) -> None:
     """Without a code of the study, nobody can pass the code of somebody else on."""
     made, _ = m.study(1, provider="generic", code="")
     codes = set()
@@ -140,15 +129,12 @@ def test_each_worker_has_a_code_of_their_own_where_the_market_gives_none(
         part = m.working(made, n)
         m.give(part.person)
         finish_participation(part)
-        part.refresh_from_db()
-        codes.add(get_completion_code(part))
+        codes.add(get_completion_code(fresh(part)))
     assert len(codes) == 2
     assert all(len(code) == 10 for code in codes)
 
 
-def test_twins_are_work_until_they_are_taken_back(
-    db: Any, rules: Any, visit: Callable[..., Any]
-) -> None:
+def test_twins_are_work_until_they_are_taken_back(db: Any, visit: Any) -> None:
     """Twins written since the beginning count, those withdrawn do not; a moderator looks first."""
     made, _ = m.study(2, kind="write")
     part = m.working(made)
@@ -168,17 +154,15 @@ def test_twins_are_work_until_they_are_taken_back(
     assert "1 of 2" in browser.get("/write/").content.decode()  # the way back, above every page
 
 
-def test_what_is_perturbed_is_no_twin_that_is_paid_for(db: Any, rules: Any) -> None:
+def test_what_is_perturbed_is_no_twin_that_is_paid_for(db: Any) -> None:
     """A study that asks for a twin is not done by bending a sentence; one's own twin stays work."""
-    from tests.web.growing import made_version
-
     made, _ = m.study(1, kind="write")
     part = m.working(made)
-    root = made_version(None, "The cup hit the jug and the _ broke .")
-    made_version(root, "The cup hit the old jug and the _ broke .", by=part.person)
+    root = version(None, "The cup hit the jug and the _ broke .")
+    version(root, "The cup hit the old jug and the _ broke .", by=part.person)
     assert measure_workload(part).done == 0
-    own = made_version(None, "The pot hit the pan and the _ bent .", by=part.person)
-    made_version(own, "The pot hit the old pan and the _ bent .")
+    own = version(None, "The pot hit the pan and the _ bent .", by=part.person)
+    version(own, "The pot hit the old pan and the _ bent .")
     assert measure_workload(part).done == 1
 
 
@@ -190,13 +174,10 @@ def test_time_away_is_not_work(site: Any) -> None:
     assert sum_work_seconds(at[:1], timedelta(minutes=5)) == 0
 
 
-def test_a_paused_worker_waits_for_a_moderator(
-    db: Any, rules: Any, visit: Callable[..., Any]
-) -> None:
+def test_a_paused_worker_waits_for_a_moderator(db: Any, visit: Any) -> None:
     """Whom a moderator holds gets nothing more, and may end with what is stored."""
     made, _ = m.study(3)
-    for _n in range(3):
-        m.twin(halves=1)
+    m.singles(3)
     part = m.working(made)
     m.give(part.person)
     Judge.objects.filter(person=part.person).update(held=timezone.now(), cause="moderator")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 from urllib.parse import quote
@@ -25,12 +24,14 @@ from winosmith.web.people.privacy import (
 from winosmith.web.problems.models import Problem
 from winosmith.web.write.models import Draft
 
+pytestmark = pytest.mark.usefixtures("db")
+
 
 def _shown(page: Any) -> list[str]:
     return re.findall(r'name="shown" value="(\d+)"', page.content.decode())
 
 
-def test_consent_comes_before_writing_and_leads_back(db: Any, visit: Any) -> None:
+def test_consent_comes_before_writing_and_leads_back(visit: Any) -> None:
     """A visitor who wants to write reads the texts first, and comes to the page they wanted."""
     browser = visit()
     to = browser.get("/write/?x=1").headers["Location"]
@@ -47,9 +48,9 @@ def test_consent_comes_before_writing_and_leads_back(db: Any, visit: Any) -> Non
     assert timezone.now() - Agreement.objects.order_by("at")[0].at < timedelta(minutes=1)
 
 
-def test_who_has_not_agreed_is_led_to_the_texts_and_back(db: Any, visit: Any, person: Any) -> None:
+def test_who_has_not_agreed_is_led_to_the_texts_and_back(visit: Any, person: Any) -> None:
     """Visitors and accounts without consent reach no form, and a form sent keeps nothing."""
-    growing.made_version(None, "The cup hit the jug and the _ broke .")
+    growing.version(None, "The cup hit the jug and the _ broke .")
     Problem.objects.update(ref="public")
     for client in (visit(), visit(person("eva"))):
         sent = client.post("/write/", {"key": new_key()})
@@ -60,7 +61,7 @@ def test_who_has_not_agreed_is_led_to_the_texts_and_back(db: Any, visit: Any, pe
     assert not Draft.objects.exists()
 
 
-def test_htmx_is_led_to_the_consent_page_as_a_whole(db: Any, visit: Any) -> None:
+def test_htmx_is_led_to_the_consent_page_as_a_whole(visit: Any) -> None:
     """A part of a page that htmx asks for is answered with where the browser should go."""
     answer = visit().get("/write/", headers={"HX-Request": "true"})
     assert (answer.status_code, answer.headers["HX-Redirect"]) == (
@@ -69,7 +70,7 @@ def test_htmx_is_led_to_the_consent_page_as_a_whole(db: Any, visit: Any) -> None
     )
 
 
-def test_a_paid_judge_agrees_only_to_the_text_of_judges(db: Any, visit: Any, person: Any) -> None:
+def test_a_paid_judge_agrees_only_to_the_text_of_judges(visit: Any, person: Any) -> None:
     """It is a third as long, and opens judging, also if the form is submitted twice.
 
     Only pages for writing ask a paid judge to agree to the other texts.
@@ -91,7 +92,7 @@ def test_a_paid_judge_agrees_only_to_the_text_of_judges(db: Any, visit: Any, per
     assert 3 * lengths[0] < lengths[1]
 
 
-def test_the_data_card_names_who_agrees_to_which_text(db: Any, visit: Any) -> None:
+def test_the_data_card_names_who_agrees_to_which_text(visit: Any) -> None:
     """Only paid judges agree to the consent to judge in a paid study, and only to that."""
     card = visit().get("/card/").content.decode()
     assert card.count("Everyone except paid judges agrees to the") == 2
@@ -106,7 +107,7 @@ def test_the_data_card_names_who_agrees_to_which_text(db: Any, visit: Any) -> No
     ]
 
 
-def test_an_unticked_box_agrees_to_nothing(db: Any, visit: Any) -> None:
+def test_an_unticked_box_agrees_to_nothing(visit: Any) -> None:
     """Sending the form without the tick stores nothing and makes nobody."""
     page = visit().get("/people/consent/")
     answer = visit().post("/people/consent/", {"shown": _shown(page)})
@@ -116,10 +117,9 @@ def test_an_unticked_box_agrees_to_nothing(db: Any, visit: Any) -> None:
     assert not Agreement.objects.exists()
 
 
-def test_a_new_version_is_asked_again(db: Any, visit: Any, person: Any) -> None:
+def test_a_new_version_is_asked_again(visit: Any, ann: Any) -> None:
     """After a new version, who agreed to the old one is asked, and both agreements stay."""
-    ann = person("ann")
-    save_agreement(ann)
+    agree(ann)
     assert has_agreed(ann)
     publish_document("consent", "You take part in something else.")
     assert not has_agreed(ann)
@@ -133,11 +133,8 @@ def test_a_new_version_is_asked_again(db: Any, visit: Any, person: Any) -> None:
     assert ann.agreements.count() == 3
 
 
-def test_a_version_that_came_meanwhile_is_not_agreed_to_unread(
-    db: Any, visit: Any, person: Any
-) -> None:
+def test_a_version_that_came_meanwhile_is_not_agreed_to_unread(visit: Any, ann: Any) -> None:
     """A form that showed an older version does not agree to the newer one."""
-    ann = person("ann")
     browser = visit(ann)
     shown = _shown(browser.get("/people/consent/"))
     publish_document("licence", "You give everything to everyone.", licence="CC0-1.0")
@@ -147,17 +144,16 @@ def test_a_version_that_came_meanwhile_is_not_agreed_to_unread(
     assert not has_agreed(ann)
 
 
-def test_agreeing_twice_stores_it_once(db: Any, person: Any) -> None:
+def test_agreeing_twice_stores_it_once(ann: Any) -> None:
     """A form sent twice leaves the first time as it was."""
-    ann = person("ann")
-    save_agreement(ann)
+    agree(ann)
     before = list(ann.agreements.values_list("document", "at"))
     save_agreement(ann)
     assert list(ann.agreements.values_list("document", "at")) == before
 
 
 @pytest.mark.parametrize("text", ["", "  \n"])
-def test_an_empty_text_is_no_version(db: Any, text: str) -> None:
+def test_an_empty_text_is_no_version(text: str) -> None:
     """Neither an empty text nor the one that holds becomes a new version."""
     with pytest.raises(InputError, match="empty"):
         publish_document("consent", text)
@@ -166,12 +162,9 @@ def test_an_empty_text_is_no_version(db: Any, text: str) -> None:
         publish_document("consent", consent.text)
 
 
-def test_another_licence_of_the_site_is_a_new_version(
-    db: Any, person: Any, rules: Callable[..., None]
-) -> None:
+def test_another_licence_of_the_site_is_a_new_version(ann: Any, rules: Any) -> None:
     """A site that starts with another licence has a new contributor licence, which is asked."""
-    ann = person("ann")
-    save_agreement(ann)
+    agree(ann)
     create_first_documents()
     assert has_agreed(ann)
     rules(licence="CC0-1.0")
@@ -182,7 +175,7 @@ def test_another_licence_of_the_site_is_a_new_version(
     assert not has_agreed(ann)
 
 
-def test_every_version_can_be_read_by_everyone(db: Any, visit: Any) -> None:
+def test_every_version_can_be_read_by_everyone(visit: Any) -> None:
     """The texts have public pages; a version that is none is not found."""
     publish_document("consent", "New words.")
     page = visit().get("/people/texts/").content.decode()
@@ -193,9 +186,7 @@ def test_every_version_can_be_read_by_everyone(db: Any, visit: Any) -> None:
     assert visit().get("/people/texts/other/1/").status_code == 404
 
 
-def test_without_anonymous_writers_consent_asks_to_log_in(
-    db: Any, visit: Any, rules: Callable[..., None]
-) -> None:
+def test_without_anonymous_writers_consent_asks_to_log_in(visit: Any, rules: Any) -> None:
     """Where the site takes sentences from accounts alone, visitors come to the log-in page."""
     rules(anonymous=False)
     assert visit().get("/write/").headers["Location"].startswith("/people/login/?")

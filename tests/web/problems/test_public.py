@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from itertools import count, product
 from pathlib import Path
@@ -140,17 +140,17 @@ def twins(cases: Iterable[Case], author: Any) -> Iterator[tuple[Case, Any, Any]]
 
 
 def _world(author: Any, judge: Any) -> World:
-    alpha = growing.made_model("alpha")
-    root = growing.made_version(None, "The zq0000r cup hit the jug so the _ broke.", by=author)
+    alpha = growing.model("alpha")
+    root = growing.version(None, "The zq0000r cup hit the jug so the _ broke.", by=author)
     words, public, versions = {"zq0000r": root}, {"zq0000r"}, set()
-    growing.said(alpha, root)
+    growing.says(alpha, root)
     cases = []
     for case, one, two in twins(CASES, author):
         Version.objects.create(
             problem=one, root=root, parent=root, step=1, declared=1, lineage=1, edit=1,
             digest=one.ref,
         )  # fmt: skip
-        growing.said(alpha, one, right=False)
+        growing.says(alpha, one, right=False)
         words[one.ref[1:]] = one
         cases += [case, case.turned] if two else [case]
         public |= {one.ref[1:]} if case.public else set()
@@ -175,7 +175,7 @@ def _world(author: Any, judge: Any) -> World:
 
 @pytest.fixture
 def world(
-    db: Any, person: Callable[..., Any], forgotten: None, monkeypatch: pytest.MonkeyPatch
+    db: Any, person: Any, forgotten: None, monkeypatch: pytest.MonkeyPatch, ann: Any
 ) -> World:
     """Return the site with each case; lists are counted anew, and nobody downloads too much."""
     monkeypatch.setattr(_kept, "QUICK_SECONDS", 3600.0)
@@ -183,7 +183,7 @@ def world(
         monkeypatch.setattr(module, "QUOTA", 10_000)
     lists._ENTRIES.clear()
     lists._FAMILIES.clear()
-    return _world(person("ann"), person("judy", is_judge=True))
+    return _world(ann, person("judy", is_judge=True))
 
 
 def _said(body: bytes) -> set[str]:
@@ -228,10 +228,6 @@ def _opened(client: Any, world: World, path: str) -> set[str]:
     return {word for word, status in got.items() if status == 200}
 
 
-def _of(rows: Iterable[Any]) -> set[str]:
-    return {word for row in rows for word in _said(row.sentence.encode())}
-
-
 def _lists(client: Any, reader: Any, world: World, folder: Path) -> Iterator[tuple[str, set[str]]]:
     """Yield each surface that shows problems of any kind, with the words that it shows."""
     yield "browse", _pages(client, "/problems/")
@@ -266,7 +262,8 @@ def _versions(client: Any, world: World) -> Iterator[tuple[str, set[str]]]:
     said = _body(client, "/families/data/alpha.jsonl")
     yield "predictions", {word for row, word in words.items()
                           if world.words[word].ref in said.decode()}  # fmt: skip
-    yield "measured", _of(get_answered_problems(Model.objects.get()))
+    measured = get_answered_problems(Model.objects.get())
+    yield "measured", {word for row in measured for word in _said(row.sentence.encode())}
     yield "browse a family", _pages(client, f"/problems/?family={world.root.ref}")
 
 
@@ -301,15 +298,15 @@ def _counts(client: Any, world: World) -> Iterator[tuple[str, int, int]]:
 
 
 def test_every_surface_shows_what_is_public(
-    world: World, visit: Any, person: Any, tmp_path: Path
+    world: World, visit: Any, bob: Any, tmp_path: Path
 ) -> None:
     """Pages, searches, files, the API, families and rounds show what the condition says, no more.
 
     Over every state with embargo and gold, and beside another half in every state, before and
     after it has waited long enough.
     """
-    bob, client = person("bob"), visit()
-    save_agreement(bob)
+    client = visit()
+    agree(bob)
     shown = dict(_lists(client, visit(bob), world, tmp_path))
     law = world.public
     assert {name: found ^ law for name, found in shown.items() if found != law} == {}
@@ -324,10 +321,10 @@ def test_every_surface_shows_what_is_public(
 
 
 @BOTH
-def test_the_database_says_what_the_condition_says(database: Any, person: Any) -> None:
+def test_the_database_says_what_the_condition_says(database: Any, ann: Any) -> None:
     """The column, the query and the rule for one person say the same, on both databases."""
     halves = {}
-    for case, one, two in twins(CASES, person("ann")):
+    for case, one, two in twins(CASES, ann):
         halves[one.ref] = case
         if two:
             halves[two.ref] = case.turned
