@@ -198,9 +198,8 @@ def test_a_full_name_as_an_option_is_named(db: Any) -> None:
     assert find_moderator_hints([Half(text.format(*first), first, 0)]) == []
 
 
-def test_near_duplicates_are_hints(db: Any, person: Any) -> None:
+def test_near_duplicates_are_hints(db: Any, ann: Any) -> None:
     """Published, public and hidden near-duplicates are told, each as far as its reader may know."""
-    ann = person("ann")
     index_published_dataset(Dataset([Problem("w-1", TEXT, ("cup", "jug"))]), "WinoGrande")
     for ref, fields in (
         ("open", {"state": "valid"}),

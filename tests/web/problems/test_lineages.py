@@ -13,6 +13,8 @@ from winosmith.lineage import UNVALIDATED, Depths, check_lineages, depths
 from winosmith.web.problems.records import as_problem, as_public
 from winosmith.web.problems.states import get_public_problems
 
+pytestmark = pytest.mark.usefixtures("db")
+
 
 def _family(person: Any, **states: str) -> tuple[Any, Any, Any]:
     """Return a root, its child ("secretly") and that one's child, in the states that are asked."""
@@ -22,7 +24,7 @@ def _family(person: Any, **states: str) -> tuple[Any, Any, Any]:
     return top, middle, child(middle, bob, new=("secretly fit", "fit"))
 
 
-def test_a_family_is_exported_with_its_lineage(db: Any, person: Any) -> None:
+def test_a_family_is_exported_with_its_lineage(person: Any) -> None:
     """The data of a public family hold every edit, and no lineage contradicts another."""
     data = Dataset(as_public(_family(person)))
     assert check_lineages(data) == {}
@@ -31,7 +33,7 @@ def test_a_family_is_exported_with_its_lineage(db: Any, person: Any) -> None:
 
 
 @pytest.mark.parametrize("state", ["held", "judging", "rejected", "withdrawn", "revised"])
-def test_no_word_of_a_hidden_parent_is_told(db: Any, person: Any, state: str) -> None:
+def test_no_word_of_a_hidden_parent_is_told(person: Any, state: str) -> None:
     """Where the parent is not public, its id stays and the edits, which would spell it, do not."""
     top, middle, last = _family(person, middle=state)
     (datum,) = as_public([last])
@@ -40,7 +42,7 @@ def test_no_word_of_a_hidden_parent_is_told(db: Any, person: Any, state: str) ->
     assert "secretly" not in repr(datum)
 
 
-def test_the_distance_to_a_hidden_root_is_published(db: Any, person: Any) -> None:
+def test_the_distance_to_a_hidden_root_is_published(person: Any) -> None:
     """Without a public root, the data contain the depths that the site measured."""
     _top, middle, last = _family(person, root="withdrawn")
     data = as_public(list(get_public_problems().order_by("pk")))
@@ -49,16 +51,14 @@ def test_the_distance_to_a_hidden_root_is_published(db: Any, person: Any) -> Non
     assert [len(datum.lineage.edits) for datum in data] == [0, 1]
 
 
-def test_a_declared_depth_is_the_one_that_is_told(db: Any, person: Any) -> None:
+def test_a_declared_depth_is_the_one_that_is_told(ann: Any) -> None:
     """What its contributor declared stays, with what the site measured of a hidden root beside."""
-    top = root(person("ann"), state="withdrawn")
+    top = root(ann, state="withdrawn")
     (datum,) = as_public([child(top, declared=4)])
     assert depths(Dataset([datum])) == (Depths(4, 1, 1),)
 
 
-def test_depths_below_a_hidden_version_are_those_of_the_site(
-    db: Any, person: Any, tmp_path: Path
-) -> None:
+def test_depths_below_a_hidden_version_are_those_of_the_site(person: Any, tmp_path: Path) -> None:
     """Whatever stands between a version and its root, the data have the depths that the site has.
 
     They say so in every format that keeps them, and nothing is added where all is public.
@@ -84,7 +84,7 @@ def test_depths_below_a_hidden_version_are_those_of_the_site(
 @pytest.mark.parametrize(("validated", "state", "marked"), [
     (True, "valid", False), (True, "rejected", True), (False, "valid", True),
 ])  # fmt: skip
-def test_the_mark_of_generated_problems(db: Any, validated: bool, state: str, marked: bool) -> None:
+def test_the_mark_of_generated_problems(validated: bool, state: str, marked: bool) -> None:
     """A generated problem loses its mark in the data once judges found it valid, and only then."""
     made = child(root(), state=state, extra={UNVALIDATED: True, "chat.turn": 2})
     made.record["validated"] = validated

@@ -139,13 +139,13 @@ HIDDEN = [
 
 @pytest.mark.parametrize("fields", HIDDEN, ids=str)
 def test_the_text_of_a_problem_that_is_not_public_stays_hidden(
-    db: Any, problem: Any, person: Any, fields: dict[str, Any]
+    db: Any, problem: Any, person: Any, ann: Any, fields: dict[str, Any]
 ) -> None:
     """Another contributor learns neither text, id nor share of it, and of embargo nothing.
 
     Gold is told of as what is being judged. Moderators see everything; hints tell of embargo, too.
     """
-    ann, ben = person("ann"), person("ben")
+    ben = person("ben")
     problem("a", by=ann, **fields)
     for reader in (None, ben):
         near = _near(TEXT.replace("long", "short"), reader=reader)

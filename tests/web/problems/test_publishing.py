@@ -19,8 +19,9 @@ from hypothesis import HealthCheck, given, strategies as st
 from tests.conftest import examples
 from tests.waiting import LONGEST
 from tests.web.conftest import BOTH
-from tests.web.making import vote
+from tests.web.making import fresh, vote
 from tests.web.problems.test_public import STATES, Case, twins
+from winosmith import Dataset, Problem
 from winosmith.errors import InputError
 from winosmith.web import hosting
 from winosmith.web._lock import writing
@@ -58,9 +59,7 @@ def _later(halves: Iterable[Any], **time: float) -> None:
 
 
 def _public(*halves: Any) -> list[bool]:
-    for half in halves:
-        half.refresh_from_db()
-    return [half.public for half in halves]
+    return [fresh(half).public for half in halves]
 
 
 def _kinds(half: Any) -> list[str]:
@@ -68,13 +67,14 @@ def _kinds(half: Any) -> list[str]:
 
 
 @pytest.mark.parametrize("end", ["valid", "rejected", "withdrawn", "revised"])
-def test_a_twin_becomes_public_as_a_whole(db: Any, person: Any, visit: Any, end: str) -> None:
+def test_a_twin_becomes_public_as_a_whole(
+    db: Any, person: Any, ann: Any, eva: Any, visit: Any, end: str
+) -> None:
     """A half found valid is nobody's to read before the other is decided, whatever comes of it.
 
     Its contributor and moderators read it meanwhile, and so does nobody who judges the other.
     """
-    ann, judy = person("ann"), person("judy", is_judge=True)
-    eva = person("eva", is_moderator=True)
+    judy = person("judy", is_judge=True)
     one, two = _judged(ann)
     _to(one, "valid")
 
@@ -152,10 +152,10 @@ def test_an_attention_question_stalls_nothing(db: Any) -> None:
 
 
 def test_what_tells_the_answer_of_an_attention_question_is_not_public(
-    db: Any, person: Any, visit: Any
+    db: Any, person: Any, visit: Any, ann: Any, eva: Any
 ) -> None:
     """The other half of one that is asked waits; it is public with the question's end."""
-    one, two = _judged(person("ann"))
+    one, two = _judged(ann)
     add_gold(two, "A small jug holds little.")
     _to(one, "valid")
     _later([one], days=30)
@@ -168,7 +168,7 @@ def test_what_tells_the_answer_of_an_attention_question_is_not_public(
     Judge.objects.create(person=judy)
     slot = vote(judy, two, n=judy.pk, gold=True, right=False, ref="asked")
     contested = Contest.objects.create(slot=slot, text="The jug may be big.")
-    settle(contested, person("eva", is_moderator=True), upheld=True)
+    settle(contested, eva, upheld=True)
     assert _public(one, two) == [True, False]
 
 
@@ -210,8 +210,6 @@ def test_lifting_an_embargo_publishes_no_half_ahead_of_the_other(db: Any, person
 
 def test_imported_halves_wait_for_nothing_but_those_that_are_judged(db: Any) -> None:
     """Imported as valid, a twin is public at once; beside a half that is judged, it waits."""
-    from winosmith import Dataset, Problem
-
     one, two = (
         Problem(
             f"of-a-file-{letter}", f"The cup did not fit in the jug since the _ was {word}.",
@@ -228,9 +226,9 @@ def test_imported_halves_wait_for_nothing_but_those_that_are_judged(db: Any) -> 
 
 
 @BOTH
-def test_verdicts_on_both_halves_at_once_publish_the_twin(database: Any, person: Any) -> None:
+def test_verdicts_on_both_halves_at_once_publish_the_twin(database: Any, ann: Any) -> None:
     """Of two verdicts at once the later sees the earlier: neither half is left to wait."""
-    one, two = _judged(person("ann"))
+    one, two = _judged(ann)
     started = threading.Event()
 
     def other() -> None:

@@ -38,9 +38,9 @@ def test_a_move_that_is_none_is_refused(db: Any) -> None:
     assert not Event.objects.exists()
 
 
-def test_a_key_is_good_for_one_form(db: Any, person: Any) -> None:
+def test_a_key_is_good_for_one_form(db: Any, ann: Any) -> None:
     """Another form with the same key is refused, and does nothing; the first one is repeated."""
-    ann, key = person("ann"), new_key()
+    key = new_key()
     assert process_once(ann, key, "/a/", lambda: {"n": 1}) == ({"n": 1, "form": "/a/"}, True)
     assert process_once(ann, key, "/a/", lambda: {"n": 2}) == ({"n": 1, "form": "/a/"}, False)
     did: list[int] = []
@@ -50,9 +50,9 @@ def test_a_key_is_good_for_one_form(db: Any, person: Any) -> None:
 
 
 @BOTH
-def test_a_form_sent_by_many_threads_acts_once(database: Any, person: Any) -> None:
+def test_a_form_sent_by_many_threads_acts_once(database: Any, ann: Any) -> None:
     """Sixteen threads that send the same form act once, and all get the same result."""
-    ann, key, acted = person("ann"), new_key(), []
+    key, acted = new_key(), []
 
     def send(number: int) -> tuple[dict[str, Any], bool]:
         def act() -> dict[str, Any]:
