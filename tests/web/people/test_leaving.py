@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -11,6 +12,8 @@ from django.conf import settings
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from tests.web.lineaged import child, root
+from tests.web.making import fresh
 from winosmith.errors import InputError
 from winosmith.web.judge.turns import (
     lease_next_problem,
@@ -36,6 +39,8 @@ from winosmith.web.problems.records import as_problem, as_public
 from winosmith.web.problems.states import get_public_problems
 from winosmith.web.write import rules
 from winosmith.web.write.models import Draft
+
+pytestmark = pytest.mark.usefixtures("db")
 
 PASSWORD = "twins-and-cups"
 
@@ -70,10 +75,10 @@ def _all_about(person: Any, other: Any, twin: Any) -> list[Any]:
 
 
 def test_my_data_tell_all_and_nothing_of_others(
-    db: Any, visit: Any, person: Any, twin: Any
+    visit: Any, person: Any, twin: Any, ann: Any
 ) -> None:
     """The file holds what I wrote, judged, drafted and agreed to; no key, salt or other name."""
-    ann, bob = person("ann", is_judge=True), person("bobby-who-writes")
+    bob = person("bobby-who-writes")
     _all_about(ann, bob, twin)
     answer = visit(ann).get("/people/about-me.json")
     assert answer.headers["Content-Disposition"] == 'attachment; filename="about-me.json"'
@@ -89,10 +94,9 @@ def test_my_data_tell_all_and_nothing_of_others(
 
 
 def test_telling_takes_as_many_statements_however_much_there_is(
-    db: Any, person: Any, twin: Any
+    ann: Any, bob: Any, twin: Any
 ) -> None:
     """A person's data are read in the same statements for two twins and a vote, and for more."""
-    ann, bob = person("ann", is_judge=True), person("bob")
     counts, votes = [], []
     for _ in range(3):
         twin(ann)
@@ -106,7 +110,7 @@ def test_telling_takes_as_many_statements_however_much_there_is(
     assert counts[0] == counts[1] == counts[2]
 
 
-def test_every_table_that_points_at_people_is_told(db: Any) -> None:
+def test_every_table_that_points_at_people_is_told() -> None:
     """A table with a column for a person is in the file, or is told in words of its own."""
     told = {(model._meta.label, column) for model, column in _find_columns_with_people()}
     own = {("people.Agreement", "person"), ("problems.Twin", "contributor")}
@@ -122,15 +126,15 @@ def test_every_table_that_points_at_people_is_told(db: Any) -> None:
 
 
 def test_hiding_takes_everything_off_the_site(
-    db: Any, visit: Any, person: Any, twin: Any, key_of: Any
+    visit: Any, person: Any, ann: Any, bob: Any, twin: Any
 ) -> None:
     """Hidden twins are withdrawn whatever their state, are judged no more, and only mine are."""
-    ann, bob, judge = person("ann"), person("bob"), person("judge", is_judge=True)
+    judge = person("judge", is_judge=True)
     for state in ("judging", "valid", "held", "rejected"):
         twin(ann, state=state)
     theirs = twin(bob, state="valid")
     browser = visit(ann)
-    key = key_of(browser.get("/people/"))
+    key = re.search(r'name="key" value="(\w+)"', browser.get("/people/").content.decode())[1]
     assert browser.post("/people/hide/", {"key": key}).status_code == 302
     assert set(get_public_problems()) == set(theirs)
     mine = Problem.objects.filter(twin__contributor=ann)
@@ -139,9 +143,9 @@ def test_hiding_takes_everything_off_the_site(
     assert "4 texts are now hidden" in browser.get("/people/").content.decode()
 
 
-def test_erasure_leaves_no_trace_of_the_name(db: Any, visit: Any, person: Any, twin: Any) -> None:
+def test_erasure_leaves_no_trace_of_the_name(visit: Any, person: Any, bob: Any, twin: Any) -> None:
     """After an erasure no row holds name, secrets, session, comments, drafts or unreleased text."""
-    ann, bob = person("ann-the-unmistakable", is_judge=True), person("bob")
+    ann = person("ann-the-unmistakable", is_judge=True)
     mine = _all_about(ann, bob, twin)
     browser = visit(ann)
     ann.refresh_from_db()
@@ -156,20 +160,18 @@ def test_erasure_leaves_no_trace_of_the_name(db: Any, visit: Any, person: Any, t
     words = ("unmistakable", "a comment by me", "my draft's topic", "my twin's topic")
     for gone in (*words, mine[0].sentence, *secrets):
         assert gone not in rows
-    ann.refresh_from_db()
-    assert pseudonym(ann) != before
+    assert pseudonym(fresh(ann)) != before
     assert not ann.is_active
     assert not ann.agreements.exists()
     assert browser.get("/people/").status_code == 302
 
 
-def test_released_text_stays_without_its_writer(db: Any, person: Any, twin: Any) -> None:
+def test_released_text_stays_without_its_writer(ann: Any, twin: Any) -> None:
     """Released halves stay public under another pseudonym; agreements stay with them, nameless.
 
     They keep their topic, and what was not released has none any more.
     """
-    ann = person("ann")
-    save_agreement(ann)
+    agree(ann)
     released = twin(ann, state="valid", released=True)
     waiting = twin(ann)
     author = as_problem(released[0]).origin.author
@@ -180,35 +182,29 @@ def test_released_text_stays_without_its_writer(db: Any, person: Any, twin: Any)
     assert as_problem(now).origin.author != author
     assert now.twin.contributor.agreements.count() == 2
     assert now.twin.topic == released[0].twin.topic
-    waiting[0].refresh_from_db()
-    assert (waiting[0].state, waiting[0].sentence) == ("withdrawn", "_")
+    assert (fresh(waiting[0]).state, waiting[0].sentence) == ("withdrawn", "_")
     assert waiting[0].twin.topic == ""
 
 
-def test_who_keeps_their_texts_here_keeps_them_nameless(db: Any, person: Any, twin: Any) -> None:
+def test_who_keeps_their_texts_here_keeps_them_nameless(ann: Any, twin: Any) -> None:
     """Erased without their texts, somebody leaves them on the site, still being judged."""
-    ann = person("ann")
     half = twin(ann)[0]
     erase(ann, texts=False)
     before = half.sentence
-    half.refresh_from_db()
-    assert (half.state, half.sentence) == ("judging", before)
+    assert (fresh(half).state, half.sentence) == ("judging", before)
 
 
-def test_what_an_erased_judge_held_goes_to_others(db: Any, person: Any, twin: Any) -> None:
+def test_what_an_erased_judge_held_goes_to_others(ann: Any, bob: Any, twin: Any) -> None:
     """An erased judge's open problem is free at once; their votes stay."""
-    ann, bob = person("ann", is_judge=True), person("bob", is_judge=True)
     held = twin(None)
     slot = lease_next_problem(ann)
     erase(ann, texts=False)
-    slot.refresh_from_db()
-    assert slot.holder is None
+    assert fresh(slot).holder is None
     assert lease_next_problem(bob).problem in held
 
 
-def test_an_erased_account_lets_nobody_in(db: Any, visit: Any, person: Any) -> None:
+def test_an_erased_account_lets_nobody_in(visit: Any, ann: Any) -> None:
     """Neither the old name nor the new one logs in, and the name is free again."""
-    ann = person("ann")
     erase(ann, texts=False)
     ann.refresh_from_db()
     for name in ("ann", ann.name):
@@ -219,7 +215,7 @@ def test_an_erased_account_lets_nobody_in(db: Any, visit: Any, person: Any) -> N
 
 
 def test_what_waited_while_somebody_was_erased_does_nothing(
-    db: Any, person: Any, twin: Any, contributor: Any
+    person: Any, twin: Any, contributor: Any
 ) -> None:
     """A request that began before the erasure, and comes to write after it, leaves no trace."""
     ann = contributor("ann")
@@ -242,32 +238,25 @@ def test_what_waited_while_somebody_was_erased_does_nothing(
     assert _everything() == before
 
 
-def test_the_only_admin_is_not_erased(db: Any, person: Any) -> None:
+def test_the_only_admin_is_not_erased(person: Any, adam: Any) -> None:
     """A site keeps an admin: the last one is refused, the last but one not."""
-    adam = person("adam", is_superuser=True)
     with pytest.raises(InputError, match="only admin"):
         erase(adam, texts=False)
     person("eve", is_superuser=True)
     erase(adam, texts=False)
-    adam.refresh_from_db()
-    assert adam.erased
+    assert fresh(adam).erased
 
 
-def test_a_wrong_password_erases_nobody(db: Any, visit: Any, person: Any) -> None:
+def test_a_wrong_password_erases_nobody(visit: Any, ann: Any) -> None:
     """Erasing asks for the password and for a tick; without either nothing happens."""
-    ann = person("ann")
     browser = visit(ann)
     for typed in ({"sure": "on", "password": "no"}, {"password": PASSWORD}):
         assert browser.post("/people/erase/", typed).status_code == 422
-    ann.refresh_from_db()
-    assert not ann.erased
+    assert not fresh(ann).erased
 
 
-def test_erasure_leaves_no_word_in_what_others_made_of_it(db: Any, person: Any) -> None:
+def test_erasure_leaves_no_word_in_what_others_made_of_it(ann: Any, bob: Any) -> None:
     """After an erasure no edit, digest or prediction spells the text; trees and depths stay."""
-    from tests.web.lineaged import child, root
-
-    ann, bob = person("ann"), person("bob")
     top = root(bob)
     middle = child(top, ann, new=("not fit", "secretly fit"))
     made = child(middle, bob, new=("secretly fit", "truly fit"))
@@ -276,9 +265,8 @@ def test_erasure_leaves_no_word_in_what_others_made_of_it(db: Any, person: Any) 
     before = Version.objects.get(problem=made)
     erase(ann, texts=True)
     assert "secretly" not in _everything()
-    middle.refresh_from_db()
     made.refresh_from_db()
-    assert middle.state == "withdrawn"
+    assert fresh(middle).state == "withdrawn"
     assert get_path(made) == [top, middle, made]
     after = Version.objects.get(problem=made)
     assert [after.lineage, after.edit, after.step] == [before.lineage, before.edit, before.step]
@@ -290,11 +278,8 @@ def test_erasure_leaves_no_word_in_what_others_made_of_it(db: Any, person: Any) 
     assert (later.step, later.lineage, later.edit) == (3, None, 2)
 
 
-def test_ones_versions_are_hidden_alone(db: Any, person: Any) -> None:
+def test_ones_versions_are_hidden_alone(ann: Any, bob: Any) -> None:
     """Hiding what one wrote takes one's versions away, and leaves what others made of them."""
-    from tests.web.lineaged import child, root
-
-    ann, bob = person("ann"), person("bob")
     middle = child(root(bob), ann)
     made = child(middle, bob, new=("fit", "belong"))
     assert withdraw_texts(ann) == 1
@@ -303,26 +288,20 @@ def test_ones_versions_are_hidden_alone(db: Any, person: Any) -> None:
     ]  # fmt: skip
 
 
-def test_versions_written_without_an_account_join_one(db: Any, person: Any) -> None:
+def test_versions_written_without_an_account_join_one(ann: Any) -> None:
     """Adopted versions are the account's: it never judges them, and they keep their place."""
-    from tests.web.lineaged import child, root
-
-    nobody, ann = Person.objects.create_anonymous(), person("ann", is_judge=True)
+    nobody = Person.objects.create_anonymous()
     top = root()
     made = child(top, nobody, state="judging")
     merge_visitor(ann, nobody)
-    made.twin.refresh_from_db()
-    assert made.twin.contributor == ann
+    assert fresh(made.twin).contributor == ann
     assert lease_next_problem(ann) is None
     assert get_path(made) == [top, made]
 
 
-def test_my_data_tell_where_versions_stand(db: Any, person: Any) -> None:
+def test_my_data_tell_where_versions_stand(bob: Any, ann: Any) -> None:
     """The file about oneself has a version's root, parent and depths, not its parent's words."""
-    from tests.web.lineaged import child, root
-
-    ann = person("ann")
-    middle = child(root(), person("bob"), new=("not fit", "secretly fit"), state="held")
+    middle = child(root(), bob, new=("not fit", "secretly fit"), state="held")
     made = child(middle, ann, new=("secretly fit", "truly fit"))
     (told,) = export_personal_data(ann)["problems"]
     assert (told["id"], told["parent"]) == (made.ref, middle.ref)

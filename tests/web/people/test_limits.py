@@ -17,9 +17,8 @@ from winosmith.web.people.gates import RateLimitError, rate_limit
 from winosmith.web.people.models import Hits
 
 
-def test_an_hour_that_is_full_says_when_to_come_again(db: Any, person: Any) -> None:
+def test_an_hour_that_is_full_says_when_to_come_again(db: Any, ann: Any) -> None:
     """The fourth of three an hour, and the first of none, is refused with a time to come."""
-    ann = person("ann")
     for _ in range(3):
         rate_limit(ann, "write", 3)
     rate_limit(ann, "judge", 3)
@@ -34,9 +33,8 @@ def test_an_hour_that_is_full_says_when_to_come_again(db: Any, person: Any) -> N
     assert 1 <= refused.value.seconds <= 7200
 
 
-def test_hits_of_the_last_hour_fade(db: Any, person: Any) -> None:
+def test_hits_of_the_last_hour_fade(db: Any, ann: Any) -> None:
     """The clock hour before counts as far as the last hour reaches into it, and then has room."""
-    ann = person("ann")
     gates.rate_limit(ann, "write", 10)
     hour = timezone.now().replace(minute=0, second=0, microsecond=0)
     Hits.objects.update(hour=hour - timedelta(hours=1), count=1000)
@@ -57,14 +55,13 @@ def test_a_full_hour_has_room_when_it_says(db: Any, person: Any) -> None:
     assert 10 * (1 - (told - next_hour) / timedelta(hours=1)) <= 9 + 1e-6
 
 
-def test_sixteen_threads_never_spend_more_than_there_is(database: Any, person: Any) -> None:
+def test_sixteen_threads_never_spend_more_than_there_is(database: Any, ann: Any) -> None:
     """Of sixteen at once, five of five an hour get through, and the sixth never."""
-    ann = person("ann")
     found = at_once(lambda _: rate_limit(ann, "write", 5), range(16), but=RateLimitError)
     assert sum(isinstance(one, RateLimitError) for one in found) == 11
 
 
-def test_no_address_is_stored(db: Any, rf: Callable[..., Any]) -> None:
+def test_no_address_is_stored(db: Any, rf: Any) -> None:
     """What is stored of a visitor is a digest: neither address nor network is in the row."""
     rate_limit(rf(REMOTE_ADDR="192.0.2.77"), "write", 5)
     rate_limit(rf(REMOTE_ADDR="192.0.2.78"), "write", 5)
@@ -85,7 +82,7 @@ def rf() -> Callable[..., Any]:
     return make
 
 
-def test_too_many_is_a_page_with_a_time(db: Any, visit: Any, rules: Callable[..., None]) -> None:
+def test_too_many_is_a_page_with_a_time(db: Any, visit: Any, rules: Any) -> None:
     """Who does something too often gets status 429, Retry-After, and a page with the minutes."""
     typed = {"name": "x y", "password": "twins-and-cups", "again": "twins-and-cups"}
     assert visit().post("/people/join/", typed).status_code == 422

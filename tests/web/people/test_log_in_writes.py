@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -32,10 +31,9 @@ def write_transactions(queries: Any) -> int:
 @BOTH
 @pytest.mark.parametrize(("password", "most"), [(PASSWORD, 2), ("wrong", 1)])
 def test_a_log_in_takes_two_write_transactions(
-    database: Any, person: Callable[..., Any], visit: Callable[..., Any], password: str, most: int
+    database: Any, ann: Any, visit: Any, password: str, most: int
 ) -> None:
     """One counts the attempt, one begins the session; a wrong password takes the first only."""
-    person("ann")
     with CaptureQueriesContext(connection) as queries:
         answer = visit().post("/people/login/", {"name": "ann", "password": password})
     assert write_transactions(queries) == most
@@ -46,10 +44,10 @@ def test_a_log_in_takes_two_write_transactions(
 
 
 def test_a_session_that_changes_after_it_was_written_is_written_again(
-    db: Any, person: Callable[..., Any], visit: Callable[..., Any]
+    db: Any, ann: Any, visit: Any
 ) -> None:
     """What a page puts into the session of somebody who is logged in is there the next time."""
-    browser = visit(person("ann"))
+    browser = visit(ann)
     session = browser.session
     session["later"] = 1
     session.save()

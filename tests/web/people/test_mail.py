@@ -19,6 +19,8 @@ from django.test import override_settings
 from django.utils import timezone
 
 from tests import forking
+from tests.web.judge.making import give, twin
+from tests.web.making import fresh
 from tests.web.serving import PASSWORD
 from tests.web.working import work_off
 from winosmith.errors import InputError, RecipeError
@@ -102,7 +104,6 @@ def _table(post: Post) -> dict[str, Any]:
 
 def _link(message: Any) -> str:
     found = re.search(r"http://\S+", message.get_content())
-    assert found is not None
     return found[0]
 
 
@@ -124,10 +125,10 @@ def _text(answer: Any) -> str:
 
 
 def test_a_lost_password_is_set_anew_by_mail(
-    mailing: None, post: Post, person: Any, visit: Any
+    mailing: None, post: Post, ann: Any, visit: Any
 ) -> None:
     """An address counts once its link was opened; then it is a way back, which works once."""
-    ann, stranger = person("ann"), visit()
+    stranger = visit()
     browser = visit(ann)
     wrong = browser.post("/people/mail/", {"email": ADDRESS, "password": "a guess"})
     assert (wrong.status_code, "This password is not correct." in _text(wrong)) == (422, True)
@@ -169,8 +170,7 @@ def test_mails_of_news_end_at_once(sending: list[Any], visit: Any) -> None:
     ann, _zoe = sending
     form = {"email": ann.email, "password": PASSWORD}
     assert visit(ann).post("/people/mail/", form).status_code == 302
-    ann.refresh_from_db()
-    assert (ann.email, ann.mail_news) == (ADDRESS, False)
+    assert (fresh(ann).email, ann.mail_news) == (ADDRESS, False)
     assert send_news() == 1  # zoe's
 
 
@@ -187,8 +187,6 @@ def test_without_a_mail_server_there_is_none_of_it(db: Any, person: Any, visit: 
 @pytest.fixture
 def sending(mailing: None, person: Any) -> Iterator[list[Any]]:
     """Return ann and zoe, who have news and wish for them, on a site with a mail server."""
-    from tests.web.judge.making import give, twin
-
     few = {"judges": 1, "gold_every": 0, "training_questions": 0, "training_right": 0}
     with override_settings(
         RULES=replace(settings.RULES, **few),
@@ -217,8 +215,7 @@ def test_news_are_mailed_once_to_those_who_wish(sending: list[Any], post: Post) 
     assert not any(problem.sentence in told for problem in Problem.objects.all())
     assert export_personal_data(ann)["email"]["address"] == ADDRESS
     erase(ann, True)
-    ann.refresh_from_db()
-    assert (ann.email, ann.mail_news, ann.mailed) == ("", False, None)
+    assert (fresh(ann).email, ann.mail_news, ann.mailed) == ("", False, None)
 
 
 def test_a_refused_mail_keeps_nobody_elses_back(
@@ -265,7 +262,7 @@ def test_a_mail_that_can_not_be_sent_for_a_moment_is_sent_later(
 
 
 def test_a_mail_that_is_refused_for_good_is_shown_as_failed_without_its_address(
-    sending: list[Any], post: Post, person: Any, visit: Any
+    sending: list[Any], post: Post, adam: Any, visit: Any
 ) -> None:
     """Admins see that it failed and why; nobody can retry it, because its address is deleted."""
     _ask_for_a_mail(sending[0])
@@ -274,7 +271,7 @@ def test_a_mail_that_is_refused_for_good_is_shown_as_failed_without_its_address(
     job = Job.objects.get(kind=MAIL)
     assert (job.state, job.asked) == ("failed", {})
     assert "550" in job.error
-    page = visit(person("adam", is_superuser=True)).get("/admin/jobs/").content.decode()
+    page = visit(adam).get("/admin/jobs/").content.decode()
     assert job.error in page
     assert ADDRESS not in page
     assert 'value="retry"' not in page
@@ -308,9 +305,8 @@ def test_who_leaves_while_others_are_mailed_gets_none(
     assert Person.objects.get(pk=zoe.pk).email == ""
 
 
-def test_an_address_is_confirmed_by_its_owner_alone(db: Any, person: Any) -> None:
+def test_an_address_is_confirmed_by_its_owner_alone(db: Any, ann: Any, bob: Any) -> None:
     """A token of another person, an altered one, and one from before a change are none."""
-    ann, bob = person("ann"), person("bob")
     token = mail.make_address_token(ann, ADDRESS, True)
     for who, given in ((bob, token), (ann, token[:-2]), (ann, "x")):
         with pytest.raises(InputError, match="no longer works"):

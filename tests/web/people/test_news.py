@@ -10,6 +10,7 @@ from django.core.cache import cache
 from django.db import OperationalError, transaction
 
 from tests.web.judge.making import give, gold, twin as judged_twin
+from tests.web.making import fresh
 from tests.web.working import work_off
 from winosmith.web.judge.submissions import submit_twin
 from winosmith.web.judge.trust import contest_gold, settle_contest as settle
@@ -21,7 +22,7 @@ from winosmith.web.people.privacy import erase, export_personal_data
 from winosmith.web.problems.lookalikes import Half
 from winosmith.web.problems.models import Problem
 
-pytestmark = pytest.mark.usefixtures("forgotten")
+pytestmark = pytest.mark.usefixtures("forgotten", "rules")
 
 
 @pytest.fixture
@@ -41,9 +42,8 @@ def _news(browser: Any) -> str:
     return str(browser.get("/people/news/").content.decode())
 
 
-def test_who_wrote_hears_what_was_decided(db: Any, rules: Any, person: Any, visit: Any) -> None:
+def test_who_wrote_hears_what_was_decided(db: Any, bob: Any, ann: Any, visit: Any) -> None:
     """A verdict counts on the badge until it was looked at; on the page it is new once."""
-    ann, bob = person("ann"), person("bob", is_judge=True)
     browser = visit(ann)
     (half,) = judged_twin(ann, halves=1)
     assert _badge(browser) == 0
@@ -60,14 +60,12 @@ def test_who_wrote_hears_what_was_decided(db: Any, rules: Any, person: Any, visi
 
 
 def test_an_appeal_is_heard_of_by_moderators_and_its_answer_by_who_wrote(
-    db: Any, rules: Any, person: Any, visit: Any
+    db: Any, bob: Any, ann: Any, eva: Any, visit: Any
 ) -> None:
     """Who appealed hears that it was declined, and why; their own acts are no news to them."""
-    ann, bob, eva = person("ann"), person("bob", is_judge=True), person("eva", is_moderator=True)
     (half,) = judged_twin(ann, halves=1)
     give(bob, choice=1)
-    half.refresh_from_db()
-    assert half.state == "rejected"
+    assert fresh(half).state == "rejected"
     _news(visit(ann)), _news(visit(eva))
     decisions.appeal(ann, half, "It is fair.")
     assert (_badge(visit(ann)), _badge(visit(eva))) == (0, 1)
@@ -84,11 +82,10 @@ def test_an_appeal_is_heard_of_by_moderators_and_its_answer_by_who_wrote(
 
 
 def test_a_judge_hears_of_new_problems_and_how_many_are_left(
-    db: Any, rules: Any, person: Any, visit: Any
+    db: Any, rules: Any, bob: Any, ann: Any, visit: Any
 ) -> None:
     """New problems are one item, however many; who can judge none of them hears of none."""
     rules(review="none")
-    ann, bob = person("ann"), person("bob", is_judge=True)
     _news(visit(bob)), _news(visit(ann))
     for n in range(3):
         ends = ("broke", "held")[: n + 1]  # a judge gets only one half of a twin
@@ -106,11 +103,10 @@ def test_a_judge_hears_of_new_problems_and_how_many_are_left(
 
 
 def test_a_judge_hears_what_became_of_what_they_contested(
-    db: Any, rules: Any, person: Any, visit: Any
+    db: Any, rules: Any, bob: Any, eva: Any, visit: Any
 ) -> None:
     """A settled contest is news, with the moderator's words, and leads to the question."""
     rules(gold_every=1)
-    bob, eva = person("bob", is_judge=True), person("eva", is_moderator=True)
     gold(1)
     slot = give(bob, choice=1)
     assert slot.gold
@@ -148,15 +144,12 @@ def test_news_tell_nothing_of_the_question_that_a_judge_holds(
     assert "A problem is reserved for you" in pages[0]
 
 
-def test_who_is_erased_leaves_no_time_of_their_news(db: Any, person: Any, visit: Any) -> None:
+def test_who_is_erased_leaves_no_time_of_their_news(db: Any, ann: Any, visit: Any) -> None:
     """When somebody looked is in their own data, and is forgotten with them."""
-    ann = person("ann")
     _news(visit(ann))
-    ann.refresh_from_db()
-    assert export_personal_data(ann)["news_seen"] == ann.news_seen is not None
+    assert export_personal_data(fresh(ann))["news_seen"] == ann.news_seen is not None
     erase(ann, True)
-    ann.refresh_from_db()
-    assert ann.news_seen is None
+    assert fresh(ann).news_seen is None
 
 
 def test_news_are_read_while_nobody_can_write(
@@ -176,11 +169,10 @@ def test_news_are_read_while_nobody_can_write(
 
 
 def test_a_judge_hears_what_was_decided_about_their_votes(
-    db: Any, rules: Any, person: Any, visit: Any
+    db: Any, rules: Any, bob: Any, eva: Any, visit: Any
 ) -> None:
     """Held, let count, deleted: each is news for the judge, without the words for the log."""
     rules(judges=3)
-    bob, eva = person("bob", is_judge=True), person("eva", is_moderator=True)
     judged_twin(halves=1)
     give(bob)
     told = {

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.utils import timezone
 
+from tests.web.making import fresh
 from winosmith.web.jobs import BACKUP, MAIL, Job
 from winosmith.web.judge.models import Slot
 from winosmith.web.people.accounts import invite
@@ -18,11 +19,10 @@ from winosmith.web.write.models import Draft
 
 
 def test_what_is_old_goes_and_what_is_not_stays(
-    db: Any, visit: Any, person: Any, twin: Any, rules: Any
+    db: Any, visit: Any, ann: Any, twin: Any, rules: Any
 ) -> None:
     """Hits go after a day, sessions when they end, all else after the days of the setting."""
     rules(retention_days=30)
-    ann = person("ann")
     twin(ann)
     rate_limit(ann, "write", 5)
     process_once(ann, new_key(), "/x/", dict)
@@ -56,8 +56,7 @@ def test_what_is_old_goes_and_what_is_not_stays(
         "people",
         "write",
     }
-    slot.refresh_from_db()
-    assert (slot.seconds, slot.local_seconds, slot.choice) == (None, None, 0)
+    assert (fresh(slot).seconds, slot.local_seconds, slot.choice) == (None, None, 0)
     assert set(Person.objects.all()) == {ann, wrote}
     assert Problem.objects.count() == 4
     assert delete_old_rows(now + timedelta(days=61))["sessions"] == 1
