@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
+
+from tests.web.making import fresh
 
 FORM = {
     "domain": "physical",
@@ -38,30 +39,31 @@ def submitted(somebody: Any, key: str = "", **arguments: Any) -> Any:
     from winosmith.web.write.models import Draft
     from winosmith.web.write.rules import submit_draft
 
-    fields, before = arguments.pop("typed", typed()), arguments.pop("before", None)
-    draft = Draft(ref=key or new_key(), anchors=list(ANCHORS), **arguments)
-    return submit_draft(somebody, fields, draft, precheck=before)
-
-
-def rules(**changes: Any) -> Any:
-    """Change the site's rules within a `with`."""
-    from django.conf import settings
-    from django.test import override_settings
-
-    return override_settings(RULES=replace(settings.RULES, **changes))
+    fields = arguments.pop("typed", typed())
+    return submit_draft(
+        somebody, fields, Draft(ref=key or new_key(), anchors=list(ANCHORS), **arguments)
+    )
 
 
 @pytest.fixture
-def draft() -> Callable[..., Any]:
-    """Return a maker of drafts whose anchor words are "water", "garden" and "hose"."""
+def ann(contributor: Callable[..., Any]) -> Any:
+    """Return somebody who agreed to the texts."""
+    return contributor()
+
+
+@pytest.fixture
+def bob(contributor: Callable[..., Any]) -> Any:
+    """Return somebody else who agreed to the texts."""
+    return contributor("bob")
+
+
+def draft(somebody: Any) -> Any:
+    """Begin a draft whose anchor words are "water", "garden" and "hose"."""
     from winosmith.topics import Topic
     from winosmith.web.write.rules import start_draft
 
-    def make(somebody: Any) -> Any:
-        text = "Pour the water from a hose. The garden needs water each evening in a dry summer."
-        return start_draft(somebody, Topic("Water a garden", text, ("water", "garden", "hose")))
-
-    return make
+    text = "Pour the water from a hose. The garden needs water each evening in a dry summer."
+    return start_draft(somebody, Topic("Water a garden", text, ANCHORS))
 
 
 def text(answer: Any) -> str:
@@ -70,18 +72,24 @@ def text(answer: Any) -> str:
 
 
 @pytest.fixture
-def opened(
-    db: Any, contributor: Callable[..., Any], draft: Callable[..., Any], visit: Callable[..., Any]
-) -> Any:
-    """Return a browser of Ann's, her draft, and the draft's address."""
-    ann = contributor()
-    one = draft(ann)
-    return visit(ann), one, f"/write/{one.ref}/"
+def one(db: Any, ann: Any) -> Any:
+    """Return a draft of Ann's."""
+    return draft(ann)
 
 
-def send(opened: Any, **changes: str) -> Any:
-    """Return the answer to the form, sent from a browser that `opened` gives."""
-    client, one, address = opened
-    one.refresh_from_db()
-    form = {**FORM, "version": str(one.version), "do": "submit", **changes}
-    return client.post(address, form)
+@pytest.fixture
+def client(one: Any, visit: Any) -> Any:
+    """Return Ann's browser."""
+    return visit(one.person)
+
+
+@pytest.fixture
+def address(one: Any) -> str:
+    """Return the draft's address."""
+    return f"/write/{one.ref}/"
+
+
+def send(client: Any, one: Any, **changes: str) -> Any:
+    """Return the answer to the form of a draft, sent from its contributor's browser."""
+    form = {**FORM, "version": str(fresh(one).version), "do": "submit", **changes}
+    return client.post(f"/write/{one.ref}/", form)

@@ -7,17 +7,14 @@ from typing import Any
 import pytest
 
 from tests.web.together import at_once
-from tests.web.write.conftest import typed
+from tests.web.write.conftest import draft, typed
 from winosmith.errors import InputError
 from winosmith.web.write import rules
 from winosmith.web.write.rules import StaleDraftError, get_draft, save_draft
 
 
-def test_drafts_are_saved_and_never_overwritten_unseen(
-    database: Any, contributor: Any, draft: Any
-) -> None:
+def test_drafts_are_saved_and_never_overwritten_unseen(database: Any, ann: Any) -> None:
     """Of sixteen windows that save different texts of one version, one wins; the others know."""
-    ann = contributor()
     one = draft(ann)
 
     def write(number: int) -> str:
@@ -32,9 +29,8 @@ def test_drafts_are_saved_and_never_overwritten_unseen(
     assert results == ["1", *[now.typed["option_1"]] * 15]
 
 
-def test_drafts_are_their_writer_s_alone(db: Any, contributor: Any, draft: Any) -> None:
+def test_drafts_are_their_writer_s_alone(db: Any, ann: Any, bob: Any) -> None:
     """Nobody else opens a draft; untouched topics are no drafts; there are not too many."""
-    ann, bob = contributor(), contributor("bob")
     one = draft(ann)
     assert rules.get_draft(bob, one.ref) is None
     assert rules.get_draft(None, one.ref) is None
@@ -47,11 +43,9 @@ def test_drafts_are_their_writer_s_alone(db: Any, contributor: Any, draft: Any) 
         draft(ann)
 
 
-def test_other_words_and_another_topic_keep_what_was_typed(
-    db: Any, contributor: Any, draft: Any
-) -> None:
+def test_other_words_and_another_topic_keep_what_was_typed(db: Any, ann: Any) -> None:
     """Drawing again changes topic or words and the version, and no text."""
-    one = rules.save_draft(draft(contributor()), typed(), 0)
+    one = rules.save_draft(draft(ann), typed(), 0)
     words = rules.redraw_topic(one, "words")
     assert (words.topic, words.version) == ("Water a garden", 2)
     assert set(words.anchors) != {"water", "garden", "hose"}

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
-from django.conf import settings
-from django.test import override_settings
 from django.utils import timezone
 
 from tests.web.lineaged import child, root
-from tests.web.making import single
+from tests.web.making import fresh, single
 from tests.web.write.conftest import FORM, send, text
 from winosmith.web.judge.exclusion import change_votes
 from winosmith.web.judge.models import Slot
@@ -24,10 +21,11 @@ from winosmith.web.problems.states import move
 from winosmith.web.write.models import Draft
 
 
-def test_votes_are_shown_without_names_once_decided(opened: Any, contributor: Any) -> None:
+def test_votes_are_shown_without_names_once_decided(
+    client: Any, one: Any, contributor: Any
+) -> None:
     """The judges' marks and comments appear with the decision, as Judge 1 to k; no name does."""
-    client = opened[0]
-    where = send(opened).headers["Location"]
+    where = send(client, one).headers["Location"]
     half = Problem.objects.get(sentence=FORM["sentence_1"])
     for number, slot in enumerate(Slot.objects.filter(problem=half).order_by("n")):
         slot.holder = contributor(f"judge-{number}-secret")
@@ -45,10 +43,9 @@ def test_votes_are_shown_without_names_once_decided(opened: Any, contributor: An
     assert "secret" not in page
 
 
-def test_an_appeal_reaches_the_moderators_once(opened: Any) -> None:
+def test_an_appeal_reaches_the_moderators_once(client: Any, one: Any) -> None:
     """A rejected half can be appealed in words; sent twice it is one appeal, which waits."""
-    client = opened[0]
-    where = send(opened).headers["Location"]
+    where = send(client, one).headers["Location"]
     half = Problem.objects.get(sentence=FORM["sentence_1"])
     form = {"problem": half.ref, "text": "Read it again.", "key": "a" * 32}
     early = client.post(f"{where}appeal/", form)
@@ -65,10 +62,9 @@ def test_an_appeal_reaches_the_moderators_once(opened: Any) -> None:
     assert "ambiguous" in page
 
 
-def test_withdrawing_and_revising_by_their_buttons(opened: Any) -> None:
+def test_withdrawing_and_revising_by_their_buttons(client: Any, one: Any) -> None:
     """A revision opens a filled form that replaces the twin; withdrawing twice is one event."""
-    client = opened[0]
-    where = send(opened).headers["Location"]
+    where = send(client, one).headers["Location"]
     form = client.post(f"{where}revise/").headers["Location"]
     page = text(client.get(form))
     assert FORM["sentence_1"] in page
@@ -87,26 +83,24 @@ def test_withdrawing_and_revising_by_their_buttons(opened: Any) -> None:
     assert {half.state for half in new.problems.all()} == {"withdrawn"}
 
 
-def test_held_twins_say_why(opened: Any) -> None:
+def test_held_twins_say_why(client: Any, one: Any, rules: Any) -> None:
     """What made a moderator's look worth while is told to the contributor."""
-    with override_settings(RULES=replace(settings.RULES, words_to_flag=("garden",))):
-        where = send(opened).headers["Location"]
-        page = text(opened[0].get(where))
+    rules(words_to_flag=("garden",))
+    page = text(client.get(send(client, one).headers["Location"]))
     assert "A moderator will check your text first" in page
     assert "words on this site&#x27;s list: garden" in page
 
 
-def test_a_half_that_waits_for_the_other_is_marked(opened: Any) -> None:
+def test_a_half_that_waits_for_the_other_is_marked(client: Any, one: Any) -> None:
     """It is valid but not public, which the list of one's own sentences says."""
-    send(opened)
-    assert "waiting for the other half" not in _page(opened[0])
+    send(client, one)
+    assert "waiting for the other half" not in _page(client)
     Problem.objects.filter(sentence=FORM["sentence_1"]).update(state=State.VALID, waits=True)
-    assert _page(opened[0]).count("waiting for the other half") == 1
+    assert _page(client).count("waiting for the other half") == 1
 
 
-def test_my_twins_come_in_pages(opened: Any) -> None:
+def test_my_twins_come_in_pages(client: Any, one: Any) -> None:
     """Twenty twins stand on a page; the rest follow, and no attention question is among them."""
-    client, one, _address = opened
     for number in range(22):
         sentence = f"Sentence <i>{number:02}</i> _."
         single(f"p{number}", sentence, by=one.person, state="judging", gold=number == 0)
@@ -117,30 +111,28 @@ def test_my_twins_come_in_pages(opened: Any) -> None:
     assert client.get("/write/mine/of-p0/").status_code == 404
 
 
-def test_what_a_moderator_did_stands_before_the_reason(opened: Any, person: Any) -> None:
+def test_what_a_moderator_did_stands_before_the_reason(client: Any, one: Any, eva: Any) -> None:
     """The history of one's own half says what a moderator made of it, and then why."""
-    where = send(opened).headers["Location"]
+    where = send(client, one).headers["Location"]
     half = Problem.objects.get(sentence=FORM["sentence_1"])
-    eva = person("eva", is_moderator=True)
     move(half, State.REJECTED, by=eva, kind="reject", reason="It is too close to another.")
-    page = " ".join(text(opened[0].get(where)).split())
+    page = " ".join(text(client.get(where)).split())
     assert "A moderator rejected your sentence: <bdi>It is too close to another." in page
 
 
-def test_votes_that_leave_the_count_are_told_without_their_judge(opened: Any, person: Any) -> None:
+def test_votes_that_leave_the_count_are_told_without_their_judge(
+    client: Any, one: Any, address: str, person: Any, eva: Any
+) -> None:
     """A recount is told as what the votes say, and no word of a moderator's about a judge with it.
 
     So it is on the page, in the news and in what the site holds about the contributor.
     """
-    client = opened[0]
-    where = send(opened).headers["Location"]
+    where = send(client, one).headers["Location"]
     half = Problem.objects.get(sentence=FORM["sentence_1"])
     judges = [person(f"judge {number}") for number in range(4)]
-    eva = person("eva", is_moderator=True)
     for judge, choice in zip(judges, (half.answer, half.answer, 1 - half.answer), strict=False):
         _vote(half, judge, choice)
-    half.refresh_from_db()
-    assert half.state == "valid"
+    assert fresh(half).state == "valid"
     change_votes(judges[0], "exclude", eva, "p-123 is a friend of theirs")
     assert "Some votes were excluded; other judges will judge your sentence" in text(
         client.get(where)
@@ -148,8 +140,7 @@ def test_votes_that_leave_the_count_are_told_without_their_judge(opened: Any, pe
     _vote(half, judges[3], 1 - half.answer)
     change_votes(judges[1], "exclude", eva, "so is this one")
     change_votes(judges[0], "include", eva, "no friend")
-    half.refresh_from_db()
-    assert half.state == "rejected"
+    assert fresh(half).state == "rejected"
     for address in (where, "/people/news/", "/people/about-me.json"):
         page = text(client.get(address))
         assert "A moderator rejected" not in page
@@ -166,15 +157,14 @@ def _vote(half: Any, judge: Any, choice: int) -> None:
     slot.local_choice, slot.shown = 1 - half.answer, [0, 1]
     slot.answered_at = slot.local_at = timezone.now()
     slot.save()
-    half.refresh_from_db()
-    settle_votes(half)
+    settle_votes(fresh(half))
 
 
-def test_no_reason_is_made_up_for_a_moderators_look(opened: Any) -> None:
+def test_no_reason_is_made_up_for_a_moderators_look(client: Any, one: Any) -> None:
     """What is held without a reason that may be told is told as held, and no reason is named."""
-    where = send(opened).headers["Location"]
+    where = send(client, one).headers["Location"]
     Problem.objects.filter(sentence=FORM["sentence_1"]).update(state=State.HELD)
-    page = text(opened[0].get(where))
+    page = text(client.get(where))
     assert "A moderator will check your text first." in page
     assert "because" not in page.partition("A moderator will check your text first")[2][:20]
 
@@ -186,9 +176,8 @@ def _page(client: Any, problem: Any = None) -> str:
     return str(answer.content.decode())
 
 
-def test_versions_stand_among_what_one_wrote(db: Any, contributor: Any, visit: Any) -> None:
+def test_versions_stand_among_what_one_wrote(db: Any, ann: Any, visit: Any) -> None:
     """The list has a version with its parent, its depths and the way to its predictions."""
-    ann = contributor()
     top = root()
     made = child(top, ann, new=("fit", "belong"), declared=2)
     for page in (_page(visit(ann)), _page(visit(ann), made)):
@@ -198,9 +187,8 @@ def test_versions_stand_among_what_one_wrote(db: Any, contributor: Any, visit: A
         assert "<del>" in page
 
 
-def test_a_version_has_no_words_of_twins(db: Any, contributor: Any, visit: Any) -> None:
+def test_a_version_has_no_words_of_twins(db: Any, ann: Any, visit: Any) -> None:
     """The page of a version speaks of no half; revising it leads to the form that perturbs."""
-    ann = contributor()
     made = child(root(), ann, new=("fit", "belong"), state="judging")
     page = _page(visit(ann), made).split("<main")[1].split("</main")[0]
     assert "half" not in page.lower().replace("behalf", "")
@@ -210,9 +198,10 @@ def test_a_version_has_no_words_of_twins(db: Any, contributor: Any, visit: Any) 
     assert (answer.status_code, answer["Location"]) == (302, f"/perturb/{made.ref}/revise/")
 
 
-def test_the_words_of_a_hidden_parent_are_not_shown(db: Any, contributor: Any, visit: Any) -> None:
+def test_the_words_of_a_hidden_parent_are_not_shown(
+    db: Any, ann: Any, bob: Any, visit: Any
+) -> None:
     """Once somebody else's parent is withdrawn, one's own version stays, without its words."""
-    ann, bob = contributor("ann"), contributor("bob")
     middle = child(root(), bob, new=("not fit", "secretly fit"))
     made = child(middle, ann, new=("secretly fit", "truly fit"))
     assert "secretly" in _page(visit(ann), made)
@@ -223,9 +212,8 @@ def test_the_words_of_a_hidden_parent_are_not_shown(db: Any, contributor: Any, v
         assert "truly" in page
 
 
-def test_children_outlive_what_was_withdrawn(db: Any, contributor: Any) -> None:
+def test_children_outlive_what_was_withdrawn(db: Any, ann: Any, bob: Any) -> None:
     """Withdrawing a version withdraws it alone: what others made of it stays, its lineage true."""
-    ann, bob = contributor("ann"), contributor("bob")
     top = root()
     middle = child(top, ann, new=("fit", "belong"))
     made = child(middle, bob)

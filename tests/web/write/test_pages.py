@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import Any
 
 import pytest
-from django.conf import settings
-from django.test import override_settings
 
+from tests.web.making import fresh
 from tests.web.write.conftest import FORM, send, text
 from winosmith import Dataset, Problem
 from winosmith.web.people import gates
@@ -28,9 +26,8 @@ def _key() -> dict[str, str]:
     return {"key": new_key()}
 
 
-def test_a_topic_is_drawn_and_a_draft_is_opened(db: Any, contributor: Any, visit: Any) -> None:
+def test_a_topic_is_drawn_and_a_draft_is_opened(db: Any, ann: Any, visit: Any) -> None:
     """The button leads to a page of its own with a topic, its words and an empty form."""
-    ann = contributor()
     answer = visit(ann).post("/write/", _key())
     one = Draft.objects.get(person=ann)
     assert answer.headers["Location"] == f"/write/{one.ref}/"
@@ -39,11 +36,9 @@ def test_a_topic_is_drawn_and_a_draft_is_opened(db: Any, contributor: Any, visit
     assert all(f'data-anchor="{word}"' in page for word in one.anchors)
 
 
-def test_a_topic_is_drawn_once_by_however_many_clicks(
-    db: Any, contributor: Any, visit: Any
-) -> None:
+def test_a_topic_is_drawn_once_by_however_many_clicks(db: Any, ann: Any, visit: Any) -> None:
     """The button's form, sent again, leads to the same draft, and to the start once it is gone."""
-    ann, form = contributor(), _key()
+    form = _key()
     shown = visit(ann).get("/write/").content.decode()
     assert re.search(r'name="key" value="[0-9a-f]{32}"', shown)
     where = {visit(ann).post("/write/", form).headers["Location"] for _ in range(3)}
@@ -56,10 +51,9 @@ def test_a_topic_is_drawn_once_by_however_many_clicks(
     assert not Draft.objects.exists()
 
 
-def test_a_twin_is_sent_once_by_however_many_clicks(opened: Any) -> None:
+def test_a_twin_is_sent_once_by_however_many_clicks(client: Any, one: Any, address: str) -> None:
     """The same form, sent twice, leads to the same page; the draft's address leads there, too."""
-    client, _one, address = opened
-    first = send(opened)
+    first = send(client, one)
     again = client.post(address, {**FORM, "version": "0", "do": "submit"})
     back = client.get(address)
     twin = Twin.objects.get()
@@ -68,9 +62,9 @@ def test_a_twin_is_sent_once_by_however_many_clicks(opened: Any) -> None:
     assert "This twin was already submitted" in text(client.get(where.pop()))
 
 
-def test_a_refusal_shows_why_and_keeps_what_was_typed(opened: Any) -> None:
+def test_a_refusal_shows_why_and_keeps_what_was_typed(client: Any, one: Any, address: str) -> None:
     """With status 422 each fault stands beside its field, and every field keeps its text."""
-    answer = send(opened, sentence_1="The <b>kettle</b> is the _.", domain="")
+    answer = send(client, one, sentence_1="The <b>kettle</b> is the _.", domain="")
     page = text(answer)
     assert answer.status_code == 422
     assert "&lt;b&gt;kettle&lt;/b&gt; is the _." in page
@@ -79,12 +73,11 @@ def test_a_refusal_shows_why_and_keeps_what_was_typed(opened: Any) -> None:
     assert 'aria-describedby="sentence-hint sentence-1-error"' in page
     assert 'id="domain-error"' in page
     assert FORM["sentence_2"] in page
-    assert text(opened[0].get(opened[2])).count("&lt;b&gt;kettle") > 0
+    assert text(client.get(address)).count("&lt;b&gt;kettle") > 0
 
 
-def test_checks_need_no_script(opened: Any) -> None:
+def test_checks_need_no_script(client: Any, address: str) -> None:
     """The button "Check and save" saves and leads back to a page that has all checks."""
-    client, _one, address = opened
     answer = client.post(address, {**FORM, "version": "0", "do": "check"})
     assert answer.headers["Location"] == f"{address}#checks"
     page = text(client.get(address))
@@ -92,17 +85,14 @@ def test_checks_need_no_script(opened: Any) -> None:
     assert "<mark>much too small</mark>" in page
 
 
-def test_the_first_half_is_copied_without_a_script(opened: Any) -> None:
+def test_the_first_half_is_copied_without_a_script(client: Any, one: Any, address: str) -> None:
     """The button "Copy the first half" does so on the server, too."""
-    client, one, address = opened
     client.post(address, {**FORM, "sentence_2": "", "version": "0", "do": "copy"})
-    one.refresh_from_db()
-    assert one.typed["sentence_2"] == FORM["sentence_1"]
+    assert fresh(one).typed["sentence_2"] == FORM["sentence_1"]
 
 
-def test_live_checks_write_nothing(opened: Any) -> None:
+def test_live_checks_write_nothing(client: Any, one: Any, address: str) -> None:
     """A check answers with the list alone, and the draft stays as it was."""
-    client, one, address = opened
     page = text(client.post(f"{address}check/", FORM, headers={"HX-Request": "true"}))
     one.refresh_from_db()
     assert "<html" not in page
@@ -111,9 +101,10 @@ def test_live_checks_write_nothing(opened: Any) -> None:
     assert one.version == 0
 
 
-def test_what_is_too_long_is_read_by_one_rule_and_comes_back_whole(opened: Any) -> None:
+def test_what_is_too_long_is_read_by_one_rule_and_comes_back_whole(
+    client: Any, one: Any, address: str
+) -> None:
     """Of 450,000 characters the length alone is told; nothing is kept, and nothing is cut."""
-    client, one, address = opened
     long = {**FORM, "sentence_1": "word " * 89_999 + "word", "option_2": "x" * MAX_CHARACTERS}
     found = {
         check.rule: check
@@ -130,13 +121,11 @@ def test_what_is_too_long_is_read_by_one_rule_and_comes_back_whole(opened: Any) 
     assert (sent.status_code, f"more than {MAX_CHARACTERS} characters" in text(sent)) == (422, True)
     assert long["sentence_1"] in text(sent)
     assert long["option_2"] in text(sent)
-    one.refresh_from_db()
-    assert one.version == 0
+    assert fresh(one).version == 0
 
 
-def test_a_refused_form_marks_what_is_missing_as_failed(opened: Any) -> None:
+def test_a_refused_form_marks_what_is_missing_as_failed(client: Any, address: str) -> None:
     """What it was refused for is "not yet" while somebody types, and fails once it was sent."""
-    client, _, address = opened
     half = {**FORM, "sentence_2": "", "option_2": "", "domain": ""}
     typing = text(client.post(f"{address}check/", half))
     sent = text(client.post(address, {**half, "version": "0", "do": "submit"}))
@@ -146,11 +135,9 @@ def test_a_refused_form_marks_what_is_missing_as_failed(opened: Any) -> None:
 
 
 def test_near_duplicates_are_shown_as_far_as_one_may_see_them(
-    opened: Any, contributor: Any
+    client: Any, address: str, bob: Any
 ) -> None:
     """One's own sentence is quoted, a published one with its source, another's not at all."""
-    client, _one, address = opened
-    bob = contributor("bob")
     submit_draft(bob, TwinInput.from_form(FORM), Draft(ref="k" * 32, anchors=["water"]))
     page = text(client.post(f"{address}check/", FORM))
     assert "not public yet" in page
@@ -165,9 +152,8 @@ def test_near_duplicates_are_shown_as_far_as_one_may_see_them(
     assert f">{quoted}</q>" in page
 
 
-def test_two_windows_choose(opened: Any) -> None:
+def test_two_windows_choose(client: Any, one: Any, address: str) -> None:
     """A window that saves an old version gets 409 and both texts; what it keeps then is saved."""
-    client, one, address = opened
     mine, theirs = {**FORM, "option_1": "pot"}, {**FORM, "option_1": "mug"}
     assert client.post(f"{address}save/", {**theirs, "version": "0"}).json()["version"] == 1
     met = client.post(f"{address}save/", {**mine, "version": "0"})
@@ -177,25 +163,21 @@ def test_two_windows_choose(opened: Any) -> None:
     whole = client.post(address, {**mine, "version": "0", "do": "submit"})
     assert whole.status_code == 409
     assert 'name="version" value="1"' in text(whole)
-    one.refresh_from_db()
-    assert one.typed["option_1"] == "mug"
+    assert fresh(one).typed["option_1"] == "mug"
     client.post(address, {**mine, "version": "1", "do": "check"})
-    one.refresh_from_db()
-    assert one.typed["option_1"] == "pot"
+    assert fresh(one).typed["option_1"] == "pot"
 
 
-def test_the_same_text_is_no_conflict(opened: Any) -> None:
+def test_the_same_text_is_no_conflict(client: Any, address: str) -> None:
     """A window that holds what is saved already just learns the version."""
-    client, _one, address = opened
     for _number in range(2):
         answer = client.post(f"{address}save/", {**FORM, "version": "0"})
         assert (answer.status_code, answer.json()["version"]) == (200, 1)
 
 
-def test_a_draft_that_is_gone_says_so(opened: Any) -> None:
+def test_a_draft_that_is_gone_says_so(client: Any, one: Any, address: str) -> None:
     """Saving a draft that was sent tells where the twin is; one that was discarded, the start."""
-    client, _one, address = opened
-    sent = send(opened)
+    sent = send(client, one)
     answer = client.post(f"{address}save/", {**FORM, "version": "0"})
     assert answer.status_code == 410
     assert answer.json() == {"sent": True, "where": sent.headers["Location"]}
@@ -204,9 +186,8 @@ def test_a_draft_that_is_gone_says_so(opened: Any) -> None:
     assert (late.status_code, late.content) == (204, b"")
 
 
-def test_a_draft_is_discarded(opened: Any) -> None:
+def test_a_draft_is_discarded(client: Any, address: str) -> None:
     """Discarding is asked again, and deletes the draft; a second time nothing, and no page."""
-    client, _one, address = opened
     page = client.get(address).content.decode()
     assert "<summary>Discard this draft</summary>" in page
     for _number in range(2):
@@ -214,52 +195,44 @@ def test_a_draft_is_discarded(opened: Any) -> None:
     assert client.get(address).status_code == 404
 
 
-def test_the_hour_is_counted_by_twins_that_are_sent(opened: Any) -> None:
+def test_the_hour_is_counted_by_twins_that_are_sent(client: Any, one: Any, rules: Any) -> None:
     """A refused twin costs nothing; one too many gets 429 and is not stored."""
-    client, one, _address = opened
-    with override_settings(RULES=replace(settings.RULES, writes_per_hour=1)):
-        assert send(opened, domain="").status_code == 422
-        assert send(opened).status_code == 302
-        again = type(one).objects.create(person=one.person, topic="x", anchors=["water"])
-        late = client.post(f"/write/{again.ref}/", {**FORM, "version": "0", "do": "submit"})
+    rules(writes_per_hour=1)
+    assert send(client, one, domain="").status_code == 422
+    assert send(client, one).status_code == 302
+    again = type(one).objects.create(person=one.person, topic="x", anchors=["water"])
+    late = client.post(f"/write/{again.ref}/", {**FORM, "version": "0", "do": "submit"})
     assert late.status_code == 429
     assert Twin.objects.count() == 1
-    again.refresh_from_db()
-    assert again.typed["sentence_1"] == FORM["sentence_1"]
+    assert fresh(again).typed["sentence_1"] == FORM["sentence_1"]
 
 
 def test_typing_is_checked_and_saved_so_often_and_no_more(
-    opened: Any, monkeypatch: pytest.MonkeyPatch
+    client: Any, one: Any, address: str, monkeypatch: pytest.MonkeyPatch, rules: Any
 ) -> None:
     """Each door to a check or a save counts; one too many is told when to come, and writes nothing.
 
     Sending is none of them: what was typed can be sent all the same.
     """
-    client, one, address = opened
     monkeypatch.setattr(gates, "TYPING_FACTOR", 2)
     form = {**FORM, "version": "0"}
-    with override_settings(RULES=replace(settings.RULES, writes_per_hour=1)):
-        assert [client.post(f"{address}check/", form).status_code for _ in range(3)] == [
-            200,
-            200,
-            429,
-        ]
-        part = text(client.post(f"{address}check/", form))
-        assert "Your text will be checked again in" in part
-        assert "<html" not in part
-        assert client.post(f"{address}save/", form).json()["version"] == 1
-        assert client.post(address, {**form, "version": "1", "do": "words"}).status_code == 302
-        one.refresh_from_db()
-        kept = one.version, one.anchors
-        form["version"], form["sentence_1"] = str(one.version), "Another _ ."
-        full = client.post(f"{address}save/", form)
-        assert full.status_code == client.post(address, {**form, "do": "topic"}).status_code == 429
-        assert "Saving will be retried in" in full.json()["reason"]
-        assert int(full.headers["Retry-After"]) > 0
-        one.refresh_from_db()
-        assert (one.version, one.anchors) == kept
-        type(one).objects.update(anchors=["water", "garden", "hose"])
-        assert send(opened).status_code == 302
+    rules(writes_per_hour=1)
+    statuses = [client.post(f"{address}check/", form).status_code for _ in range(3)]
+    assert statuses == [200, 200, 429]
+    part = text(client.post(f"{address}check/", form))
+    assert "Your text will be checked again in" in part
+    assert "<html" not in part
+    assert client.post(f"{address}save/", form).json()["version"] == 1
+    assert client.post(address, {**form, "version": "1", "do": "words"}).status_code == 302
+    kept = fresh(one).version, one.anchors
+    form["version"], form["sentence_1"] = str(one.version), "Another _ ."
+    full = client.post(f"{address}save/", form)
+    assert full.status_code == client.post(address, {**form, "do": "topic"}).status_code == 429
+    assert "Saving will be retried in" in full.json()["reason"]
+    assert int(full.headers["Retry-After"]) > 0
+    assert (fresh(one).version, one.anchors) == kept
+    type(one).objects.update(anchors=["water", "garden", "hose"])
+    assert send(client, one).status_code == 302
 
 
 def test_without_an_account_one_writes_by_the_session(db: Any, visit: Any) -> None:
@@ -279,11 +252,13 @@ def test_without_an_account_one_writes_by_the_session(db: Any, visit: Any) -> No
     assert visit().get(where).status_code == 404
 
 
-def test_a_new_consent_text_costs_nothing_that_was_typed(opened: Any) -> None:
+def test_a_new_consent_text_costs_nothing_that_was_typed(
+    client: Any, one: Any, address: str
+) -> None:
     """When the texts change while somebody writes, they are asked, and the draft is kept."""
     publish_document("consent", "A new text.")
-    answer = send(opened)
-    opened[1].refresh_from_db()
+    answer = send(client, one)
+    one.refresh_from_db()
     assert answer.headers["Location"].startswith("/people/")
-    assert opened[2].replace("/", "%2F") in answer.headers["Location"].replace("/", "%2F")
-    assert opened[1].typed["sentence_1"] == FORM["sentence_1"]
+    assert address.replace("/", "%2F") in answer.headers["Location"].replace("/", "%2F")
+    assert one.typed["sentence_1"] == FORM["sentence_1"]

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.web.write.conftest import ANCHORS, FORM, rules, submitted, typed
+from tests.web.making import fresh
+from tests.web.write.conftest import ANCHORS, FORM, submitted, typed
 from winosmith.errors import InputError
 from winosmith.web.judge.models import Slot
 from winosmith.web.judge.submissions import may_revise, may_withdraw, withdraw_twin
@@ -19,9 +20,8 @@ from winosmith.web.problems.models import Problem, Remembered, Twin
 from winosmith.web.write.rules import TwinInput, _find_faults, open_revision, to_input
 
 
-def test_a_twin_that_is_sent_goes_to_the_judges(db: Any, contributor: Any) -> None:
+def test_a_twin_that_is_sent_goes_to_the_judges(db: Any, ann: Any) -> None:
     """Both halves are stored with random ids, are being judged in k slots, and are remembered."""
-    ann = contributor()
     twin = submitted(ann, topic="Water a garden")
     halves = list(twin.problems.all())
     assert (twin.contributor, twin.anchor, twin.topic) == (ann, "water garden", "Water a garden")
@@ -39,9 +39,8 @@ def test_a_twin_that_is_sent_goes_to_the_judges(db: Any, contributor: Any) -> No
         assert Remembered.objects.filter(problem=half).exists()
 
 
-def test_the_order_of_the_halves_tells_nothing(db: Any, contributor: Any) -> None:
+def test_the_order_of_the_halves_tells_nothing(db: Any, ann: Any) -> None:
     """Of 40 twins, the half that was typed first comes first in some and second in others."""
-    ann = contributor()
     first = {
         submitted(ann).problems.order_by("pk").first().sentence == FORM["sentence_1"]
         for _number in range(40)
@@ -49,9 +48,9 @@ def test_the_order_of_the_halves_tells_nothing(db: Any, contributor: Any) -> Non
     assert first == {True, False}
 
 
-def test_a_refusal_writes_nothing_and_names_the_fields(db: Any, contributor: Any) -> None:
+def test_a_refusal_writes_nothing_and_names_the_fields(db: Any, ann: Any) -> None:
     """A twin that breaks rules leaves no row; the same key may send the mended one."""
-    ann, key = contributor(), new_key()
+    key = new_key()
     with pytest.raises(RefusedError) as refused:
         submitted(ann, key, typed=typed(sentence_1="Too short, the _ is.", answer_2="0", domain=""))
     assert set(refused.value.faults) >= {"sentence_1", "answer_2", "domain"}
@@ -93,23 +92,22 @@ def test_without_consent_nothing_is_taken(db: Any, person: Any) -> None:
     ],
 )
 def test_who_looks_first_is_the_site_s_choice(
-    db: Any, contributor: Any, review: str, anonymous: bool, flagged: bool, state: str
+    db: Any, contributor: Any, rules: Any, review: str, anonymous: bool, flagged: bool, state: str
 ) -> None:
     """A moderator looks first at all, at what is flagged or without an account, or at none."""
     ann = contributor(anonymous=anonymous)
-    with rules(review=review, words_to_flag=("garden",) if flagged else ()):
-        twin = submitted(ann)
+    rules(review=review, words_to_flag=("garden",) if flagged else ())
+    twin = submitted(ann)
     assert {half.state for half in twin.problems.all()} == {state}
     assert Slot.objects.exists() == (state == "judging")
     assert all(bool(half.hints) == flagged for half in twin.problems.all())
 
 
-def test_a_revision_replaces_the_old_halves(db: Any, contributor: Any) -> None:
+def test_a_revision_replaces_the_old_halves(db: Any, ann: Any) -> None:
     """A child version names its parent; the parent's halves are revised, their slots closed.
 
     Nothing of the parent is left to revise, or to withdraw.
     """
-    ann = contributor()
     old = submitted(ann)
     Problem.objects.filter(twin=old).update(embargo=True)
     draft = open_revision(ann, old)
@@ -129,10 +127,12 @@ def test_a_revision_replaces_the_old_halves(db: Any, contributor: Any) -> None:
     assert not may_withdraw(ann, old)
 
 
-def test_only_the_contributor_revises_or_withdraws(db: Any, contributor: Any) -> None:
+def test_only_the_contributor_revises_or_withdraws(
+    db: Any, contributor: Any, ann: Any, bob: Any
+) -> None:
     """Somebody else, even a moderator, can do neither by these rules, and nothing changes."""
-    twin = submitted(contributor())
-    for other in (contributor("bob"), contributor("eva", is_moderator=True)):
+    twin = submitted(ann)
+    for other in (bob, contributor("eva", is_moderator=True)):
         with pytest.raises(InputError):
             withdraw_twin(other, twin)
         with pytest.raises(InputError):
@@ -142,9 +142,8 @@ def test_only_the_contributor_revises_or_withdraws(db: Any, contributor: Any) ->
     assert {half.state for half in twin.problems.all()} == {"judging"}
 
 
-def test_a_withdrawn_twin_is_out_of_judging(db: Any, contributor: Any) -> None:
+def test_a_withdrawn_twin_is_out_of_judging(db: Any, ann: Any) -> None:
     """Withdrawing hides both halves and closes their slots; a second time there is nothing."""
-    ann = contributor()
     twin = submitted(ann)
     withdraw_twin(ann, twin, "a slip")
     assert {half.state for half in twin.problems.all()} == {"withdrawn"}
@@ -156,9 +155,10 @@ def test_a_withdrawn_twin_is_out_of_judging(db: Any, contributor: Any) -> None:
         withdraw_twin(ann, twin)
 
 
-def test_who_judged_a_twin_does_not_judge_its_revision(db: Any, contributor: Any) -> None:
+def test_who_judged_a_twin_does_not_judge_its_revision(
+    db: Any, contributor: Any, ann: Any, bob: Any
+) -> None:
     """Whoever has read a version of a twin gets no half of the next one, nor of the one after."""
-    ann, bob = contributor(), contributor("bob")
     first = submitted(ann)
     slot = lease_next_problem(bob)
     assert slot is not None
@@ -169,27 +169,21 @@ def test_who_judged_a_twin_does_not_judge_its_revision(db: Any, contributor: Any
     assert lease_next_problem(contributor("cat")) is not None
 
 
-def test_a_contributor_withdraws_what_a_moderator_withdrew(
-    db: Any, contributor: Any, person: Any
-) -> None:
+def test_a_contributor_withdraws_what_a_moderator_withdrew(db: Any, ann: Any, eva: Any) -> None:
     """Withdrawn by its contributor, too, a half can't be brought back by a moderator any more."""
-    ann, eva = contributor(), person("eva", is_moderator=True)
     twin = submitted(ann)
     half = twin.problems.first()
     seen = half.events.last().pk
     decide(eva, ACTIONS["withdraw"], half, reason="unkind", seen=seen, batch="b1")
-    half.refresh_from_db()
-    assert ACTIONS["restore"] in get_possible_actions(eva, half)
+    assert ACTIONS["restore"] in get_possible_actions(eva, fresh(half))
     withdraw_twin(ann, twin, "I want it gone")
-    half.refresh_from_db()
-    assert ACTIONS["restore"] not in get_possible_actions(eva, half)
+    assert ACTIONS["restore"] not in get_possible_actions(eva, fresh(half))
     assert half.events.last().reason == "I want it gone"
     assert not may_withdraw(ann, twin)
 
 
-def test_what_is_released_or_valid_is_not_revised(db: Any, contributor: Any) -> None:
+def test_what_is_released_or_valid_is_not_revised(db: Any, ann: Any) -> None:
     """A twin whose halves are both valid, or that was released, keeps its text."""
-    ann = contributor()
     valid, released = submitted(ann), submitted(ann)
     Problem.objects.filter(twin=valid).update(state="valid")
     Problem.objects.filter(twin=released).update(released=True)
