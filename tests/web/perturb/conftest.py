@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -40,14 +39,6 @@ def form(sentence: str = CHILD, answer: str = "1", **fields: str) -> dict[str, s
     }
 
 
-def rules(**changes: Any) -> Any:
-    """Return a context in which the site has other rules."""
-    from django.conf import settings
-    from django.test import override_settings
-
-    return override_settings(RULES=replace(settings.RULES, **changes))
-
-
 def send(person: Any, parent: Any, what: Any = None, key: str = "", **arguments: Any) -> Any:
     """Perturb as a person does, by a form of its own."""
     from winosmith.web.people.gates import new_key
@@ -63,48 +54,31 @@ def text(answer: Any) -> str:
 
 
 @pytest.fixture
-def original() -> Callable[..., Any]:
-    """Return a maker of originals: public unless told otherwise."""
+def ann(contributor: Callable[..., Any]) -> Any:
+    """Return somebody who agreed to the texts."""
+    return contributor()
+
+
+@pytest.fixture
+def bob(contributor: Callable[..., Any]) -> Any:
+    """Return somebody else who agreed to the texts."""
+    return contributor("bob")
+
+
+def original(ref: str = "root", sentence: str = ROOT, **columns: Any) -> Any:
+    """Make an original; it is public unless told otherwise."""
     from winosmith.web.problems.models import Twin
 
-    def make(ref: str = "root", sentence: str = ROOT, **columns: Any) -> Any:
-        twin = columns.pop("twin", None) or Twin.objects.create(
-            ref=f"twin-{ref}", contributor=columns.pop("contributor", None), domain="physical"
-        )
-        return single(ref, sentence, twin=twin, **{"options": list(OPTIONS), **columns})
-
-    return make
+    twin = columns.pop("twin", None) or Twin.objects.create(
+        ref=f"twin-{ref}", contributor=columns.pop("contributor", None), domain="physical"
+    )
+    return single(ref, sentence, twin=twin, **{"options": list(OPTIONS), **columns})
 
 
 @pytest.fixture
-def models() -> Callable[..., Any]:
-    """Return a maker of models that are configured now."""
-    from winosmith.web.predict.models import Model
-
-    def make(*names: str) -> list[Any]:
-        return [
-            Model.objects.create(name=name, solver="random", revision="1", digest=f"{name} 1")
-            for name in names
-        ]
-
-    return make
-
-
-@pytest.fixture
-def at_most() -> Callable[..., Any]:
-    """Return a context in which no more than so many queries may be asked."""
-    import contextlib
-
-    from django.db import connection
-    from django.test.utils import CaptureQueriesContext
-
-    @contextlib.contextmanager
-    def limited(number: int) -> Any:
-        with CaptureQueriesContext(connection) as asked:
-            yield
-        assert len(asked) <= number, [query["sql"] for query in asked]
-
-    return limited
+def root() -> Any:
+    """Return a public original."""
+    return original()
 
 
 def answer_as(model: Any, problem: Any, scores: list[float]) -> Any:
@@ -124,12 +98,9 @@ def answer_as(model: Any, problem: Any, scores: list[float]) -> Any:
 
 
 @pytest.fixture
-def desk(
-    db: Any, contributor: Callable[..., Any], original: Callable[..., Any], visit: Any
-) -> tuple[Any, Any, Any]:
-    """Return Ann, her browser, and a public original."""
-    ann = contributor()
-    return ann, visit(ann), original()
+def client(db: Any, ann: Any, root: Any, visit: Any) -> Any:
+    """Return Ann's browser, on a site with a public original."""
+    return visit(ann)
 
 
 def plain(page: str) -> str:

@@ -8,18 +8,18 @@ from typing import Any
 
 import pytest
 
+from tests.web.growing import model
 from tests.web.perturb.conftest import CHILD, GRANDCHILD, answer_as, form, plain, send, text, typed
 from winosmith.web.predict.asking import request_predictions
 from winosmith.web.predict.models import Prediction
 from winosmith.web.problems.models import Problem
 
 
-def test_a_model_that_is_away_blocks_nobody(desk: Any, models: Any) -> None:
+def test_a_model_that_is_away_blocks_nobody(client: Any) -> None:
     """It is named as away; the sentence is stored, and the page says why it waits."""
-    (one,) = models("one")
+    one = model("one")
     one.fault = "Its weights could not be read."
     one.save()
-    _ann, client, _root = desk
     page = text(client.get("/perturb/root/"))
     assert '<option value="one">one (unavailable)</option>' in page
     assert "Its weights could not be read." in page
@@ -31,10 +31,9 @@ def test_a_model_that_is_away_blocks_nobody(desk: Any, models: Any) -> None:
     )
 
 
-def test_a_prediction_appears_with_probabilities(desk: Any, models: Any) -> None:
+def test_a_prediction_appears_with_probabilities(client: Any, ann: Any, root: Any) -> None:
     """The chosen model stands first; bars, who was fooled, what it made of the parent."""
-    one, other = models("one", "other")
-    ann, client, root = desk
+    one, other = model("one"), model("other")
 
     request_predictions(root)
     answer_as(other, root, [0.0, -1.0])
@@ -69,10 +68,11 @@ def test_a_prediction_appears_with_probabilities(desk: Any, models: Any) -> None
         ("revised", "The sentence was replaced by a revision, which counts in its place."),
     ],
 )
-def test_what_is_not_valid_fools_nobody(desk: Any, models: Any, state: str, said: str) -> None:
+def test_what_is_not_valid_fools_nobody(
+    client: Any, ann: Any, root: Any, state: str, said: str
+) -> None:
     """A version that was found not valid, withdrawn or replaced is not said to have fooled."""
-    (one,) = models("one")
-    ann, client, root = desk
+    one = model("one")
     made = send(ann, root)
     answer_as(one, made, [0.0, -1.0])
     made.state = state
@@ -84,10 +84,9 @@ def test_what_is_not_valid_fools_nobody(desk: Any, models: Any, state: str, said
     assert "this counts" not in told
 
 
-def test_a_version_under_embargo_does_not_count_yet(desk: Any, models: Any) -> None:
+def test_a_version_under_embargo_does_not_count_yet(client: Any, ann: Any, root: Any) -> None:
     """What is valid but not public counts on no board, and does not say that it does."""
-    (one,) = models("one")
-    ann, client, root = desk
+    one = model("one")
     made = send(ann, root)
     answer_as(one, made, [0.0, -1.0])
     made.state, made.embargo = "valid", True
@@ -96,10 +95,9 @@ def test_a_version_under_embargo_does_not_count_yet(desk: Any, models: Any) -> N
     assert "You fooled 1 of 1 models. The sentence is under embargo; this counts once" in told
 
 
-def test_others_are_not_told_that_they_fooled(desk: Any, models: Any, visit: Any) -> None:
+def test_others_are_not_told_that_they_fooled(db: Any, ann: Any, root: Any, visit: Any) -> None:
     """Who reads somebody else's version is told of its models without "you"."""
-    (one,) = models("one")
-    ann, _client, root = desk
+    one = model("one")
     made = send(ann, root)
     made.state = "valid"
     made.save()
@@ -115,11 +113,10 @@ def test_others_are_not_told_that_they_fooled(desk: Any, models: Any, visit: Any
 
 @pytest.mark.parametrize("scores", [[0.5, 0.5], [-3.0, -3.0]])
 def test_a_model_that_can_not_decide_is_not_fooled(
-    desk: Any, models: Any, scores: list[float]
+    client: Any, ann: Any, root: Any, scores: list[float]
 ) -> None:
     """Wherever the answer stands, a tie is told as one, and fools nobody."""
-    (one,) = models("one")
-    ann, client, root = desk
+    one = model("one")
     made = send(ann, root)
     assert made.answer == 1
     answer_as(one, made, scores)
@@ -128,10 +125,9 @@ def test_a_model_that_can_not_decide_is_not_fooled(
     assert "You fooled" not in told
 
 
-def test_a_page_that_waits_asks_again_until_all_is_there(desk: Any, models: Any) -> None:
+def test_a_page_that_waits_asks_again_until_all_is_there(client: Any, ann: Any, root: Any) -> None:
     """Nothing new is 204; what is new replaces the cards and is read out; then nobody asks."""
-    (one,) = models("one")
-    ann, client, root = desk
+    one = model("one")
     made = send(ann, root)
     page = text(client.get(f"/perturb/made/{made.ref}/"))
     (where,) = re.findall(r'hx-get="(/perturb/made/[^"]+)" hx-trigger="every 500ms"', page)
@@ -151,11 +147,10 @@ def test_a_page_that_waits_asks_again_until_all_is_there(desk: Any, models: Any)
     ("stand", "words"), [("late", "The model took too long."), ("failed", "out of memory")]
 )
 def test_a_model_that_fails_is_shown_as_such(
-    desk: Any, models: Any, stand: str, words: str
+    client: Any, ann: Any, root: Any, stand: str, words: str
 ) -> None:
     """A model that took too long or failed says so, and nobody waits for it."""
-    models("one")
-    ann, client, root = desk
+    model("one")
     made = send(ann, root)
     Prediction.objects.update(stand=stand, error="out of memory")
     page = text(client.get(f"/perturb/made/{made.ref}/"))
@@ -164,17 +159,15 @@ def test_a_model_that_fails_is_shown_as_such(
     assert "every 500ms" not in page
 
 
-def test_without_models_sentences_are_stored_all_the_same(desk: Any) -> None:
+def test_without_models_sentences_are_stored_all_the_same(client: Any) -> None:
     """A site without models says so, and takes sentences."""
-    _ann, client, _root = desk
     assert "This site currently has no models" in text(client.get("/perturb/root/"))
     where = client.post("/perturb/root/", form()).headers["Location"]
     assert "Your sentence is stored. This site currently has no models" in text(client.get(where))
 
 
-def test_the_result_leads_on(desk: Any) -> None:
+def test_the_result_leads_on(client: Any, ann: Any, root: Any) -> None:
     """To the version itself, its parent, its family, and its revision while that may help."""
-    ann, client, root = desk
     made = send(ann, root)
     page = text(client.get(f"/perturb/made/{made.ref}/"))
     for where in (
@@ -191,10 +184,9 @@ def test_the_result_leads_on(desk: Any) -> None:
 
 
 def test_the_way_from_the_root_is_shown_as_far_as_one_may(
-    desk: Any, contributor: Any, visit: Any
+    client: Any, ann: Any, root: Any, contributor: Any, visit: Any
 ) -> None:
     """Each step marks its edits; what is not public is a gap, told by no edit of the next."""
-    ann, client, root = desk
     child = send(ann, root, typed(CHILD.replace("suitcase", "secret suitcase")))
     grandchild = send(ann, child, typed(GRANDCHILD))
     page = text(client.get(f"/perturb/{grandchild.ref}/"))
@@ -210,9 +202,8 @@ def test_the_way_from_the_root_is_shown_as_far_as_one_may(
         assert child.ref not in page
 
 
-def test_a_long_way_is_folded(desk: Any) -> None:
+def test_a_long_way_is_folded(client: Any, ann: Any, root: Any) -> None:
     """Of a long path the root and the last steps are shown, the rest unfolds."""
-    ann, client, root = desk
     version = root
     for n in range(9):
         version = send(ann, version, typed(CHILD.replace("old", "").replace("too", f"too {n}")))
@@ -222,11 +213,10 @@ def test_a_long_way_is_folded(desk: Any) -> None:
 
 
 def test_only_those_who_may_see_a_version_see_its_page(
-    desk: Any, contributor: Any, visit: Any
+    client: Any, ann: Any, root: Any, bob: Any, visit: Any
 ) -> None:
     """To all others it looks as if nothing had that id, until it is public."""
-    ann, _client, root = desk
-    made, other = send(ann, root), visit(contributor("bob"))
+    made, other = send(ann, root), visit(bob)
     pages = (
         f"/perturb/made/{made.ref}/",
         f"/perturb/made/{made.ref}/predictions/",
@@ -241,9 +231,8 @@ def test_only_those_who_may_see_a_version_see_its_page(
     assert other.get("/perturb/made/root/").status_code == 404
 
 
-def test_a_version_is_revised_on_the_same_form(desk: Any) -> None:
+def test_a_version_is_revised_on_the_same_form(client: Any, ann: Any, root: Any) -> None:
     """Filled with what was sent, it replaces the version once; afterwards its address says so."""
-    ann, client, root = desk
     old = send(ann, root, typed(declared="2"))
     where = f"/perturb/{old.ref}/revise/"
     page = text(client.get(where))

@@ -7,14 +7,15 @@ from typing import Any
 
 import pytest
 
+from tests.web.growing import model
 from tests.web.hostile import TEXTS, Page
 from tests.web.perturb.conftest import (
     CHILD,
     GRANDCHILD,
     ROOT,
     form,
+    original,
     plain,
-    rules,
     send,
     text,
     typed,
@@ -26,9 +27,8 @@ from winosmith.web.people.privacy import publish_document
 from winosmith.web.problems.models import Problem
 
 
-def test_the_first_page_explains_and_lists(desk: Any, original: Any) -> None:
+def test_the_first_page_explains_and_lists(client: Any, ann: Any, root: Any) -> None:
     """Examples with their edits, and the originals, each with a link; perturbed ones on request."""
-    ann, client, root = desk
     original("other", "The cup hit the jug, so the _ broke.")
     child = send(ann, root)
     send(ann, child, typed(GRANDCHILD))
@@ -54,12 +54,9 @@ def test_the_first_page_explains_and_lists(desk: Any, original: Any) -> None:
     assert 'href="/perturb/root/"' not in found
 
 
-def test_a_newcomer_without_an_account_perturbs(
-    db: Any, original: Any, visit: Any, models: Any
-) -> None:
+def test_a_newcomer_without_an_account_perturbs(db: Any, visit: Any, root: Any) -> None:
     """From the consent to the result; without an account a moderator looks first."""
-    original()
-    models("one")
+    model("one")
     client = visit()
     shown = re.findall(r'name="shown" value="(\d+)"', text(client.get("/people/consent/")))
     client.post("/people/consent/", {"agree": "yes", "shown": shown, "next": "/perturb/root/"})
@@ -73,20 +70,20 @@ def test_a_newcomer_without_an_account_perturbs(
     assert "Waiting for the model one…" in page
 
 
-def test_a_site_for_accounts_alone_asks_to_log_in(db: Any, original: Any, visit: Any) -> None:
+def test_a_site_for_accounts_alone_asks_to_log_in(
+    db: Any, visit: Any, root: Any, rules: Any
+) -> None:
     """Where the rules allow no anonymous writers, the page leads to the log-in; a form is kept."""
-    original()
-    with rules(anonymous=False):
-        assert visit().get("/perturb/root/").headers["Location"].startswith("/people/login/")
-        answer = visit().post("/perturb/root/", form())
+    rules(anonymous=False)
+    assert visit().get("/perturb/root/").headers["Location"].startswith("/people/login/")
+    answer = visit().post("/perturb/root/", form())
     assert answer.status_code == 422
     assert "log in or sign up" in text(answer)
     assert f">{CHILD}</textarea>" in text(answer)
 
 
-def test_the_form_starts_as_the_parent_without_its_answer(desk: Any) -> None:
+def test_the_form_starts_as_the_parent_without_its_answer(client: Any) -> None:
     """Sentence and options are the parent's; the answer has to be chosen anew."""
-    _ann, client, _root = desk
     page = text(client.get("/perturb/root/"))
     assert f">{ROOT}</textarea>" in page
     assert 'value="the suitcase"' in page
@@ -94,19 +91,17 @@ def test_the_form_starts_as_the_parent_without_its_answer(desk: Any) -> None:
     assert "You have not changed anything yet" in page
 
 
-def test_a_good_sentence_leads_to_its_page_once(desk: Any, models: Any) -> None:
+def test_a_good_sentence_leads_to_its_page_once(client: Any) -> None:
     """Sent again, by a double click or the back button, the same form leads to the same page."""
-    _ann, client, _root = desk
     first = client.post("/perturb/root/", form())
     again = client.post("/perturb/root/", form(GRANDCHILD))
     made = Problem.objects.exclude(ref="root").get()
     assert first.headers["Location"] == again.headers["Location"] == f"/perturb/made/{made.ref}/"
 
 
-def test_a_refusal_keeps_everything(desk: Any, models: Any) -> None:
+def test_a_refusal_keeps_everything(client: Any) -> None:
     """With status 422 the advice stands beside the field, and every field holds what was typed."""
-    models("one", "other")
-    _ann, client, _root = desk
+    model("one"), model("other")
     sent = form("The <b>trophy</b> was too.", answer="", declared="x", against="other")
     answer = client.post("/perturb/root/", sent)
     page = text(answer)
@@ -128,9 +123,8 @@ def test_a_refusal_keeps_everything(desk: Any, models: Any) -> None:
     assert "large → small" not in page
 
 
-def test_checks_need_no_script(desk: Any) -> None:
+def test_checks_need_no_script(client: Any) -> None:
     """The button "Check" answers with the form as it was, the edits marked, and writes nothing."""
-    _ann, client, _root = desk
     page = text(client.post("/perturb/root/", {**form(), "do": "check"}))
     assert f">{CHILD}</textarea>" in page
     assert re.search(r"<del><bdi[^>]*>\[deleted: </bdi>large<span[^>]*>\]</span></del>", page)
@@ -142,9 +136,8 @@ def test_checks_need_no_script(desk: Any) -> None:
     assert Problem.objects.count() == 1
 
 
-def test_live_checks_write_nothing(desk: Any) -> None:
+def test_live_checks_write_nothing(client: Any) -> None:
     """A check answers with its part of the page and the line that is read out."""
-    _ann, client, _root = desk
     page = text(client.post("/perturb/root/check/", form(), headers={"HX-Request": "true"}))
     assert "<html" not in page
     assert 'hx-swap-oob="innerHTML:#tally">Ready to send.' in page
@@ -155,32 +148,29 @@ def test_live_checks_write_nothing(desk: Any) -> None:
     assert Problem.objects.count() == 1
 
 
-def test_too_many_keeps_what_was_typed(desk: Any) -> None:
+def test_too_many_keeps_what_was_typed(client: Any, rules: Any) -> None:
     """Over the limit the form comes back with status 429, all kept, and says when to return."""
-    _ann, client, _root = desk
-    with rules(perturbs_per_hour=1):
-        client.post("/perturb/root/", form())
-        answer = client.post("/perturb/root/", form(GRANDCHILD, key="m" * 32))
+    rules(perturbs_per_hour=1)
+    client.post("/perturb/root/", form())
+    answer = client.post("/perturb/root/", form(GRANDCHILD, key="m" * 32))
     assert answer.status_code == 429
     assert int(answer.headers["Retry-After"]) > 0
     assert f">{GRANDCHILD}</textarea>" in text(answer)
     assert "You have reached the site’s limit per hour." in text(answer)
 
 
-def test_typing_is_checked_so_often_and_no_more(desk: Any, monkeypatch: Any) -> None:
+def test_typing_is_checked_so_often_and_no_more(client: Any, monkeypatch: Any, rules: Any) -> None:
     """The live check and the button are counted as one; sending is not."""
-    _ann, client, _root = desk
     monkeypatch.setattr(gates, "TYPING_FACTOR", 2)
-    with rules(perturbs_per_hour=1):
-        doors = ("/perturb/root/check/", "/perturb/root/", "/perturb/root/check/", "/perturb/root/")
-        found = [client.post(door, form(do="check")).status_code for door in doors]
-        assert found == [200, 200, 429, 429]
-        assert client.post("/perturb/root/", form()).status_code == 302
+    rules(perturbs_per_hour=1)
+    doors = ("/perturb/root/check/", "/perturb/root/", "/perturb/root/check/", "/perturb/root/")
+    found = [client.post(door, form(do="check")).status_code for door in doors]
+    assert found == [200, 200, 429, 429]
+    assert client.post("/perturb/root/", form()).status_code == 302
 
 
-def test_a_text_that_changed_keeps_what_was_typed(desk: Any, visit: Any) -> None:
+def test_a_text_that_changed_keeps_what_was_typed(client: Any, visit: Any) -> None:
     """What is sent without the consent that holds now comes back; nobody is made up for it."""
-    _ann, client, _root = desk
     publish_document("consent", "Everything is different now.")
     before = Person.objects.count()
     for browser in (client, visit()):
@@ -192,18 +182,18 @@ def test_a_text_that_changed_keeps_what_was_typed(desk: Any, visit: Any) -> None
     assert Problem.objects.count() == 1
 
 
-def test_who_reads_a_half_to_perturb_it_never_judges_the_other(desk: Any, original: Any) -> None:
+def test_who_reads_a_half_to_perturb_it_never_judges_the_other(
+    client: Any, ann: Any, root: Any
+) -> None:
     """The page notes that the twin was read where its other half is still being judged."""
-    ann, client, root = desk
     original("half", CHILD, twin=root.twin, state="judging")
     client.get("/perturb/root/")
     assert Seen.objects.filter(person=ann, twin=root.twin).exists()
 
 
 @pytest.mark.long
-def test_hostile_texts_run_nowhere(desk: Any) -> None:
+def test_hostile_texts_run_nowhere(client: Any) -> None:
     """Through the form, its checks, the result and the path each text stays text."""
-    _ann, client, _root = desk
     for n, hostile in enumerate(TEXTS):
         sentence = f"The trophy number {n} and {hostile} went into the suitcase since _ was wide."
         sent = {**form(sentence, key=f"{n:032}"), "option_1": hostile}

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.web.perturb.conftest import CHILD, GRANDCHILD, OPTIONS, ROOT, form, send, typed
+from tests.web.growing import model
+from tests.web.making import fresh
+from tests.web.perturb.conftest import CHILD, GRANDCHILD, OPTIONS, ROOT, form, original, send, typed
 from tests.web.together import at_once
 from winosmith.errors import InputError
 from winosmith.web.judge.models import Seen, Slot, mark_seen
@@ -26,24 +28,15 @@ from winosmith.web.predict.models import Prediction
 from winosmith.web.problems.checks import RefusedError
 from winosmith.web.problems.family import get_path, may_perturb
 from winosmith.web.problems.lookalikes import index_problems, index_published_dataset
-from winosmith.web.problems.models import Remembered, Version
+from winosmith.web.problems.models import Problem, Remembered, Version
 from winosmith.web.problems.records import as_problem
 
 KEY = "k" * 32
 
 
-def _states(**changes: Any) -> Any:
-    from winosmith.web.problems.models import Problem
-
-    return Problem.objects.update(**changes)
-
-
-def test_what_is_sent_is_a_problem_of_its_own(
-    database: Any, contributor: Any, original: Any, models: Any
-) -> None:
+def test_what_is_sent_is_a_problem_of_its_own(database: Any, ann: Any, root: Any) -> None:
     """It is a single under its own twin: judged, remembered, placed; every model is asked."""
-    one, other = models("one", "other")
-    ann, root = contributor(), original()
+    one, other = model("one"), model("other")
     made = send(ann, root, typed(against="other"))
     assert (made.sentence, tuple(made.options), made.answer) == (CHILD, OPTIONS, 1)
     assert (made.state, made.embargo, made.gold) == ("judging", False, False)
@@ -68,11 +61,8 @@ def test_what_is_sent_is_a_problem_of_its_own(
     ]
 
 
-def test_a_form_sent_twice_perturbs_once(database: Any, contributor: Any, original: Any) -> None:
+def test_a_form_sent_twice_perturbs_once(database: Any, ann: Any, bob: Any, root: Any) -> None:
     """The second time returns the same problem, whatever the form holds then; others can't."""
-    from winosmith.web.problems.models import Problem
-
-    ann, bob, root = contributor(), contributor("bob"), original()
     made = send(ann, root, key=KEY)
     assert send(ann, root, typed(GRANDCHILD), key=KEY) == made
     assert send(bob, root, typed(GRANDCHILD), key=KEY) != made
@@ -100,12 +90,9 @@ def test_a_form_sent_twice_perturbs_once(database: Any, contributor: Any, origin
     ],
 )
 def test_what_breaks_a_rule_is_refused(
-    db: Any, contributor: Any, original: Any, changes: dict[str, Any], field: str, words: str
+    db: Any, ann: Any, root: Any, changes: dict[str, Any], field: str, words: str
 ) -> None:
     """The refusal says what to do, by the field, and nothing is written."""
-    from winosmith.web.problems.models import Problem, Version
-
-    ann, root = contributor(), original()
     with pytest.raises(RefusedError) as refused:
         send(ann, root, typed(**changes))
     assert words in " ".join(refused.value.faults[field])
@@ -114,9 +101,8 @@ def test_what_breaks_a_rule_is_refused(
     assert not Done.objects.exists()
 
 
-def test_a_family_holds_no_version_twice(db: Any, contributor: Any, original: Any) -> None:
+def test_a_family_holds_no_version_twice(db: Any, ann: Any, bob: Any, root: Any) -> None:
     """Nobody enters it again, anywhere in the family, unless it was withdrawn or rejected."""
-    ann, bob, root = contributor(), contributor("bob"), original()
     child = send(ann, root)
     for somebody, parent, sentence, words in (
         (ann, root, CHILD, "You have already submitted this sentence"),
@@ -127,45 +113,32 @@ def test_a_family_holds_no_version_twice(db: Any, contributor: Any, original: An
             send(somebody, parent, typed(sentence))
     withdraw_twin(ann, child.twin)
     again = send(bob, root)
-    _states(state="rejected")
-    _states_of(root, "valid")
+    Problem.objects.update(state="rejected")
+    Problem.objects.filter(pk=root.pk).update(state="valid")
     assert send(ann, root).ref != again.ref
     assert send(ann, original("elsewhere", GRANDCHILD)).version.root.ref == "elsewhere"
 
 
-def _states_of(problem: Any, state: str) -> None:
-    from winosmith.web.problems.models import Problem
-
-    Problem.objects.filter(pk=problem.pk).update(state=state)
-
-
-def test_the_other_half_of_the_twin_is_no_perturbation(
-    db: Any, contributor: Any, original: Any
-) -> None:
+def test_the_other_half_of_the_twin_is_no_perturbation(db: Any, ann: Any, root: Any) -> None:
     """It is refused where the writer can read it, and says nothing where they can't."""
-    ann, root = contributor(), original()
     half = original("half", CHILD, twin=root.twin, answer=1)
     with pytest.raises(RefusedError, match="other half"):
         send(ann, root)
-    _states_of(half, "judging")
+    Problem.objects.filter(pk=half.pk).update(state="judging")
     made = send(ann, root)
     assert made.state == "judging"
     assert made.hints == []
 
 
-def test_a_version_under_embargo_is_not_felt(db: Any, contributor: Any, original: Any) -> None:
+def test_a_version_under_embargo_is_not_felt(db: Any, ann: Any, bob: Any, root: Any) -> None:
     """The same sentence again is taken as if the embargoed one was not there."""
-    from winosmith.web.problems.models import Problem
-
-    ann, bob, root = contributor(), contributor("bob"), original()
     child = send(ann, root)
     Problem.objects.filter(pk=child.pk).update(embargo=True)
     assert send(bob, root).pk != child.pk
 
 
-def test_who_may_perturb_what(db: Any, contributor: Any, original: Any) -> None:
+def test_who_may_perturb_what(db: Any, contributor: Any, ann: Any, bob: Any) -> None:
     """Public problems everybody, one's own while they wait, nothing else; moderators like all."""
-    ann, bob = contributor(), contributor("bob")
     eva = contributor("eva", is_moderator=True)
     own = original("own", contributor=ann)
     table = {}
@@ -188,16 +161,10 @@ def test_who_may_perturb_what(db: Any, contributor: Any, original: Any) -> None:
         send(bob, original("hidden", state="judging"))
 
 
-def test_consent_and_limits_come_first(
-    db: Any, contributor: Any, person: Any, original: Any
-) -> None:
+def test_consent_and_limits_come_first(db: Any, ann: Any, person: Any, root: Any) -> None:
     """Who has not agreed is refused; what is spent is spent for what was written alone."""
-    from winosmith.web.problems.models import Problem
-
-    root = original()
     with pytest.raises(InputError, match="First agree"):
         send(person("eva"), root)
-    ann = contributor()
 
     def before() -> None:
         rate_limit(ann, "perturb", 1)
@@ -209,11 +176,10 @@ def test_consent_and_limits_come_first(
     assert Problem.objects.count() == 2
 
 
-def test_kin_is_no_hint_and_strangers_are(db: Any, contributor: Any, original: Any) -> None:
+def test_kin_is_no_hint_and_strangers_are(db: Any, ann: Any, root: Any) -> None:
     """What is near for being near the root is none; what was copied from elsewhere is."""
     from winosmith import Dataset, Problem
 
-    ann, root = contributor(), original()
     index_problems(root, original("half", ROOT.replace("large", "wide"), twin=root.twin))
     index_published_dataset(Dataset([Problem("w1", ROOT, OPTIONS)]), "WSC273")
     child = send(ann, root)
@@ -227,12 +193,10 @@ def test_kin_is_no_hint_and_strangers_are(db: Any, contributor: Any, original: A
 
 
 def test_ten_threads_with_one_sentence_enter_it_once(
-    database: Any, contributor: Any, original: Any
+    database: Any, contributor: Any, root: Any
 ) -> None:
     """Of ten at once one enters and nine are told, though nobody perturbed the root before."""
-    from winosmith.web.problems.models import Problem, Version
-
-    people, root = [contributor(f"person {n}") for n in range(10)], original()
+    people = [contributor(f"person {n}") for n in range(10)]
 
     found = at_once(lambda somebody: send(somebody, root), people, but=RefusedError)
     made = Problem.objects.exclude(pk=root.pk).get()
@@ -241,11 +205,8 @@ def test_ten_threads_with_one_sentence_enter_it_once(
     assert Version.objects.filter(parent=None).count() == 1
 
 
-def test_a_revision_takes_the_place(database: Any, contributor: Any, original: Any) -> None:
+def test_a_revision_takes_the_place(database: Any, ann: Any, bob: Any, root: Any) -> None:
     """It hangs below the same parent; who read the old one knows it; children stay put."""
-    from winosmith.web.problems.models import Problem
-
-    ann, bob, root = contributor(), contributor("bob"), original()
     old = send(ann, root)
     below = send(ann, old, typed(GRANDCHILD))
     mark_seen(bob, old)
@@ -256,8 +217,7 @@ def test_a_revision_takes_the_place(database: Any, contributor: Any, original: A
     assert create_version(Position.for_revision(ann, old), typed(CHILD, 0), KEY) == new
     assert new.twin.revises == old.twin
     assert (new.sentence, new.answer, new.version.parent) == (CHILD, 0, root)
-    old.refresh_from_db()
-    assert old.state == "revised"
+    assert fresh(old).state == "revised"
     assert not Slot.objects.filter(problem=old, open=True).exists()
     assert Seen.objects.filter(person=bob, twin=new.twin).exists()
     assert [row.pk for row in get_path(below)] == [root.pk, old.pk, below.pk]
@@ -272,14 +232,9 @@ def test_a_revision_takes_the_place(database: Any, contributor: Any, original: A
     )
 
 
-def test_a_revision_under_embargo_stays_so(
-    db: Any, contributor: Any, original: Any, models: Any
-) -> None:
+def test_a_revision_under_embargo_stays_so(db: Any, ann: Any, root: Any) -> None:
     """What replaces an embargoed version is embargoed, and no model sees it."""
-    from winosmith.web.problems.models import Problem
-
-    models("one")
-    ann, root = contributor(), original()
+    model("one")
     old = send(ann, root)
     Problem.objects.filter(pk=old.pk).update(embargo=True)
     new = create_version(
@@ -289,25 +244,21 @@ def test_a_revision_under_embargo_stays_so(
     assert not Prediction.objects.filter(problem=new).exists()
 
 
-def test_a_problem_with_more_options_is_perturbed(db: Any, contributor: Any, original: Any) -> None:
+def test_a_problem_with_more_options_is_perturbed(db: Any, ann: Any, bob: Any) -> None:
     """What a parent has up to five of, its versions have as well; its pronoun stays with them."""
     three = ["the trophy", "the suitcase", "the lock"]
     root = original(options=three, record={"pronoun": "it", "single": True})
-    made = send(contributor(), root, typed(options=tuple(three), answer=2))
+    made = send(ann, root, typed(options=tuple(three), answer=2))
     assert (made.options, made.answer, made.record["pronoun"]) == (three, 2, "it")
     renamed = typed(CHILD.replace("suitcase", "box"), options=("the trophy", "the box", "the lock"))
-    assert "pronoun" not in send(contributor("bob"), root, renamed).record
+    assert "pronoun" not in send(bob, root, renamed).record
 
 
-def test_one_edit_beside_a_glued_blank_is_one_edit(
-    database: Any, contributor: Any, original: Any
-) -> None:
+def test_one_edit_beside_a_glued_blank_is_one_edit(database: Any, ann: Any, root: Any) -> None:
     """One changed word is depth 1, though the blank was typed against a word; the page says so."""
-    ann, root = contributor(), original()
     glued = SentenceInput.from_form(form(CHILD.replace("_ was", "_was")), 2)
     place = Position(ann, [root])
     found = measure_input_depths(glued, place)
-    assert found is not None
     assert (found.lineage, found.edit) == (1, 1)
     blank = next(check for check in run_checks(glued, place) if check.rule == "blank")
     assert (blank.verdict, blank.figure) == ("pass", "separated from the words next to it")
