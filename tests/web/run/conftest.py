@@ -32,6 +32,14 @@ def kept(ready_site: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     settings.RULES = before
 
 
+def job_of(answer: Any) -> Any:
+    """Return the job that a form has led to."""
+    from winosmith.web.jobs import Job
+
+    assert answer.status_code == 302, answer.content.decode()
+    return Job.objects.get(mark=answer["Location"].split("/")[-2])
+
+
 @pytest.fixture
 def send(adam: Any, visit: Callable[..., Any]) -> Callable[..., Any]:
     """Return what sends a form of the admin's: `send("/admin/import/", file="…", as_="gold")`.

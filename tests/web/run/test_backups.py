@@ -4,31 +4,25 @@ from __future__ import annotations
 
 import sqlite3
 import tarfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.db import connection
 
+from tests.web.making import fresh
+from tests.web.run.conftest import job_of
 from tests.web.working import work_off
-from winosmith.web.jobs import Job
 from winosmith.web.run import backups
 
 
-def _job(answer: Any) -> Any:
-    assert answer.status_code == 302, answer.content.decode()
-    return Job.objects.get(mark=answer["Location"].split("/")[-2])
-
-
 def test_a_backup_is_made_on_the_server_and_sent_to_nobody(
-    database: Any, adam: Any, send: Callable[..., Any], kept: Path, visit: Callable[..., Any]
+    database: Any, adam: Any, send: Any, kept: Path, visit: Any
 ) -> None:
     """The form leads to a page that waits; the archive lies in the folder, for its owner alone."""
-    job = _job(send("/admin/backups/"))
+    job = job_of(send("/admin/backups/"))
     work_off()
-    job.refresh_from_db()
-    assert (job.state, job.error) == ("done", "")
+    assert (fresh(job).state, job.error) == ("done", "")
     path = kept / "backups" / job.came["file"]
     assert path.stat().st_mode & 0o077 == 0
     with tarfile.open(path) as archive:
@@ -59,13 +53,12 @@ def test_the_newest_backups_are_kept(
 
 
 def test_a_restored_site_neither_shows_nor_makes_the_backup_that_it_came_from(
-    database: Any, send: Callable[..., Any], kept: Path, tmp_path: Path
+    database: Any, send: Any, kept: Path, tmp_path: Path
 ) -> None:
     """An archive holds its own job as one that runs; where it is restored, that ends at once."""
-    job = _job(send("/admin/backups/"))
+    job = job_of(send("/admin/backups/"))
     work_off()
-    job.refresh_from_db()
-    archive = kept / "backups" / job.came["file"]
+    archive = kept / "backups" / fresh(job).came["file"]
     if connection.vendor == "sqlite":
         with tarfile.open(archive) as tar:
             tar.extract("site.sqlite3", tmp_path, filter="data")
@@ -75,7 +68,6 @@ def test_a_restored_site_neither_shows_nor_makes_the_backup_that_it_came_from(
     archive.unlink()
     send("/admin/", method="get")
     work_off()
-    job.refresh_from_db()
-    assert (job.state, job.busy) == ("failed", False)
+    assert (fresh(job).state, job.busy) == ("failed", False)
     assert "restored" in job.error
     assert not archive.exists()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -29,7 +28,7 @@ def _chosen(folder: Path) -> Any:
 
 
 def test_what_is_saved_holds_at_once_and_after_a_start(
-    database: Any, send: Callable[..., Any], kept: Path
+    database: Any, send: Any, kept: Path
 ) -> None:
     """The next page shows it, a site opened anew goes by it, and the log says who chose it."""
     words = "brat\n  fool \nbrat"
@@ -50,9 +49,7 @@ def test_what_is_saved_holds_at_once_and_after_a_start(
     ]  # fmt: skip
 
 
-def test_another_process_takes_up_what_is_chosen(
-    db: Any, visit: Callable[..., Any], kept: Path
-) -> None:
+def test_another_process_takes_up_what_is_chosen(db: Any, visit: Any, kept: Path) -> None:
     """A file that another process wrote is gone by from the next request on, and its end, too."""
     assert "Twins of York" not in visit().get("/guidelines/").content.decode()
     (kept / CHOSEN).write_text('{"title": "Twins of York"}')
@@ -65,7 +62,7 @@ def test_another_process_takes_up_what_is_chosen(
     "text", ['{"judges": 2}', '{"topics": "/etc"}', "[]", "{", '{"models": []}']
 )
 def test_a_file_that_cannot_be_used_changes_nothing(
-    db: Any, visit: Callable[..., Any], kept: Path, text: str, caplog: pytest.LogCaptureFixture
+    db: Any, visit: Any, kept: Path, text: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A server that is running goes on with what holds, and says so; one that starts refuses it."""
     before = settings.RULES
@@ -86,7 +83,7 @@ def test_what_site_toml_sets_goes_before(tmp_path: Path) -> None:
 
 
 def test_what_site_toml_sets_cannot_be_sent(
-    database: Any, send: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, kept: Path
+    database: Any, send: Any, monkeypatch: pytest.MonkeyPatch, kept: Path
 ) -> None:
     """The field is shown without being open to change, and what is sent for it is not looked at."""
     monkeypatch.setattr(settings, "SITE", replace(settings.SITE, fixed=frozenset({"judges"})))
@@ -117,7 +114,7 @@ def test_no_file_address_or_program_is_chosen_in_a_browser() -> None:
     ],
 )
 def test_what_does_not_go_together_comes_back_filled(
-    db: Any, send: Callable[..., Any], kept: Path, typed: dict[str, Any], told: str
+    db: Any, send: Any, kept: Path, typed: dict[str, Any], told: str
 ) -> None:
     """The field says what is wrong, not by its name in programs; nothing typed is lost or kept."""
     answer = send("/admin/settings/", **choices(**typed))
@@ -142,7 +139,7 @@ class Longer(SiteRules):
 
 
 def test_a_setting_is_added_in_one_place(
-    database: Any, send: Callable[..., Any], kept: Path, monkeypatch: pytest.MonkeyPatch
+    database: Any, send: Any, kept: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A field of the declaration is in the form, the first file, the reference, errors and the log.
 
@@ -168,16 +165,14 @@ def test_a_setting_is_added_in_one_place(
     (kept / "other.toml").unlink()
 
 
-def test_what_is_as_built_in_is_not_kept(
-    database: Any, send: Callable[..., Any], kept: Path
-) -> None:
+def test_what_is_as_built_in_is_not_kept(database: Any, send: Any, kept: Path) -> None:
     """A choice that is taken back leaves no trace in the file, so that a new default holds."""
     send("/admin/settings/", **choices(title="Graz", judges=5))
     send("/admin/settings/", **choices(judges=SiteRules().judges))
     assert _chosen(kept) == {"title": "Graz"}
 
 
-def test_a_form_sent_twice_is_one_deed(database: Any, adam: Any, visit: Callable[..., Any]) -> None:
+def test_a_form_sent_twice_is_one_deed(database: Any, adam: Any, visit: Any) -> None:
     """A double click changes the settings once, and is noted once."""
     form, browser = {"key": new_key(), **choices(title="Graz")}, visit(adam)
     assert [browser.post("/admin/settings/", form).status_code for _ in "12"] == [302, 302]
@@ -185,7 +180,7 @@ def test_a_form_sent_twice_is_one_deed(database: Any, adam: Any, visit: Callable
 
 
 def test_of_two_admins_neither_takes_back_what_the_other_chose(
-    database: Any, send: Callable[..., Any], kept: Path
+    database: Any, send: Any, kept: Path
 ) -> None:
     """A form that was opened before another one was saved changes what was changed in it alone."""
     later = choices(judges=5, open_judging="")
@@ -195,9 +190,7 @@ def test_of_two_admins_neither_takes_back_what_the_other_chose(
     assert Job.objects.latest("pk").asked == {"judges": 5, "open_judging": False}
 
 
-def test_what_two_admins_chose_goes_together(
-    database: Any, send: Callable[..., Any], kept: Path
-) -> None:
+def test_what_two_admins_chose_goes_together(database: Any, send: Any, kept: Path) -> None:
     """A choice that the other one's does not allow any more is refused, and not noted."""
     later = choices(training_right=5)
     send("/admin/settings/", **choices(training_questions=4))
@@ -207,9 +200,7 @@ def test_what_two_admins_chose_goes_together(
     assert _chosen(kept) == {"training_questions": 4}
 
 
-def test_what_cannot_be_written_is_not_noted(
-    database: Any, send: Callable[..., Any], kept: Path
-) -> None:
+def test_what_cannot_be_written_is_not_noted(database: Any, send: Any, kept: Path) -> None:
     """Where the file can't be written the form says so; no setting changes, and the log is true."""
     before = settings.RULES
     (kept / PENDING).mkdir()
@@ -223,9 +214,7 @@ def test_what_cannot_be_written_is_not_noted(
     assert before == settings.RULES
 
 
-def test_a_file_that_cannot_be_read_is_read_once_it_can(
-    db: Any, visit: Callable[..., Any], kept: Path
-) -> None:
+def test_a_file_that_cannot_be_read_is_read_once_it_can(db: Any, visit: Any, kept: Path) -> None:
     """Pages are shown meanwhile, by the settings that held, and by the new ones afterwards."""
     (kept / "elsewhere").write_text('{"title": "Twins of York"}')
     (kept / CHOSEN).mkdir()

@@ -17,6 +17,8 @@ from django.db import OperationalError, connection
 from django.test import TestCase
 from django.utils import timezone
 
+from tests.web.making import fresh
+from tests.web.run.conftest import job_of
 from tests.web.run.visits import CUPS, HEAD
 from tests.web.working import work_off
 from winosmith.errors import InputError
@@ -41,14 +43,10 @@ BAD += "The jug fell on the _ of the can.,cup,jug,\n"
 
 def _proposed(send: Callable[..., Any], **form: Any) -> Any:
     """Send a file; return the job that is to be confirmed."""
-    answer = send("/admin/import/", **{"as_": "judging", "new_ids": "on", **form})
-    assert answer.status_code == 302, answer.content.decode()
-    return Job.objects.get(mark=answer["Location"].split("/")[-2])
+    return job_of(send("/admin/import/", **{"as_": "judging", "new_ids": "on", **form}))
 
 
-def test_nothing_comes_in_before_it_is_confirmed(
-    db: Any, send: Callable[..., Any], kept: Path, done: Callable[[Any], Any]
-) -> None:
+def test_nothing_comes_in_before_it_is_confirmed(db: Any, send: Any, kept: Path, done: Any) -> None:
     """The preview counts and names lines; once confirmed, the sound ones wait to be judged."""
     job = _proposed(send, file=BAD)
     assert (job.state, job.came["new"], job.came["refused"]) == ("shown", 2, 4)
@@ -69,34 +67,7 @@ def test_nothing_comes_in_before_it_is_confirmed(
     assert not job.file.exists()
 
 
-@pytest.mark.parametrize(("pair_by", "twins"), [("couple", 4), ("-", 0)])
-def test_the_form_asks_which_column_marks_twins(
-    db: Any, send: Callable[..., Any], pair_by: str, twins: int
-) -> None:
-    """A column that seems to mark twins is refused until the admin names or excludes it."""
-    things = ["cup,jug", "box,bag", "ball,bat", "fork,knife"]
-    rows = [
-        f"{text} the _ {verb} in {place}.,{options},{answer},{couple}"
-        for couple, options in enumerate(things)
-        for text, verb, place, answer in (
-            ("We saw that", "broke", "winter", 1),
-            ("Nobody at home believed her when she said", "survived", "spite of the frost", 2),
-        )
-    ]
-    file = "\n".join([f"{HEAD},couple", *rows])
-    page = send("/admin/import/", as_="judging", new_ids="on", file=file)
-    assert page.status_code == 422
-    refused = unescape(page.content.decode())
-    assert "'couple' puts 8 of 8 problems into pairs" in refused
-    assert "enter its name under “Column that marks twins”" in refused
-    assert "`pair_by" not in refused
-    named = _proposed(send, file=file, pair_by=pair_by)
-    assert (named.state, named.came["new"], named.came["twins"]) == ("shown", 8, twins)
-
-
-def test_gold_comes_in_as_the_command_lets_it(
-    db: Any, send: Callable[..., Any], done: Callable[[Any], Any]
-) -> None:
+def test_gold_comes_in_as_the_command_lets_it(db: Any, send: Any, done: Any) -> None:
     """A question without a reason is left out by its line; the other is asked of judges."""
     job = _proposed(send, file=GOLD, as_="gold")
     assert [line.partition(" does")[0].split(": ")[0] for line in job.came["told"]] == [
@@ -106,9 +77,7 @@ def test_gold_comes_in_as_the_command_lets_it(
     assert get_askable_questions().get().as_gold.explanation == "Small boxes are small."
 
 
-def test_another_file_of_the_same_name_gets_ids_of_its_own(
-    db: Any, send: Callable[..., Any], done: Callable[[Any], Any]
-) -> None:
+def test_another_file_of_the_same_name_gets_ids_of_its_own(db: Any, send: Any, done: Any) -> None:
     """Two files that both are called cups.csv come in, each once, however often it is sent."""
     both = (CUPS, CUPS.replace("cup", "bowl"))
     assert [done(_proposed(send, file=rows)).came["added"] for rows in both] == [2, 2]
@@ -118,18 +87,14 @@ def test_another_file_of_the_same_name_gets_ids_of_its_own(
     assert Problem.objects.count() == 4
 
 
-def test_published_sentences_are_only_compared(
-    db: Any, send: Callable[..., Any], done: Callable[[Any], Any]
-) -> None:
+def test_published_sentences_are_only_compared(db: Any, send: Any, done: Any) -> None:
     """They are remembered under the file's name, and are no problems of the site."""
     assert done(_proposed(send, file=CUPS, as_="published")).came["added"] == 2
     assert not Problem.objects.exists()
     assert set(Remembered.objects.values_list("source", flat=True)) == {"cups"}
 
 
-def test_the_same_file_comes_in_once(
-    db: Any, send: Callable[..., Any], done: Callable[[Any], Any]
-) -> None:
+def test_the_same_file_comes_in_once(db: Any, send: Any, done: Any) -> None:
     """Sent again it is shown as known, and adds nothing; under its own ids others are refused."""
     done(_proposed(send, file=CUPS))
     again = _proposed(send, file=CUPS)
@@ -167,7 +132,7 @@ def test_the_same_file_comes_in_once(
     ],
 )
 def test_a_file_that_cannot_be_used_brings_the_form_back(
-    db: Any, send: Callable[..., Any], kept: Path, file: str | bytes, told: str
+    db: Any, send: Any, kept: Path, file: str | bytes, told: str
 ) -> None:
     """What is wrong stands at the field, what else was typed is there, and nothing is kept."""
     answer = send("/admin/import/", file=file, as_="valid", source="My own set", embargo="on")
@@ -182,9 +147,7 @@ def test_a_file_that_cannot_be_used_brings_the_form_back(
     assert not list((kept / "uploads").glob("*"))
 
 
-def test_what_nobody_confirms_is_dropped(
-    db: Any, send: Callable[..., Any], kept: Path, done: Callable[[Any], Any]
-) -> None:
+def test_what_nobody_confirms_is_dropped(db: Any, send: Any, kept: Path, done: Any) -> None:
     """After a day the file is gone, and it can be confirmed no more; a younger one stays."""
     old, young = _proposed(send, file=CUPS), _proposed(send, file=GOLD, as_="gold")
     Job.objects.filter(pk=old.pk).update(at=timezone.now() - timedelta(hours=25))
@@ -206,7 +169,7 @@ def test_a_file_without_a_deed_is_dropped(db: Any, kept: Path) -> None:
 
 
 def test_others_write_while_a_file_is_looked_at(
-    database: Any, send: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+    database: Any, send: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Neither a file of problems nor that of a test is read within a transaction."""
     within = []
@@ -224,7 +187,7 @@ def test_others_write_while_a_file_is_looked_at(
 
 
 def test_a_file_that_is_sent_twice_is_kept_once(
-    database: Any, adam: Any, visit: Callable[..., Any], kept: Path
+    database: Any, adam: Any, visit: Any, kept: Path
 ) -> None:
     """A double click leads to one job, and leaves one file."""
     key, browser = new_key(), visit(adam)
@@ -239,7 +202,7 @@ def test_a_file_that_is_sent_twice_is_kept_once(
 
 
 @pytest.mark.parametrize("as_", ["judging", "published"])
-def test_a_problem_with_nul_is_left_out(db: Any, send: Callable[..., Any], as_: str) -> None:
+def test_a_problem_with_nul_is_left_out(db: Any, send: Any, as_: str) -> None:
     """It is named by its line, whatever becomes of the others; a backslash before a u is no NUL."""
     file = f"{CUPS}The c\0p fell on the _.,cup,jug,1\nThe \\u0000 fell on the _.,cup,jug,1\n"
     job = _proposed(send, file=file, as_=as_)
@@ -249,7 +212,7 @@ def test_a_problem_with_nul_is_left_out(db: Any, send: Callable[..., Any], as_: 
     assert job.total == 3
 
 
-def test_a_dropped_file_is_gone(db: Any, send: Callable[..., Any]) -> None:
+def test_a_dropped_file_is_gone(db: Any, send: Any) -> None:
     """Whoever drops it is told so; confirmed afterwards, it is refused."""
     job = _proposed(send, file=CUPS)
     jobs = send("/admin/jobs/", method="get").content.decode()
@@ -288,7 +251,7 @@ def _large(count: int) -> bytes:
 
 
 def test_a_large_file_comes_in_pieces_and_is_read_by_a_thread(
-    database: Any, send: Callable[..., Any], kept: Path, monkeypatch: pytest.MonkeyPatch
+    database: Any, send: Any, kept: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """More than one request holds is kept, read, shown and let in as a small file is."""
     data, mark = _large(20), new_key()
@@ -309,9 +272,7 @@ def test_a_large_file_comes_in_pieces_and_is_read_by_a_thread(
     assert not path.exists()
 
 
-def test_a_piece_that_is_sent_again_changes_nothing(
-    db: Any, send: Callable[..., Any], kept: Path
-) -> None:
+def test_a_piece_that_is_sent_again_changes_nothing(db: Any, send: Any, kept: Path) -> None:
     """After a lost answer the same piece is taken again; one after a gap is refused."""
     data, mark = CUPS.encode(), new_key()
     assert _pieces(send, data, 50, mark) == [204] * -(-len(data) // 50)
@@ -327,17 +288,13 @@ def test_a_piece_that_is_sent_again_changes_nothing(
     ("mark", "at"), [("x" * 32, "0"), ("0" * 31, "0"), ("0" * 32, "-1"), ("0" * 32, ""),
                      ("0" * 32, "9" * 13)],
 )  # fmt: skip
-def test_a_piece_has_a_mark_and_a_place(
-    db: Any, send: Callable[..., Any], kept: Path, mark: str, at: str
-) -> None:
+def test_a_piece_has_a_mark_and_a_place(db: Any, send: Any, kept: Path, mark: str, at: str) -> None:
     """Anything else is no address, and writes nothing."""
     assert send(f"/admin/files/{mark}/?at={at}", body=b"x").status_code == 404
     assert not list((kept / "uploads").glob("*"))
 
 
-def test_no_file_grows_beyond_the_bound(
-    db: Any, send: Callable[..., Any], kept: Path, rules: Callable[..., Any]
-) -> None:
+def test_no_file_grows_beyond_the_bound(db: Any, send: Any, kept: Path, rules: Any) -> None:
     """A piece that reaches beyond what the operator allows is refused, and not written."""
     rules(upload_mb=1)
     mark = new_key()
@@ -349,9 +306,7 @@ def test_no_file_grows_beyond_the_bound(
     assert (kept / "uploads" / mark).stat().st_size == 1_000_000
 
 
-def test_all_files_together_have_a_bound(
-    db: Any, send: Callable[..., Any], kept: Path, rules: Callable[..., Any]
-) -> None:
+def test_all_files_together_have_a_bound(db: Any, send: Any, kept: Path, rules: Any) -> None:
     """Under however many marks pieces come, they fill five files' room; what is there goes on.
 
     Where there is none, what was cancelled makes room.
@@ -376,7 +331,7 @@ def test_all_files_together_have_a_bound(
 
 
 def test_how_much_of_a_file_is_read_is_told(
-    database: Any, send: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+    database: Any, send: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Who waits sees the share of the work that is done grow; a stop then ends the reading.
 
@@ -407,7 +362,7 @@ def test_how_much_of_a_file_is_read_is_told(
     assert Job.objects.get(mark=mark).state == "stopped"
 
 
-def test_the_log_tells_long_texts_in_short(db: Any, send: Callable[..., Any], adam: Any) -> None:
+def test_the_log_tells_long_texts_in_short(db: Any, send: Any, adam: Any) -> None:
     """A text of pages stands whole where its job is told, and in the log with its first words."""
     text = "You answer questions. " * 40 + "The end."
     job = create_job(adam, "test", {"name": "spring", "consent": text})
@@ -417,9 +372,7 @@ def test_the_log_tells_long_texts_in_short(db: Any, send: Callable[..., Any], ad
     assert "The end." in send(f"/admin/jobs/{job.mark}/", method="get").content.decode()
 
 
-def test_a_file_that_did_not_come_whole_is_not_read(
-    db: Any, send: Callable[..., Any], kept: Path
-) -> None:
+def test_a_file_that_did_not_come_whole_is_not_read(db: Any, send: Any, kept: Path) -> None:
     """Neither one of another size nor one that nobody sent makes a job."""
     data, mark = CUPS.encode(), new_key()
     _pieces(send, data[:-1], 900, mark)
@@ -430,7 +383,7 @@ def test_a_file_that_did_not_come_whole_is_not_read(
     assert not Job.objects.exists()
 
 
-def test_nothing_is_put_into_a_file_that_was_shown(database: Any, send: Callable[..., Any]) -> None:
+def test_nothing_is_put_into_a_file_that_was_shown(database: Any, send: Any) -> None:
     """Once there is a job its file stays as it is; the form sent again leads to that job."""
     data, mark = CUPS.encode(), new_key()
     _pieces(send, data, 900, mark)
@@ -441,7 +394,7 @@ def test_nothing_is_put_into_a_file_that_was_shown(database: Any, send: Callable
     assert Job.objects.get().file.read_bytes() == data
 
 
-def test_what_is_wrong_with_a_large_file_is_told(database: Any, send: Callable[..., Any]) -> None:
+def test_what_is_wrong_with_a_large_file_is_told(database: Any, send: Any) -> None:
     """Read by a thread, a file of which nothing can come in fails with its lines, and is gone."""
     data, mark = f"{HEAD}\nNo blank is here.,cup,jug,1\n".encode(), new_key()
     _pieces(send, data, 900, mark)
@@ -454,7 +407,7 @@ def test_what_is_wrong_with_a_large_file_is_told(database: Any, send: Callable[.
 
 
 def test_an_import_is_stopped_and_gone_on_with(
-    db: Any, send: Callable[..., Any], done: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch
+    db: Any, send: Any, done: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What came in before the stop stays; the same file, sent again, brings the rest."""
     monkeypatch.setattr(_import, "CHUNK", 1)
@@ -483,9 +436,7 @@ def test_an_import_is_stopped_and_gone_on_with(
     assert Job.objects.filter(state="stopped").count() == 1
 
 
-def test_what_waits_to_be_read_can_be_stopped(
-    db: Any, send: Callable[..., Any], adam: Any, kept: Path
-) -> None:
+def test_what_waits_to_be_read_can_be_stopped(db: Any, send: Any, adam: Any, kept: Path) -> None:
     """Its file goes, and no thread takes it up; what is shown, or ended, can't be stopped."""
     job = Job.objects.create(actor=adam, kind="import", asked={"file": "x"}, state="reading")
     (kept / "uploads").mkdir(exist_ok=True)
@@ -493,15 +444,14 @@ def test_what_waits_to_be_read_can_be_stopped(
     with TestCase.captureOnCommitCallbacks(execute=True):
         job.stop(adam)
     work_off()
-    job.refresh_from_db()
-    assert (job.state, job.came) == ("stopped", {})
+    assert (fresh(job).state, job.came) == ("stopped", {})
     assert not job.file.exists()
     with pytest.raises(InputError):
         _proposed(send, file=CUPS).stop(adam)
 
 
 def test_who_decided_is_in_the_log_beside_who_asked(
-    db: Any, send: Callable[..., Any], person: Callable[..., Any], visit: Callable[..., Any]
+    db: Any, send: Any, person: Any, visit: Any
 ) -> None:
     """What one admin proposed and another one confirmed is both's; alone, nobody stands twice."""
     first, second = _proposed(send, file=CUPS), _proposed(send, file=GOLD, as_="gold")
@@ -514,27 +464,26 @@ def test_who_decided_is_in_the_log_beside_who_asked(
 
 
 @pytest.mark.parametrize("do", [{}, {"do": "publish"}])
-def test_nothing_is_confirmed_that_nobody_confirmed(
-    db: Any, send: Callable[..., Any], do: dict[str, str]
-) -> None:
+def test_nothing_is_confirmed_that_nobody_confirmed(db: Any, send: Any, do: dict[str, str]) -> None:
     """A form that does not say what is to be done does nothing."""
     job = _proposed(send, file=CUPS)
     assert send(f"/admin/jobs/{job.mark}/confirm/", **do).status_code == 422
-    job.refresh_from_db()
-    assert (job.state, job.decided) == ("shown", None)
+    assert (fresh(job).state, job.decided) == ("shown", None)
 
 
-def test_a_file_that_is_gone_is_told_as_gone(db: Any, send: Callable[..., Any], adam: Any) -> None:
+def test_a_file_that_is_gone_is_told_as_gone(db: Any, send: Any, adam: Any) -> None:
     """A site that was restored while a file was to be read has the job, and asks for the file."""
     asked = {"file": "x", "as": "judging", "format": "", "pair_by": "", "new_ids": True}
     job = Job.objects.create(actor=adam, kind="import", asked=asked, state="reading")
     work_off()
-    job.refresh_from_db()
-    assert (job.state, job.error) == ("failed", "The file no longer exists; upload it again.")
+    assert (fresh(job).state, job.error) == (
+        "failed",
+        "The file no longer exists; upload it again.",
+    )
 
 
 def test_a_file_that_is_picked_takes_the_place_of_pieces_before(
-    db: Any, send: Callable[..., Any], kept: Path
+    db: Any, send: Any, kept: Path
 ) -> None:
     """A form that came back knows its pieces; whoever picks another file then sends that one."""
     data, mark = GOLD.encode(), new_key()
@@ -545,7 +494,7 @@ def test_a_file_that_is_picked_takes_the_place_of_pieces_before(
 
 
 def test_pieces_outlive_a_moment_in_which_nothing_can_be_written(
-    db: Any, send: Callable[..., Any], kept: Path, monkeypatch: pytest.MonkeyPatch
+    db: Any, send: Any, kept: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where the database was taken, the form sent again finds what was sent before it."""
 
@@ -561,7 +510,7 @@ def test_pieces_outlive_a_moment_in_which_nothing_can_be_written(
     assert send("/admin/import/", **_sent(mark, data))["Location"] == f"/admin/jobs/{mark}/"
 
 
-def test_a_form_is_no_piece(db: Any, send: Callable[..., Any], kept: Path) -> None:
+def test_a_form_is_no_piece(db: Any, send: Any, kept: Path) -> None:
     """The bytes of a file come as they are; anything else is refused, and written nowhere."""
     assert send(f"/admin/files/{'0' * 32}/?at=0", file=CUPS).status_code == 415
     assert not list((kept / "uploads").glob("*"))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from django.db import connection
 
+from tests.web.making import fresh
+from tests.web.run.conftest import job_of
 from tests.web.run.visits import HEAD
+from tests.web.take.conftest import fill
 from tests.web.working import work_off
 from winosmith.web.jobs import Job
 from winosmith.web.problems.models import Event, Problem
@@ -25,16 +27,9 @@ SCHEMAS = HEAD + "".join(
 TEST = {"name": "spring", "title": "Which one?", "orders": "1", "new_ids": "on"}
 
 
-def _job(answer: Any) -> Any:
-    assert answer.status_code == 302, answer.content.decode()
-    return Job.objects.get(mark=answer["Location"].split("/")[-2])
-
-
-def test_a_test_is_opened_once_its_sheets_were_shown(
-    db: Any, send: Any, done: Callable[[Any], Any]
-) -> None:
+def test_a_test_is_opened_once_its_sheets_were_shown(db: Any, send: Any, done: Any) -> None:
     """The preview writes nothing; confirmed, the round is there, under embargo, and its address."""
-    job = _job(send("/admin/tests/", file=SCHEMAS, **TEST, consent="Read on.\r\n"))
+    job = job_of(send("/admin/tests/", file=SCHEMAS, **TEST, consent="Read on.\r\n"))
     assert not Round.objects.exists()
     assert not Problem.objects.exists()
     assert sum(questions for _name, questions in job.came["sheets"]) == 6
@@ -51,10 +46,10 @@ def test_a_test_is_opened_once_its_sheets_were_shown(
 
 
 def test_a_test_that_was_opened_before_the_plug_was_pulled_is_open(
-    db: Any, send: Any, done: Callable[[Any], Any]
+    db: Any, send: Any, done: Any
 ) -> None:
     """Carried out again after its last step, the job ends as done, and there is one round."""
-    job = done(_job(send("/admin/tests/", file=SCHEMAS, **TEST)))
+    job = done(job_of(send("/admin/tests/", file=SCHEMAS, **TEST)))
     Job.objects.filter(pk=job.pk).update(state="running", came={})
     work_off()
     ended = Job.objects.get(pk=job.pk)
@@ -62,12 +57,10 @@ def test_a_test_that_was_opened_before_the_plug_was_pulled_is_open(
     assert Round.objects.count() == 1
 
 
-def test_of_two_tests_of_one_name_one_is_opened(
-    db: Any, send: Any, done: Callable[[Any], Any]
-) -> None:
+def test_of_two_tests_of_one_name_one_is_opened(db: Any, send: Any, done: Any) -> None:
     """Both may be shown; whoever confirms later is told that the name is taken, and by no other."""
-    first = _job(send("/admin/tests/", file=SCHEMAS, **TEST))
-    second = _job(send("/admin/tests/", file=SCHEMAS, **{**TEST, "title": "Mine"}))
+    first = job_of(send("/admin/tests/", file=SCHEMAS, **TEST))
+    second = job_of(send("/admin/tests/", file=SCHEMAS, **{**TEST, "title": "Mine"}))
     assert done(second).state == "done"
     late = done(first)
     assert (late.state, "a round named" in late.error) == ("failed", True)
@@ -100,12 +93,10 @@ def test_a_test_that_cannot_be_opened_brings_the_form_back(
     assert not Job.objects.exists()
 
 
-def test_a_test_is_closed_when_its_sheets_are_in(
-    db: Any, send: Any, done: Callable[[Any], Any], person: Any
-) -> None:
-    """With a sheet out it stays open, and says so; when those count as abandoned, it closes."""
-    done(_job(send("/admin/tests/", file=SCHEMAS, **TEST)))
-    assign_sheet(person("ann"), Round.objects.get(), {})
+def test_a_test_is_closed_when_its_sheets_are_in(db: Any, send: Any, done: Any, ann: Any) -> None:
+    """With a sheet out it stays open, and says so; when those count as given up, it closes."""
+    done(job_of(send("/admin/tests/", file=SCHEMAS, **TEST)))
+    assign_sheet(ann, Round.objects.get(), {})
     refused = send("/admin/tests/spring/close/")
     assert refused.status_code == 409
     assert "1 sheet is still in use" in refused.content.decode()
@@ -118,20 +109,14 @@ def test_a_test_is_closed_when_its_sheets_are_in(
 
 
 def test_others_write_while_results_are_found(
-    database: Any,
-    send: Any,
-    done: Callable[[Any], Any],
-    person: Any,
-    monkeypatch: pytest.MonkeyPatch,
+    database: Any, send: Any, done: Any, ann: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The worker computes the results after the test is closed, in no transaction.
 
     The page waits for them. If the worker was killed after they were stored, it stores the same.
     """
-    from tests.web.take.conftest import fill
-
-    done(_job(send("/admin/tests/", file=SCHEMAS, **TEST)))
-    ann, within, real = person("ann"), [], rounds.compute_results
+    done(job_of(send("/admin/tests/", file=SCHEMAS, **TEST)))
+    within, real = [], rounds.compute_results
     fill(ann, assign_sheet(ann, Round.objects.get(), {}))
 
     def figures_of(*asked: Any) -> Any:
@@ -153,10 +138,10 @@ def test_others_write_while_results_are_found(
 
 
 def test_an_admin_retries_results_that_could_not_be_computed(
-    db: Any, send: Any, done: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch
+    db: Any, send: Any, done: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The page of the test reports the failure, with a link to the job."""
-    done(_job(send("/admin/tests/", file=SCHEMAS, **TEST)))
+    done(job_of(send("/admin/tests/", file=SCHEMAS, **TEST)))
     with monkeypatch.context() as patch:
         patch.setattr(rounds, "load_sittings", lambda _round: 1 / 0)
         path = send("/admin/tests/spring/close/")["Location"]
@@ -171,18 +156,15 @@ def test_an_admin_retries_results_that_could_not_be_computed(
 
 
 def test_a_test_is_published_once_it_was_shown_what_that_means(
-    db: Any, send: Any, done: Callable[[Any], Any], person: Any
+    db: Any, send: Any, done: Any, ann: Any
 ) -> None:
     """The preview counts and changes nothing; confirmed, what was asked is public, by its admin."""
-    from tests.web.take.conftest import fill
-
-    done(_job(send("/admin/tests/", file=SCHEMAS, **TEST)))
+    done(job_of(send("/admin/tests/", file=SCHEMAS, **TEST)))
     assert send("/admin/tests/spring/publish/").status_code == 409
-    ann = person("ann")
     fill(ann, assign_sheet(ann, Round.objects.get(), {}))
     send("/admin/tests/spring/close/")
     work_off()
-    job, same = (_job(send("/admin/tests/spring/publish/")) for _ in "12")
+    job, same = (job_of(send("/admin/tests/spring/publish/")) for _ in "12")
     asked = job.came["used"]
     assert job.came == {"used": asked, "alternates": 6 - asked, "withheld": 0}
     assert not Problem.objects.filter(public=True).exists()
@@ -194,8 +176,7 @@ def test_a_test_is_published_once_it_was_shown_what_that_means(
     assert Round.objects.get().published
     type(job).objects.filter(pk=job.pk).update(state="running")  # the plug was pulled at the end
     work_off()
-    ended.refresh_from_db()
-    assert (ended.state, ended.came) == ("done", job.came)
+    assert (fresh(ended).state, ended.came) == ("done", job.came)
     late = done(same)
     assert (late.state, "was already published" in late.error) == ("failed", True)
     again = send("/admin/tests/spring/publish/")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -24,20 +23,20 @@ from winosmith.web.run.choices import SettingsForm, change_settings
 from winosmith.web.run.dashboard import compute_statistics, draw_plots, make_funnel_rows
 from winosmith.web.run.steps import count_incomplete, list_setup_steps
 
+pytestmark = pytest.mark.usefixtures("db")
+
 
 def _standing() -> dict[str, bool]:
     return {step.act: step.done for step in list_setup_steps()}
 
 
-def test_a_new_site_has_everything_before_it(db: Any, adam: Any) -> None:
+def test_a_new_site_has_everything_before_it(adam: Any) -> None:
     """With nothing but its admin no step is done, and five of them are needed."""
     assert count_incomplete(list_setup_steps()) == 5
     assert not any(done for act, done in _standing().items() if act != "Models")
 
 
-def test_each_step_is_done_by_what_it_asks_for(
-    db: Any, adam: Any, person: Callable[..., Any]
-) -> None:
+def test_each_step_is_done_by_what_it_asks_for(adam: Any, person: Any) -> None:
     """A name and a contact, rules that were looked at, problems, gold, people, a backup."""
     named = replace(settings.RULES, title="Graz", contact="a@b.example", training_questions=1,
                     training_right=1)  # fmt: skip
@@ -58,7 +57,7 @@ def test_each_step_is_done_by_what_it_asks_for(
 
 
 def test_more_gold_than_is_needed_is_told_as_a_number(
-    db: Any, adam: Any, monkeypatch: pytest.MonkeyPatch
+    adam: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of fewer it says of how many; of more than the training takes, how many there are."""
     for n in range(2):
@@ -72,7 +71,7 @@ def test_more_gold_than_is_needed_is_told_as_a_number(
 
 
 def test_a_site_toml_without_rules_is_no_look_at_them(
-    db: Any, adam: Any, monkeypatch: pytest.MonkeyPatch
+    adam: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A file that names the site alone, or a mail server, leaves the step to be done."""
     for fixed, done in (({"title", "mail"}, False), ({"judges"}, True)):
@@ -80,23 +79,21 @@ def test_a_site_toml_without_rules_is_no_look_at_them(
         assert _standing()["Rules"] is done
 
 
-def test_an_old_backup_is_none(db: Any, adam: Any) -> None:
+def test_an_old_backup_is_none(adam: Any) -> None:
     """After a week the step is to be done again."""
     create_job(adam, "backup", {})
     Job.objects.update(at=datetime.now(UTC) - timedelta(days=8))
     assert not _standing()["Backups"]
 
 
-def test_the_first_admin_comes_to_the_steps(db: Any, visit: Callable[..., Any]) -> None:
+def test_the_first_admin_comes_to_the_steps(visit: Any) -> None:
     """The link of the first start makes an account, and leads to what is to be done next."""
     sent = {"name": "adam", "password": "cups-jugs", "again": "cups-jugs"}
     answer = visit().post(get_first_admin_path(30), sent)
     assert answer["Location"] == "/admin/"
 
 
-def test_every_page_of_an_admin_leads_to_these_pages(
-    db: Any, adam: Any, visit: Callable[..., Any]
-) -> None:
+def test_every_page_of_an_admin_leads_to_these_pages(adam: Any, visit: Any) -> None:
     """The navigation names them; Django's tables are a link on the first of them alone."""
     page = visit(adam).get("/").content.decode()
     assert 'href="/admin/"' in page
@@ -122,7 +119,7 @@ def _made(n: int, day: int, *moves: tuple[int, str]) -> Any:
     return row
 
 
-def test_what_came_in_is_followed_until_it_is_decided(db: Any) -> None:
+def test_what_came_in_is_followed_until_it_is_decided() -> None:
     """Each day counts what came, what was found valid and what not, and what waited at its end."""
     _made(1, 20, (25, "valid"))
     _made(2, 20, (25, "rejected"))
@@ -143,7 +140,7 @@ def test_what_came_in_is_followed_until_it_is_decided(db: Any) -> None:
     assert (sum(weeks.came), weeks.backlog[-1], len(weeks.first)) == (5, 2, 26)
 
 
-def test_votes_agreement_and_people_are_counted(db: Any, person: Callable[..., Any]) -> None:
+def test_votes_agreement_and_people_are_counted(person: Any) -> None:
     """Votes by their day, agreement by the verdict's, people once however much they do."""
     people = [person(name) for name in ("ann", "bob")]
     problem = _made(1, 20, (25, "valid"))
@@ -163,9 +160,7 @@ def test_votes_agreement_and_people_are_counted(db: Any, person: Callable[..., A
     assert (found.judged[at[26]], found.wrote[at[26]]) == (0, 1)
 
 
-def test_every_plot_has_its_table_and_its_words(
-    db: Any, adam: Any, visit: Callable[..., Any]
-) -> None:
+def test_every_plot_has_its_table_and_its_words(adam: Any, visit: Any) -> None:
     """What is drawn stands in a table with a row a day, and in the drawing's name."""
     _made(1, 20, (25, "valid"))
     shown = draw_plots(compute_statistics("days", NOW))
@@ -183,7 +178,7 @@ def test_every_plot_has_its_table_and_its_words(
     assert page.count("<details>") == 6
 
 
-def test_the_settings_form_is_the_sites(db: Any) -> None:
+def test_the_settings_form_is_the_sites() -> None:
     """The form begins with what holds, so that saving it unchanged changes nothing."""
     form = SettingsForm(choices())
     assert form.is_valid(), form.errors

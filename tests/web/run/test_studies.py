@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,9 @@ import pytest
 from django.apps import apps
 from django.core.files.uploadedfile import SimpleUploadedFile
 
+from tests.web.making import fresh
 from tests.web.market import making as m
+from tests.web.run.conftest import job_of
 from tests.web.run.visits import STUDY
 from winosmith.web.jobs import Job
 from winosmith.web.market.models import Study
@@ -20,15 +21,10 @@ from winosmith.web.market.workers import finish_participation
 from winosmith.web.people.gates import new_key
 from winosmith.web.run.log import describe_request
 
-
-def _job(answer: Any) -> Any:
-    assert answer.status_code == 302, answer.content.decode()
-    return Job.objects.get(mark=answer["Location"].split("/")[-2])
+pytestmark = pytest.mark.usefixtures("db")
 
 
-def test_a_studys_link_is_shown_once_and_kept_nowhere(
-    db: Any, adam: Any, visit: Callable[..., Any]
-) -> None:
+def test_a_studys_link_is_shown_once_and_kept_nowhere(adam: Any, visit: Any) -> None:
     """The page of the form that made it has the link; sent again, and in every table, it is not."""
     form, browser = {"key": new_key(), **STUDY}, visit(adam)
     page = browser.post("/admin/studies/", form).content.decode()
@@ -42,9 +38,7 @@ def test_a_studys_link_is_shown_once_and_kept_nowhere(
     assert not any(token in row for row in rows)
 
 
-def test_a_new_link_ends_the_one_before(
-    db: Any, adam: Any, visit: Callable[..., Any], send: Callable[..., Any]
-) -> None:
+def test_a_new_link_ends_the_one_before(adam: Any, visit: Any, send: Any) -> None:
     """Both are asked first; the link before says that it was replaced; a closed study gets none."""
 
     def token(answer: Any) -> str:
@@ -66,7 +60,7 @@ def test_a_new_link_ends_the_one_before(
     assert (refused.status_code, find_study(second) is None) == (409, False)
 
 
-def test_a_currency_may_be_typed_in_small_letters(db: Any, send: Callable[..., Any]) -> None:
+def test_a_currency_may_be_typed_in_small_letters(send: Any) -> None:
     """A study made with "gbp" pays in GBP, and the log says so."""
     assert send("/admin/studies/", **{**STUDY, "currency": "gbp"}).status_code == 200
     assert get_study("pilot").currency == "GBP"
@@ -84,7 +78,7 @@ def test_a_currency_may_be_typed_in_small_letters(db: Any, send: Callable[..., A
     ],
 )
 def test_a_study_that_cannot_be_made_brings_the_form_back(
-    db: Any, send: Callable[..., Any], others: dict[str, str], told: str
+    send: Any, others: dict[str, str], told: str
 ) -> None:
     """The form says what is wrong, holds what was typed, and there is no study."""
     answer = send("/admin/studies/", **{**STUDY, "market_study": "kept", **others})
@@ -99,26 +93,20 @@ def _upload(text: str | bytes, name: str = "list.csv") -> Any:
     return SimpleUploadedFile(name, text if isinstance(text, bytes) else text.encode())
 
 
-def test_places_are_changed_once_they_were_shown(
-    db: Any, send: Callable[..., Any], done: Callable[[Any], Any]
-) -> None:
+def test_places_are_changed_once_they_were_shown(send: Any, done: Any) -> None:
     """What is shown is what holds once it is confirmed; until then nothing changes."""
     made, _ = m.study(places=10)
     path = f"/admin/studies/{made.name}/"
-    job = _job(send(path, **{"do": "places", "places-places": "40"}))
+    job = job_of(send(path, **{"do": "places", "places-places": "40"}))
     assert job.came == {"before": 10, "places": 40, "may_begin": 60}
-    made.refresh_from_db()
-    assert made.places == 10
+    assert fresh(made).places == 10
     assert done(job).state == "done"
-    made.refresh_from_db()
-    assert (made.places, made.max_starts) == (40, 60)
+    assert (fresh(made).places, made.max_starts) == (40, 60)
     refused = send(path, **{"do": "places", "places-places": "0"})
     assert refused.status_code == 422
 
 
-def test_each_form_of_a_study_is_for_itself(
-    db: Any, adam: Any, visit: Callable[..., Any], kept: Path
-) -> None:
+def test_each_form_of_a_study_is_for_itself(adam: Any, visit: Any, kept: Path) -> None:
     """What one of them did is not taken for what another of the same page asks."""
     made, _ = m.study()
     browser, key = visit(adam), new_key()
@@ -132,7 +120,7 @@ def test_each_form_of_a_study_is_for_itself(
 
 
 def test_who_began_after_the_markets_last_word_is_not_rejected(
-    db: Any, send: Callable[..., Any], done: Callable[[Any], Any], rules: Any, tmp_path: Path
+    send: Any, done: Any, rules: Any, tmp_path: Path
 ) -> None:
     """Of those who are in no final table only they are rejected who could have been in it."""
     rules(judges=1, gold_every=0, local_first=False)
@@ -140,38 +128,33 @@ def test_who_began_after_the_markets_last_word_is_not_rejected(
     before = m.working(made, 1)
     file = m.export(tmp_path / "x.csv", [(7, "APPROVED")])
     form = {"do": "paid", "paid-file": _upload(file.read_bytes(), "x.csv"), "paid-final": "on"}
-    job = _job(send(f"/admin/studies/{made.name}/", **form))
+    job = job_of(send(f"/admin/studies/{made.name}/", **form))
     assert (job.came["all_changes"], job.came["all_missing"]) == (1, 1)
     after = m.working(made, 2)
     ended = done(job)
     assert (ended.came["all_changes"], ended.came["all_missing"]) == (1, 1)
     for part, verdict in ((before, "rejected"), (after, "waiting")):
-        part.refresh_from_db()
-        assert part.verdict == verdict
+        assert fresh(part).verdict == verdict
 
 
-def test_the_log_tells_numbers_as_numbers(
-    db: Any, send: Callable[..., Any], done: Callable[[Any], Any]
-) -> None:
+def test_the_log_tells_numbers_as_numbers(send: Any, done: Any) -> None:
     """One place is no mere yes, and a setting that was emptied is told as well."""
     made, _ = m.study(places=10)
     form = {"do": "places", "places-places": "1"}
-    job = _job(send(f"/admin/studies/{made.name}/", **form))
+    job = job_of(send(f"/admin/studies/{made.name}/", **form))
     assert [value for _name, value in describe_request(job)] == [made.name, "1"]
     emptied = Job(kind="settings", asked={"contact": "", "words_to_flag": [], "judges": 1})
     assert [value for _name, value in describe_request(emptied)] == ["–", "–", "1"]
 
 
 @pytest.mark.parametrize(("allowed", "may"), [("only", [True, False]), ("never", [False, True])])
-def test_a_list_says_who_may_come(
-    db: Any, send: Callable[..., Any], done: Callable[[Any], Any], allowed: str, may: list[bool]
-) -> None:
+def test_a_list_says_who_may_come(send: Any, done: Any, allowed: str, may: list[bool]) -> None:
     """Of a table the rows that hold what is required are on it; no id is kept, nor shown."""
     made, _ = m.study()
     table = f"worker,approval rate\n{m.worker(1)},99.5 %\n{m.worker(2)},80\n"
     form = {"list-file": _upload(table), "list-allowed": allowed,
             "list-require": "approval rate>=99"}  # fmt: skip
-    job = _job(send(f"/admin/studies/{made.name}/", do="list", **form))
+    job = job_of(send(f"/admin/studies/{made.name}/", do="list", **form))
     assert (job.came["people"], job.came["listed"]) == (1, 0)
     assert done(job).came["listed"] == 1
     made.refresh_from_db()
@@ -184,7 +167,7 @@ def test_a_list_says_who_may_come(
 
 
 def test_what_the_market_says_holds_once_it_was_shown(
-    db: Any, send: Callable[..., Any], done: Callable[[Any], Any], rules: Any, tmp_path: Path
+    send: Any, done: Any, rules: Any, tmp_path: Path
 ) -> None:
     """The preview names pseudonyms and votes; confirmed, votes count; again, nothing changes."""
     rules(judges=1, gold_every=0, local_first=False)
@@ -197,7 +180,7 @@ def test_what_the_market_says_holds_once_it_was_shown(
 
     def sent() -> Any:
         form = {"do": "paid", "paid-file": _upload(file.read_bytes(), "x.csv")}
-        return _job(send(f"/admin/studies/{made.name}/", **form))
+        return job_of(send(f"/admin/studies/{made.name}/", **form))
 
     job = sent()
     assert (job.came["votes"], job.came["all_unknown"]) == (1, 1)
@@ -205,11 +188,9 @@ def test_what_the_market_says_holds_once_it_was_shown(
     page = send(f"/admin/jobs/{job.mark}/", method="get").content.decode()
     assert m.worker(1) not in page
     assert "Lines: 3. The crowd market paid 2.00 for them" in page
-    half.refresh_from_db()
-    assert half.state == "judging"
+    assert fresh(half).state == "judging"
     assert done(job).came["counted"] == 1
-    half.refresh_from_db()
-    assert half.state == "valid"
+    assert fresh(half).state == "valid"
     assert (sent().came["changes"], sent().came["same"]) == ([], 1)
 
 
@@ -228,7 +209,7 @@ def test_what_the_market_says_holds_once_it_was_shown(
     ],
 )
 def test_a_file_that_says_nothing_of_a_study_is_refused(
-    db: Any, send: Callable[..., Any], kept: Path, form: dict[str, Any], told: str
+    send: Any, kept: Path, form: dict[str, Any], told: str
 ) -> None:
     """What is wrong stands at the field, by the name of the file; nothing is kept of it."""
     made, _ = m.study()

@@ -22,7 +22,6 @@ STUDY = {
 
 VISITS: tuple[tuple[str, str, tuple[Any, ...], dict[str, Any]], ...] = (
     ("admin", "run:start", (), {}),
-    ("moderator", "run:start", (), {"status": 403}),
     ("admin", "run:dashboard", (), {}),
     ("admin", "run:dashboard", (), {"query": "by=weeks"}),
     ("admin", "run:settings", (), {}),
