@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from tests.web.making import fresh
 from tests.web.take.conftest import asked, fill, twins
 from winosmith import formats, humans
 from winosmith.errors import InputError
@@ -36,12 +36,9 @@ from winosmith.web.take.sheets import (
 pytestmark = pytest.mark.usefixtures("db")
 
 
-Maker = Callable[..., Any]
-
-
-def test_a_round_is_closed_when_all_are_done(opened: Maker, person: Maker) -> None:
+def test_a_round_is_closed_when_all_are_done(opened: Any, person: Any, ann: Any, bob: Any) -> None:
     """Sheets that are out keep it open, or are dropped on purpose; nobody comes afterwards."""
-    made, ann, bob = opened(), person("ann"), person("bob")
+    made = opened()
     fill(ann, assign_sheet(ann, made, {}))
     out = assign_sheet(bob, made, {})
     with pytest.raises(InputError, match="1 sheet is still in use"):
@@ -54,12 +51,10 @@ def test_a_round_is_closed_when_all_are_done(opened: Maker, person: Maker) -> No
         assign_sheet(person("eve"), made, {})
 
 
-def test_publishing_releases_what_was_asked_with_its_other_halves(
-    opened: Maker, person: Maker
-) -> None:
+def test_publishing_releases_what_was_asked_with_its_other_halves(opened: Any, ann: Any) -> None:
     """One sheet of a was given: both halves of its twins become public; the rest stays hidden."""
     data = twins(4, singles=11)
-    made, ann = opened(data), person("ann")
+    made = opened(data)
     sitting = assign_sheet(ann, made, {})
     fill(ann, sitting)
     with pytest.raises(InputError, match="open; close it first"):
@@ -78,9 +73,9 @@ def test_publishing_releases_what_was_asked_with_its_other_halves(
         publish_round(made.name)
 
 
-def test_nothing_is_published_that_another_round_asks(opened: Maker, person: Maker) -> None:
+def test_nothing_is_published_that_another_round_asks(opened: Any, ann: Any) -> None:
     """Problems of a round that is open stay hidden until it is closed."""
-    data, ann = twins(4), person("ann")
+    data = twins(4)
     first, second = opened(data), opened(data, seed=1)
     fill(ann, assign_sheet(ann, first, {}))
     close_round(first.name)
@@ -89,7 +84,7 @@ def test_nothing_is_published_that_another_round_asks(opened: Maker, person: Mak
 
 
 def test_results_are_those_of_the_same_answers_in_forms(
-    opened: Maker, person: Maker, tmp_path: Path
+    opened: Any, person: Any, tmp_path: Path
 ) -> None:
     """What the round's files give is what the HTML forms' files of the same answers give."""
     made = opened(twins(6, singles=11), orders=2)
@@ -147,18 +142,16 @@ def test_results_are_those_of_the_same_answers_in_forms(
     assert not (tmp_path / "public/private").exists()
 
 
-def test_erasing_somebody_leaves_their_answers_to_nobody(opened: Maker, person: Maker) -> None:
+def test_erasing_somebody_leaves_their_answers_to_nobody(opened: Any, ann: Any, bob: Any) -> None:
     """The code leads to no one any more; letters and choices stay, words and times go."""
     made = opened(declared=(*QUESTIONS, SurveyQuestion("home", "Where do you live?")))
-    ann, bob = person("ann"), person("bob")
     for who in (ann, bob):
         sitting = assign_sheet(who, made, {"native": "yes", "home": "Leeds"})
         add_note(who, sitting.ref, "recognised", "2", "my own novel")
         fill(who, sitting)
     close_round(made.name)
     erase(ann, texts=True)
-    made.refresh_from_db()
-    subject = Subject.objects.get(round=made, person=None)
+    subject = Subject.objects.get(round=fresh(made), person=None)
     assert subject.declared == {"native": "yes"}
     sitting = Sitting.objects.get(subject=subject)
     assert (sitting.state, sitting.given, sitting.remarks.count()) == ("done", None, 0)
@@ -169,10 +162,10 @@ def test_erasing_somebody_leaves_their_answers_to_nobody(opened: Maker, person: 
 
 
 def test_an_erased_text_leaves_the_sheets_and_the_results(
-    opened: Maker, person: Maker, tmp_path: Path
+    opened: Any, person: Any, ann: Any, tmp_path: Path
 ) -> None:
     """A contributor's unreleased sentence is blanked on sheets that asked it; results go on."""
-    data, eve, ann = twins(4), person("eve"), person("ann")
+    data, eve = twins(4), person("eve")
     made = opened(data)
     Twin.objects.filter(ref=data[0].twin_id).update(contributor=eve)
     fill(ann, assign_sheet(ann, made, {}))
@@ -192,24 +185,22 @@ def test_an_erased_text_leaves_the_sheets_and_the_results(
     assert found.answers == 3
 
 
-def test_times_are_forgotten_when_the_site_forgets_them(opened: Maker, person: Maker) -> None:
+def test_times_are_forgotten_when_the_site_forgets_them(opened: Any, ann: Any) -> None:
     """After the retention of the site seconds and hours are gone, and letters are not."""
-    made, ann = opened(), person("ann")
+    made = opened()
     sitting = assign_sheet(ann, made, {})
     fill(ann, sitting)
     close_round(made.name)
     assert delete_old_rows()["take"] == 0
     assert delete_old_rows(timezone.now() + timedelta(days=91))["take"] == 5
-    sitting.refresh_from_db()
-    made.refresh_from_db()
-    assert (sitting.given, sitting.ended, made.figures["pace"]) == (None, None, [])
+    assert (fresh(sitting).given, sitting.ended, fresh(made).figures["pace"]) == (None, None, [])
     assert set(sitting.answers.values_list("seconds", flat=True)) == {None}
     assert sitting.answers.exclude(letter="").count() == 5
 
 
-def test_the_file_about_oneself_holds_ones_answers(opened: Maker, person: Maker) -> None:
+def test_the_file_about_oneself_holds_ones_answers(opened: Any, ann: Any) -> None:
     """All that a test stores about somebody is in their own file, and no problem's id."""
-    data, ann = twins(4), person("ann")
+    data = twins(4)
     sitting = assign_sheet(ann, opened(data), {"native": "yes"})
     given = fill(ann, sitting)
     told = export_personal_data(ann)["tests"]

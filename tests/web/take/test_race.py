@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -22,12 +21,8 @@ from winosmith.web.take.sheets import assign_sheet, store_answer
 
 pytestmark = pytest.mark.long
 
-Maker = Callable[..., Any]
 
-
-def test_forty_people_at_once_get_balanced_sheets(
-    database: Any, opened: Maker, person: Maker
-) -> None:
+def test_forty_people_at_once_get_balanced_sheets(database: Any, opened: Any, person: Any) -> None:
     """Each of two orders of two tests is given to ten, however many windows each person has."""
     made = opened(twins(8), orders=2)
     people = [person(f"s{number}") for number in range(40)]
@@ -37,7 +32,7 @@ def test_forty_people_at_once_get_balanced_sheets(
     assert set(Counter(Sitting.objects.values_list("sheet", flat=True)).values()) == {10}
 
 
-def test_two_windows_never_bring_two_halves(database: Any, opened: Maker, person: Maker) -> None:
+def test_two_windows_never_bring_two_halves(database: Any, opened: Any, person: Any) -> None:
     """People who judge in one window and begin a test in the other read no twin's both halves."""
     data = twins(6, singles=11)
     hosting.import_problems(data, "judging")
@@ -67,11 +62,9 @@ def test_two_windows_never_bring_two_halves(database: Any, opened: Maker, person
     assert not Slot.objects.filter(holder__in=asked, open=True, gold=False).exists()
 
 
-def test_answers_of_two_tabs_at_once_are_all_kept(
-    database: Any, opened: Maker, person: Maker
-) -> None:
+def test_answers_of_two_tabs_at_once_are_all_kept(database: Any, opened: Any, ann: Any) -> None:
     """Two tabs that send different questions, each twice, lose nothing and count nothing twice."""
-    made, ann = opened(twins(10)), person("ann")
+    made = opened(twins(10))
     sitting = assign_sheet(ann, made, {})
     forms = [(number, new_key()) for number in range(1, 11)]
 

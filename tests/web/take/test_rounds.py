@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from tests.web.making import single
+from tests.web.making import fresh, single
 from tests.web.take.conftest import asked, fill, twins
 from tests.web.working import work_off
 from winosmith.errors import InputError
 from winosmith.humans import QUESTIONS, SurveyQuestion
 from winosmith.web import hosting
-from winosmith.web.judge.turns import get_current_slot, lease_next_problem
+from winosmith.web.judge.turns import (
+    get_current_slot,
+    lease_next_problem,
+    store_answer,
+    store_local_answer,
+)
 from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.problems.models import Event, Problem, Twin, Version
 from winosmith.web.problems.states import get_public_problems
@@ -27,14 +31,7 @@ from winosmith.web.take.sheets import assign_sheet, find_known_problems, give_up
 pytestmark = pytest.mark.usefixtures("db")
 
 
-Maker = Callable[..., Any]
-
-
-def _halves(get_problem_ids: set[str]) -> set[str]:
-    return {problem_id.rpartition("-")[0] for problem_id in get_problem_ids}
-
-
-def test_a_round_brings_its_problems_under_embargo(opened: Maker) -> None:
+def test_a_round_brings_its_problems_under_embargo(opened: Any) -> None:
     """What was not on the site is valid there, and in nothing public; each half is on one test."""
     data = twins(6, singles=12)
     made = opened(data, orders=2)
@@ -49,7 +46,7 @@ def test_a_round_brings_its_problems_under_embargo(opened: Maker) -> None:
     assert sheets["a", 1] | sheets["b", 1] | sheets["common", 1] == set(data.ids)
 
 
-def test_a_round_takes_no_problem_that_people_can_read_already(opened: Maker) -> None:
+def test_a_round_takes_no_problem_that_people_can_read_already(opened: Any) -> None:
     """Public problems are refused unless they are asked for; then they stay public."""
     data = twins(4)
     hosting.import_problems(data, "valid")
@@ -59,7 +56,7 @@ def test_a_round_takes_no_problem_that_people_can_read_already(opened: Maker) ->
     assert not Problem.objects.filter(ref__in=data.ids, embargo=True).exists()
 
 
-def test_problems_that_are_being_judged_go_under_embargo_with_a_note(opened: Maker) -> None:
+def test_problems_that_are_being_judged_go_under_embargo_with_a_note(opened: Any) -> None:
     """What judges are at work on may be asked, and is kept from the public from then on."""
     data = twins(4)
     hosting.import_problems(data, "judging")
@@ -70,7 +67,7 @@ def test_problems_that_are_being_judged_go_under_embargo_with_a_note(opened: Mak
 
 
 @pytest.mark.parametrize("state", ["withdrawn", "rejected", "held"])
-def test_what_the_site_turned_down_is_not_asked(opened: Maker, state: str) -> None:
+def test_what_the_site_turned_down_is_not_asked(opened: Any, state: str) -> None:
     """Problems that are withdrawn, rejected or held are refused by name, and nothing is made."""
     data = twins(4)
     hosting.import_problems(data, "judging")
@@ -80,7 +77,7 @@ def test_what_the_site_turned_down_is_not_asked(opened: Maker, state: str) -> No
     assert not Round.objects.exists()
 
 
-def test_a_name_is_one_rounds(opened: Maker) -> None:
+def test_a_name_is_one_rounds(opened: Any) -> None:
     """A name that is taken, or can't be part of an address, is refused."""
     opened(name="spring")
     for name in ("spring", "a b", "", "x/y"):
@@ -89,7 +86,7 @@ def test_a_name_is_one_rounds(opened: Maker) -> None:
 
 
 def test_nobody_gets_both_halves_and_versions_are_taken_alike_often(
-    opened: Maker, person: Maker
+    opened: Any, person: Any
 ) -> None:
     """Twelve people take all they may: each version six times, each order thrice, no twin twice."""
     made = opened(twins(6, singles=12), orders=2)
@@ -100,7 +97,8 @@ def test_nobody_gets_both_halves_and_versions_are_taken_alike_often(
             sitting = assign_sheet(who, made, {})
             given[sitting.sheet.test] += 1
             given[f"{sitting.sheet.test}{sitting.sheet.order}"] += 1
-            seen += sorted(_halves(asked(sitting)) if sitting.sheet.test != "common" else ())
+            if sitting.sheet.test != "common":
+                seen += {problem.rpartition("-")[0] for problem in asked(sitting)}
             fill(who, sitting, seed=number)
         with pytest.raises(InputError, match="already taken part of it"):
             assign_sheet(who, made, {})
@@ -109,24 +107,21 @@ def test_nobody_gets_both_halves_and_versions_are_taken_alike_often(
                      "common": 12, "common1": 6, "common2": 6}  # fmt: skip
 
 
-def test_a_second_window_gets_the_same_sheet(opened: Maker, person: Maker) -> None:
+def test_a_second_window_gets_the_same_sheet(opened: Any, ann: Any) -> None:
     """Whoever has a sheet out is given that one again, and none of another round."""
-    ann, first, other = person("ann"), opened(), opened(twins(5, start=30))
+    first, other = opened(), opened(twins(5, start=30))
     sitting = assign_sheet(ann, first, {})
     assert assign_sheet(ann, first, {}) == sitting
     with pytest.raises(InputError, match="finish or leave it first"):
         assign_sheet(ann, other, {})
 
 
-def test_nobody_is_tested_on_what_they_judged_or_wrote(opened: Maker, person: Maker) -> None:
+def test_nobody_is_tested_on_what_they_judged_or_wrote(opened: Any, person: Any, bob: Any) -> None:
     """A judge of one half, and the contributor of a twin, get no sheet with any half of it."""
-    from winosmith.web.judge.turns import lease_next_problem, store_answer, store_local_answer
-
     data = twins(4, singles=11)
     hosting.import_problems(data[:8], "judging")
-    bob, eve, fay = person("bob"), person("eve"), person("fay")
+    eve, fay = person("eve"), person("fay")
     slot = lease_next_problem(bob)
-    assert slot is not None
     store_local_answer(bob, slot.ref, 0)
     store_answer(bob, slot.ref, 0)
     Twin.objects.filter(ref=data[0].twin_id).update(contributor=eve)
@@ -136,9 +131,9 @@ def test_nobody_is_tested_on_what_they_judged_or_wrote(opened: Maker, person: Ma
     assert assign_sheet(fay, made, {}).sheet.test in ("a", "b", "common")
 
 
-def test_a_version_of_ones_family_counts_as_known(opened: Maker, person: Maker) -> None:
+def test_a_version_of_ones_family_counts_as_known(opened: Any, ann: Any) -> None:
     """Who wrote a perturbation of a problem gets no sheet that asks the problem or its half."""
-    data, ann = twins(4, singles=11), person("ann")
+    data = twins(4, singles=11)
     made = opened(data)
     root = Problem.objects.get(ref=data.ids[0])
     child = single("child", by=ann, embargo=True)
@@ -150,23 +145,23 @@ def test_a_version_of_ones_family_counts_as_known(opened: Maker, person: Maker) 
 
 @pytest.mark.parametrize("both_halves", [False, True])
 def test_subjects_judge_neither_half_of_what_they_were_asked(
-    opened: Maker, person: Maker, rules: Maker, both_halves: bool
+    opened: Any, ann: Any, bob: Any, rules: Any, both_halves: bool
 ) -> None:
     """A sheet counts as read at once, with the halves that it does not show."""
     rules(both_halves=both_halves)
     data = twins(4)
     hosting.import_problems(data, "judging")
-    made, ann, bob = opened(data), person("ann"), person("bob")
+    made = opened(data)
     sitting = assign_sheet(ann, made, {})
     give_up_sheet(ann, sitting.ref)
     assert lease_next_problem(ann) is None
     assert lease_next_problem(bob) is not None
 
 
-def test_whoever_is_in_a_test_gets_nothing_to_judge(opened: Maker, person: Maker) -> None:
+def test_whoever_is_in_a_test_gets_nothing_to_judge(opened: Any, ann: Any) -> None:
     """A judge's problem goes back when they begin a test; the next comes when it is over."""
     hosting.import_problems(twins(3, start=40), "judging")
-    made, ann = opened(), person("ann")
+    made = opened()
     assert lease_next_problem(ann) is not None
     sitting = assign_sheet(ann, made, {})
     assert get_current_slot(ann) is None
@@ -175,7 +170,7 @@ def test_whoever_is_in_a_test_gets_nothing_to_judge(opened: Maker, person: Maker
     assert lease_next_problem(ann) is not None
 
 
-def test_only_people_with_an_account_take_tests(opened: Maker, person: Maker) -> None:
+def test_only_people_with_an_account_take_tests(opened: Any, person: Any) -> None:
     """Anonymous, paused and erased people get no sheet."""
     made = opened()
     for who in (Person.objects.create_anonymous(), person("ann", is_active=False)):
@@ -183,11 +178,13 @@ def test_only_people_with_an_account_take_tests(opened: Maker, person: Maker) ->
             assign_sheet(who, made, {})
 
 
-def test_answers_are_changed_until_the_sheet_is_handed_in(opened: Maker, person: Maker) -> None:
+def test_answers_are_changed_until_the_sheet_is_handed_in(
+    opened: Any, person: Any, ann: Any
+) -> None:
     """The last letter counts and seconds add up; a wrong letter, and a late answer, are refused."""
     from winosmith.web.take.sheets import SheetClosedError, assign_sheet, store_answer, submit_sheet
 
-    ann, eve, made = person("ann"), person("eve"), opened()
+    eve, made = person("eve"), opened()
     sitting = assign_sheet(ann, made, {})
     store_answer(ann, sitting.ref, 1, "a", 2.5, to=2)
     store_answer(ann, sitting.ref, 1, "", 1.0, to=2)
@@ -205,10 +202,9 @@ def test_answers_are_changed_until_the_sheet_is_handed_in(opened: Maker, person:
         store_answer(ann, sitting.ref, 1, "A", 1.0)
 
 
-def test_what_people_tell_of_themselves_is_what_was_asked(opened: Maker, person: Maker) -> None:
+def test_what_people_tell_of_themselves_is_what_was_asked(opened: Any, ann: Any) -> None:
     """Choices are held to, other names are dropped, and long texts are refused."""
     made = opened(declared=(*QUESTIONS, SurveyQuestion("age", "How old are you?")))
-    ann = person("ann")
     for told in ({"native": "perhaps"}, {"age": "9" * 201}, {"age": "a\u202eb"}):
         with pytest.raises(InputError):
             assign_sheet(ann, made, told)
@@ -217,9 +213,9 @@ def test_what_people_tell_of_themselves_is_what_was_asked(opened: Maker, person:
     assert sitting.subject.agreed is not None
 
 
-def test_codes_tell_nothing(opened: Maker, person: Maker) -> None:
+def test_codes_tell_nothing(opened: Any, ann: Any) -> None:
     """Codes are random: not the name, not the pseudonym, another in each round."""
-    ann, codes = person("ann"), set()
+    codes = set()
     for made in (opened(), opened(twins(5, start=30))):
         sitting = assign_sheet(ann, made, {})
         submit_sheet(ann, sitting.ref)
@@ -237,8 +233,7 @@ def test_a_sheet_filled_in_no_time_is_in_no_figures_until_it_may(
     ann = person("ann", is_moderator=True)
     sitting = assign_sheet(ann, made, {})
     fill(ann, sitting)
-    sitting.refresh_from_db()
-    assert sitting.held
+    assert fresh(sitting).held
     assert close_round(made.name).figures is None
     eva = visit(person("eva", is_moderator=True))
     path = f"/tests/progress/{made.name}/"
@@ -251,13 +246,12 @@ def test_a_sheet_filled_in_no_time_is_in_no_figures_until_it_may(
     sent = eva.post(f"{path}count/", {"sheet": sitting.ref})
     assert sent.headers["Location"] == path
     work_off()
-    made.refresh_from_db()
-    assert made.figures["answers"] == 8
+    assert fresh(made).figures["answers"] == 8
     assert eva.post(f"{path}count/", {"sheet": sitting.ref}).status_code == 422
 
 
 def test_a_sheet_that_comes_to_count_while_a_round_is_closed_is_in_its_figures(
-    db: Any, rules: Any, opened: Any, person: Any, monkeypatch: pytest.MonkeyPatch
+    db: Any, rules: Any, opened: Any, person: Any, eva: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Neither one let count just before, nor one let count while the figures are found, is lost."""
     open_ = opened(twins(8))
@@ -265,12 +259,11 @@ def test_a_sheet_that_comes_to_count_while_a_round_is_closed_is_in_its_figures(
     sheets = [assign_sheet(person(name), open_, {}) for name in ("ann", "bob")]
     for sheet in sheets:
         fill(sheet.subject.person, sheet)
-    eva, real = person("eva", is_moderator=True), rounds.compute_results
+    real = rounds.compute_results
     closed = rounds.close_round(open_.name)
     rounds.approve_sheet(open_, sheets[0].ref, eva)
     work_off()
-    open_.refresh_from_db()
-    assert open_.figures["answers"] == 8
+    assert fresh(open_).figures["answers"] == 8
 
     def figures_of(round_: Any, sittings: Any) -> Any:
         found = real(round_, sittings)
@@ -282,17 +275,16 @@ def test_a_sheet_that_comes_to_count_while_a_round_is_closed_is_in_its_figures(
 
     monkeypatch.setattr(rounds, "compute_results", figures_of)
     rounds.store_results(open_)
-    open_.refresh_from_db()
-    assert open_.figures["answers"] == 16
+    assert fresh(open_).figures["answers"] == 16
 
 
 def test_a_sheet_filled_in_with_care_is_held_by_nobody(
-    db: Any, rules: Any, opened: Any, person: Any
+    db: Any, rules: Any, opened: Any, ann: Any
 ) -> None:
     """With nine seconds between the answers, by the server's clock, a sheet counts at once."""
     made = opened(twins(8))
     rules(hold_pace_seconds=3)
-    sitting = assign_sheet(person("ann"), made, {})
+    sitting = assign_sheet(ann, made, {})
     fill(sitting.subject.person, sitting, finish=False)
     for row in sitting.answers.all():
         row.at = sitting.given + timedelta(seconds=9 * row.number)
