@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.web.making import fresh
 from tests.web.rounds.conftest import CHANCE, TWINS, WORDS
 from tests.web.rounds.making import SMALL, carried_out, fill
 from winosmith.report import percent
@@ -59,14 +60,12 @@ def test_a_round_goes_on_after_a_break_and_accounts_for_its_pool(
         _break_off(patch, "solving with words")
         with pytest.raises(BreakError):
             carried_out(made)
-    made.refresh_from_db()
-    assert (made.state, made.step) == ("running", "writing")
+    assert (fresh(made).state, made.step) == ("running", "writing")
     vectors = made.folder / "results/build/private/embeddings.npy"
     before = vectors.stat().st_mtime_ns
     hidden.update(embargo=False)  # what becomes public meanwhile is for the next round
     carried_out(made)
-    made.refresh_from_db()
-    assert (made.state, made.error, made.busy) == ("done", "", False)
+    assert (fresh(made).state, made.error, made.busy) == ("done", "", False)
     assert vectors.stat().st_mtime_ns == before
 
     places = Place.objects.filter(round=made)
@@ -167,8 +166,7 @@ def test_why_a_round_failed_is_told_and_it_can_go_on(
     away = {"name": "away", "solver": "hunting", "collection": "texts-of-mine"}
     made = rules.create_round("one", {**SMALL, "solvers": [away]})
     carried_out(made)
-    made.refresh_from_db()
-    assert made.state == "failed"
+    assert fresh(made).state == "failed"
     assert "texts-of-mine" in made.error
     assert not (made.folder / "results").exists()
     rules.resume_round(made)
@@ -177,8 +175,7 @@ def test_why_a_round_failed_is_told_and_it_can_go_on(
     _break_off(monkeypatch, "embedding")
     with pytest.raises(BreakError):
         carried_out(made)
-    made.refresh_from_db()
-    assert (made.state, made.step, made.error) == ("running", "checking", "")
+    assert (fresh(made).state, made.step, made.error) == ("running", "checking", "")
 
 
 def test_a_cancelled_round_stores_nothing(db: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -194,6 +191,5 @@ def test_a_cancelled_round_stores_nothing(db: Any, monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(running.ProgressReporter, "_update_row", cancelled)
     carried_out(made)
-    made.refresh_from_db()
-    assert (made.state, made.error, made.record) == ("cancelled", "", None)
+    assert (fresh(made).state, made.error, made.record) == ("cancelled", "", None)
     assert not Place.objects.exists()

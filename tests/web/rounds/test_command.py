@@ -55,7 +55,7 @@ collection = "texts"
 
 
 def test_a_round_is_carried_out_by_a_command(
-    db: Any, run: Callable[..., str], carry_out: Callable[..., str], tmp_path: Path
+    db: Any, run: Any, carry_out: Any, tmp_path: Path
 ) -> None:
     """It fails with the reason, goes on with the recipe that it had, ends; the next is another."""
     assert f"winosmith round --site {db.folder}" in run("list")
@@ -75,7 +75,7 @@ def test_a_round_is_carried_out_by_a_command(
 
 
 def test_a_round_that_was_broken_off_goes_on_or_is_given_up(
-    db: Any, run: Callable[..., str], carry_out: Callable[..., str]
+    db: Any, run: Any, carry_out: Any
 ) -> None:
     """The command without a name takes it up; cancelled, it says how it goes on."""
     fill(10, votes=False)
@@ -91,7 +91,7 @@ def test_a_round_that_was_broken_off_goes_on_or_is_given_up(
     assert "not finished" in run("publish", "one", code=1)
 
 
-def test_a_recipe_of_the_sites_folder_is_named(db: Any, carry_out: Callable[..., str]) -> None:
+def test_a_recipe_of_the_sites_folder_is_named(db: Any, carry_out: Any) -> None:
     """A file in recipes/ goes by its name, and its paths are seen from there."""
     fill(10, votes=False)
     folder = db.folder / "recipes"
@@ -120,7 +120,7 @@ def test_what_says_two_things_is_refused(words: list[str], why: str) -> None:
     assert why in _run(command, words, 1)
 
 
-def test_the_figures_of_a_round_are_shown(run: Callable[..., str], stored: Any) -> None:
+def test_the_figures_of_a_round_are_shown(run: Any, stored: Any) -> None:
     """Done and published, a round is listed with its sizes, and shown beside the last one."""
     made = stored("one", published=False)
     assert "not published" in run("show", "one")

@@ -6,13 +6,13 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable
 from html import unescape
 from typing import Any
 
 import pytest
 
 from tests.web.making import single
+from tests.web.rounds import visits
 from tests.web.rounds.making import fill
 from tests.web.working import work_off
 from winosmith.web.jobs import Job
@@ -38,18 +38,17 @@ def _files(browser: Any, name: str = "one") -> dict[str, list[dict[str, Any]]]:
 
 
 def test_a_round_is_everyones_once_it_is_published(
-    db: Any, stored: Any, person: Any, visit: Any
+    db: Any, stored: Any, eva: Any, visit: Any
 ) -> None:
-    """Before, moderators alone find it, by name or in the list; a visitor gets the usual 404."""
+    """Before, moderators alone find it in the list, and read that others don't see its page."""
     made = stored(published=False)
-    moderator, visitor = visit(person("eva", is_moderator=True)), visit()
-    paths = [f"/rounds/round/one/{part}" for part in ("", "report/", "kept.jsonl", "progress/")]
-    assert [visitor.get(path).status_code for path in paths] == [404] * 4
+    moderator, visitor = visit(eva), visit()
+    assert visitor.get("/rounds/round/one/kept.jsonl").status_code == 404
     assert "round/one/" not in _text(visitor.get("/rounds/"))
     assert "round/one/" in _text(moderator.get("/rounds/"))
-    assert "Only moderators see this page" in _text(moderator.get(paths[0]))
+    assert "Only moderators see this page" in _text(moderator.get("/rounds/round/one/"))
     publish_round(None, made)
-    assert [visitor.get(path).status_code for path in paths[:3]] == [200] * 3
+    assert visitor.get("/rounds/round/one/kept.jsonl").status_code == 200
     assert "round/one/" in _text(visitor.get("/rounds/"))
 
 
@@ -141,8 +140,6 @@ def test_a_round_whose_vectors_see_nothing_says_so(db: Any, stored: Any, visit: 
 
 def test_no_accuracy_is_told_of_what_a_solver_was_taught(db: Any, visit: Any) -> None:
     """The page says how many problems a solver may have seen; others are told, and the best too."""
-    from tests.web.rounds import visits
-
     admin = Person.objects.create_user("root")
     for half in "ba":
         problem = single(f"public-{half}")
@@ -171,7 +168,7 @@ def test_what_was_kept_and_what_was_left_out_are_the_pool(db: Any, stored: Any, 
     "change", [{"state": "withdrawn"}, {"embargo": True}, {"state": "rejected"}, {"gold": True}]
 )
 def test_what_is_no_longer_public_is_in_nothing_that_a_round_shows(
-    db: Any, stored: Any, wren: Callable[[], Any], visit: Any, change: dict[str, Any]
+    db: Any, stored: Any, wren: Any, visit: Any, change: dict[str, Any]
 ) -> None:
     """Report, page, files, wanted roots and flags lose a problem as soon as it is not public."""
     made = stored()
@@ -212,7 +209,7 @@ def test_a_report_has_a_policy_of_its_own(db: Any, stored: Any, visit: Any) -> N
 
 
 def test_contributors_see_the_flags_of_their_own_problems_alone(
-    db: Any, stored: Any, wren: Callable[[], Any], person: Any, visit: Any
+    db: Any, stored: Any, wren: Any, person: Any, visit: Any
 ) -> None:
     """With score, guesses, reason, and that nothing was deleted; others see none of it."""
     made = stored()
@@ -238,7 +235,7 @@ def test_contributors_see_the_flags_of_their_own_problems_alone(
 
 
 def test_flags_wait_until_the_round_is_published(
-    db: Any, stored: Any, wren: Callable[[], Any], person: Any, visit: Any
+    db: Any, stored: Any, wren: Any, eva: Any, visit: Any
 ) -> None:
     """Before, moderators see them beside the problem, and its contributor nothing."""
     made = stored(published=False)
@@ -246,7 +243,7 @@ def test_flags_wait_until_the_round_is_published(
     twin = f"/write/mine/{place.problem.twin.ref}/"
     assert "Removed by the filter in" not in _text(visit(wren()).get(twin))
     assert "No round has been published" in _text(visit(wren()).get("/rounds/mine/"))
-    page = visit(person("eva", is_moderator=True)).get(f"/moderate/problems/{place.problem.ref}/")
+    page = visit(eva).get(f"/moderate/problems/{place.problem.ref}/")
     assert f"{place.guessed} of {place.asked} guesses were correct" in _plain(_text(page))
 
 
@@ -259,12 +256,12 @@ def test_a_round_moves_and_deletes_nothing(db: Any, stored: Any) -> None:
 
 
 def test_an_erased_person_leaves_the_files_of_rounds(
-    db: Any, stored: Any, wren: Callable[[], Any], visit: Any
+    db: Any, stored: Any, wren: Any, visit: Any
 ) -> None:
     """Their sentences go from all files of rounds, also of a later one that had none of them."""
     made = stored()
     source = made.folder
-    shutil.copytree(_found(made), source / "results")
+    shutil.copytree(made.carried_in, source / "results")
     later = Round.objects.create(name="later", state="done", recipe=made.recipe).folder
     sides = later / "results/build/private/sides.jsonl"
     sides.parent.mkdir(parents=True)
@@ -285,11 +282,9 @@ def test_an_erased_person_leaves_the_files_of_rounds(
 
 @pytest.mark.parametrize("state", ["failed", "cancelled"])
 def test_an_erased_person_leaves_the_pool_of_a_round_that_came_to_nothing(
-    db: Any, wren: Callable[[], Any], state: str
+    db: Any, wren: Any, state: str
 ) -> None:
     """A round that failed or was cancelled has no results, and forgets the sentences, too."""
-    from tests.web.rounds.making import fill
-
     fill(2, votes=False)
     folder = Round.objects.create(name=state, state=state, busy=False, recipe={}).folder
     folder.mkdir(parents=True)
@@ -302,10 +297,6 @@ def test_an_erased_person_leaves_the_pool_of_a_round_that_came_to_nothing(
     left = (folder / "pool.jsonl").read_text("utf-8")
     shutil.rmtree(folder)
     assert not left
-
-
-def _found(made: Any) -> Any:
-    return made.carried_in
 
 
 def _quoting(folder: Any, words: set[str]) -> list[str]:

@@ -6,6 +6,7 @@ from typing import Any, get_args, get_type_hints
 
 import pytest
 
+from tests.web.making import fresh
 from tests.web.rounds.making import SMALL, fill
 from tests.web.together import at_once
 from winosmith.build import FilterRecipe
@@ -46,12 +47,12 @@ def test_files_that_a_recipe_names_for_its_pool_are_not_read(db: Any) -> None:
     assert not {"data", "votes_file", "format"} & made.recipe.keys()
 
 
-def test_admins_alone_publish(db: Any, person: Any) -> None:
+def test_admins_alone_publish(db: Any, person: Any, eva: Any) -> None:
     """A moderator, and an admin who was paused, are refused."""
     fill(10)
     made = _start()
     for who in (
-        person("eva", is_moderator=True),
+        eva,
         person("gone", is_superuser=True, is_active=False),
     ):
         with pytest.raises(InputError, match="admins"):
@@ -105,21 +106,19 @@ def test_of_many_at_once_one_starts(database: Any) -> None:
     assert list(Round.objects.all()) == [made]
 
 
-def test_a_round_is_cancelled_once_by_two_pages(database: Any, person: Any) -> None:
+def test_a_round_is_cancelled_once_by_two_pages(database: Any, adam: Any) -> None:
     """Its own page and the page of jobs lock the same two rows; each time, one of eight succeeds.
 
     Whoever locks them in another order gets a deadlock on PostgreSQL.
     """
     fill(10, votes=False)
-    made, adam = _start(), person("adam", is_superuser=True)
+    made = _start()
     for _ in range(10):
         job = rules.queue_round(made)
         stops: Any = [lambda: rules.cancel_round(made), lambda job=job: job.stop(adam)]
         came = at_once(lambda stop: stop(), stops * 4, but=InputError)
         assert sum(not isinstance(one, InputError) for one in came) == 1
-        made.refresh_from_db()
-        job.refresh_from_db()
-        assert (made.state, job.state) == ("cancelled", "stopped")
+        assert (fresh(made).state, fresh(job).state) == ("cancelled", "stopped")
         rules.resume_round(made)
 
 
@@ -132,8 +131,7 @@ def test_a_round_ends_once(db: Any) -> None:
     rules.cancel_round(made)
     with pytest.raises(InputError, match="already ended"):
         rules.cancel_round(made)
-    made.refresh_from_db()
-    assert (made.state, made.busy) == ("cancelled", False)
+    assert (fresh(made).state, made.busy) == ("cancelled", False)
     made.state = "done"
     made.save()
     rules.publish_round(None, made)

@@ -15,7 +15,6 @@ VISITS: tuple[tuple[str, str, tuple[Any, ...], dict[str, Any]], ...] = (
     ("owner", "rounds:mine", (), {}),
     ("visitor", "rounds:one", ("published",), {}),
     ("admin", "rounds:one", ("published",), {}),
-    ("visitor", "rounds:one", ("done",), {"status": 404}),
     ("admin", "rounds:one", ("done",), {}),
     ("moderator", "rounds:one", ("failed",), {}),
     ("admin", "rounds:one", ("failed",), {}),
