@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +51,10 @@ BENT = "The public kettle missed the cupboard because the _ was much too large."
 
 def _typed(sentence: str, do: str = "submit") -> Callable[[Any], dict[str, Any]]:
     return form(do=do, sentence=sentence, option_1="kettle", option_2="cupboard", answer="0")
+
+
+def _documents(_: Any) -> list[int]:
+    return list(Document.objects.values_list("pk", flat=True))
 
 
 def _announced(world: Any) -> dict[str, Any]:
@@ -117,7 +121,7 @@ ROUTES: list[Row] = [
     ("people:mail", "get", (), none, "nnnnnnn"),
     ("people:mail_confirm", "get", ("token",), none, "nnnnnnn"),
     ("people:consent", "get", (), none, "odddddd"),
-    ("people:consent", "post", (), form(agree="yes", shown=lambda _: _documents()), "Ddddddd"),
+    ("people:consent", "post", (), form(agree="yes", shown=_documents), "Ddddddd"),
     ("people:texts", "get", (), none, "ooooooo"),
     ("people:text", "get", ("consent", 1), none, "ooooooo"),
     ("people:invitations", "get", (), none, "llfffoo"),
@@ -240,24 +244,6 @@ OBJECTS: dict[str, tuple[str, str, str]] = {
     "gold": ("nnnnnOO", "llfffOO", "nnnnnnn"),
 }
 """What is not decided yet is noted as read: who read it never judges it."""
-
-
-def _documents() -> list[int]:
-    return list(Document.objects.values_list("pk", flat=True))
-
-
-@pytest.fixture(scope="module")
-def stood(ready_site: Any) -> Iterator[Any]:
-    """Make the small site once."""
-    with w.standing(open_judging=False) as made:
-        yield made
-
-
-@pytest.fixture
-def world(stood: Any) -> Iterator[Any]:
-    """Return the small site; what a test writes there is rolled back."""
-    with w.taken_back():
-        yield stood
 
 
 def _all(world: Any, method: str, url: str, data: Any = none) -> str:

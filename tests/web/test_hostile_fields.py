@@ -26,6 +26,7 @@ from django.test import override_settings
 from tests.web import world as w
 from tests.web.hostile import TEXTS, Page
 from tests.web.making import single, vote
+from tests.web.run.visits import choices
 from winosmith import formats
 from winosmith.outputs import unguard_cell
 from winosmith.topics import Topic
@@ -62,13 +63,6 @@ def stood(ready_site: Any) -> Iterator[Any]:
     often = {"writes_per_hour": 10**6, "answers_per_hour": 10**6}
     with w.standing(local_first=False, judges=1, **often) as made:
         yield made
-
-
-@pytest.fixture
-def world(stood: Any) -> Iterator[Any]:
-    """Return the small site; what a test writes there is rolled back."""
-    with w.taken_back():
-        yield stood
 
 
 def _singles(world: Any, state: str) -> list[Any]:
@@ -109,11 +103,6 @@ def _free_to_judge(world: Any) -> None:
     _send(world, "other", f"/tests/sheet/{world.refs['sheet']}/give-up/")
 
 
-def _history() -> Shown:
-    """Return the pages of what somebody judged."""
-    return [("other", f"/judge/history/?page={n}") for n in range(1, 2 + len(TEXTS) // 20)]
-
-
 def comments(world: Any) -> Shown:
     """Write comments of a judge."""
     problems, judge = _singles(world, "judging"), world.people["other"]
@@ -125,7 +114,8 @@ def comments(world: Any) -> Shown:
         comment = left.pop(0) if own else ""
         _send(world, "other", "/judge/answer/", problem=slot.ref, choice=0, comment=comment)
     assert left == []
-    return [*_history(), *_both(problems), ("other", "/people/about-me.json")]
+    history = [("other", f"/judge/history/?page={n}") for n in range(1, 2 + len(TEXTS) // 20)]
+    return [*history, *_both(problems), ("other", "/people/about-me.json")]
 
 
 def skips(world: Any) -> Shown:
@@ -310,8 +300,6 @@ def settings_of_the_site(world: Any) -> Shown:
 
 def choices_of_admins(world: Any) -> Shown:
     """Choose names, contacts and words on the page of settings; refused, they come back."""
-    from tests.web.run.visits import choices
-
     pages = []
     for n, text in enumerate(TEXTS):
         form = choices(title=text[:100], contact=f"a@b {text[:100]}", words_to_flag=text[:100])

@@ -61,12 +61,6 @@ def _in_turn(values: tuple[str, ...]) -> Iterator[str]:
     return islice(cycle(values), 2 * (connection.vendor == "postgresql"), None)
 
 
-def _spend_keys(world: Any) -> None:
-    """Let each of ROLES have sent a form with USED."""
-    for person in world.people.values():
-        process_once(person, USED, "/elsewhere/", lambda: {"done": 1})
-
-
 @pytest.fixture
 def made(database: Any) -> Iterator[Any]:
     """Make the small site on each database; all of it is rolled back at the end."""
@@ -80,7 +74,8 @@ def test_no_form_fails(made: Any) -> None:
     """Too long, no text, a key of another form or none: all of it is told, none of it a fault."""
     failed = []
     wrong = _in_turn(WRONG)
-    _spend_keys(made)
+    for person in made.people.values():  # each of ROLES has sent a form with USED
+        process_once(person, USED, "/elsewhere/", lambda: {"done": 1})
     for name, role, args, make in _rows("post"):
         url = reverse(name, args=[arg(made) if callable(arg) else arg for arg in args])
         for more in ({}, *ALSO.get(name, ())):

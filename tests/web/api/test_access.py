@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from tests.web import world as w
 from tests.web.api.calling import Program, program
+from winosmith.web.api.app import build_api_description, list_api_operations
 from winosmith.web.api.models import Token
 
 ROLES = ("visitor", "owner", "other", "judge", "moderator", "admin")
@@ -50,7 +51,6 @@ def tokens(stood: Any) -> dict[str, Any]:
 
 
 def _operations() -> list[tuple[str, str, dict[str, Any]]]:
-    from winosmith.web.api.app import build_api_description, list_api_operations
 
     found: list[tuple[str, str, dict[str, Any]]] = list_api_operations(build_api_description())
     return found

@@ -127,13 +127,12 @@ def test_lists_for_everyone_agree(world: Any, callers: dict[str, Any]) -> None:
 
 
 def test_a_family_is_listed_a_page_at_a_time(
-    db: Any, person: Any, monkeypatch: pytest.MonkeyPatch
+    db: Any, ann: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each version comes once, after its parent, on pages of a bounded size."""
     _many(2)
     root = Problem.objects.get(ref="many-1-a")
-    ann = person("ann")
-    save_agreement(ann)
+    agree(ann)
     caller, last = program(ann), root.ref
     for n in range(3):
         place = Position.for_new_version(ann, Problem.objects.get(ref=last))

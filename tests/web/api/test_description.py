@@ -8,8 +8,11 @@ from typing import Any
 
 import pytest
 from django.core.signals import request_finished, request_started
+from django.core.wsgi import get_wsgi_application
 from django.db import close_old_connections
 from django.utils import timezone
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis.errors import Unsatisfiable
 
 from tests.conftest import needed
 from tests.web import world as w
@@ -41,8 +44,6 @@ CONFIG: dict[str, Any] = {
 @pytest.fixture(scope="module")
 def described(stood: Any) -> Iterator[Any]:
     """Return the description as schemathesis reads it, bound to the site in this process."""
-    from django.core.wsgi import get_wsgi_application
-
     tokens = {role: program(stood.people[role]).token for role in ("owner", "admin")}
     Token.objects.update(used=timezone.now().date())
     ends = (request_started, request_finished)
@@ -79,9 +80,6 @@ def test_the_api_is_what_it_says(described: Any, mode: str) -> None:
 
 def _tried(operation: Any, token: str, mode: Any, pinned: str) -> Counter[int]:
     """Send made-up requests to an operation, and count what they come to; nothing stays written."""
-    from hypothesis import HealthCheck, Phase, given, settings
-    from hypothesis.errors import Unsatisfiable
-
     met: Counter[int] = Counter()
 
     @settings(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tests.web.forms import KEY, form, none
+from tests.web.forms import KEY, form, none, ref
 
 MADE = {"name": "nightly download", "days": "90"}
 
@@ -28,10 +28,6 @@ NO_PAGE = {
 """Routes that show no page of their own, and what they do instead."""
 
 
-def _token(world: Any) -> Any:
-    return world.refs["token of owner"]
-
-
 ROUTES: list[tuple[str, str, tuple[Any, ...], Callable[[Any], dict[str, Any]], str]] = [
     ("api:index", "get", (), none, "ooooooo"),
     ("api:openapi-json", "get", (), none, "ooooooo"),
@@ -40,8 +36,8 @@ ROUTES: list[tuple[str, str, tuple[Any, ...], Callable[[Any], dict[str, Any]], s
     ("api:v1", "get", ("moderation/queue",), none, "nnnnnnn"),
     ("tokens:mine", "get", (), none, "llooooo"),
     ("tokens:mine", "post", (), form(**MADE), "llOOOOO"),
-    ("tokens:revoke", "get", (_token,), none, "mmmmmmm"),
-    ("tokens:revoke", "post", (_token,), form(), "llDnnnn"),
+    ("tokens:revoke", "get", (ref("token of owner"),), none, "mmmmmmm"),
+    ("tokens:revoke", "post", (ref("token of owner"),), form(), "llDnnnn"),
     ("tokens:revoke_all", "get", (), none, "mmmmmmm"),
     ("tokens:revoke_all", "post", (), form(), "llDdddd"),
 ]
