@@ -56,7 +56,6 @@ class Phone:
     def open(self, path: str) -> int:
         """Open a page; return its status."""
         answer = self.page.goto(self.url + path)
-        assert answer is not None
         return int(answer.status)
 
     def send(self, path: str, fields: dict[str, str], *, forged: bool) -> int:
@@ -76,7 +75,7 @@ class Phone:
 
 @pytest.fixture
 def phones(
-    served: Callable[..., Any], browser: Any
+    served: Any, browser: Any
 ) -> Iterator[Callable[..., tuple[Callable[[str], Phone], dict[str, str], Any]]]:
     """Return a maker of staged sites, and of phones that look at them."""
     contexts: list[Any] = []
@@ -101,9 +100,7 @@ def phones(
 
 @pytest.mark.long
 @pytest.mark.timeout(1800)
-def test_every_page_is_accessible_and_fits_a_phone(
-    site: Any, phones: Callable[..., Any], axe_source: str
-) -> None:
+def test_every_page_is_accessible_and_fits_a_phone(site: Any, phones: Any, axe_source: str) -> None:
     """On each page of the list, in both colour schemes, axe finds nothing and 320 px are enough.
 
     A page that is visited again with other rows in it is only measured: axe takes a second a page.
@@ -196,7 +193,7 @@ NOT_SHOWN = {
 @pytest.mark.long
 @pytest.mark.timeout(1800)
 def test_djangos_admin_is_accessible_and_fits_a_phone(
-    site: Any, phones: Callable[..., Any], axe_source: str
+    site: Any, phones: Any, axe_source: str
 ) -> None:
     """On the admin's pages, too, with a row of each table, axe finds nothing and 320 px do.
 

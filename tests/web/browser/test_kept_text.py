@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -93,9 +92,7 @@ def _difference(page: Any, role: str, at: int, cookie: str) -> Any:
 
 @pytest.mark.long
 @pytest.mark.timeout(1800)
-def test_every_form_outlives_a_lost_session_and_token(
-    site: Any, phones: Callable[..., Any]
-) -> None:
+def test_every_form_outlives_a_lost_session_and_token(site: Any, phones: Any) -> None:
     """All that is typed on any page is there again after a log-in, or without its CSRF token."""
     tried: set[tuple[str, ...]] = set()
     wrong: dict[str, Any] = {}
@@ -115,7 +112,7 @@ def test_every_form_outlives_a_lost_session_and_token(
     assert len(tried) > 40
 
 
-def test_kept_text_stays_with_its_account(site: Any, phones: Callable[..., Any]) -> None:
+def test_kept_text_stays_with_its_account(site: Any, phones: Any) -> None:
     """Another account does not see it; a log-out and a submission remove it from the browser.
 
     What somebody typed before they logged in is theirs.

@@ -46,7 +46,7 @@ result = dict(Problem.objects.values_list("ref", "state"))
 
 
 @pytest.fixture
-def moderated(served_anew: Callable[..., Any]) -> Any:
+def moderated(served_anew: Any) -> Any:
     """Return a server with four held twins and a moderator."""
     site = served_anew()
     site.people("ann", eva="moderator", max="moderator")
@@ -73,7 +73,7 @@ def open_page(browser: Any) -> Iterator[Callable[..., Any]]:
         context.close()
 
 
-def test_a_wide_table_keeps_its_names(moderated: Any, open_page: Callable[..., Any]) -> None:
+def test_a_wide_table_keeps_its_names(moderated: Any, open_page: Any) -> None:
     """On a phone the names stay in view when the numbers are scrolled; on a desk all are seen."""
     page = open_page(moderated, viewport={"width": 360, "height": 640})
     page.goto(f"{moderated.url}/moderate/people/")
@@ -85,7 +85,7 @@ def test_a_wide_table_keeps_its_names(moderated: Any, open_page: Callable[..., A
     assert scroll.evaluate("one => one.scrollWidth - one.clientWidth") == 0
 
 
-def test_keys_alone_moderate(moderated: Any, open_page: Callable[..., Any]) -> None:
+def test_keys_alone_moderate(moderated: Any, open_page: Any) -> None:
     """With letters alone one decides, undoes and looks closely; the content policy refuses none."""
     page = open_page(moderated)
     key = page.keyboard.press
@@ -118,7 +118,7 @@ def test_keys_alone_moderate(moderated: Any, open_page: Callable[..., Any]) -> N
 
 @pytest.mark.long
 def test_letters_are_text_in_a_field_and_can_be_switched_off(
-    moderated: Any, open_page: Callable[..., Any]
+    moderated: Any, open_page: Any
 ) -> None:
     """Typed into a field, letters act on nothing; switched off, they do nowhere, from then on."""
     page = open_page(moderated)
@@ -137,9 +137,7 @@ def test_letters_are_text_in_a_field_and_can_be_switched_off(
 
 
 @pytest.mark.long
-def test_bulk_asks_with_the_count_and_is_undone(
-    moderated: Any, open_page: Callable[..., Any]
-) -> None:
+def test_bulk_asks_with_the_count_and_is_undone(moderated: Any, open_page: Any) -> None:
     """All that match are counted before, done after, and given back by one press."""
     page = open_page(moderated)
     page.check("#everything")
@@ -155,7 +153,7 @@ def test_bulk_asks_with_the_count_and_is_undone(
 
 
 @pytest.mark.long
-def test_without_scripts_everything_works(moderated: Any, open_page: Callable[..., Any]) -> None:
+def test_without_scripts_everything_works(moderated: Any, open_page: Any) -> None:
     """Without JavaScript a moderator filters, picks, decides and undoes."""
     page = open_page(moderated, java_script_enabled=False)
     page.goto(f"{moderated.url}/moderate/?state=held&text=umbrella")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -55,7 +55,7 @@ class Desk:
 
 
 @pytest.fixture
-def desk(served_anew: Callable[..., Any], browser: Any) -> Iterator[Desk]:
+def desk(served_anew: Any, browser: Any) -> Iterator[Desk]:
     """Seat Ann; afterwards no page may have complained."""
     made = Desk(served_anew(models=BUILT_IN), browser)
     yield made

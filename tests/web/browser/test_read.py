@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +58,7 @@ result = None
 
 
 @pytest.fixture
-def reader(served_anew: Callable[..., Any], browser: Any) -> Iterator[Any]:
+def reader(served_anew: Any, browser: Any) -> Iterator[Any]:
     """Return a server with problems on it, and an opener of windows that keeps complaints."""
     site = served_anew()
     ref = site.do(_FILL)
@@ -182,7 +182,7 @@ LONG_NAME = "Maximiliane Oberhuber-Schwarzenegger"
 
 
 @pytest.mark.long
-def test_the_navigation_is_one_row(served_anew: Callable[..., Any], browser: Any) -> None:
+def test_the_navigation_is_one_row(served_anew: Any, browser: Any) -> None:
     """The top is one row, an admin's, too; on a phone its button opens all links, Escape none.
 
     So it is for a long name.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -52,9 +51,7 @@ def _entered(site: Any, browser: Any) -> Any:
     return page
 
 
-def test_a_first_admin_is_led_to_the_settings_and_they_hold(
-    served: Callable[..., Any], browser: Any
-) -> None:
+def test_a_first_admin_is_led_to_the_settings_and_they_hold(served: Any, browser: Any) -> None:
     """What is refused is told, what was typed is not lost, and a new name holds at once."""
     page = _entered(served(), browser)
     press(page, "a:has-text('Name and contact')")
@@ -69,9 +66,7 @@ def test_a_first_admin_is_led_to_the_settings_and_they_hold(
 
 
 @pytest.mark.long
-def test_a_large_file_is_sent_in_pieces(
-    served: Callable[..., Any], browser: Any, tmp_path: Path
-) -> None:
+def test_a_large_file_is_sent_in_pieces(served: Any, browser: Any, tmp_path: Path) -> None:
     """What is refused is told in the site's words; cancelled, it rests; a lost piece goes again."""
     page = _entered(served(options=("--work",)), browser)
     path, held = tmp_path / "large.jsonl", list[Any]()
@@ -109,7 +104,7 @@ def test_a_large_file_is_sent_in_pieces(
 
 @pytest.mark.long
 def test_a_site_is_set_up_in_a_browser_alone(
-    served: Callable[..., Any], browser: Any, axe_source: str, tmp_path: Path
+    served: Any, browser: Any, axe_source: str, tmp_path: Path
 ) -> None:
     """From the one link that the server prints to a backup, each page without a finding of axe."""
     site = served(options=("--work",))
@@ -135,11 +130,6 @@ def test_a_site_is_set_up_in_a_browser_alone(
     press(page, "a:has-text('Name and contact')")
     page.fill("[name=title]", "Twins of Graz")
     page.fill("[name=contact]", "twins@example.org")
-    page.fill("[name=judges]", "2")
-    press(page, "main form.settings button")
-    expect(page.locator(".field.wrong")).to_contain_text("It must be odd")
-    expect(page.locator("[name=title]")).to_have_value("Twins of Graz")
-    look("settings that are refused")
     page.fill("[name=judges]", "1")
     press(page, "main form.settings button")
     expect(page.locator(".brand")).to_have_text("Twins of Graz")

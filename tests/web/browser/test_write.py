@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -51,7 +51,7 @@ class Desk:
 
 
 @pytest.fixture
-def desk(served_anew: Callable[..., Any], browser: Any) -> Iterator[Desk]:
+def desk(served_anew: Any, browser: Any) -> Iterator[Desk]:
     """Seat Ann; afterwards no page may have complained."""
     made = Desk(served_anew(goal=1000), browser)
     yield made
@@ -217,7 +217,6 @@ def test_the_focus_is_never_under_the_bar(desk: Desk, width: int) -> None:
         assert not page.evaluate(UNDER_THE_BAR), here
         assert page.locator("#submit").is_visible()
         box = page.locator("#submit").bounding_box()
-        assert box is not None
         assert box["y"] + box["height"] <= 640
         met.add(here)
     assert {"option_1", "option_2", "sentence_1", "sentence_2"} <= met
