@@ -27,8 +27,6 @@ from winosmith.lineage import make_child
 from winosmith.testing import make_twins
 from winosmith.web import Site, _backup
 
-Start = Callable[..., Any]
-
 EACH = pytest.mark.parametrize(
     "database",
     ["sqlite", pytest.param("postgresql", marks=[pytest.mark.postgres, pytest.mark.long])],
@@ -61,7 +59,7 @@ time.sleep(600)
 """Three people who write twins, a transaction each, and say which are on the disk."""
 
 
-def _site_with_problems(served: Start, tmp_path: Path, database: str) -> Any:
+def _site_with_problems(served: Any, tmp_path: Path, database: str) -> Any:
     site = served(database=database, models=[])  # no model predicts between two exports
     site.people("ann", bob="judge")
     formats.write(make_twins(6), tmp_path / "twins.jsonl")
@@ -94,21 +92,27 @@ def _digest(site: Any, out: Path) -> str:
     return str(json.loads(exported.stdout)["digest"])
 
 
-def _restored(site: Any, file: Path, folder: Path, postgres: Any) -> Any:
-    """Return the restored site; with PostgreSQL in a new database."""
-    url = postgres.create(folder.name) if postgres else None
-    options = ("--database", url) if url else ()
-    site.admin("restore", str(file), str(folder), *options)
-    return type(site)(folder, url)
+@pytest.fixture
+def restore(database: str, request: pytest.FixtureRequest) -> Any:
+    """Return what restores a backup of a site; it returns that site, and what was printed."""
+
+    def act(site: Any, file: Path, folder: Path, *options: str) -> tuple[Any, str]:
+        url = None
+        if database == "postgresql":
+            url = request.getfixturevalue("postgres").create(folder.name)
+            options += ("--database", url)
+        told = site.admin("restore", str(file), str(folder), *options).stdout
+        return type(site)(folder, url), told
+
+    return act
 
 
 @pytest.mark.long
 @EACH
 def test_a_backup_under_load_is_one_moment(
-    served: Start, tmp_path: Path, database: str, request: pytest.FixtureRequest
+    served: Any, tmp_path: Path, database: str, restore: Any
 ) -> None:
     """What was acknowledged before the backup is in it, no transaction is in it half."""
-    postgres = request.getfixturevalue("postgres") if database == "postgresql" else None
     site = _site_with_problems(served, tmp_path, database)
     log = tmp_path / "log"
     with log.open("w") as out:
@@ -124,7 +128,7 @@ def test_a_backup_under_load_is_one_moment(
         writers.kill()
         writers.wait()
     assert during, "nobody wrote while the backup was taken"
-    again = _restored(site, tmp_path / "one.tar.gz", tmp_path / "again", postgres)
+    again, _told = restore(site, tmp_path / "one.tar.gz", tmp_path / "again")
     twins = again.do(
         "from django.db.models import Count\n"
         "from winosmith.web.problems.models import Twin\n"
@@ -148,14 +152,13 @@ if connection.vendor == "postgresql":  # which chooses its plans by what it know
 
 @EACH
 def test_a_restored_site_exports_the_same_bytes(
-    served: Start, tmp_path: Path, database: str, request: pytest.FixtureRequest
+    served: Any, tmp_path: Path, database: str, restore: Any
 ) -> None:
     """Backup, restore, export: the same digest; people log in there, and their pseudonyms stay."""
-    postgres = request.getfixturevalue("postgres") if database == "postgresql" else None
     site = _site_with_problems(served, tmp_path, database)
     _with_a_family(site, tmp_path)
     site.admin("backup", str(site.folder), str(tmp_path / "one.tar"))
-    again = _restored(site, tmp_path / "one.tar", tmp_path / "restored", postgres)
+    again, _told = restore(site, tmp_path / "one.tar", tmp_path / "restored")
     digest = _digest(site, tmp_path / "a")
     assert digest == _digest(again, tmp_path / "b")
     assert again.do(KNOWN_ROWS)
@@ -175,7 +178,7 @@ def test_a_restored_site_exports_the_same_bytes(
 
 @EACH
 def test_a_database_is_served_with_its_own_key_only(
-    served: Start, tmp_path: Path, database: str, request: pytest.FixtureRequest
+    served: Any, tmp_path: Path, database: str
 ) -> None:
     """With another key, in its folder or in a new one, a site is refused, and the remedy named."""
     site = served(database=database)
@@ -224,16 +227,15 @@ result = [doors, authenticate(username="bob", password={password!r}) is not None
 
 @EACH
 def test_a_restored_backup_lets_nobody_in_without_a_password(
-    served: Start, tmp_path: Path, database: str, request: pytest.FixtureRequest
+    served: Any, tmp_path: Path, database: str, restore: Any
 ) -> None:
     """Log-ins, tokens, invitations, links and waiting mails end; passwords still work."""
-    postgres = request.getfixturevalue("postgres") if database == "postgresql" else None
     site = _site_with_problems(served, tmp_path, database)
     links = site.do(LET_IN)
     asked = OPEN.format(links=links, password=PASSWORD)
     assert site.do(asked) == [[True] * 5, True]
     site.admin("backup", str(site.folder), str(tmp_path / "one.tar"))
-    again = _restored(site, tmp_path / "one.tar", tmp_path / "closed", postgres)
+    again, _told = restore(site, tmp_path / "one.tar", tmp_path / "closed")
     assert again.do(asked) == [[False] * 5, True]
 
 
@@ -263,10 +265,9 @@ result = {one.name: pseudonym(one) for one in Person.objects.order_by("pk") if n
 
 @EACH
 def test_whoever_was_erased_since_a_backup_is_erased_again(
-    served: Start, tmp_path: Path, database: str, request: pytest.FixtureRequest
+    served: Any, tmp_path: Path, database: str, restore: Any
 ) -> None:
     """The log of erasures outlives a restore: who came back is listed, and can be erased again."""
-    postgres = request.getfixturevalue("postgres") if database == "postgresql" else None
     site = served(database=database)
     site.people("ann", bob="judge", eva="moderator", root="admin", gone="judge")
     site.do(ERASE.format(names=[("gone", False)]))
@@ -275,11 +276,9 @@ def test_whoever_was_erased_since_a_backup_is_erased_again(
     site.do(ERASE.replace("later", "last").format(names=[("ann", False), ("bob", True)]))
     log = (site.folder / "erased.jsonl").read_text()
     assert not [name for name in (*before, *before.values()) if name in log]
-    options = ["--erased", str(site.folder)]
-    if postgres:
-        options += ["--database", postgres.create("erased")]
-    told = site.admin("restore", str(tmp_path / "one.tar"), str(tmp_path / "new"), *options).stdout
-    again = type(site)(tmp_path / "new", options[3] if postgres else None)
+    again, told = restore(
+        site, tmp_path / "one.tar", tmp_path / "new", "--erased", str(site.folder)
+    )
     listed = [name for name, mark in before.items() if mark in told]
     assert listed == ["ann", "bob"]
     assert f"winosmith admin erase-again {again.folder}" in told
@@ -310,7 +309,7 @@ def test_the_log_of_erasures_is_found_by_where_a_backup_lies(
         _backup.restore(other / "one.tar", tmp_path / "x", erased=tmp_path)
 
 
-def test_a_backup_is_its_owners_alone(served: Start, tmp_path: Path) -> None:
+def test_a_backup_is_its_owners_alone(served: Any, tmp_path: Path) -> None:
     """The archive has mode 0600 whatever the umask; so have the key and database restored of it."""
     site = served()
     file = tmp_path / "site.tar.gz"
@@ -397,7 +396,7 @@ def _nested(member: tarfile.TarInfo, data: bytes) -> Any:
     ],
 )
 def test_a_changed_archive_is_refused(
-    archive: Path, tmp_path: Path, change: Callable[..., Any], reason: str
+    archive: Path, tmp_path: Path, change: Any, reason: str
 ) -> None:
     """A flipped bit, a missing file, a path, a link: refused, and nothing is left behind."""
     with pytest.raises(InputError, match=reason):
@@ -452,7 +451,7 @@ def test_a_damaged_database_is_not_saved(prepared_site: Any, tmp_path: Path) -> 
 
 @pytest.mark.postgres
 def test_a_postgresql_backup_needs_an_empty_database(
-    served: Start, tmp_path: Path, postgres: Any
+    served: Any, tmp_path: Path, postgres: Any
 ) -> None:
     """Without --database, or with one that holds tables, nothing is restored."""
     site = served(database="postgresql")

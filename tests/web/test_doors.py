@@ -208,7 +208,7 @@ NEW = {"password": "jugs-and-shelves", "again": "jugs-and-shelves"}
 
 @pytest.mark.parametrize("way", ["change", "reset", "everywhere"])
 def test_all_that_opens_an_account_ends_together(
-    db: Any, visit: Any, person: Any, way: str
+    db: Any, visit: Any, ann: Any, bob: Any, way: str
 ) -> None:
     """A new password, a reset and "everywhere" end log-ins, tokens and links; pages say how many.
 
@@ -216,9 +216,8 @@ def test_all_that_opens_an_account_ends_together(
     """
     from tests.web.api.calling import program
 
-    ann, bob = person("ann"), person("bob")
-    save_agreement(ann)
-    save_agreement(bob)
+    agree(ann)
+    agree(bob)
     here, there = visit(ann), visit(ann)
     one, two, other = program(ann), program(ann), program(bob)
     revoke_token(ann, list_tokens(program(ann) and ann)[0].pk)
@@ -261,9 +260,8 @@ def test_a_used_link_is_told_as_used(db: Any, visit: Any) -> None:
     assert "/people/login/" in page
 
 
-def test_each_link_that_opens_nothing_says_why(db: Any, visit: Any, person: Any) -> None:
+def test_each_link_that_opens_nothing_says_why(db: Any, visit: Any, ann: Any) -> None:
     """Used, revoked, replaced, run out, and never made: each says so, and what to do."""
-    ann = person("ann")
     used, replaced, newest = create_reset_link(ann, 30), "", ""
     assert visit().post(used, NEW).status_code == 302
     replaced, newest = create_reset_link(ann, 30), create_reset_link(ann, 30)
@@ -290,12 +288,11 @@ def test_each_link_that_opens_nothing_says_why(db: Any, visit: Any, person: Any)
     assert visit().get(newest).status_code == 200
 
 
-def test_who_is_logged_in_reads_what_a_link_is_for(db: Any, visit: Any, person: Any) -> None:
+def test_who_is_logged_in_reads_what_a_link_is_for(db: Any, visit: Any, bob: Any, ann: Any) -> None:
     """A link that works says to who has an account what it does, and until when."""
-    ann = person("ann")
     page = visit(ann).get(invite("judge", 30)).content.decode()
     assert "creates a new account" in page
     assert "The link works only once, and expires on" in page
-    page = visit(ann).get(create_reset_link(person("bob"), 30)).content.decode()
-    assert "set a new password for an account" in page
+    page = visit(ann).get(create_reset_link(bob, 30)).content.decode()
+    assert "sets a new password" in page
     assert "creates a new account" not in page

@@ -12,6 +12,8 @@ from django.urls.resolvers import RoutePattern, URLResolver
 
 from tests.web.serving import PASSWORD
 
+pytestmark = pytest.mark.usefixtures("db")
+
 WANTED = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -53,7 +55,7 @@ def _policy(answer: Any) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("who", [None, pytest.param("ann", marks=pytest.mark.long), "adam"])
-def test_every_address_has_the_headers(db: Any, visit: Any, person: Any, who: str | None) -> None:
+def test_every_address_has_the_headers(visit: Any, person: Any, who: str | None) -> None:
     """Pages, files, redirects and errors carry them, to visitors, contributors and the admin."""
     somebody = person(who, is_superuser=who == "adam", is_moderator=who == "adam") if who else None
     addresses = sorted(set(_addresses()))
@@ -82,7 +84,7 @@ def test_every_address_has_the_headers(db: Any, visit: Any, person: Any, who: st
             assert "public" not in answer.headers["Cache-Control"], address
 
 
-def test_an_unknown_host_gets_nothing(db: Any, visit: Any) -> None:
+def test_an_unknown_host_gets_nothing(visit: Any) -> None:
     """A request under another host's name is answered by 400, without that name in the answer."""
     answer = visit().get("/", headers={"Host": "evil.example"})
     assert answer.status_code == 400
@@ -92,7 +94,7 @@ def test_an_unknown_host_gets_nothing(db: Any, visit: Any) -> None:
 
 @pytest.mark.parametrize("path", ["/", "/api/v1/problems"])
 def test_another_host_is_named_as_the_fault_and_logged_once(
-    db: Any, visit: Any, caplog: pytest.LogCaptureFixture, path: str
+    visit: Any, caplog: pytest.LogCaptureFixture, path: str
 ) -> None:
     """The answer names the Host header and the option; the log names the host once, escaped."""
     host = f"evil\x1b[2J{len(path)}.example"
@@ -106,10 +108,9 @@ def test_another_host_is_named_as_the_fault_and_logged_once(
     assert "--public-url" in line
 
 
-def test_cookies_are_out_of_scripts_reach(db: Any, visit: Any, person: Any) -> None:
+def test_cookies_are_out_of_scripts_reach(visit: Any, ann: Any) -> None:
     """The session's and the form key's cookies are HttpOnly and SameSite."""
     client = visit()
-    person("ann")
     client.get("/people/login/")
     client.post("/people/login/", {"name": "ann", "password": PASSWORD})
     assert {settings.SESSION_COOKIE_NAME, settings.CSRF_COOKIE_NAME} <= set(client.cookies)
@@ -117,7 +118,7 @@ def test_cookies_are_out_of_scripts_reach(db: Any, visit: Any, person: Any) -> N
         assert (cookie["httponly"], cookie["samesite"]) == (True, "Lax")
 
 
-def test_public_pages_set_no_cookie(db: Any, visit: Any) -> None:
+def test_public_pages_set_no_cookie(visit: Any) -> None:
     """Who only reads gets no cookie."""
     client = visit()
     for path in ("/", "/problems/", "/problems/?q=x", "/download/", "/guidelines/", "/card/"):

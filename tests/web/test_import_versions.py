@@ -109,8 +109,6 @@ def test_what_an_embargo_covers_is_never_public(
     database: Any, monkeypatch: pytest.MonkeyPatch, above: str, reverse: bool
 ) -> None:
     """Below an embargo nothing is to be seen while a file is read; lifted, all of it is free."""
-    from winosmith.web.problems.models import Problem
-
     monkeypatch.setattr(module, "CHUNK", 1)
     root, *below = _family()
     if above == "on the site":
@@ -127,7 +125,7 @@ def test_what_an_embargo_covers_is_never_public(
     assert (made.versions, seen) == (4, [0] * len(data))
     assert not get_public_problems().exists()
     with writing():
-        assert lift_embargo(Problem.objects.get(ref=root.id)) == 4
+        assert lift_embargo(Row.objects.get(ref=root.id)) == 4
     assert get_public_problems().count() == 5
 
 
@@ -178,7 +176,11 @@ def test_large_families_take_linear_time(db: Any) -> None:
             text = f"The {WORDS[n % 8]}{n} hit the _ and broke."
             last = make_child(last if n % 3 else root, text, root.options, 1, source="wordnet")
             made.append(last)
-        _import(made, "valid") if count < 100 else _without_tree(made)
+        if count < 100:
+            _import(made, "valid")
+        else:  # as an import that was interrupted before its families
+            for start in range(0, len(made), module.CHUNK):
+                module._add_chunk(made[start : start + module.CHUNK], "valid")
         profile = cProfile.Profile()
         with CaptureQueriesContext(connection) as asked:
             profile.runcall(add_versions, made)
@@ -188,12 +190,6 @@ def test_large_families_take_linear_time(db: Any) -> None:
     small, large = work(300, "small"), work(3000, "large")
     assert large[0] < 13 * small[0]
     assert large[1] < 13 * small[1]
-
-
-def _without_tree(made: list[Problem]) -> None:
-    """Put problems into the site as an import does that was interrupted before its families."""
-    for start in range(0, len(made), module.CHUNK):
-        module._add_chunk(made[start : start + module.CHUNK], "valid")
 
 
 def test_an_evograd_table_is_imported_as_families(db: Any, tmp_path: Path, visit: Any) -> None:

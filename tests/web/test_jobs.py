@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
 from typing import Any
@@ -17,6 +16,7 @@ from django.test import TestCase
 from django.utils import timezone
 
 from tests.waiting import until
+from tests.web.making import fresh
 from tests.web.working import work_off
 from winosmith.errors import InputError
 from winosmith.locks import FileLock
@@ -77,7 +77,7 @@ def _file(twins: int) -> str:
     "where", ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)]
 )
 def test_a_job_whose_worker_is_killed_runs_to_its_end_and_nothing_comes_in_twice(
-    served: Callable[..., Any], where: str
+    served: Any, where: str
 ) -> None:
     """An import that is killed in the middle, twice, brings each problem in once."""
     site, count = served(database=where, options=WORKING), 4000
@@ -98,7 +98,7 @@ def test_a_job_whose_worker_is_killed_runs_to_its_end_and_nothing_comes_in_twice
     assert site.do(FAR.format(job=job)) == ["done", count, count, count]
 
 
-def test_the_worker_ends_with_its_server(served: Callable[..., Any]) -> None:
+def test_the_worker_ends_with_its_server(served: Any) -> None:
     """Stopped or killed, a server leaves no worker; the next one has a worker again."""
     site = served(options=WORKING)
     until(lambda: get_worker_process_id(site.folder))
@@ -110,7 +110,7 @@ def test_the_worker_ends_with_its_server(served: Callable[..., Any]) -> None:
     until(lambda: get_worker_process_id(site.folder) is None)
 
 
-def test_without_work_a_server_has_no_worker(served: Callable[..., Any]) -> None:
+def test_without_work_a_server_has_no_worker(served: Any) -> None:
     """Another machine may have it."""
     site = served()
     assert "--no-work" in site.options
@@ -153,16 +153,13 @@ def test_a_job_that_ends_the_worker_three_times_has_failed(
                 run_next_job([BACKUP])
     take_over_jobs()
     work_off()
-    job.refresh_from_db()
-    other.refresh_from_db()
-    assert (job.state, job.error, other.state) == ("failed", WORKER_ENDED, "done")
+    assert (fresh(job).state, job.error, fresh(other).state) == ("failed", WORKER_ENDED, "done")
     job.retry(adam)
     with pytest.raises(InputError, match="not failed"):
         job.retry(adam)
     take_over_jobs()
     work_off()
-    job.refresh_from_db()
-    assert (job.state, job.error, job.tries) == ("done", "", 0)
+    assert (fresh(job).state, job.error, job.tries) == ("done", "", 0)
 
 
 def test_a_fault_is_no_end_of_the_worker(
@@ -177,8 +174,7 @@ def test_a_fault_is_no_end_of_the_worker(
     job = jobs.create_job(adam, BACKUP, {}, state="waiting")
     _due(MEASURE)
     work_off()
-    job.refresh_from_db()
-    assert (job.state, job.error, did) == ("failed", PROGRAM_FAILED, ["measure"])
+    assert (fresh(job).state, job.error, did) == ("failed", PROGRAM_FAILED, ["measure"])
     assert "the disk is gone" in caplog.text
 
 
@@ -211,14 +207,12 @@ def test_a_job_that_the_database_refuses_blocks_no_other(
     with pytest.raises(jobs.UnavailableError) as caught:
         run_next_job(LANES[-1])
     assert run_next_job(LANES[-1], {caught.value.args[0]: time.monotonic() + 60})
-    job.refresh_from_db()
-    assert (job.state, did) == ("running", ["measure"])
+    assert (fresh(job).state, did) == ("running", ["measure"])
     for _ in range(MAX_TRIES):
         with pytest.raises(jobs.UnavailableError):
             run_next_job(LANES[-1], {job.pk: 0.0})
     take_over_jobs()
-    job.refresh_from_db()
-    assert (job.state, job.tries) == ("running", 1)
+    assert (fresh(job).state, job.tries) == ("running", 1)
 
 
 def test_a_lane_does_the_oldest_of_its_own_jobs(did: list[str], adam: Any) -> None:
@@ -373,9 +367,7 @@ def test_a_file_stays_until_the_drop_of_its_job_is_committed(db: Any, adam: Any)
     assert not job.file.exists()
 
 
-def test_an_admin_sees_stops_and_retries_jobs(
-    did: list[str], adam: Any, visit: Callable[..., Any]
-) -> None:
+def test_an_admin_sees_stops_and_retries_jobs(did: list[str], adam: Any, visit: Any) -> None:
     """One page lists what waits, runs and has failed, with a button for what can be done."""
     waiting = jobs.create_job(adam, BACKUP, {}, state="waiting")
     failed = jobs.create_job(adam, BACKUP, {}, state="failed", error="The disk was full.")

@@ -19,10 +19,9 @@ from django.conf import settings
 from django.db import OperationalError, connection
 
 from tests.waiting import LONGEST
+from tests.web.serving import PASSWORD
 from trials.crowd.postgres import postgres_server
 from winosmith.web import wsgi
-
-Start = Callable[..., Any]
 
 WAITED = LONGEST / 2
 """Seconds in which the slowest machine has answered who waits for no lock that is held for ever."""
@@ -64,8 +63,6 @@ def browser(trials: None) -> Iterator[Any]:
         browser = Browser(site.url, 120)
         made.append(browser)
         form = browser.open("/people/login/").form("/people/login/")
-        assert form
-        from tests.web.serving import PASSWORD
 
         field = next(field for field in form.fields if "name" in field)
         assert browser.send(form, {}, **{field: name, "password": PASSWORD}).acknowledged
@@ -83,7 +80,7 @@ def _draft(browser: Any) -> Any:
 
 
 @pytest.fixture(scope="module")
-def sites(served_long: Start) -> Callable[[str], Any]:
+def sites(served_long: Any) -> Callable[[str], Any]:
     """Return what serves a site on a database, with ann on it, who judges; it stays served."""
 
     @functools.cache
@@ -99,7 +96,7 @@ READ = ("/", "/problems/", "/judge/", "/write/", "/download/problems.jsonl")
 
 
 @pytest.mark.parametrize("database", DATABASES)
-def test_reading_waits_for_no_writer(sites: Start, browser: Any, database: str) -> None:
+def test_reading_waits_for_no_writer(sites: Any, browser: Any, database: str) -> None:
     """While another program holds the database and writers wait, every page is read."""
     site = sites(database)
     ann = browser(site, "ann")
@@ -130,7 +127,7 @@ def test_reading_waits_for_no_writer(sites: Start, browser: Any, database: str) 
 
 @pytest.mark.parametrize("database", DATABASES)
 def test_a_write_that_can_not_be_is_told_soon_and_keeps_its_text(
-    sites: Start, browser: Any, database: str
+    sites: Any, browser: Any, database: str
 ) -> None:
     """Status 503 says when to come again; the page holds what was sent, to be sent again."""
     site = sites(database)
@@ -180,7 +177,7 @@ result.append("the other waits" if waits else "the other is through")
 """A write that has a second left asks behind one of another process that waits for a minute."""
 
 
-def test_nobody_waits_for_the_patience_of_others(sites: Start) -> None:
+def test_nobody_waits_for_the_patience_of_others(sites: Any) -> None:
     """A write gives up in its own time, whoever waits before it for a database that is locked."""
     site = sites("sqlite")
     with _locked(site):
@@ -188,7 +185,7 @@ def test_nobody_waits_for_the_patience_of_others(sites: Start) -> None:
 
 
 @pytest.mark.parametrize("database", DATABASES)
-def test_health_tells_of_a_locked_database(sites: Start, database: str) -> None:
+def test_health_tells_of_a_locked_database(sites: Any, database: str) -> None:
     """While another program holds the database /healthz says so, in a sentence."""
     site = sites(database)
     with _locked(site):
@@ -205,7 +202,7 @@ def test_health_tells_of_a_locked_database(sites: Start, database: str) -> None:
     assert site.get("/healthz").status == 200
 
 
-def test_a_password_is_on_no_page(sites: Start) -> None:
+def test_a_password_is_on_no_page(sites: Any) -> None:
     """A form with a password that could not be handled is not shown again."""
     site = sites("sqlite")
     cookie = site.get("/people/login/").headers["Set-Cookie"].partition(";")[0]
@@ -261,7 +258,7 @@ def test_what_a_database_refuses_is_told_in_words(db: Any, tmp_path: Path) -> No
 
 
 @pytest.mark.postgres
-def test_health_tells_of_a_database_that_takes_nothing(served: Start, postgres: Any) -> None:
+def test_health_tells_of_a_database_that_takes_nothing(served: Any, postgres: Any) -> None:
     """A PostgreSQL that can only be read is told as that."""
     site = served(database="postgresql")
     name = site.database.rpartition("/")[2]
@@ -279,7 +276,7 @@ def test_health_tells_of_a_database_that_takes_nothing(served: Start, postgres: 
 
 @pytest.mark.long
 @pytest.mark.postgres
-def test_health_waits_for_no_database_that_hangs(served: Start, postgres: Any) -> None:
+def test_health_waits_for_no_database_that_hangs(served: Any, postgres: Any) -> None:
     """While PostgreSQL takes connections and says nothing /healthz says that it is away."""
     with postgres_server() as own:  # others go on with theirs
         site = served(database=own.create("hangs"))

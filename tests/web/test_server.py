@@ -11,24 +11,24 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 from urllib.request import HTTPCookieProcessor, build_opener
 
 import pytest
+from click.testing import CliRunner
 
 from tests.waiting import LONGEST, until
 from tests.web.conftest import PREPARED
 from tests.web.serving import PASSWORD
+from winosmith.cli.serve import command
 from winosmith.web import hosting
-
-Start = Callable[..., Any]
 
 
 @pytest.fixture
-def typed(served: Start) -> Start:
+def typed(served: Any) -> Any:
     """Start each site as who types `winosmith serve` does, and not by a fork."""
     return functools.partial(served, afresh=True)
 
@@ -72,12 +72,12 @@ def _is_read(wire: socket.socket) -> bool:
 
 
 @pytest.fixture(scope="module")
-def still(served_long: Start) -> Any:
+def still(served_long: Any) -> Any:
     """Return a server that tests only look at."""
     return served_long()
 
 
-def test_a_site_is_served(typed: Start) -> None:
+def test_a_site_is_served(typed: Any) -> None:
     """The server says where the data are, lets the first admin in once, and answers."""
     site = typed(title="Cups & jugs")
     assert f"Database    {site.folder / 'site.sqlite3'}" in site.printed
@@ -90,7 +90,7 @@ def test_a_site_is_served(typed: Start) -> None:
     assert health.headers["Cache-Control"] == "no-store"
 
 
-def test_each_start_reads_what_has_changed(served: Start) -> None:
+def test_each_start_reads_what_has_changed(served: Any) -> None:
     """Each start without an admin prints one link and ends the earlier ones; with one, none.
 
     What the admin writes into site.toml holds when the server starts again; nonsense ends it.
@@ -124,7 +124,7 @@ def test_a_folder_has_one_server(still: Any) -> None:
 
 
 @pytest.mark.long
-def test_a_killed_server_makes_room(typed: Start) -> None:
+def test_a_killed_server_makes_room(typed: Any) -> None:
     """When the master is killed its workers end by themselves, and the next server starts."""
     site = typed()
     site.process.kill()
@@ -133,7 +133,7 @@ def test_a_killed_server_makes_room(typed: Start) -> None:
 
 
 @pytest.mark.long
-def test_a_killed_worker_is_replaced(typed: Start) -> None:
+def test_a_killed_worker_is_replaced(typed: Any) -> None:
     """When a worker is killed the others answer, and a new one comes."""
     site = typed()
     children = Path(f"/proc/{site.process.pid}/task/{site.process.pid}/children")
@@ -157,7 +157,7 @@ def _two(children: Path, without: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("sign", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 0)])
-def test_a_request_is_answered_before_the_server_ends(typed: Start, sign: int, code: int) -> None:
+def test_a_request_is_answered_before_the_server_ends(typed: Any, sign: int, code: int) -> None:
     """Ctrl-C, which reaches the workers as well, and SIGTERM let open requests end first.
 
     The database is one file then.
@@ -179,10 +179,6 @@ def test_a_request_is_answered_before_the_server_ends(typed: Start, sign: int, c
 
 def test_the_help_says_how_many_workers_there_are(db: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without --workers there is one process for each core that the server may use."""
-    from click.testing import CliRunner
-
-    from winosmith.cli.serve import command
-
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2}, raising=False)
     assert hosting.count_workers(None) == 3
     told = " ".join(CliRunner().invoke(command, ["--help"]).output.split())
@@ -212,7 +208,7 @@ def test_nothing_is_too_large(still: Any) -> None:
     assert still.get("/", **{"X-Long": "y" * 40_000}).status == 431
 
 
-def test_the_log_knows_nobody(served: Start) -> None:
+def test_the_log_knows_nobody(served: Any) -> None:
     """Neither addresses of people nor what they asked for come into the log; a wrong host does."""
     site = served()
     site.get("/people/secret-of-ann/")
@@ -232,7 +228,6 @@ def test_the_log_knows_nobody(served: Start) -> None:
 def test_static_files_are_kept_by_browsers(still: Any) -> None:
     """The style sheet's address changes with its content, so that it can be kept for ever."""
     sheet = re.search(r'href="(/static/[^"]+\.css)"', still.get("/").text)
-    assert sheet
     answer = still.get(sheet[1])
     assert answer.status == 200
     assert re.search(r"\.[0-9a-f]{12}\.css$", sheet[1])
@@ -240,7 +235,7 @@ def test_static_files_are_kept_by_browsers(still: Any) -> None:
 
 
 @pytest.mark.postgres
-def test_a_password_is_nowhere_to_be_seen(typed: Start, postgres: Any) -> None:
+def test_a_password_is_nowhere_to_be_seen(typed: Any, postgres: Any) -> None:
     """On PostgreSQL a site is served as well; an address's password is neither printed nor listed.
 
     Arguments of a process are on a list that everybody on the machine reads.
@@ -264,7 +259,7 @@ def test_options_of_an_address_reach_the_database(tmp_path: Path, postgres: Any)
 
 
 @pytest.mark.postgres
-def test_health_tells_of_a_lost_database(served: Start, postgres: Any) -> None:
+def test_health_tells_of_a_lost_database(served: Any, postgres: Any) -> None:
     """When the database is gone /healthz and every page say 503, and 200 when it is back."""
     site = served(database="postgresql")
     name = site.database.rpartition("/")[2]
@@ -309,7 +304,7 @@ def test_a_database_that_is_not_there_is_told(tmp_path: Path, postgres: Any) -> 
     assert "hush" not in refused.stderr + refused.stdout
 
 
-def test_two_sites_on_one_host_keep_their_own_sessions(served: Start) -> None:
+def test_two_sites_on_one_host_keep_their_own_sessions(served: Any) -> None:
     """A browser that is logged in to sites on two ports stays so in both, after a restart, too."""
     one, other = served(), served()
     other.do("from winosmith.web.people.models import SiteKey; SiteKey.objects.all().delete()")

@@ -234,9 +234,8 @@ def test_a_folder_without_a_site_is_told(tmp_path: Path) -> None:
     assert "winosmith serve" in refused.stderr
 
 
-def test_what_is_written_within_a_transaction_goes_with_it(database: Any, person: Any) -> None:
+def test_what_is_written_within_a_transaction_goes_with_it(database: Any, ann: Any) -> None:
     """An error takes back a whole transaction with the inner ones' writes; the next one holds."""
-    ann = person("ann")
 
     def fails_late() -> None:
         with writing():

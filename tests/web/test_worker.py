@@ -105,9 +105,7 @@ BEGUN = {
 
 
 @pytest.mark.parametrize("begun", BEGUN)
-def test_a_request_that_is_not_complete_holds_no_thread(
-    answering: Callable[..., Answering], begun: str
-) -> None:
+def test_a_request_that_is_not_complete_holds_no_thread(answering: Any, begun: str) -> None:
     """More requests that come slowly than there are threads keep no other client waiting."""
     worker = answering(_hello)
     slow = [worker.connect(BEGUN[begun]) for _ in range(3 * _worker.THREADS)]
@@ -118,7 +116,7 @@ def test_a_request_that_is_not_complete_holds_no_thread(
         wire.close()
 
 
-def test_an_answer_that_is_not_read_holds_no_thread(answering: Callable[..., Answering]) -> None:
+def test_an_answer_that_is_not_read_holds_no_thread(answering: Any) -> None:
     """More readers that take nothing of a page than there are threads keep no client waiting."""
     size = 1 << 23
 
@@ -138,7 +136,7 @@ def test_an_answer_that_is_not_read_holds_no_thread(answering: Callable[..., Ans
 
 
 def test_a_reader_that_takes_nothing_is_let_go(
-    answering: Callable[..., Answering], monkeypatch: pytest.MonkeyPatch
+    answering: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A long file that nobody reads any more makes room for another one."""
     monkeypatch.setattr(_worker, "IDLE_SECONDS", 1)
@@ -153,9 +151,7 @@ def test_a_reader_that_takes_nothing_is_let_go(
 
 
 @pytest.mark.parametrize("path", [b"download/a", b"/download/a"])
-def test_slow_readers_of_long_files_hold_a_few_threads(
-    answering: Callable[..., Answering], path: bytes
-) -> None:
+def test_slow_readers_of_long_files_hold_a_few_threads(answering: Any, path: bytes) -> None:
     """Readers of endless files keep no page waiting; further files are refused until one ends."""
     worker = answering(_endless_files)
     slow = [worker.connect(ASKED % path) for _ in range(wsgi.MAX_LONG_FILES)]
@@ -199,7 +195,7 @@ def _ignore(status: str, headers: Any) -> None:
     assert status == "200 OK"
 
 
-def test_a_body_is_on_the_disk(answering: Callable[..., Answering], tmp_path: Path) -> None:
+def test_a_body_is_on_the_disk(answering: Any, tmp_path: Path) -> None:
     """A form beyond some kilobytes waits in an open file; what proxies add arrives unchanged."""
     said = tmp_path / "said"
     body = bytes(1 << 19)
@@ -218,7 +214,7 @@ def test_a_body_is_on_the_disk(answering: Callable[..., Answering], tmp_path: Pa
     assert said.read_text() == "True 203.0.113.7, 10.0.0.1"
 
 
-def test_a_connection_beyond_the_limit_waits(answering: Callable[..., Answering]) -> None:
+def test_a_connection_beyond_the_limit_waits(answering: Any) -> None:
     """With all connections taken the next client is answered when one of them ends."""
     worker = answering(_hello, connections=12)
     begun = [worker.connect(b"GET / HTTP/1.1\r\n") for _ in range(12)]
@@ -233,9 +229,7 @@ def test_a_connection_beyond_the_limit_waits(answering: Callable[..., Answering]
     wire.close()
 
 
-def test_a_worker_ends_after_its_answers(
-    answering: Callable[..., Answering], tmp_path: Path
-) -> None:
+def test_a_worker_ends_after_its_answers(answering: Any, tmp_path: Path) -> None:
     """After SIGTERM a request that has begun is answered; then the process ends without a fault."""
     begun, gate = tmp_path / "begun", tmp_path / "gate"
 

@@ -10,6 +10,7 @@ import pytest
 from django.db import connection
 
 from tests import forking
+from winosmith.web.wsgi import application
 
 SECONDS = 60
 """After which a child that waits for what never comes is ended."""
@@ -17,8 +18,6 @@ SECONDS = 60
 
 def _asked(path: str, method: str = "GET") -> tuple[str, bytes]:
     """Return the status and the body with which the application answers."""
-    from winosmith.web.wsgi import application
-
     environ: dict[str, Any] = {"PATH_INFO": path, "REQUEST_METHOD": method}
     setup_testing_defaults(environ)
     told: list[str] = []

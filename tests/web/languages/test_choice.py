@@ -9,12 +9,13 @@ import pytest
 
 from tests.web.translated import made_up
 
+pytestmark = pytest.mark.usefixtures("db")
+
 HEAD = {"en": "Guidelines", "ar": made_up("Guidelines")}
 
 
 def _heading(answer: Any) -> str:
     found = re.search(r"<h1>(.*?)</h1>", answer.content.decode())
-    assert found is not None
     return found[1]
 
 
@@ -30,7 +31,7 @@ def _heading(answer: Any) -> str:
     ],
 )
 def test_a_page_comes_in_the_language_that_the_browser_asks_for(
-    db: Any, arabic: None, visit: Any, wish: str, language: str
+    arabic: None, visit: Any, wish: str, language: str
 ) -> None:
     """The best of the offered languages that Accept-Language names is taken; else English."""
     answer = visit().get("/guidelines/", headers={"accept-language": wish})
@@ -42,17 +43,13 @@ def test_a_page_comes_in_the_language_that_the_browser_asks_for(
     assert answer["Cache-Control"] == "private, no-store"
 
 
-def test_a_choice_beats_the_browsers_wish_until_it_is_taken_back(
-    db: Any, arabic: None, visit: Any
-) -> None:
+def test_a_choice_beats_the_browsers_wish_until_it_is_taken_back(arabic: None, visit: Any) -> None:
     """A choice counts whatever the browser asks for, and leads back to the page before."""
     client, wish = visit(), {"accept-language": "en"}
     page = client.get("/guidelines/?a=1&b=%C3%A4", headers=wish).content.decode()
     link = re.search(r'href="(/language/\?next=[^"]+)"', page)
-    assert link is not None
     offer = client.get(link[1].replace("&amp;", "&"), headers=wish).content.decode()
     back = re.search(r'name="next" value="([^"]*)"', offer)
-    assert back is not None
     assert "Use my browser’s language" not in offer
     form = {"language": "ar", "next": back[1].replace("&amp;", "&")}
     led = client.post("/language/", form, headers=wish)
@@ -65,9 +62,7 @@ def test_a_choice_beats_the_browsers_wish_until_it_is_taken_back(
     assert _heading(client.get("/guidelines/", headers=wish)) == HEAD["en"]
 
 
-def test_the_cookie_lasts_and_tells_nothing_but_the_language(
-    db: Any, arabic: None, visit: Any
-) -> None:
+def test_the_cookie_lasts_and_tells_nothing_but_the_language(arabic: None, visit: Any) -> None:
     """It is out of reach of scripts and of other sites, and holds a year; readers get none."""
     client = visit()
     client.get("/guidelines/")
@@ -90,7 +85,7 @@ def test_the_cookie_lasts_and_tells_nothing_but_the_language(
         "",
     ],
 )
-def test_nobody_is_led_off_the_site(db: Any, visit: Any, back: str) -> None:
+def test_nobody_is_led_off_the_site(visit: Any, back: str) -> None:
     """A way back that leads elsewhere, or is none, leads to the first page."""
     led = visit().post("/language/", {"language": "en", "next": back})
     assert (led.status_code, led["Location"]) == (302, "/")
@@ -98,7 +93,7 @@ def test_nobody_is_led_off_the_site(db: Any, visit: Any, back: str) -> None:
     assert 'name="next" value="/"' in offer
 
 
-def test_an_unknown_language_changes_nothing(db: Any, visit: Any) -> None:
+def test_an_unknown_language_changes_nothing(visit: Any) -> None:
     """It is refused beside the offer, with 422 and without a cookie; so is no language at all."""
     for form in ({"language": "xx"}, {"language": "en\r\n"}, {}):
         client = visit()
@@ -108,7 +103,7 @@ def test_an_unknown_language_changes_nothing(db: Any, visit: Any) -> None:
         assert "language" not in client.cookies
 
 
-def test_a_false_cookie_does_no_harm(db: Any, visit: Any) -> None:
+def test_a_false_cookie_does_no_harm(visit: Any) -> None:
     """Whatever stands in the cookie, the page comes, in a language that is offered."""
     for value in ("xx", "ar/../../x", "<script>", "d" * 5000):
         client = visit()
@@ -117,7 +112,7 @@ def test_a_false_cookie_does_no_harm(db: Any, visit: Any) -> None:
 
 
 def test_pages_that_answer_forms_or_are_not_there_name_no_way_back(
-    db: Any, arabic: None, visit: Any
+    arabic: None, visit: Any
 ) -> None:
     """The link leads to the bare offer: such an address may not be opened, or is nobody's."""
     refused = visit().post("/people/login/", {"name": "x", "password": "y"})
@@ -127,6 +122,6 @@ def test_pages_that_answer_forms_or_are_not_there_name_no_way_back(
         assert 'href="/language/"' in answer.content.decode()
 
 
-def test_a_site_in_one_language_offers_no_choice(db: Any, visit: Any) -> None:
+def test_a_site_in_one_language_offers_no_choice(visit: Any) -> None:
     """Without a second language no page links to the choice."""
     assert "/language/" not in visit().get("/guidelines/").content.decode()

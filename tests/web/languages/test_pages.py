@@ -97,12 +97,6 @@ def _page(visit: v.Visit, refs: dict[str, str], language: str) -> str:
     return answer.content.decode()
 
 
-def _shown() -> list[v.Visit]:
-    """Return a visit of each page that is opened without a form, and of each fault."""
-    found = [one for one in v.VISITS if one.form is None and not one.before]
-    return list({(one.route, one.status): one for one in found}.values())
-
-
 @pytest.mark.filterwarnings("ignore:No directory at")
 def test_a_translated_page_differs_in_its_texts_alone(refs: dict[str, str], arabic: None) -> None:
     """Tags, addresses, names, values and numbers in attributes are those of the English page.
@@ -111,7 +105,8 @@ def test_a_translated_page_differs_in_its_texts_alone(refs: dict[str, str], arab
     """
     known = translation("ar")._catalog
     wrong: dict[str, Any] = {}
-    for visit in _shown():
+    shown = [one for one in v.VISITS if one.form is None and not one.before]
+    for visit in {(one.route, one.status): one for one in shown}.values():
         name = str(visit)
         text = _page(visit, refs, "ar")
         assert '<html lang="ar" dir="rtl">' in text, name

@@ -23,7 +23,7 @@ from winosmith.web.market.exports import read_export
 from winosmith.web.moderate.decisions import ACTIONS
 from winosmith.web.pages import _compile_phrase, to_fixed, to_percent
 from winosmith.web.people.gates import new_key
-from winosmith.web.problems.models import Event, Problem
+from winosmith.web.problems.models import Problem
 from winosmith.web.read.downloads import FILES
 from winosmith.web.run.files import FAULTS, get_faults, read_file, translate_fault
 
@@ -41,10 +41,9 @@ def test_figures_are_written_as_the_language_does(site: Any, arabic: None) -> No
 
 
 def test_errors_of_rules_come_in_the_language_of_the_page(
-    db: Any, arabic: None, visit: Any, person: Any
+    db: Any, arabic: None, visit: Any, ann: Any
 ) -> None:
     """A name that is taken is refused in the language that the browser asks for."""
-    person("ann")
     form = {"name": "ann", "password": "cups-and-jugs", "again": "cups-and-jugs"}
     for wish, told in (("ar", made_up("This name is taken")), ("en", "This name is taken")):
         answer = visit().post("/people/join/", form, headers={"accept-language": wish})
@@ -137,20 +136,16 @@ def test_a_reason_is_kept_in_the_sites_language_and_read_in_the_readers(
     point = transaction.savepoint()
     client = Client()
     client.cookies[settings.SESSION_COOKIE_NAME] = refs["session of moderator"]
-    form = {"key": new_key(), "action": "reject", "preset": "0", "text": "Schade.",
-            "pick": f"judging-b:{_newest('judging-b')}"}  # fmt: skip
-    assert client.post("/moderate/act/", form, headers=ARABIC).status_code in (200, 302)
     problem = Problem.objects.get(ref="judging-b")
-    kept = Event.objects.filter(problem=problem).latest("pk").reason
+    newest = problem.events.latest("pk").pk if problem.events.exists() else 0
+    form = {"key": new_key(), "action": "reject", "preset": "0", "text": "Schade.",
+            "pick": f"judging-b:{newest}"}  # fmt: skip
+    assert client.post("/moderate/act/", form, headers=ARABIC).status_code in (200, 302)
+    kept = problem.events.latest("pk").reason
     assert kept == f"{offered} Schade."
     for headers, told in ((ARABIC, f"{made_up(offered)} Schade."), ({}, kept)):
         assert told in client.get("/moderate/problems/judging-b/", headers=headers).content.decode()
     transaction.savepoint_rollback(point)
-
-
-def _newest(ref: str) -> int:
-    newest = Event.objects.filter(problem__ref=ref).order_by("-pk").first()
-    return newest.pk if newest else 0
 
 
 def test_sentences_carry_the_language_that_the_site_says(

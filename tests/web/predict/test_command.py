@@ -8,6 +8,7 @@ from typing import Any
 from click.testing import CliRunner
 
 from tests.web.predict.making import asked
+from winosmith.cli.admin import models
 from winosmith.errors import InputError
 from winosmith.web.predict.asking import NOT_LOADED, set_current_models, store_model_fault
 from winosmith.web.predict.models import Model
@@ -15,7 +16,6 @@ from winosmith.web.predict.process import get_fault_path
 
 
 def _run(site: Any, *arguments: str) -> Any:
-    from winosmith.cli.admin import models
 
     return CliRunner().invoke(models, [str(site.folder), *arguments])
 

@@ -8,7 +8,6 @@ import hashlib
 import os
 import tempfile
 import tracemalloc
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -34,7 +33,7 @@ from winosmith.web.rounds.running import write_pool
 
 
 @pytest.fixture
-def handmade(db: Any, person: Callable[..., Any]) -> Any:
+def handmade(db: Any, person: Any) -> Any:
     """Import the twins written by hand as public problems."""
     for pair in read_handwritten().twins:
         halves = [read_handwritten()[row] for row in pair]
@@ -205,10 +204,9 @@ def test_a_download_asks_the_database_a_fixed_number_of_times(handmade: Any, vis
 
 
 def test_votes_are_a_file_of_their_own(
-    db: Any, visit: Any, twin: Any, person: Any, tmp_path: Path
+    db: Any, visit: Any, twin: Any, bob: Any, tmp_path: Path
 ) -> None:
     """The judges' answers to public problems come out as `winosmith.validate` reads them."""
-    bob = person("bob", is_judge=True)
     public, hidden = twin(state=("valid", "judging"))
     for problem in (public, hidden):
         vote(bob, problem, ambiguous=True, local_choice=1, shown=[1, 0], seconds=2.5)

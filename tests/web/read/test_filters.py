@@ -15,14 +15,15 @@ from winosmith.web.people.privacy import erase
 from winosmith.web.problems.models import Twin
 from winosmith.web.read.public import Filters, decrypt_key, encrypt_key
 
+pytestmark = pytest.mark.usefixtures("db")
+
 
 def _refs(**query: str) -> set[str]:
     return set(Filters(query).apply().values_list("ref", flat=True))
 
 
-def test_each_filter_narrows(db: Any, twin: Any, person: Any) -> None:
+def test_each_filter_narrows(twin: Any, ann: Any) -> None:
     """Domain, twins or singles, contributor, days and agreement each leave what they say."""
-    ann = person("ann")
     social = twin(ann, domain="social")
     single = twin(domain="physical", state=("valid", "rejected"))[:1]
     other = twin(domain="farm")
@@ -45,10 +46,9 @@ def test_each_filter_narrows(db: Any, twin: Any, person: Any) -> None:
 
 
 def test_a_pseudonym_tells_of_nobody_who_wrote_nothing_public(
-    db: Any, visit: Any, twin: Any, person: Any
+    visit: Any, twin: Any, ann: Any
 ) -> None:
     """Asked for by their pseudonym they are nobody; a moderator finds them all the same."""
-    ann = person("ann")
     twin(ann, state=("judging", "held"))
     pages = [
         visit().get(f"/problems/?contributor={name}").content.decode().replace(name, "")
@@ -59,7 +59,7 @@ def test_a_pseudonym_tells_of_nobody_who_wrote_nothing_public(
 
 
 def test_who_guesses_pseudonyms_has_not_all_of_them_made(
-    db: Any, person: Any, monkeypatch: pytest.MonkeyPatch
+    person: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Once made, only those of who came since are made anew, and of the erased."""
     monkeypatch.setattr(models, "_cached_keys", {})
@@ -87,9 +87,7 @@ def test_who_guesses_pseudonyms_has_not_all_of_them_made(
         {"twins": "3"},
     ],
 )
-def test_a_filter_that_is_none_is_told(
-    db: Any, visit: Any, twin: Any, query: dict[str, str]
-) -> None:
+def test_a_filter_that_is_none_is_told(visit: Any, twin: Any, query: dict[str, str]) -> None:
     """A filter that can't be used shows no problem and no file, and says so with status 422."""
     twin()
     for path in ("/problems/", "/download/", "/download/problems.csv"):
@@ -97,7 +95,7 @@ def test_a_filter_that_is_none_is_told(
         assert (answer.status_code, b"shelf" in answer.content) == (422, False)
 
 
-def test_pages_lead_on_and_back(db: Any, visit: Any, twin: Any) -> None:
+def test_pages_lead_on_and_back(visit: Any, twin: Any) -> None:
     """Following "Older" shows every problem once, newest first; "Newer" leads the same way back."""
     for _ in range(26):
         twin()
@@ -114,12 +112,11 @@ def test_pages_lead_on_and_back(db: Any, visit: Any, twin: Any) -> None:
     back = page
     for expected in pages[1::-1]:
         newer = re.search(r'rel="prev" href="([^"]+)"', back)
-        assert newer is not None
         back = client.get("/problems/" + newer[1].replace("&amp;", "&")).content.decode()
         assert re.findall(r"/problems/(p\d+[ab])/", back) == expected
 
 
-def test_a_page_mark_tells_nothing(db: Any) -> None:
+def test_a_page_mark_tells_nothing() -> None:
     """A mark is undone by this site alone, and another text is none."""
     assert [decrypt_key(encrypt_key(n)) for n in (1, 2, 10**12)] == [1, 2, 10**12]
     mark = encrypt_key(5)
@@ -129,7 +126,7 @@ def test_a_page_mark_tells_nothing(db: Any) -> None:
 
 
 def test_the_first_page_shows_what_people_agreed_on_most(
-    db: Any, visit: Any, twin: Any, forgotten: None
+    visit: Any, twin: Any, forgotten: None
 ) -> None:
     """The twin with most votes, all alike, is shown; never the newest, nor one nobody judged."""
 

@@ -63,11 +63,11 @@ def _answer(client: Any, path: str) -> tuple[Any, ...]:
 @pytest.mark.long
 @pytest.mark.parametrize("who", ["visitor", "account"])
 def test_what_is_hidden_changes_nothing(
-    db: Any, visit: Any, twin: Any, person: Any, monkeypatch: pytest.MonkeyPatch, who: str
+    db: Any, visit: Any, twin: Any, person: Any, ann: Any, monkeypatch: pytest.MonkeyPatch, who: str
 ) -> None:
     """With hidden twins beside the public ones, every answer is the same, byte for byte."""
     monkeypatch.setattr(downloads, "QUOTA", 10_000)
-    ann, eve = person("ann"), person("eve")
+    eve = person("eve")
     twin(ann)
     client = visit(eve if who == "account" else None)
     before = _answers(client, pseudonym(ann))
@@ -97,10 +97,10 @@ def test_a_hidden_half_stays_hidden_beside_its_public_one(
 
 
 def test_a_judge_who_read_a_half_is_not_asked_about_the_other(
-    db: Any, visit: Any, twin: Any, person: Any
+    db: Any, visit: Any, twin: Any, person: Any, bob: Any, ann: Any
 ) -> None:
     """A page that shows a public half whose other half is being judged is noted for an account."""
-    bob, eve, ann = person("bob"), person("eve"), person("ann")
+    eve = person("eve")
     shown, waiting = twin(state=("valid", "judging"))
     visit(bob).get("/problems/")
     visit(eve).get(f"/problems/{shown.ref}/")

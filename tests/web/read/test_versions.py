@@ -36,10 +36,10 @@ def test_a_version_tells_how_it_came_about(visit: Any) -> None:
 
 @pytest.mark.parametrize("state", ["held", "judging", "rejected", "withdrawn", "revised"])
 def test_no_page_or_file_tells_a_word_of_a_hidden_parent(
-    visit: Any, person: Any, state: str
+    visit: Any, person: Any, ann: Any, state: str
 ) -> None:
     """Pages, lists and every file hold the version, and no word that its parent alone has."""
-    ann, eve = person("ann"), person("eve")
+    eve = person("eve")
     top = root(ann)
     hidden = child(top, ann, new=("not fit", "secretly fit"), state=state)
     last = child(hidden, ann, new=("secretly fit", "truly fit"))
