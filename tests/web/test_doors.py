@@ -216,8 +216,8 @@ def test_all_that_opens_an_account_ends_together(
     """
     from tests.web.api.calling import program
 
-    agree(ann)
-    agree(bob)
+    save_agreement(ann)
+    save_agreement(bob)
     here, there = visit(ann), visit(ann)
     one, two, other = program(ann), program(ann), program(bob)
     revoke_token(ann, list_tokens(program(ann) and ann)[0].pk)
@@ -294,5 +294,5 @@ def test_who_is_logged_in_reads_what_a_link_is_for(db: Any, visit: Any, bob: Any
     assert "creates a new account" in page
     assert "The link works only once, and expires on" in page
     page = visit(ann).get(create_reset_link(bob, 30)).content.decode()
-    assert "sets a new password" in page
+    assert "set a new password for an account" in page
     assert "creates a new account" not in page

@@ -95,7 +95,7 @@ def test_imported_problems_are_compared_with(database: Any) -> None:
     assert found[0].share == 1.0
 
 
-def test_gold_questions_are_never_part_of_the_data(database: Any, person: Any) -> None:
+def test_gold_questions_are_never_part_of_the_data(database: Any) -> None:
     """Gold questions have an explanation and are not public; what has none is refused."""
     data = Dataset(
         replace(problem, extra=Extra({"gold.explanation": "It says so.", "gold.attention": True}))
@@ -150,8 +150,8 @@ def test_other_problems_keep_their_ids(db: Any) -> None:
     twin = Dataset([replace(_twins(2)[0], id="third")])
     with pytest.raises(InputError, match="another twin"):
         _import(twin, "valid")
-    assert _import(with_new_ids(other, "key"), "valid").added == 4
-    assert _import(with_new_ids(other, "key"), "valid").added == 0
+    assert _import(assign_new_ids(other, "key"), "valid").added == 4
+    assert _import(assign_new_ids(other, "key"), "valid").added == 0
     assert Row.objects.count() == 8
 
 

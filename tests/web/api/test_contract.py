@@ -132,7 +132,7 @@ def test_a_family_is_listed_a_page_at_a_time(
     """Each version comes once, after its parent, on pages of a bounded size."""
     _many(2)
     root = Problem.objects.get(ref="many-1-a")
-    agree(ann)
+    save_agreement(ann)
     caller, last = program(ann), root.ref
     for n in range(3):
         place = Position.for_new_version(ann, Problem.objects.get(ref=last))

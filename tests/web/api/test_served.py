@@ -30,7 +30,7 @@ with writing():
 """
 
 
-def test_the_client_of_the_documentation_works(served: Any, tmp_path: Path) -> None:
+def test_the_client_of_the_documentation_works(served: Any) -> None:
     """It reads what its owner wrote and all pages; the server keeps its token nowhere."""
     found = re.search(r"```py\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
     assert found

@@ -116,7 +116,7 @@ def test_reading_needs_no_script(reader: Any) -> None:
 
 
 @pytest.mark.long
-def test_files_are_saved(reader: Any, tmp_path: Path) -> None:
+def test_files_are_saved(reader: Any) -> None:
     """A click saves the file under its name, plain and packed, with what the page shows."""
     site, window, _ = reader
     page = window(accept_downloads=True)

@@ -121,9 +121,9 @@ def test_a_tie_is_no_fool_on_the_boards(db: Any, ann: Any, answer: int) -> None:
     Problem.objects.update(answer=answer)
     for problem in found.values():
         says(alpha, fresh(problem), tie=True)
-    assert [(entry.versions, entry.fooled, entry.deepest) for entry in list_board_entries()] == [
-        (3, 0, None)
-    ]
+    assert [
+        (entry.versions, entry.fooled_count, entry.deepest) for entry in list_board_entries()
+    ] == [(3, 0, None)]
     assert [one.fooling for one in list_families()] == [0]
 
 

@@ -14,7 +14,7 @@ from tests.web.growing import family, model, says, version
 from tests.web.working import work_off
 from winosmith import answers, formats
 from winosmith.cli._main import group
-from winosmith.report import fixed
+from winosmith.report import to_fixed
 from winosmith.web.families import measuring
 from winosmith.web.families.measuring import measure_if_changed
 from winosmith.web.families.models import Measured
@@ -119,7 +119,7 @@ def test_files_of_predictions_are_those_of_the_formats(db: Any, visit: Any, tmp_
     assert client.get("/families/data/alpha").status_code == 404
 
 
-def test_it_is_measured_anew_when_something_changed(db: Any, visit: Any) -> None:
+def test_it_is_measured_anew_when_something_changed(db: Any) -> None:
     """Nothing new, nothing measured; one more answer, and the figures are others."""
     alpha = model("alpha")
     found = family(alpha)

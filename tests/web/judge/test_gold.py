@@ -248,7 +248,7 @@ def test_gold_needs_an_answer_an_explanation_and_no_votes(db: Any, ann: Any) -> 
             add_gold(problem, words)
 
 
-def test_an_import_is_looked_for_as_other_problems_are(db: Any, person: Any) -> None:
+def test_an_import_is_looked_for_as_other_problems_are(db: Any) -> None:
     """Who types an imported gold question is told that a problem is alike, as for any other."""
     text = "The kettle did not fit into the cupboard by the door because the _ was too {}."
     for kind, end in (("judging", "wide and much too heavy"), ("gold", "full of plates and cups")):

@@ -10,7 +10,7 @@ from django.db.models import F
 
 from tests.web.judge.making import give, twin
 from tests.web.making import fresh
-from winosmith.web.judge.models import Seen, Slot, note_all, note_seen, note_twins_read
+from winosmith.web.judge.models import Seen, Slot, mark_all_seen, mark_seen, mark_twins_seen
 from winosmith.web.judge.turns import (
     get_current_slot,
     lease_next_problem,
@@ -84,8 +84,8 @@ def test_what_is_read_elsewhere_closes_a_part(
     rules(judges=3)
     (first, second), bob = twin(), person("bob")
     readers = {
-        ann: lambda who: note_seen(who, second),
-        person("cat"): lambda who: note_all(who, [second, first]),
+        ann: lambda who: mark_seen(who, second),
+        person("cat"): lambda who: mark_all_seen(who, [second, first]),
         eva: lambda who: record_answers_read(who, [second]),
     }
     for who, read in readers.items():
@@ -125,6 +125,6 @@ def test_who_reads_a_page_is_remembered_if_they_may_ever_judge(
     for reader in (None, person("who", anonymous=True)):
         mark_twins_seen(reader, judged)
     before = Seen.objects.count()
-    note_twins_read(ann, judged + decided)
+    mark_twins_seen(ann, judged + decided)
     assert Seen.objects.count() == before + 1
     assert Seen.objects.get(person=ann).problem == first

@@ -558,7 +558,7 @@ def test_the_pages_of_the_training_lead_through_it(
     """Each answer tells its reason and how far it is; at the end votes count or wait, not both."""
     rules(training_questions=2, training_right=2, local_first=False, hold_pace_seconds=pace)
     gold(2), twin()
-    agree(ann)
+    save_agreement(ann)
     browser = visit(ann)
     assert "Start with a short training" in browser.get("/judge/").content.decode()
     pages = []

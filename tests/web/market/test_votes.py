@@ -152,7 +152,7 @@ def test_no_moderator_counts_what_the_market_did_not_confirm(eva: Any) -> None:
     assert fresh(half).state == "valid"
 
 
-def test_a_problem_that_comes_back_waits_for_what_was_voted(person: Any) -> None:
+def test_a_problem_that_comes_back_waits_for_what_was_voted() -> None:
     """Held back and let through again, a problem gets no slot beside a vote that waits."""
     made, _ = m.study(1)
     half = m.twin(halves=1)[0]

@@ -112,7 +112,7 @@ def test_the_search_follows_the_text(db: Any, twin: Any) -> None:
     assert half.ref not in _refs("text=shelf")
 
 
-def test_the_queue_reads_a_page_from_an_index(db: Any, twin: Any) -> None:
+def test_the_queue_reads_a_page_from_an_index(db: Any) -> None:
     """No list of the queue sorts or scans the table of problems: an index has the order."""
     for query in (
         "state=held",

@@ -23,9 +23,9 @@ def _change_person(person: Any, other: Any, kind: str, reason: str = "because") 
 
 def test_moderators_make_judges_and_take_the_role_back(db: Any, eva: Any, bob: Any) -> None:
     """A judge is made and unmade; both stand in the log with who and why."""
-    _appoint(eva, bob, "judge", "reads well")
+    _change_person(eva, bob, "judge", "reads well")
     assert fresh(bob).is_judge
-    _appoint(eva, bob, "no-judge", "asked for it")
+    _change_person(eva, bob, "no-judge", "asked for it")
     assert not fresh(bob).is_judge
     assert [(a.kind, a.actor, a.reason) for a in bob.appointments.order_by("pk")] == [
         ("judge", eva, "reads well"),
@@ -39,7 +39,7 @@ def test_nobody_changes_admins_or_themselves(db: Any, eva: Any, kind: str, adam:
     other = Person.objects.create_superuser("abel")
     for who, whom in ((eva, adam), (eva, eva), (adam, adam), (adam, other)):
         with pytest.raises(InputError, match="can’t make this change"):
-            _appoint(who, whom, kind)
+            _change_person(who, whom, kind)
 
 
 @pytest.mark.parametrize("kind", ["moderator", "no-moderator"])
@@ -47,15 +47,15 @@ def test_only_admins_make_moderators(db: Any, person: Any, eva: Any, kind: str, 
     """A moderator neither makes nor unmakes moderators; an admin does."""
     bob = person("bob", is_moderator=kind == "no-moderator")
     with pytest.raises(InputError, match="can’t make this change"):
-        _appoint(eva, bob, kind)
-    _appoint(adam, bob, kind)
+        _change_person(eva, bob, kind)
+    _change_person(adam, bob, kind)
     assert fresh(bob).is_moderator == (kind == "moderator")
 
 
 def test_people_without_an_account_never_judge(db: Any, eva: Any) -> None:
     """An anonymous person gets no role."""
     with pytest.raises(InputError, match="can’t make this change"):
-        _appoint(eva, Person.objects.create_anonymous(), "judge")
+        _change_person(eva, Person.objects.create_anonymous(), "judge")
 
 
 def test_a_paused_judge_gets_nothing_until_they_may_again(
@@ -63,11 +63,11 @@ def test_a_paused_judge_gets_nothing_until_they_may_again(
 ) -> None:
     """While paused a judge gets no problem; afterwards they do."""
     do(eva, "let-through", twin()[0])
-    _appoint(eva, bob, "pause", "gold missed")
+    _change_person(eva, bob, "pause", "gold missed")
     assert lease_next_problem(bob) is None
     with pytest.raises(InputError):
-        _appoint(eva, bob, "pause")
-    _appoint(eva, bob, "resume", "talked it over")
+        _change_person(eva, bob, "pause")
+    _change_person(eva, bob, "resume", "talked it over")
     assert lease_next_problem(bob) is not None
 
 
@@ -115,7 +115,7 @@ def test_many_votes_are_excluded_by_the_worker(voted: None, eva: Any, bob: Any, 
 
 def test_a_decision_that_is_overruled_changes_nothing_more(voted: None, eva: Any, bob: Any) -> None:
     """Votes that were counted again stay so when the older decision is carried out once more."""
-    first = _appoint(eva, bob, "exclude", "guesses")
+    first = _change_person(eva, bob, "exclude", "guesses")
     work_off()
     _change_person(eva, bob, "include", "a mistake")
     work_off()

@@ -119,7 +119,7 @@ def test_an_unticked_box_agrees_to_nothing(visit: Any) -> None:
 
 def test_a_new_version_is_asked_again(visit: Any, ann: Any) -> None:
     """After a new version, who agreed to the old one is asked, and both agreements stay."""
-    agree(ann)
+    save_agreement(ann)
     assert has_agreed(ann)
     publish_document("consent", "You take part in something else.")
     assert not has_agreed(ann)
@@ -146,7 +146,7 @@ def test_a_version_that_came_meanwhile_is_not_agreed_to_unread(visit: Any, ann: 
 
 def test_agreeing_twice_stores_it_once(ann: Any) -> None:
     """A form sent twice leaves the first time as it was."""
-    agree(ann)
+    save_agreement(ann)
     before = list(ann.agreements.values_list("document", "at"))
     save_agreement(ann)
     assert list(ann.agreements.values_list("document", "at")) == before
@@ -164,7 +164,7 @@ def test_an_empty_text_is_no_version(text: str) -> None:
 
 def test_another_licence_of_the_site_is_a_new_version(ann: Any, rules: Any) -> None:
     """A site that starts with another licence has a new contributor licence, which is asked."""
-    agree(ann)
+    save_agreement(ann)
     create_first_documents()
     assert has_agreed(ann)
     rules(licence="CC0-1.0")

@@ -171,7 +171,7 @@ def test_released_text_stays_without_its_writer(ann: Any, twin: Any) -> None:
 
     They keep their topic, and what was not released has none any more.
     """
-    agree(ann)
+    save_agreement(ann)
     released = twin(ann, state="valid", released=True)
     waiting = twin(ann)
     author = as_problem(released[0]).origin.author
@@ -214,9 +214,7 @@ def test_an_erased_account_lets_nobody_in(visit: Any, ann: Any) -> None:
     assert visit().post("/people/join/", typed).status_code == 302
 
 
-def test_what_waited_while_somebody_was_erased_does_nothing(
-    person: Any, twin: Any, contributor: Any
-) -> None:
+def test_what_waited_while_somebody_was_erased_does_nothing(twin: Any, contributor: Any) -> None:
     """A request that began before the erasure, and comes to write after it, leaves no trace."""
     ann = contributor("ann")
     mine = twin(ann)[0].twin

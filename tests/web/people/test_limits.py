@@ -46,7 +46,7 @@ def test_hits_of_the_last_hour_fade(db: Any, ann: Any) -> None:
     assert again <= hour + timedelta(hours=1)
 
 
-def test_a_full_hour_has_room_when_it_says(db: Any, person: Any) -> None:
+def test_a_full_hour_has_room_when_it_says(db: Any) -> None:
     """After a full clock hour the told time is when its hits have faded by one."""
     hour = timezone.now().replace(minute=0, second=0, microsecond=0)
     told = gates._compute_retry_time(0, 10, 10, hour, hour + timedelta(minutes=50))

@@ -306,7 +306,7 @@ def test_every_surface_shows_what_is_public(
     after it has waited long enough.
     """
     client = visit()
-    agree(bob)
+    save_agreement(bob)
     shown = dict(_lists(client, visit(bob), world, tmp_path))
     law = world.public
     assert {name: found ^ law for name, found in shown.items() if found != law} == {}

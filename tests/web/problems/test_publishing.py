@@ -186,7 +186,7 @@ def test_no_attention_question_is_asked_beside_what_is_public(db: Any) -> None:
     assert list(get_askable_questions()) == [two]
 
 
-def test_lifting_an_embargo_publishes_no_half_ahead_of_the_other(db: Any, person: Any) -> None:
+def test_lifting_an_embargo_publishes_no_half_ahead_of_the_other(db: Any) -> None:
     """A half whose embargo ends while judges hold the other waits like one just found valid."""
     one, two = _judged()
     _to(one, "valid")

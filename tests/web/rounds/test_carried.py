@@ -139,7 +139,7 @@ def test_the_second_round_is_compared_with_the_first(db: Any, stored: Any) -> No
     assert len(sides[0]) == 2 * TWINS  # what is under embargo now was published before
 
 
-def test_the_pool_is_what_downloads_have(database: Any, person: Any) -> None:
+def test_the_pool_is_what_downloads_have(database: Any) -> None:
     """Nobody's name and nothing that is not public is handed over; votes stand under pseudonyms."""
     refs = fill(14)
     Problem.objects.filter(ref=refs[0]).update(embargo=True)

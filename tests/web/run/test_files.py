@@ -67,6 +67,31 @@ def test_nothing_comes_in_before_it_is_confirmed(db: Any, send: Any, kept: Path,
     assert not job.file.exists()
 
 
+@pytest.mark.parametrize(("pair_by", "twins"), [("couple", 4), ("-", 0)])
+def test_the_form_asks_which_column_marks_twins(
+    db: Any, send: Any, pair_by: str, twins: int
+) -> None:
+    """A column that seems to mark twins is refused until the admin names or excludes it."""
+    things = ["cup,jug", "box,bag", "ball,bat", "fork,knife"]
+    rows = [
+        f"{text} the _ {verb} in {place}.,{options},{answer},{couple}"
+        for couple, options in enumerate(things)
+        for text, verb, place, answer in (
+            ("We saw that", "broke", "winter", 1),
+            ("Nobody at home believed her when she said", "survived", "spite of the frost", 2),
+        )
+    ]
+    file = "\n".join([f"{HEAD},couple", *rows])
+    page = send("/admin/import/", as_="judging", new_ids="on", file=file)
+    assert page.status_code == 422
+    refused = unescape(page.content.decode())
+    assert "'couple' puts 8 of 8 problems into pairs" in refused
+    assert "enter its name under “Column that marks twins”" in refused
+    assert "`pair_by" not in refused
+    named = _proposed(send, file=file, pair_by=pair_by)
+    assert (named.state, named.came["new"], named.came["twins"]) == ("shown", 8, twins)
+
+
 def test_gold_comes_in_as_the_command_lets_it(db: Any, send: Any, done: Any) -> None:
     """A question without a reason is left out by its line; the other is asked of judges."""
     job = _proposed(send, file=GOLD, as_="gold")
@@ -471,7 +496,7 @@ def test_nothing_is_confirmed_that_nobody_confirmed(db: Any, send: Any, do: dict
     assert (fresh(job).state, job.decided) == ("shown", None)
 
 
-def test_a_file_that_is_gone_is_told_as_gone(db: Any, send: Any, adam: Any) -> None:
+def test_a_file_that_is_gone_is_told_as_gone(db: Any, adam: Any) -> None:
     """A site that was restored while a file was to be read has the job, and asks for the file."""
     asked = {"file": "x", "as": "judging", "format": "", "pair_by": "", "new_ids": True}
     job = Job.objects.create(actor=adam, kind="import", asked=asked, state="reading")

@@ -137,7 +137,7 @@ def test_who_began_after_the_markets_last_word_is_not_rejected(
         assert fresh(part).verdict == verdict
 
 
-def test_the_log_tells_numbers_as_numbers(send: Any, done: Any) -> None:
+def test_the_log_tells_numbers_as_numbers(send: Any) -> None:
     """One place is no mere yes, and a setting that was emptied is told as well."""
     made, _ = m.study(places=10)
     form = {"do": "places", "places-places": "1"}
