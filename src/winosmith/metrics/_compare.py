@@ -21,15 +21,6 @@ from winosmith.metrics._paired import correct_by_holm, difference_interval, pair
 from winosmith.metrics._proportion import Proportion
 from winosmith.prediction import Prediction
 from winosmith.problem import Scalar
-from winosmith.report import (
-    Signature,
-    percent,
-    points,
-    points_span,
-    probability,
-    signature_of,
-    to_fixed,
-)
 from winosmith.results import Result, computed, shown
 from winosmith.seen import build_inputs
 
@@ -63,11 +54,11 @@ class Pair(Result):
     only_first: float = field(metadata=shown("1st", COUNT_FORMAT))
     only_second: float = field(metadata=shown("2nd", COUNT_FORMAT))
     neither: float = field(metadata=shown("both wrong", COUNT_FORMAT))
-    difference: float = field(metadata=shown("points", points))
-    interval: tuple[float, float] = field(metadata=shown("95 %", points_span))
-    mcnemar: float = field(metadata=shown("McNemar", probability))
-    p_value: float = field(metadata=shown("p", probability))
-    adjusted: float = field(metadata=shown("Holm", probability))
+    difference: float = field(metadata=shown("points", report.points))
+    interval: tuple[float, float] = field(metadata=shown("95 %", report.points_span))
+    mcnemar: float = field(metadata=shown("McNemar", report.probability))
+    p_value: float = field(metadata=shown("p", report.probability))
+    adjusted: float = field(metadata=shown("Holm", report.probability))
     agreement: Agreement
 
 
@@ -89,7 +80,7 @@ class Comparison(Result):
     against_scores: Mapping[str, int]
     invalid: Mapping[str, int]
     missing: Mapping[str, int]
-    signature: Signature
+    signature: report.Signature
 
     def sentences(self) -> list[str]:
         """Return sentences with each difference, its interval and p-value, and the conditions."""
@@ -97,9 +88,9 @@ class Comparison(Result):
         return [
             f"Accuracy in percent, with its 95 % interval: {'; '.join(scores)}.",
             *(
-                f"{pair.first} − {pair.second}: {points(pair.difference)} points (95 % interval "
-                f"{points_span(pair.interval)}; {report.p_value(pair.p_value)}, "
-                f"{probability(pair.adjusted)} after Holm's correction)."
+                f"{pair.first} − {pair.second}: {report.points(pair.difference)} points (95 % "
+                f"interval {report.points_span(pair.interval)}; {report.p_value(pair.p_value)}, "
+                f"{report.probability(pair.adjusted)} after Holm's correction)."
                 for pair in self.pairs
             ),
             "The exact test swaps the models in each block of twins, families and copies.",
@@ -157,7 +148,7 @@ def compare(
         {name: n for name, graded in solvers.items() if (n := graded.score_conflict_count)},
         {name: n for name, graded in solvers.items() if (n := graded.invalid_count)},
         {name: graded.missing for name, graded in solvers.items() if graded.missing},
-        signature_of(first.dataset, seed, predictions=digests, draws=_proportion.DRAWS),
+        report.signature_of(first.dataset, seed, predictions=digests, draws=_proportion.DRAWS),
     )
 
 
@@ -235,7 +226,7 @@ class Agreement(Result):
     same_wrong: float = field(metadata=shown("alike", COUNT_FORMAT))
 
     @property
-    @computed(**shown("same", percent, json=False))
+    @computed(**shown("same", report.percent, json=False))
     def share(self) -> float:
         """The fraction of problems with the same choice, 0–1."""
         return self.equal / self.n
@@ -303,7 +294,7 @@ class Forgetting(Result):
     p_value: float
     forgotten: float
     learned: float
-    signature: Signature
+    signature: report.Signature
 
 
 def measure_forgetting(before: Graded, after: Graded, *, seed: int = 0) -> Forgetting:
@@ -376,14 +367,16 @@ class RootComparison(Result):
     value: str = field(metadata=shown("value"))
     accuracy: Proportion = field(metadata=shown("n", _proportion.SIZE, ("right", _format_percent)))
     roots: Proportion
-    difference: float = field(metadata=shown("points", points))
-    interval: tuple[float, float] = field(metadata=shown("95 %", points_span))
+    difference: float = field(metadata=shown("points", report.points))
+    interval: tuple[float, float] = field(metadata=shown("95 %", report.points_span))
     lost: float
     won: float
-    mcnemar: float = field(metadata=shown("McNemar", probability))
+    mcnemar: float = field(metadata=shown("McNemar", report.probability))
     p_value: float
-    adjusted: float = field(metadata=shown("Holm", probability))
-    consistent: Proportion = field(metadata=shown("same", lambda rate: to_fixed(100 * rate.value)))
+    adjusted: float = field(metadata=shown("Holm", report.probability))
+    consistent: Proportion = field(
+        metadata=shown("same", lambda rate: report.to_fixed(100 * rate.value))
+    )
     kept: Proportion | None
     unchanged: int = 0
 
@@ -491,10 +484,10 @@ def find_regressions(comparison: Comparison, rules: str) -> list[str]:
     parsed = parse_rules(rules)
     for pair in comparison.pairs:
         names = f"{pair.first!r} is worse than {pair.second!r}"
-        difference = f"{points(-abs(pair.difference))} points"
+        difference = f"{report.points(-abs(pair.difference))} points"
         for least in parsed:
             if least is None and pair.interval[1] < 0:
-                broken.append(f"{names}: {difference} ({points_span(pair.interval)})")
+                broken.append(f"{names}: {difference} ({report.points_span(pair.interval)})")
             elif least is not None and pair.difference <= -least + 1e-12 and pair.difference < 0:
                 broken.append(f"{names} by {100 * least:g} points or more: {difference}")
     return broken
