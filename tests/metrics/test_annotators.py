@@ -84,7 +84,7 @@ def test_one_annotator_alone_agrees_with_nobody() -> None:
 def test_what_is_no_annotation_is_refused() -> None:
     """Votes that validated, a subject who is not fresh, and depths of another length are named."""
     votes = [replace(response, purpose="validate") for response in said("anna", set())]
-    with pytest.raises(DataError, match="there is no test response"):
+    with pytest.raises(DataError, match="no test response is for a problem that has an answer"):
         measure_annotators(DATA, votes)
     with pytest.raises(DataError, match="'anna' can't be a subject"):
         measure_annotators(DATA, [*votes, *said("anna", set())])

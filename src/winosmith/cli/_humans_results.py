@@ -68,13 +68,13 @@ def print_results(**options: Any) -> None:
     found = humans.compute_results(
         dataset, responses, subjects, weakest=options["weakest"], seed=options["seed"]
     )  # fmt: skip
-    weakest = options["weakest"]
     asked = {item.row for test in found.tests for item in test.items}
     if len(asked) < len(dataset):
         say(f"{len(dataset) - len(asked):,} of {len(dataset):,} problems have no answers")
-    for test in found.tests if weakest else ():
-        if test.without is None:
-            say(f"test {test.name}: fewer than 2 people would remain without the {weakest} weakest")
+    few = [test.name for test in found.tests if test.without is None and options["weakest"]]
+    if few and "weakest" in _options.find_given_options(click.get_current_context()):
+        without = f"without the {options['weakest']} weakest"
+        say(f"test {', '.join(few)}: fewer than 2 people would remain {without}")
     known = {"known": len(subjects)} if subjects else {}
     signature = signature_of(
         dataset,
