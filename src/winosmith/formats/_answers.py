@@ -65,6 +65,8 @@ def interpret_answer(
     ({'letter': 1}, {'text': 1, '1': 1})
     >>> interpret_answer("2.0", ["2", "1"]), interpret_answer(2, ["2.0", "1.0"])
     ({'text': 0, '1': 1}, {'text': 0, '1': 1})
+    >>> interpret_answer("ii", ["a cup", "a jug"]), interpret_answer("i", ["1", "i"])
+    ({'1': 1}, {'text': 1})
     """
     count = len(options)
     value = remove_invisible(value) if isinstance(value, str) else value
@@ -102,7 +104,7 @@ def interpret_answer(
         number = int(whole)
         found |= {"0": number} if 0 <= number < count else {}
         found |= {"1": number - 1} if 1 <= number <= count else {}
-    if bare.upper() in _ROMAN_NUMERALS[:count]:
+    if option is None and bare.upper() in _ROMAN_NUMERALS[:count]:
         found["1"] = _ROMAN_NUMERALS.index(bare.upper())
     return found
 
