@@ -45,7 +45,7 @@ def test_rows_have_excels_numbers(tmp_path: Path) -> None:
     assert [str(place) for place in found.places] == [
         f"{tmp_path}/quiz.xlsx, row {n}" for n in (3, 6, 8)
     ]
-    assert [one.place.inside for one in found.bad] == ["row 5"]
+    assert [one.place.position for one in found.bad] == ["row 5"]
 
 
 def test_values_are_those_that_a_csv_file_has(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ def test_a_formula_without_a_value_makes_its_row_bad(
 ) -> None:
     """A formula that no program has computed, or that can't be, is neither text nor empty."""
     found = formats.scan(saved(tmp_path, [HEADER, Q1, (*Q2[:2], cell, *Q2[3:])]))
-    assert [(one.place.inside, one.reason) for one in found.bad] == [("row 3", reason)]
+    assert [(one.place.position, one.reason) for one in found.bad] == [("row 3", reason)]
     assert len(found.items) == 1
 
 

@@ -43,7 +43,7 @@ class Log(Result):
         return {name: value for name, value in super().record().items() if value}
 
     def notes(self) -> list[str]:
-        """Return the log's irregularities as phrases to print after a model's name."""
+        """Return phrases about the log's irregularities, to print after the model's name."""
         notes = [self.status] if self.status else []
         if self.filter is not None:
             others = ", ".join(repr(name) for name in self.filters if name != self.filter)

@@ -11,7 +11,7 @@ from typing import Any
 
 from winosmith import formats
 from winosmith.answers._items import normalise
-from winosmith.data import Place, Record, Rows, format_cell, is_missing, parse_whole
+from winosmith.data import Place, Record, Rows, format_cell, is_missing, parse_whole_number
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError
 from winosmith.problem import Problem
@@ -21,7 +21,7 @@ from winosmith.text import normalize
 def normalise_id(name: str) -> str:
     """Return an id in NFC and lower case; a number without leading zeros and decimals."""
     plain = normalise(normalize(name))
-    whole = parse_whole(plain)
+    whole = parse_whole_number(plain)
     return whole.lstrip("0") or "0" if whole else plain
 
 
@@ -78,7 +78,7 @@ class AnswerFile:
 
     @cached_property
     def _ids(self) -> dict[str, str]:
-        """The id for each unique normalised form."""
+        """The original id for each normalised id, if only one id has this form."""
         return _map_unique((normalise_id(name), name) for name in self.dataset.ids)
 
     @cached_property

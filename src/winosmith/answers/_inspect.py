@@ -24,7 +24,7 @@ _OUTCOMES = {"cancelled": "was cancelled", "error": "failed", "started": "did no
 
 
 def can_read(file: AnswerFile) -> bool:
-    """Return whether a file is an inspect_ai log, or has results without samples."""
+    """Return whether a file is an inspect_ai log, even if the log has no samples."""
     is_archive = any(part.path.endswith(_HEADER_FILES) for part in file.rows.parts)
     return is_archive or bool(file.document.keys() & {"eval", "configs"})
 
@@ -137,7 +137,7 @@ def _parse_row(sample: Mapping[str, Any], scorer: str, items: Items) -> Row:
 
 
 def _are_grades(rows: Sequence[Row]) -> bool:
-    """Return whether all answers are grades, such as C and I, and some are not option letters."""
+    """Return whether all answers are grades (C, I, P or N), and one can't be an option letter."""
     return {row.reply for row in rows} <= {*"CIPN"} and any(
         (row.reply == "I" and not formats.interpret_answer("I", row.options))
         or (row.reply == "C" and row.correct and row.target in ("A", "B", "D"))

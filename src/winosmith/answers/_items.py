@@ -85,7 +85,9 @@ class Items:
         """
         text = normalise(prompt)
         words = {*_split_words(text)}
-        candidates = {id(one): one for word in words for one in self._by_rarest.get(word, ())}
+        candidates = {
+            id(one): one for word in words for one in self._items_by_rarest_word.get(word, ())
+        }
         matches = [one for one in candidates.values() if _has_item(text, one)]
         if not matches:
             return prompt, ()
@@ -93,7 +95,7 @@ class Items:
         return item.sentence, order_options(prompt, item)
 
     @cached_property
-    def _by_rarest(self) -> dict[str, list[Problem]]:
+    def _items_by_rarest_word(self) -> dict[str, list[Problem]]:
         """Map each word to the items in whose question and options it is the rarest word."""
         words = [
             {*_split_words(normalise(" ".join((one.sentence, *one.options))))}

@@ -74,7 +74,7 @@ def _read_docs(
     except InputError as error:
         why = error.reason if isinstance(error, FormatError) else str(error)
         return found, f" The 'doc' fields can't be read as items: {why}"
-    for number, item in zip(contents.lines, contents.items, strict=True):
+    for number, item in zip(contents.line_numbers, contents.items, strict=True):
         found[number - 1] = item if isinstance(item, Problem) else None
     bad = f" A 'doc' can't be read as an item: {contents.bad[0].reason}" if contents.bad else ""
     return found, bad

@@ -86,7 +86,7 @@ def write_predictions(
 
 
 def can_read(file: AnswerFile) -> bool:
-    """Return whether a file is in our format: a header, or predictions without letters."""
+    """Return whether a file is in our format: it has a header, or predictions without letters."""
     first = file.rows.first
     keys = {key for key in first if key != "predictions" or isinstance(first[key], str)}
     examples = [row.values or {} for row in islice(file.rows, 20)] if "choice" in keys else []

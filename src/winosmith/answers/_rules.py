@@ -19,7 +19,7 @@ from winosmith import formats
 from winosmith.answers._answers import Answers, Log
 from winosmith.answers._file import AnswerFile, normalise_id
 from winosmith.answers._items import Items, Row
-from winosmith.data import Place, parse_whole
+from winosmith.data import Place, parse_whole_number
 from winosmith.errors import FormatError, join_ids
 from winosmith.prediction import Prediction, find_best_options
 from winosmith.problem import Problem
@@ -104,7 +104,7 @@ def read_choices(
     file: AnswerFile,
     places: Mapping[str, Place],
 ) -> dict[str, int | None]:
-    """Return the options that labels name, by item id, with None for invalid labels.
+    """Map each item's id to the option that its label refers to; None if the label is invalid.
 
     Args:
         labels: letters, numbers from 1 or texts of options, by item id.
@@ -114,7 +114,7 @@ def read_choices(
     """
     present = {name: labels[name] for name in readings}
     kind = detect_kind([*present.values()], [*readings.values()], _LABELS)
-    numbers = {parse_whole(str(label).strip()) for label in present.values()}
+    numbers = {parse_whole_number(str(label).strip()) for label in present.values()}
     are_numbered = kind.name not in formats.LETTER_KINDS or numbers > {"", "0"}
     for name, reading in readings.items():
         if kind.name == "text" or not reading.keys().isdisjoint(formats.LETTER_KINDS):
@@ -133,7 +133,7 @@ def read_choices(
 
 
 def check_ids(ids: Collection[str], file: AnswerFile, noun: str, hint: str = "") -> None:
-    """Raise FormatError if items lack an id, and most ids belong to no item or omitted record.
+    """Raise FormatError if an item has no answer and most ids match no item or omitted record.
 
     Ids that are numbered from 1 are refused if the items are numbered from 0, and vice versa.
     """
@@ -182,7 +182,7 @@ def make_repeated_rows_error(
     file: AnswerFile, count: int, item_id: str, places: Sequence[Place | None] = ()
 ) -> FormatError:
     """Return the error for an item with several rows."""
-    at = ", ".join(place.inside for place in places[:3] if place) or "repeated"
+    at = ", ".join(place.position for place in places[:3] if place) or "repeated"
     return file.error(
         f"items such as {item_id!r} have {count} rows with the same filter and epoch ({at}): "
         "write a log for one filter"
@@ -197,7 +197,7 @@ def read_rows(
     *,
     problem_with_rows: str = "",
 ) -> Answers:
-    """Return the answers in a log's rows, which are of one filter and epoch.
+    """Return the answers in a log's rows, all of which have the same filter and epoch.
 
     Args:
         rows: the rows, in the log's order.
@@ -239,7 +239,7 @@ def read_rows(
 
 
 def _detect_log_kinds(rows: Sequence[Row], file: AnswerFile) -> tuple[AnswerKind, AnswerKind]:
-    """Return the kinds of a log's keys and replies: the keys' kind if it also fits most replies."""
+    """Return the kinds of a log's keys and replies: the same kind if most replies fit it."""
     default = file.dataset[0].options
     keyed = [row for row in rows if isinstance(row.target, str)]
     keys = [formats.interpret_answer(row.target, row.options or default) for row in keyed]
@@ -326,7 +326,7 @@ def _assign_rows_to_items(rows: Sequence[Row], file: AnswerFile, reason: str) ->
             raise make_repeated_rows_error(file, count, names[0], [rows[at].place for at in places])
         found |= zip(names, places, strict=True)
     if unmatched:
-        first = unmatched[0].place.inside if unmatched[0].place else repr(unmatched[0].id)
+        first = unmatched[0].place.position if unmatched[0].place else repr(unmatched[0].id)
         warnings.warn(
             f"{file.path}: {len(unmatched):,} of {len(rows):,} rows match no item ({first}, …); "
             "they are omitted",

@@ -184,7 +184,7 @@ def split_models(file: AnswerFile) -> dict[str, AnswerFile]:
 
 
 def unpack_object(file: AnswerFile) -> AnswerFile:
-    """Convert a JSON object of answers by id, by id and model, or by column to records with ids.
+    """Convert a JSON object of answers (by id, by id and model, or by column) to records with ids.
 
     Other files are returned unchanged.
     """
@@ -357,7 +357,7 @@ def _read_grades(
 def _map_ids_to_rows(
     file: AnswerFile, records: Sequence[tuple[Place, Record]], columns: Sequence[str]
 ) -> dict[str, tuple[Place, Record]]:
-    """Map ids in the first column to their rows, without empty rows of unknown ids."""
+    """Map the ids in the first column to their rows; skip empty rows with unknown ids."""
     found: dict[str, tuple[Place, Record]] = {}
     item_ids = file.problems.keys()
     for place, row in records:
@@ -367,8 +367,8 @@ def _map_ids_to_rows(
             continue
         if name in found:
             raise file.error(
-                f"the id {name!r} occurs twice, first at {found[name][0].inside}; remove one row, "
-                "or name the column of models 'model' if the rows belong to several models",
+                f"the id {name!r} occurs twice, first at {found[name][0].position}; remove one "
+                "row, or name the column of models 'model' if the rows belong to several models",
                 place,
             )
         found[name] = place, row

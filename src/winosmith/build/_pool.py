@@ -84,7 +84,7 @@ def read_files(
             if skip_bad and contents.bad:
                 bad += contents.bad
                 formats.write_bad_records(bad, skip_bad)
-            contents.refuse(skip_bad=skip_bad is not None)
+            contents.raise_if_bad(skip_bad=skip_bad is not None)
             problems = formats.to_dataset(contents)
         except FormatError as error:
             raise error.with_reason(_use_recipe_keys(error.reason)) from None

@@ -258,7 +258,7 @@ def read_contents(
         bad += contents.bad
         formats.write_bad_records(bad, skip_bad)
         say(f"{contents.path}: {format_count(len(contents.bad), 'record')} omitted; see {skip_bad}")
-    contents.refuse(skip_bad=omit_bad or skip_bad is not None)
+    contents.raise_if_bad(skip_bad=omit_bad or skip_bad is not None)
     if contents.bad and not skip_bad:
         count, of = len(contents.bad), f"{len(contents.bad) + len(contents.items):,} rows"
         why = "; ".join(f"{one.place}: {one.reason}" for one in contents.bad[:3])

@@ -91,7 +91,7 @@ def command(
         raise OutputError("OUT and the file of --errata must be different files")
     contents = formats.scan(source, **_options.get_reading_arguments())
     if contents.bad and skip_bad is None:
-        contents.refuse()
+        contents.raise_if_bad()
     contents, corrected = _correct_keys(contents, errata) if errata else (contents, 0)
     found = _write_items(_recast_items(contents, kind, with_embargo), target, into, skip_bad)
     losses = formats.find_losses(found.items, formats.scan(target, into).items)

@@ -26,7 +26,7 @@ from winosmith.data._tables import (
     get_table_name,
     is_missing,
     is_table,
-    parse_whole,
+    parse_whole_number,
     read_table,
 )
 from winosmith.data._workbook import strip_sheet
@@ -56,7 +56,7 @@ __all__ = [
     "join_rows",
     "parse_json_value",
     "parse_row",
-    "parse_whole",
+    "parse_whole_number",
     "parse_yaml_records",
     "read",
     "read_array",

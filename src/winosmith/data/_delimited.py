@@ -181,7 +181,7 @@ def parse_header(
 def map_cells(
     cells: list[str], names: Sequence[str], place: Place, raw: str
 ) -> Row[Mapping[str, str]]:
-    """Map column names to a row's cells; the result has a reason if the row can't be read."""
+    """Map column names to a row's cells; the result states the reason if the row can't be read."""
     while len(cells) > len(names) and not cells[-1].strip():
         cells.pop()
     if len(cells) != len(names):

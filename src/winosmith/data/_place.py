@@ -28,8 +28,8 @@ class Place(NamedTuple):
     end: int | None = None
 
     @property
-    def inside(self) -> str:
-        """The location within the file: "line 12", "row 3"."""
+    def position(self) -> str:
+        """The position in the file, such as "line 12" or "row 3"."""
         return f"{self.unit} {self.number}"
 
     def __str__(self) -> str:

@@ -192,7 +192,7 @@ def _make_codec_error(fault: str, codec: str, path: Path, line: int | None = Non
 
 
 def _is_western(raw: bytes) -> bool:
-    r"""Return whether bytes may be mostly ASCII text in Windows-1252.
+    r"""Return whether the bytes may be text in Windows-1252 that is mostly ASCII.
 
     >>> _is_western(b"\x93Why?\x94 it asks"), _is_western("Почему?".encode("cp1251"))
     (True, False)

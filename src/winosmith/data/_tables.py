@@ -192,12 +192,12 @@ def is_missing(value: object) -> bool:
 _WHOLE_NUMBER = re.compile(r"(-?\d{1,300})(?:\.0*|,0)?")
 
 
-def parse_whole(text: str) -> str:
-    """Return a whole number without its decimal zero, if it has one; "" for other texts.
+def parse_whole_number(text: str) -> str:
+    """Return a whole number as text, without a decimal zero such as ".0"; "" for other texts.
 
     Tables write a decimal zero in columns of whole numbers with missing values.
 
-    >>> [parse_whole(text) for text in ("2", "2.0", "-1,0", "007", "2.5", "two")]
+    >>> [parse_whole_number(text) for text in ("2", "2.0", "-1,0", "007", "2.5", "two")]
     ['2', '2', '-1', '007', '', '']
     """
     found = _WHOLE_NUMBER.fullmatch(text)

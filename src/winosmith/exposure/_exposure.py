@@ -79,7 +79,7 @@ class ModelExposure(Result):
 
 @dataclass(frozen=True)
 class Exposure(Result):
-    """The test results of all models in one look at a release.
+    """The results of testing all models in one look (interim analysis) at a release.
 
     Attributes:
         release: digest of the release's data.
@@ -193,7 +193,7 @@ def _average_differences(keyed: KeyedRelease, scores: Scores) -> Floats:
 def _record_look(
     folder: str | Path, release: str, models: Sequence[str], scores: Iterable[str]
 ) -> int:
-    """Add the look at these scores to the ledger, unless it is there; return its number.
+    """Record a look at these scores in the ledger, unless it is recorded; return its number.
 
     A look is recorded before the coins are used, so even an interrupted command is a look.
     """

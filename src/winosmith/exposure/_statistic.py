@@ -39,7 +39,7 @@ heavier than those of the logistic distribution."""
 
 
 def subtract_fit(differences: Floats, strata: Integers, reference: Floats | None = None) -> Floats:
-    """Subtract from score differences a fit that does not use the coins.
+    """Subtract a fit that does not use the coins from the score differences.
 
     The fit consists of the mean of each stratum and a non-negative multiple of the reference's
     differences, fitted by least squares within strata. If the reference was exposed, too, the test
@@ -163,7 +163,7 @@ def sign_test(residuals: Floats, coins: npt.NDArray[np.bool_]) -> SignTest:
 
 
 def compute_look_level(look: int, level: float = LEVEL) -> float:
-    """Return the significance level of one look, such that all looks together have `level`.
+    """Return the significance level of one look; over all looks, the levels add up to `level`.
 
     Look j gets level · 6 / (π² j²), because the sum of all 1 / j² is π² / 6.
 

@@ -11,7 +11,7 @@ from functools import partial
 from itertools import combinations
 from typing import Any
 
-from winosmith.data import Place, parse_whole
+from winosmith.data import Place, parse_whole_number
 from winosmith.errors import FormatError
 from winosmith.formats._base import Entry, count_common_prefix, get_problems, replace_items
 from winosmith.formats._choices import PREFIX
@@ -52,7 +52,7 @@ def interpret_answer(
     original_options: Sequence[str] = (),
     max_marks: int = 2,
 ) -> dict[str, int]:
-    """Return the choice that an answer names, for each kind of answer that it could be.
+    """Return the choice that an answer refers to, for each kind of answer that it could be.
 
     Args:
         value: the answer.
@@ -73,7 +73,7 @@ def interpret_answer(
     text = " ".join(str(value).split())
     plain = text if text.isascii() else normalize(text, "NFKC")  # ③ becomes 3
     bare = plain.strip("()[]、. ")
-    whole = parse_whole(plain)
+    whole = parse_whole_number(plain)
     found: dict[str, int] = {}
     if text in labels:
         found["label"] = labels.index(text)
@@ -92,7 +92,7 @@ def interpret_answer(
         option = match_option(whole, options)
         option = match_option(f"{whole}.0", options) if option is None else option
     if option is None:
-        whole = whole or parse_whole(bare)
+        whole = whole or parse_whole_number(bare)
     else:
         found["text"] = option
     if max_marks and not found and (markup := _MARKUP.fullmatch(text)):
@@ -113,7 +113,7 @@ _ROMAN_NUMERALS = "I II III IV V VI VII VIII IX X".split()
 
 
 def parse_letter(value: Any) -> Letter | None:
-    """Return the letter of an answer with only one letter.
+    """Return an answer that is a single letter as a `Letter`; None for other answers.
 
     >>> parse_letter("(b)"), parse_letter("red")
     (Letter(script='Latin', positions={'letter': 1}), None)
@@ -152,7 +152,7 @@ def match_choices(value: Any, options: Sequence[str], labels: Sequence[str]) -> 
 
 
 def _find_by_label(answer: str, options: Sequence[str], labels: Sequence[str]) -> Iterator[int]:
-    """Yield each choice whose label and text form the answer, as in "option 2: a cup"."""
+    """Yield each choice if the answer is its label and text, as in "option 2: a cup"."""
     for at, (label, text) in enumerate(zip(labels, options, strict=False)):
         rest = answer.removeprefix(label)
         if rest != answer and rest.lstrip(" .:)-").casefold() == " ".join(text.split()).casefold():
@@ -192,7 +192,7 @@ def find_repeated_keys(
     *,
     is_known: bool = True,
 ) -> tuple[list[str], list[str]]:
-    """Return the fields that repeat the key, and a note on each additional answer column.
+    """Return the fields that repeat the key, and a note on each other column with answers.
 
     Args:
         rows: the rows with keys.
@@ -225,7 +225,7 @@ def find_repeated_keys(
             if not is_known and 2 * count >= len(rows):
                 raise FormatError(
                     f"{key_column!r} and {name!r} may both be the answers but differ in "
-                    f"{len(places):,} of {count:,} rows, first at {places[0].inside}; choose "
+                    f"{len(places):,} of {count:,} rows, first at {places[0].position}; choose "
                     f"one with `answer={key_column!r}` or `answer={name!r}`"
                 )
             notes.append(
@@ -255,7 +255,7 @@ def drop_repeated_keys(entries: list[Entry]) -> list[str]:
 def interpret_labels(
     labels: Mapping[str, Sequence[Place]], *, is_declared: bool
 ) -> tuple[tuple[str, ...], dict[str, str], dict[str, str], list[str]]:
-    """Interpret the labels of all rows as the choices of each row.
+    """Interpret the labels that occur in any row as the choices of every row.
 
     Labels that differ only in case, width, invisible characters, surrounding punctuation or the
     separator of words ("Yes", "yes."; "not_so", "not so") are the same label.

@@ -18,7 +18,7 @@ from typing import IO, Any, TypeVar
 from xml.etree.ElementTree import Element
 
 from winosmith import data
-from winosmith.data import Place, Record, Rows, format_cell, is_missing, parse_whole
+from winosmith.data import Place, Record, Rows, format_cell, is_missing, parse_whole_number
 from winosmith.errors import FormatError, ProblemError
 from winosmith.problem import BLANK, Claim, Extra, Problem, Scalar, make_extra_key
 from winosmith.records import parse_json
@@ -139,7 +139,7 @@ def parse_option_number(value: object, options: int, first: int = 1) -> int | No
     ...  parse_option_number("nan", 2), parse_option_number(1, 2, 0))
     (1, 1, None, None, 1)
     """
-    number = parse_whole(str(value).strip())
+    number = parse_whole_number(str(value).strip())
     if is_missing(value) or number == "-1":
         return None
     if number in map(str, range(first, options + first)):
@@ -153,7 +153,7 @@ def parse_option_number(value: object, options: int, first: int = 1) -> int | No
 def make_extra_keys(
     prefix: str, names: Iterable[str], kept_names: re.Pattern[str] | None = None
 ) -> dict[str, str]:
-    """Return the key in `extra` for each additional column; refuse equal keys."""
+    """Return the key in `extra` of each additional column; raise ProblemError for equal keys."""
     columns = dict[str, str]()
     for name in names:
         key = name if kept_names and kept_names.fullmatch(name) else make_extra_key(prefix, name)

@@ -131,7 +131,7 @@ _SPEAKER = re.compile(r"(?:^|\n)\s*[A-Z][A-Za-z ]{0,20}: ?")
 
 
 def split_chats(correct: Any, incorrect: Any) -> tuple[str, str, str] | None:
-    r"""Return the common start of two chats and the rest of each; None if nothing is common.
+    r"""Return the common start of two chats and the rest of each; None if they share no start.
 
     >>> split_chats("Human: Why?\n\nAssistant: As so.", "Human: Why?\n\nAssistant: As it is.")
     ('Why?', 'As so.', 'As it is.')
@@ -313,7 +313,7 @@ def _split_choices(text: str, markers: Sequence[re.Match[str]] | None = None) ->
 
 
 def _find_series(series: Sequence[str], markers: Iterable[re.Match[str]]) -> list[re.Match[str]]:
-    """Return the first marker with each sign of a series, in order."""
+    """Find a marker for each sign of a series, in the order of the series."""
     rest = iter(markers)
     found = (next((one for one in rest if one["sign"] == sign), None) for sign in series)
     return [one for one in found if one]

@@ -105,7 +105,7 @@ class Plan:
 
     @property
     def used_columns(self) -> frozenset[str | None]:
-        """The columns with a role, except the question's columns if labels are the choices."""
+        """The columns with a role; if labels are the choices, the question's columns have none."""
         used = {*self.choices, *self.distractors, self.answer, self.id}
         return frozenset(
             used - {*self.question} if self.labels_are_choices else used | {*self.question}
@@ -235,7 +235,7 @@ class _Table:
     rows: Sequence[Record]
 
     def column(self, name: str | None, limit: int | None = None) -> list[Any]:
-        """Return a column's values, None if missing, in all rows or in the first `limit` rows."""
+        """Return a column's values (None if missing) in all rows or in the first `limit` rows."""
         return [] if name is None else [row.get(name) for row in islice(self.rows, limit)]
 
     def values(self, name: str) -> list[Any]:
@@ -257,7 +257,7 @@ class _Table:
     def find_unusual_answer_column(self) -> str | None:
         """Return the first answer column that has an unusual name and no lists, or None."""
         return next(
-            (name for name in self.names.answers
+            (name for name in self.names.answer_aliases
              if (values := self.values(name))
              and not any(isinstance(one, list | dict) for one in values)),
             None,
@@ -303,7 +303,7 @@ class _Table:
     def find_numbered_choices(
         self, answer: str, question: Sequence[str] = ()
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the columns of the choices whose numbers are the answers, and of the question.
+        """Return the columns of the choices, which answers refer to by number, and of the question.
 
         The choices are the last group of numbered text columns whose numbers occur as answers. A
         numbered group before the choices is the question, such as the sentences of a story.
@@ -360,7 +360,7 @@ class _Table:
         one = next((name for name in find_existing(CHOICES, self.names) if name != answer), None)
         families = self.names.families
         others: list[tuple[str, ...]] = [
-            (name,) for name in self.names.lists
+            (name,) for name in self.names.list_columns
             if name not in self.names.distractors and name != one and self.rows
             and all(isinstance(value, list | tuple | Mapping) for value in self.column(name))
         ]  # fmt: skip
@@ -390,7 +390,7 @@ class _Table:
         )
 
     def has_words(self, names: Sequence[str]) -> bool:
-        """Return whether columns contain words other than yes and no."""
+        """Return whether any of the columns contains a text other than yes and no."""
         values = (row.get(name) for row in self.rows for name in names)
         texts = (one.strip().casefold() for one in values if isinstance(one, str))
         return any(text not in _YES_OR_NO and any(map(str.isalpha, text)) for text in texts)
@@ -445,7 +445,7 @@ def _find_answer_by_prefix(question: Sequence[str], names: Names) -> str | None:
 
 
 def _has_no_family_word(question: str, names: Names) -> bool:
-    """Return whether the question's name contains no family's words, such as a language."""
+    """Return whether the question's name lacks the words of all families, such as a language."""
     if any(family.includes(question) for family in names.families):
         return False
     return normalise(question) in QUESTION or any(

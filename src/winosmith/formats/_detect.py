@@ -78,7 +78,7 @@ def get_writer(name: str) -> Writer:
     return writer
 
 
-class Detected(NamedTuple):
+class DetectedFormat(NamedTuple):
     """A detected format, its rows, and notes on assumptions about the location of the rows."""
 
     format: Format
@@ -86,7 +86,7 @@ class Detected(NamedTuple):
     notes: list[str]
 
 
-def detect(rows: Rows, name: str | None = None) -> Detected:
+def detect(rows: Rows, name: str | None = None) -> DetectedFormat:
     """Detect the format of rows; all containers must have the same format.
 
     Raises:
@@ -104,10 +104,10 @@ def detect(rows: Rows, name: str | None = None) -> Detected:
             rows.path,
         )
     notes = list(dict.fromkeys(note for part in parts for note in part.notes))
-    return Detected(first.format, join_rows([part.rows for part in parts], rows.path), notes)
+    return DetectedFormat(first.format, join_rows([part.rows for part in parts], rows.path), notes)
 
 
-def _detect_container(rows: Rows, wanted: Format | None) -> Detected:
+def _detect_container(rows: Rows, wanted: Format | None) -> DetectedFormat:
     if wanted is not QUESTIONS:
         matches = _find_matching_formats(
             rows, [wanted] if wanted else [f for f in FORMATS if f is not QUESTIONS]
@@ -115,12 +115,12 @@ def _detect_container(rows: Rows, wanted: Format | None) -> Detected:
         if len(matches) == 1:
             return matches[0]
         if wanted:
-            return Detected(wanted, rows, [])
+            return DetectedFormat(wanted, rows, [])
         if matches:
             names = [one.format.name for one in matches]
             raise _make_detection_error("several formats fit its content", names, rows)
     if wanted or QUESTIONS.recognises(rows):
-        return Detected(QUESTIONS, *get_question_rows(rows))
+        return DetectedFormat(QUESTIONS, *get_question_rows(rows))
     why, has_questions = _explain_no_match(rows)
     names = [] if has_questions else [one.name for one in FORMATS]
     raise _make_detection_error(f"no known format fits its content{why}", names, rows)
@@ -136,10 +136,10 @@ def _make_detection_error(reason: str, names: Sequence[str], rows: Rows) -> Form
     )
 
 
-def _find_matching_formats(rows: Rows, formats: Sequence[Format]) -> list[Detected]:
-    """Return the formats that match a container's rows; empty if several of its lists match."""
+def _find_matching_formats(rows: Rows, formats: Sequence[Format]) -> list[DetectedFormat]:
+    """Return the formats that match a container's rows; none if several lists in it match."""
     matches = [
-        [Detected(known, reading, notes) for known in formats if known.recognises(reading)]
+        [DetectedFormat(known, reading, notes) for known in formats if known.recognises(reading)]
         for reading, notes in iterate_readings(rows)
     ]
     nonempty = [fits for fits in matches if fits]

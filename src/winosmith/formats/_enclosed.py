@@ -25,7 +25,7 @@ Reading = tuple[Rows, list[str]]
 
 
 def iterate_readings(rows: Rows) -> Iterator[Reading]:
-    """Yield the possible interpretations of a container as rows; an object may have several."""
+    """Yield each possible interpretation of a container as rows; only objects have several."""
     if rows.kind != "object":
         yield rows, []
         return
@@ -79,7 +79,7 @@ def _has_records_by_id(values: Record) -> bool:
 
 
 def find_record_lists(values: Mapping[str, Any]) -> list[str]:
-    """Return the names of lists of records, except the choices and turns of a question."""
+    """Return the names of the lists of records that are not a question's choices or turns."""
     return [
         name
         for name, value in values.items()
@@ -92,7 +92,7 @@ def find_record_lists(values: Mapping[str, Any]) -> list[str]:
 
 
 def _find_question_columns(values: Record) -> list[Record] | None:
-    """Return the rows of an object that maps column names to columns; None for other objects."""
+    """Return the rows of an object whose values are columns of questions; otherwise None."""
     found = columns_to_rows(values)
     if not found or try_plan([found[0]]):
         return found

@@ -106,7 +106,7 @@ class Family:
         return not self.before and not self.after.strip(".)")
 
     def includes(self, name: str) -> bool:
-        """Return whether a column name has the family's words before and after its noun."""
+        """Return whether a column name has the same words before and after its noun as the family."""
         return not self.is_plain and name.startswith(self.before) and name.endswith(self.after)
 
 
@@ -125,7 +125,7 @@ class Names(tuple[str, ...]):
 
     @cached_property
     def families(self) -> tuple[Family, ...]:
-        """The families of columns with one choice each; plain families come first."""
+        """The families of columns with one choice each; those with plain names come first."""
         found = list[Family]()
         for match in filter(None, map(_CHOICE.fullmatch, self.normalised)):
             stem, sign, after = match[0][: match.start("sign")], match["sign"], match["after"]
@@ -137,7 +137,7 @@ class Names(tuple[str, ...]):
         return tuple(sorted(found, key=lambda one: not one.is_plain))
 
     @cached_property
-    def lists(self) -> tuple[str, ...]:
+    def list_columns(self) -> tuple[str, ...]:
         """The columns that may contain lists of choices, such as `multiple_choices`."""
         ends = ("choices", "options")
         return tuple(
@@ -158,8 +158,8 @@ class Names(tuple[str, ...]):
         return tuple(name for _, name in sorted(found)) or tuple(lists[:1])
 
     @cached_property
-    def answers(self) -> tuple[str, ...]:
-        """The columns with one of the less usual names of answer columns."""
+    def answer_aliases(self) -> tuple[str, ...]:
+        """The columns that have one of the less common names of answer columns."""
         return tuple(name for name, plain in self.normalised.items() if _ALIASES.fullmatch(plain))
 
     def _find_run(self, before: str, sign: str, after: str) -> tuple[str, ...]:

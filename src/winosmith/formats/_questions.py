@@ -94,7 +94,7 @@ class _Draft:
     _readings: dict[str, int] | None = None
 
     def get_readings(self) -> dict[str, int]:
-        """Return the choice that the row's answer names, for each kind of answer; cached."""
+        """Return (and cache) the choice that the answer refers to, for each kind of answer."""
         if self._readings is None:
             self._readings = self.interpret(self.answer)
         return self._readings
@@ -103,7 +103,7 @@ class _Draft:
         """Return the choice that an answer names, for each kind of answer."""
         return interpret_answer(answer, self.options, self.labels, self.original_options)
 
-    def get_key(self, kind: str | None) -> int | None:
+    def get_correct_choice(self, kind: str | None) -> int | None:
         """Return the correct choice; None if the answer is withheld or matches no choice."""
         return self.key if self.answer is None or kind is None else self.get_readings().get(kind)
 
@@ -176,7 +176,7 @@ def read_questions(
     others = collect_names(draft.extra for draft in drafts)
     if kind is not None and any(map(is_answer_name, others)):
         keyed = [(d.place, d.extra, partial(_interpret_cell, d), key)
-                 for d in drafts if (key := d.get_key(kind)) is not None]  # fmt: skip
+                 for d in drafts if (key := d.get_correct_choice(kind)) is not None]  # fmt: skip
         is_known = columns.answer is not None or plan.labels_are_choices
         repeated, key_notes = find_repeated_keys(
             keyed, dict(zip(others, others, strict=True)), plan.answer or "", is_known=is_known
@@ -228,7 +228,7 @@ def _drop_repeated_ids(plan: Plan, rows: Sequence[SourceRow]) -> tuple[Plan, lis
 
 
 def _count_na_rows(rows: Sequence[Record], plan: Plan, answer_is: str | None) -> int:
-    """Return the number of rows whose last choice is "NA", if that is R's missing value.
+    """Return the number of rows whose last choice is "NA", if "NA" is a missing value from R.
 
     If all rows have it, or an answer names it, it is a choice, and the result is 0. An answer that
     is itself "NA" names it only if other answers are texts of choices.
@@ -336,7 +336,7 @@ def _set_label_choices(drafts: Sequence[_Draft], *, is_declared: bool) -> list[s
     for draft in drafts:
         if draft.answer is not None:
             label = " ".join(str(draft.answer).split())
-            draft.answer = data.parse_whole(label) or label
+            draft.answer = data.parse_whole_number(label) or label
             places[draft.answer].append(draft.place)
     choices, choice_of, faults, notes = interpret_labels(places, is_declared=is_declared)
     if not 2 <= len(choices) <= len(ascii_uppercase):
@@ -434,7 +434,7 @@ def _detect_kind(drafts: Sequence[_Draft]) -> str | None:
 
 
 def _refuse_mixed_scripts(drafts: Sequence[_Draft]) -> None:
-    """Raise FormatError for letters of two scripts: the Cyrillic В is third, the Latin B second."""
+    """Raise FormatError for letters of two scripts: В is third in Cyrillic, B second in Latin."""
     places: defaultdict[str, list[Place]] = defaultdict(list)
     for draft in drafts:
         if letter := parse_letter(draft.answer):
@@ -463,7 +463,7 @@ _SCALAR = (str, int, float)
 def _make_problem(draft: _Draft, kind: str | None, keys: Mapping[str, str]) -> Problem:
     if draft.reason is not None:
         raise ProblemError(draft.reason)
-    answer = draft.get_key(kind)
+    answer = draft.get_correct_choice(kind)
     if answer is None and draft.answer is not None and kind is not None:
         matches = match_choices(draft.answer, draft.options, draft.labels)
         if kind in ("text", "label") and len(matches) > 1:

@@ -155,7 +155,7 @@ class Contents:
     name: str = ""
 
     @property
-    def lines(self) -> list[int]:
+    def line_numbers(self) -> list[int]:
         """The 1-based number of each item's first line or row."""
         return [place.number for place in self.places]
 
@@ -164,7 +164,7 @@ class Contents:
         """The items that are problems."""
         return [item for item in self.items if isinstance(item, Problem)]
 
-    def refuse(self, *, skip_bad: bool = False) -> None:
+    def raise_if_bad(self, *, skip_bad: bool = False) -> None:
         """Raise FormatError if any record is bad, or if no record can be read.
 
         Args:
@@ -297,7 +297,7 @@ def _summarise_notes(entries: Sequence[Entry]) -> list[str]:
 
 def _format_place(entry: Entry, entries: Sequence[Entry]) -> str:
     one_file = len({one.place.path for one in entries}) == 1
-    return entry.place.inside if one_file else str(entry.place)
+    return entry.place.position if one_file else str(entry.place)
 
 
 def _note_odd_texts(entries: Sequence[Entry]) -> list[str]:
@@ -342,7 +342,7 @@ def _reject_repeated_ids(entries: list[Entry]) -> None:
         place = entries[row].place
         first = seen.setdefault(problem.id, place)
         if first is not place:
-            where = first.inside if first.path == place.path else first
+            where = first.position if first.path == place.path else first
             _reject(entries, row, f"the id {problem.id!r} was already used at {where}")
 
 
@@ -481,7 +481,7 @@ def _read_contents(
     contents = scan(path, format_name, **how)
     if contents.bad and skip_bad is not None:
         write_bad_records(contents.bad, skip_bad)
-    contents.refuse(skip_bad=skip_bad is not None)
+    contents.raise_if_bad(skip_bad=skip_bad is not None)
     contents.warn()
     return contents
 
@@ -518,7 +518,7 @@ def as_dataset(data: Dataset | Readable) -> Dataset:
 
 
 def as_splits(given: Dataset | Readable | Mapping[str, Dataset | Readable]) -> dict[str, Dataset]:
-    """Return data sets by split name.
+    """Return the data set of each split, by name.
 
     Args:
         given: one split, in any form that `as_dataset` accepts, or a mapping of split names to

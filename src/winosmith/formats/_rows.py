@@ -38,7 +38,7 @@ def report_progress(
     on_progress: Callable[[float], object] | None,
     fraction: float = 1.0,
 ) -> Iterator[P]:
-    """Yield items, and report the fraction of lines read, multiplied by `fraction`, as progress.
+    """Yield items, and report as progress the fraction of lines read, multiplied by `fraction`.
 
     No progress is reported if the source is not a text file.
     """
@@ -50,7 +50,7 @@ def report_progress(
 
 
 def get_question_rows(rows: Rows) -> Reading:
-    """Return the rows of a container that may be questions, and notes on assumptions."""
+    """Return the rows of a container that may be questions, and notes on the assumptions made."""
     if rows.kind == "object":
         return find_questions(rows) or (rows, [])
     if rows.kind != "delimited" or rows.source is None or not (names := _guess_names(rows)):

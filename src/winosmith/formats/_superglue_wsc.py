@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import IO, Any, Literal
 
-from winosmith.data import Record, Rows, parse_whole
+from winosmith.data import Record, Rows, parse_whole_number
 from winosmith.errors import ProblemError
 from winosmith.formats import _base
 from winosmith.formats._base import Entry, Format, Writer
@@ -71,7 +71,7 @@ def _parse_claim(record: Record, position: int, units: Sequence[Unit]) -> Claim:
 
 
 def _parse_index(target: Record, key: str) -> int:
-    number = parse_whole(str(target[key]))
+    number = parse_whole_number(str(target[key]))
     if not number.isdecimal():
         raise ProblemError(f"{key!r} must be a whole number from 0, not {target[key]!r}")
     return int(number)
@@ -88,7 +88,7 @@ def _parse_label(record: Record) -> bool | None:
     if "target" not in record:
         known |= {"1": True, "0": False, "-1": None}
     text = str(label).strip().casefold()
-    text = parse_whole(text) or text
+    text = parse_whole_number(text) or text
     if text not in known:
         raise ProblemError(f"the label must be true or false, not {label!r}")
     return known[text]

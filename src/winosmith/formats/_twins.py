@@ -23,7 +23,7 @@ from itertools import pairwise
 from pathlib import Path
 from string import digits
 
-from winosmith.data import format_cell, parse_whole
+from winosmith.data import format_cell, parse_whole_number
 from winosmith.errors import FormatError
 from winosmith.formats._base import Entry, get_problems, replace_items, tidy
 from winosmith.formats._names import collect_names, join_names
@@ -99,7 +99,7 @@ def pair_lookalikes(problems: ByRow) -> ByRow:
 
 
 def would_be_paired(problems: Sequence[Problem]) -> bool:
-    """Return whether a reader would pair or refuse these problems."""
+    """Return whether reading these problems from a file would pair some of them or fail."""
     by_row = dict(enumerate(problems))
     is_paired = bool(pair_by_ids(by_row) or pair_lookalikes(by_row))
     return is_paired or _find_unread_pairs(problems) is not None
@@ -125,7 +125,7 @@ def refuse_unread_pairs(problems: Sequence[Problem], path: str | Path) -> None:
 
 
 def _find_unread_pairs(problems: Sequence[Problem]) -> tuple[str, int] | None:
-    """Return a column that seems to mark twins, and the number of problems in its pairs."""
+    """Return an unused column that seems to mark twins, and the number of problems it pairs."""
     for key in collect_names(problem.extra for problem in problems):
         values = [problem.extra.get(key) for problem in problems]
         filled = sum(value is not None for value in values)  # single problems may have no value
@@ -182,7 +182,7 @@ def _derive_labels(problems: Sequence[Problem], values: Sequence[Scalar]) -> lis
             label = f"twin-{min(problem.id, text)}"
             for one in (problem.id, text):
                 partners[places[one]] = partners[places[one]] or label
-    whole_numbers = [parse_whole(text or "") for text in texts]
+    whole_numbers = [parse_whole_number(text or "") for text in texts]
     numbers = [int(one) if one.isdecimal() else None for one in whole_numbers]
     rows = (_label_by_partner_row(numbers, first) for first in (0, 1, 2))
     labels = max(plain, partners, *rows, _extract_labels(plain, _HALF_ID), key=_count_paired)
@@ -222,14 +222,14 @@ def _count_paired(labels: Sequence[str | None]) -> int:
 
 
 def clear_list_ids(problems: ByRow) -> ByRow:
-    """Return, without a twin id, the problems whose ids only number the items of a list."""
+    """Return, without a twin id, the problems whose ids are only the numbers of a list."""
     rows, listed = [*problems], [*problems.values()]
     pairs = _find_list_items(listed, _group_in_pairs(one.twin_id for one in listed))
     return _set_twin_ids(problems, {rows[at]: None for pair in pairs for at in pair})
 
 
 def _find_list_items(problems: Sequence[Problem], pairs: Iterable[Pair]) -> list[Pair]:
-    """Return the pairs whose ids only number a list: a third id is alike, and the texts differ."""
+    """Return the pairs whose ids are list numbers: a third id is similar, and the texts differ."""
     times = Counter(one.id.rstrip(digits) for one in problems)
     return [
         (a, b)

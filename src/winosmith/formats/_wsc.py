@@ -63,11 +63,11 @@ def _parse_schema(schema: Element, problem_id: str, has_mistaken_spaces: bool) -
         options=options,
         answer=parse_letter_index(schema.findtext("correctAnswer") or "", len(options)),
         pronoun=pronoun_or_none,
-        extra=Extra(_parse_extra(schema)),
+        extra=Extra(_parse_extra_fields(schema)),
     )
 
 
-def _parse_extra(schema: Element) -> dict[str, Scalar]:
+def _parse_extra_fields(schema: Element) -> dict[str, Scalar]:
     paths = {"source": "source", "quote1": "quote/quote1", "quote2": "quote/quote2"}
     extra = _make_text_items({key: schema.findtext(path) for key, path in paths.items()})
     if schema.find("sameText") is not None:

@@ -297,7 +297,7 @@ def _read_problems(folder: Path, path: str) -> tuple[list[Problem] | None, list[
         scanned = formats.scan(folder / path, "winosmith", as_written=True)
     except FormatError as error:
         return None, [Fault(path, f"it can't be read ({error.reason})")]
-    rows = list(zip(scanned.lines, scanned.items, strict=True))
+    rows = list(zip(scanned.line_numbers, scanned.items, strict=True))
     bad = [(record.line, str(record.reason)) for record in scanned.bad]
     bad += [(line, "it is a claim") for line, item in rows if not isinstance(item, Problem)]
     problems = [item for _, item in rows if isinstance(item, Problem)]

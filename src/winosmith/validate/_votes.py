@@ -400,7 +400,7 @@ def _parse_choice(cell: str) -> int | None:
     """Return the index of the option, or None; accept 1.0, nan and NA, as from pandas and R."""
     if data.is_missing(cell.upper()):
         return None
-    return _parse_option(data.parse_whole(cell.strip()) or cell.strip())
+    return _parse_option(data.parse_whole_number(cell.strip()) or cell.strip())
 
 
 def _parse_option(cell: str) -> int:

@@ -244,7 +244,7 @@ def read_file(
     except FormatError as error:
         location = name if error.line is None else f"{name}:{error.line}"
         raise InputError(f"{location}: {_remove_option_advice(error.reason)}") from None
-    found = list(zip(contents.lines, contents.items, strict=True))
+    found = list(zip(contents.line_numbers, contents.items, strict=True))
     # A site has no questions without a blank, so advice on them is omitted.
     bad = [(e.line, (e.reason or "").partition("; mark a question")[0]) for e in contents.bad]
     bad += [(line, CLAIM) for line, e in found if not isinstance(e, Problem)]
