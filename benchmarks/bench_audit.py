@@ -217,7 +217,7 @@ def iter_cells(asked: argparse.Namespace, what: str) -> Iterator[tuple[int, int,
 def iter_null_findings(job: Job) -> Iterator[list[str]]:
     items = job.items()
     for at, rng in job.rngs():
-        keys = (rng.random(len(items.unit_firsts)) * items.unit_counts).astype(int)
+        keys = (rng.random(len(items.unit_starts)) * items.unit_counts).astype(int)
         if job.uneven:
             keys[rng.random(len(keys)) < 0.2] = 0
         found = audit.score_cues(
@@ -245,12 +245,12 @@ def plant_longest(
     items: audit.Items, longest: np.ndarray, share: float, rng: np.random.Generator
 ) -> audit.Items:
     """Return the items with random keys, except for a fraction whose key is the longest option."""
-    keys = (rng.random(len(items.unit_firsts)) * items.unit_counts).astype(int)
+    keys = (rng.random(len(items.unit_starts)) * items.unit_counts).astype(int)
     return items.with_keys(np.where(rng.random(len(keys)) < share, longest, keys))
 
 
 def find_longest_options(items: audit.Items) -> np.ndarray:
-    units = [items.problems[lead].options for lead in items.unit_firsts]
+    units = [items.problems[lead].options for lead in items.unit_starts]
     return np.array([int(np.argmax(list(map(len, options)))) for options in units])
 
 
@@ -450,7 +450,7 @@ def iter_proof_findings(job: Job) -> Iterator[list[str]]:
     items = job.items(UNSEEN)
     longest = find_longest_options(items)
     for at, rng in job.rngs():
-        seen = np.isin(items.unit, rng.permutation(len(items.unit_firsts))[: job.n])
+        seen = np.isin(items.unit, rng.permutation(len(items.unit_starts))[: job.n])
         held = check_bounds(
             plant_longest(items, longest, PLANTED_SHARE, rng), seen, longest, job.draws, at
         )
@@ -489,7 +489,7 @@ def check_bounds(
     settings = audit.RepairSettings(draws=draws, probe_draws=50, seed=seed)
     thinning = Thinning(items, fixed, audit.CUES, settings)
     shares = items.compute_unit_scores(items.count_ties(audit.CUES))
-    new = ~seen[items.unit_firsts]
+    new = ~seen[items.unit_starts]
     chance = np.arange(shares.shape[1]) < items.unit_counts[:, None]
     chance = chance / items.unit_counts[:, None]
     key = (1 - PLANTED_SHARE) * chance
@@ -504,7 +504,7 @@ def check_bounds(
         excess = shares[new] - chance[new].max(axis=1)[:, None, None]
         left.append(np.einsum("uk,ukc->c", weight, excess) / weight.sum())
         part = items.subset(seen)
-        return found.stays[items.unit][seen][part.unit_firsts]
+        return found.stays[items.unit][seen][part.unit_starts]
 
     bounds = {b.rule: b for b in audit.bound_accuracies(items.subset(seen), thin, seed=seed).bounds}
     truth = dict(zip([cue.name for cue in audit.CUES], np.mean(left, axis=0), strict=True))

@@ -149,13 +149,13 @@ def test_items_of_a_template_whose_options_are_classes_are_drawn_one_by_one() ->
         for at in range(200)
     )
     items = audit.Items.from_dataset(data)
-    assert (len(items.unit_firsts), int(items.block.max()) + 1) == (200, 200)
+    assert (len(items.unit_starts), int(items.block.max()) + 1) == (200, 200)
     twins = Dataset(
         _item(f"{at}{half}", f"w{at} x{at} y{at} z{at} was {word}", (f"a{at}", f"b{at}"), half)
         for at in range(200)
         for half, word in enumerate(["big", "small"])
     )
-    assert len(audit.Items.from_dataset(twins).unit_firsts) == 200
+    assert len(audit.Items.from_dataset(twins).unit_starts) == 200
 
 
 def test_a_question_that_tells_its_position_is_found() -> None:

@@ -129,7 +129,7 @@ def test_19_draws_keep_the_level() -> None:
     below = 0
     for at in range(1000):
         of = texts[at % len(texts)]
-        keys = np.random.default_rng([3, at]).integers(4, size=len(of.unit_firsts))
+        keys = np.random.default_rng([3, at]).integers(4, size=len(of.unit_starts))
         found = audit.score_cues(of.with_keys(keys), draws=19, max_draws=19, seed=at).found
         below += min(one.p for one in found) <= 0.05
     low, high = metrics.wilson_interval(below, 1000)
@@ -144,8 +144,8 @@ def test_two_seeds_flag_the_same_cues() -> None:
     differ = 0
     for at in range(100):
         of, rng = texts[at % len(texts)], np.random.default_rng([4, at])
-        longest = [int(np.argmax([*map(len, of.problems[one].options)])) for one in of.unit_firsts]
-        keys = rng.integers(4, size=len(of.unit_firsts))
+        longest = [int(np.argmax([*map(len, of.problems[one].options)])) for one in of.unit_starts]
+        keys = rng.integers(4, size=len(of.unit_starts))
         planted = of.with_keys(np.where(rng.random(len(keys)) < 0.1 * (at % 3), longest, keys))
         one, two = (audit.score_cues(planted, draws=19, seed=2 * at + seed) for seed in (0, 1))
         differ += [f.cue for f in one.flagged] != [f.cue for f in two.flagged]

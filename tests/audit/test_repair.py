@@ -98,9 +98,9 @@ def test_a_cut_and_no_repair_are_found_out(planted: Dataset, kept: float) -> Non
     items = audit.Items.from_dataset(planted)
     longest = next(cue for cue in LENGTHS if cue.name == LONGEST)
     picked = items.count_ties([longest])[items.find_correct_options(items.unit_key), 0] > 0
-    stays = np.where(picked[items.unit_firsts], kept, 1.0)
+    stays = np.where(picked[items.unit_starts], kept, 1.0)
     proof = audit.bound_accuracies(items, lambda _: stays, LENGTHS)
-    assert not proof.is_shown
+    assert not proof.is_within_limit
     bound = _bound(proof)
     assert bound.low > 0.2 if kept else bound.high < -audit.LIMIT
 
@@ -109,7 +109,7 @@ def test_enough_items_in_which_nothing_tells_are_shown() -> None:
     """Nothing is named, nothing thinned, and every bound is within 3 points of guessing."""
     found = _repaired(_planted(1500, 0.0, options=12, seed=3), LENGTHS[2:4])
     assert (found.cues, found.words, found.filtered.dropped) == ((), False, ())
-    assert found.proof.is_shown
+    assert found.proof.is_within_limit
     assert not found.proof.wide_bounds
     assert "rules is shown to be within" in audit.explain_repair(found)
     assert "No items were thinned" in audit.render_repair(found)
@@ -138,7 +138,7 @@ def test_twins_in_which_nothing_can_tell_are_shown() -> None:
         for half, word in enumerate(["big", "small"])
     )  # fmt: skip
     items = audit.Items.from_dataset(data)
-    assert audit.bound_accuracies(items, lambda _: np.ones(len(items.unit_firsts))).is_shown
+    assert audit.bound_accuracies(items, lambda _: np.ones(len(items.unit_starts))).is_within_limit
 
 
 @given(st.integers(1, 12), st.integers(1, 40), st.integers(0, 99))

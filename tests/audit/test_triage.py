@@ -95,8 +95,9 @@ def test_the_audit_tests_two_models_as_compare_does(copies: int) -> None:
     compared = compare(graded)
     assert [*found.models] == ["one", "two", "three"]
     for name, of in compared.accuracies.items():
-        assert (found.models[name].accuracy.right, found.models[name].answered) == (of.right, of.n)
-        assert found.models[name].interval == pytest.approx(of.interval)
+        model = found.models[name]
+        assert (model.accuracy.right, model.asked_count) == (of.right, of.n)
+        assert model.interval == pytest.approx(of.interval)
     expected = {(p.first, p.second): p.p_value for p in compared.pairs}
     p_values = [expected[pair.better, pair.worse] for pair in found.pairs]
     assert [pair.p_value for pair in found.pairs] == p_values
@@ -112,7 +113,7 @@ def test_saturated_and_missed_items_are_told() -> None:
     two: dict[str, int | None] = {"q0": 0, "q1": 2}
     found = audit.triage(audit.Items.from_dataset(data), from_choices({"one": one, "two": two}))
     assert (found.saturated, found.missed) == (("q0", "q2"), ("q1",))
-    assert [one.answered for one in found.models.values()] == [3, 2]
+    assert [one.asked_count for one in found.models.values()] == [3, 2]
     invalid = audit.triage(
         audit.Items.from_dataset(data), from_choices({"one": one, "two": {"q2": None}})
     )

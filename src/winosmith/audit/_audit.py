@@ -87,7 +87,7 @@ class Audit(Result):
     @computed(key="line")
     def readme_line(self) -> str:
         """A README line with each split's strongest cue and model, or "" if any is inconclusive."""
-        if any(part.inconclusive for part in self.parts):
+        if any(part.inconclusive_reason for part in self.parts):
             return ""
         return f"Audited by winosmith {__version__}: " + "; ".join(
             part.summarise() for part in self.parts
@@ -118,7 +118,7 @@ class Audit(Result):
     @cached_property
     @computed()
     def findings(self) -> tuple[Finding, ...]:
-        """All findings in the order of `RULES`, before `judge` marks errors."""
+        """All findings in the order of `RULES`, before `get_new_findings` marks errors."""
         found = [one for part in self.parts for one in _findings.iter_findings(part)]
         parts = {part.name: part for part in self.parts}
         for (one, other), pairs in self.shared.items():
@@ -133,8 +133,10 @@ class Audit(Result):
             numbered.append(replace(finding, id=f"{finding.id}:{seen[finding.id]}"))
         return tuple(numbered)
 
-    def judge(self, rules: str, baseline: Mapping[str, float] | None = None) -> tuple[Finding, ...]:
-        """Return the findings that are not in the baseline, with rule violations first, as errors.
+    def get_new_findings(
+        self, rules: str, baseline: Mapping[str, float] | None = None
+    ) -> tuple[Finding, ...]:
+        """Return the findings that are not in the baseline: first rule violations, as errors.
 
         A missing licence or canary is a finding only if a rule requires them.
 
@@ -174,7 +176,7 @@ class Audit(Result):
                 with options that differ only in case or a final mark. `unfilled`: items with an
                 unfilled template field. `refused`: records that are not items. `texts`: a question
                 is in the texts. `licence`, `canary`: none is declared.
-            baseline: see `judge`.
+            baseline: see `get_new_findings`.
 
         Raises:
             InputError: a rule is unknown.
@@ -184,7 +186,7 @@ class Audit(Result):
         []
         """
         found: dict[tuple[str, ...], list[Finding]] = {}
-        for one in self.judge(rules, baseline):
+        for one in self.get_new_findings(rules, baseline):
             if one.level == "error":
                 single = (one.text,) if one.rule in _findings.INDIVIDUAL_RULES else ()
                 found.setdefault((one.split, one.rule, *single), []).append(one)
@@ -210,7 +212,7 @@ def audit(
     step: Step = lambda _: None,
     **settings: Any,
 ) -> Audit:
-    """Audit a data set of any multiple-choice items: find artifacts that give its answers away.
+    """Audit multiple-choice items of any kind: find artifacts that give the answers away.
 
     Args:
         data: the items, with their answers, as a data set or as anything that `formats.read`

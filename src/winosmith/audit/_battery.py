@@ -204,13 +204,13 @@ def score_cues(
     first.draw(draws, max_draws, first.z > 0, needed=about)
     # A position is flagged only if it is significant by itself: the items that a cue explains and
     # the other items may have unequal numbers of keys at each position, although all items do not.
-    candidates = (first.z > 0) & (first.flagged | ~about)
+    candidates = (first.z > 0) & (first.is_flagged | ~about)
     rounds: dict[int, _Round] = {}
     while len(rounds) < MAX_FLAGGED and (cue := this.find_next_flagged(candidates)) is not None:
         rounds[cue] = this
         this = _Round(items, ties, about, list(rounds), seed)
         this.draw(draws, max_draws, candidates)
-    borderline = (candidates & this.undecided) | (about & (first.z > 0) & first.undecided)
+    borderline = (candidates & this.is_undecided) | (about & (first.z > 0) & first.is_undecided)
     high = first.chance_limit
     found = [
         CueScore(
@@ -325,7 +325,7 @@ class _Round:
 
     @property
     def _exceedances(self) -> Ints:
-        """For each cue, the number of draws whose maximum z is at least the cue's z, (cues,)."""
+        """For each cue, (cues,), the number of draws whose maximum z is at least the cue's z."""
         return np.asarray(self.draws - np.searchsorted(np.sort(self._greatest), self.z))
 
     @property
@@ -334,8 +334,8 @@ class _Round:
         return np.asarray((1 + self._exceedances) / (1 + self.draws))
 
     @property
-    def undecided(self) -> Bools:
-        """Whether the 99 % Clopper-Pearson interval of each cue's p contains `LEVEL`, (cues,)."""
+    def is_undecided(self) -> Bools:
+        """For each cue, (cues,), whether its p's 99 % Clopper-Pearson interval contains `LEVEL`."""
         from scipy.special import bdtr, bdtrc
 
         times = self._exceedances
@@ -344,17 +344,17 @@ class _Round:
         return np.asarray(self.varies & ~below & ~above)
 
     @property
-    def flagged(self) -> Bools:
-        """Whether each cue is decided and significant, (cues,)."""
-        return np.asarray(self.varies & (self.p <= LEVEL) & ~self.undecided)
+    def is_flagged(self) -> Bools:
+        """For each cue, (cues,), whether it is significant and no longer undecided."""
+        return np.asarray(self.varies & (self.p <= LEVEL) & ~self.is_undecided)
 
     def find_next_flagged(self, candidates: Bools) -> int | None:
         """Return the significant cue with the highest score above its mean, if any."""
-        flagged = candidates & self.flagged
+        flagged = candidates & self.is_flagged
         return int(np.where(flagged, self._gain, -np.inf).argmax()) if flagged.any() else None
 
     def _is_settled(self, candidates: Bools, needed: Bools | None) -> bool:
-        undecided, best = self.undecided, self.find_next_flagged(candidates)
+        undecided, best = self.is_undecided, self.find_next_flagged(candidates)
         matters = candidates if best is None else candidates & (self._gain > self._gain[best])
         return not (undecided & (matters if needed is None else matters | needed)).any()
 

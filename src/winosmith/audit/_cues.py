@@ -173,7 +173,7 @@ class View:
         return [float(any(map(is_negation, words))) for words in self.word_sets]
 
     @cached_property
-    def trigrams(self) -> list[float]:
+    def trigram_overlap(self) -> list[float]:
         """Fraction of each option's character trigrams that occur in the question."""
         asked = _extract_trigrams(" ".join(self.question_words))
         cut = [_extract_trigrams(" ".join(words)) for words in self.words]
@@ -207,12 +207,12 @@ def is_negation(word: str) -> bool:
     return word in NEGATIONS or word.endswith(("n't", "n’t"))
 
 
-def _score_each(score: Callable[[str], float]) -> Callable[[View], list[float]]:
+def _score_options(score: Callable[[str], float]) -> Callable[[View], list[float]]:
     return lambda view: [float(score(option)) for option in view.options]
 
 
 def _make_pattern_scorer(pattern: re.Pattern[str]) -> Callable[[View], list[float]]:
-    return _score_each(lambda option: pattern.search(option) is not None)
+    return _score_options(lambda option: pattern.search(option) is not None)
 
 
 def _count_whole_options(view: View) -> list[float]:
@@ -311,8 +311,8 @@ CUES: tuple[Cue, ...] = (
     Cue("fewest content words of the question", lambda v: _negate(v.shared_content)),
     Cue("the largest share of its words in the question", lambda v: v.question_overlap),
     Cue("the smallest share of its words in the question", lambda v: _negate(v.question_overlap)),
-    Cue("the most letters in common with the question", lambda v: v.trigrams),
-    Cue("the fewest letters in common with the question", lambda v: _negate(v.trigrams)),
+    Cue("the most letters in common with the question", lambda v: v.trigram_overlap),
+    Cue("the fewest letters in common with the question", lambda v: _negate(v.trigram_overlap)),
     Cue("the most like the other options", lambda v: v.similarity),
     Cue("the least like the other options", lambda v: _negate(v.similarity)),
     Cue("a first word that others share", _score_first_word),
@@ -333,8 +333,8 @@ CUES: tuple[Cue, ...] = (
     Cue("all of the above", _make_pattern_scorer(ALL), needs="latin"),
     Cue("none of the above", _make_pattern_scorer(NONE), needs="latin"),
     Cue("several of the others (both A and B)", _make_pattern_scorer(SEVERAL), needs="latin"),
-    Cue("a full stop at its end", _score_each(lambda o: o.rstrip().endswith(".")), needs="any"),
-    Cue("a comma", _score_each(lambda o: "," in o), needs="any"),
+    Cue("a full stop at its end", _score_options(lambda o: o.rstrip().endswith(".")), needs="any"),
+    Cue("a comma", _score_options(lambda o: "," in o), needs="any"),
     Cue(
         "brackets or quotation marks",
         _make_pattern_scorer(re.compile(r"[()\[\]{}\"“”«»]")),
@@ -342,10 +342,10 @@ CUES: tuple[Cue, ...] = (
     ),
     Cue(
         "a capital at its beginning",
-        _score_each(lambda o: o.lstrip()[:1].isupper()),
+        _score_options(lambda o: o.lstrip()[:1].isupper()),
         needs="any",
     ),
-    Cue("the most capitals", _score_each(lambda o: sum(map(str.isupper, o))), needs="any"),
+    Cue("the most capitals", _score_options(lambda o: sum(map(str.isupper, o))), needs="any"),
     Cue("fits the question's final a or an", _score_article, needs="latin"),
     Cue("the first in alphabetical order", lambda v: _negate(_rank_texts(v))),
     Cue("the last in alphabetical order", _rank_texts),
@@ -374,7 +374,7 @@ _ADVICE = {
 
 
 def get_advice(cue: str) -> str:
-    """Return advice on writing items without the artifact of the cue with this `Cue.name`."""
+    """Return advice on how to write items without the artifact that the named cue detects."""
     advice = (text for pattern, text in _ADVICE.items() if re.search(pattern, cue))
     return next(advice, "Make the other options similar to the key in this respect")
 
@@ -388,7 +388,7 @@ SCRIPTS = {
 
 
 def count_ties(cue: Cue, views: Sequence[View]) -> Ties:
-    """Return the number of tied options for each option that a cue selects, (options,).
+    """For each option, (options,), return the number of options tied with it if the cue selects it.
 
     The result is 1 for the only option selected, and 0 for options that are not selected. Score
     differences below 1e-9 are ignored, because they can be rounding errors.
@@ -474,9 +474,9 @@ def make_class_cues(dataset: Dataset) -> tuple[Cue, ...]:
     what = "hypothesis" if any(premise for premise, _ in texts.values()) else "text"
     cues = []
     for name, needs, has_feature in _make_features([*texts.values()]):
-        having = {sentence for sentence, both in texts.items() if has_feature(*both)}
+        with_feature = {sentence for sentence, both in texts.items() if has_feature(*both)}
         for at, label in enumerate(labels):
-            score = partial(_score_label, labels, having, at)
+            score = partial(_score_label, labels, with_feature, at)
             cues.append(Cue(f"{label}, if the {what} {name}", score, "class", needs))
     return tuple(cues)
 
@@ -514,6 +514,6 @@ def _compute_overlap(premise: Words, text: Words) -> float:
     return len(content & set(premise)) / len(content) if content else 1.0
 
 
-def _score_label(labels: Words, having: set[str], index: int, view: View) -> list[float]:
-    applies = view.options == labels and view.question in having
+def _score_label(labels: Words, sentences: set[str], index: int, view: View) -> list[float]:
+    applies = view.options == labels and view.question in sentences
     return [float(applies and option == index) for option in range(len(view.options))]

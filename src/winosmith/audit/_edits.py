@@ -342,7 +342,7 @@ def _iter_key_edits(
 def _replace_letter(
     raw: str, old: int, new: int, kinds: Iterable[str] = formats.LETTER_KINDS
 ) -> str:
-    """Replace the letter of an option; refuse it if it has several orders that disagree."""
+    """Replace the letter of an option; raise ProblemError if its alphabets disagree."""
     found = {_replace_in_series(raw, old, new, formats.SERIES_BY_KIND[kind]) for kind in kinds}
     found.discard(None)
     if len(found) != 1:
@@ -381,7 +381,7 @@ def _has_value_per_option(value: Value, problem: Problem, located: _LocatedOptio
 def _iter_letter_edits(
     item: _LocatedItem, order: Sequence[int], kinds: Mapping[str, str]
 ) -> Iterator[Edit]:
-    """Yield the edits of letters that refer to options in other texts, such as explanations."""
+    """Yield the edits, in other texts such as explanations, of letters that refer to options."""
     problem, record, located, text = item
     if any(_has_value_per_option(value, problem, located) for value in record.walk()):
         raise ProblemError("another list has one value per option")

@@ -64,10 +64,10 @@ class Check:
     rule: str = ""
     template: str = ""
 
-    def list_examples(self, groups: Sequence[Sequence[str]], limit: int = 3) -> str:
-        """List the first groups as text, separated by semicolons.
+    def format_examples(self, groups: Sequence[Sequence[str]], limit: int = 3) -> str:
+        """Format the first groups as text, separated by semicolons.
 
-        >>> Check("", lambda part: ()).list_examples([("0", "240"), ("3", "5")])
+        >>> Check("", lambda part: ()).format_examples([("0", "240"), ("3", "5")])
         '0 and 240; 3 and 5'
         """
         if limit > 1 and all(len(ids) == 1 for ids in groups):
@@ -134,7 +134,8 @@ class Finding(Result):
     """One finding of an audit, as shown in code reviews.
 
     Attributes:
-        level: "error" if the finding breaks a rule of `Audit.judge`; "note" if no change is needed.
+        level: "error" if the finding breaks a rule of `Audit.get_new_findings`; "note" if no change
+            is needed.
         rule: a rule of `Audit.failures`, or "shared" for items that occur in several splits.
         split: name of the split.
         text: a sentence without a full stop.
@@ -221,11 +222,11 @@ def iter_findings(part: SplitAudit) -> Iterator[Finding]:
 def make_finding(
     part: SplitAudit, rule: str, text: str, item: str, topic: str | None = None, points: float = 0.0
 ) -> Finding:
-    """Make a finding about an item or about another `topic`, before ids are numbered."""
+    """Make a finding about an item or another `topic`; the id has no number yet."""
     place = part.places.get(item) or part.places.get(part.dataset[0].id)
     content: object = topic
     if topic is None:
-        problem = part.problems.get(item)
+        problem = part.problems_by_id.get(item)
         content = text.removeprefix(f"{place}: ")
         if problem is not None:
             options = sorted(map(normalize_tokens, problem.options))
@@ -252,7 +253,7 @@ def make_finding_id(rule: str, split: str, content: object) -> str:
 
 
 def parse_rules(rules: str) -> list[tuple[str, float]]:
-    """Parse the rules of `Audit.failures` into their names and points, 0–1.
+    """Parse the rules of `Audit.failures`; return the name and threshold, 0–1, of each.
 
     Raises:
         InputError: a rule is unknown; the message lists all rules.
@@ -379,7 +380,7 @@ def render_badge(findings: Sequence[Finding]) -> str:
 
 
 def read_baseline(path: str | Path) -> dict[str, float]:
-    """Read the baseline of `Audit.judge` from an earlier audit: points of findings by id.
+    """Read the baseline of `Audit.get_new_findings` from an earlier audit: points by finding id.
 
     Cues above their chance limits are included even if they are not flagged: if several cues select
     nearly the same options, another item may change which of them is flagged.
@@ -407,7 +408,7 @@ def read_baseline(path: str | Path) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class Rewrite:
-    """An option to lengthen.
+    """A suggested rewrite: an incorrect option to lengthen.
 
     Attributes:
         id: id of the item, or its location if ids are locations.
@@ -423,7 +424,7 @@ class Rewrite:
 
 
 def list_rewrites(problems: Iterable[Problem]) -> list[Rewrite]:
-    """List the fewest options to lengthen so that the longest is the key only by chance.
+    """List the fewest options to lengthen, so that the key is the longest no more than by chance.
 
     The number of options is the number of items whose key is the longest option in characters,
     minus the expected number. Options with the fewest missing characters come first. The expected

@@ -243,7 +243,7 @@ def _replace_text(source: data.Source, text: str) -> data.Source:
 def _find_items_to_leave(
     error: FormatError, contents: Contents, unchanged: Mapping[Place, str], kinds: Mapping[str, str]
 ) -> dict[Place, str]:
-    """Find the items to leave unchanged, and why, so that the shuffled files are readable.
+    """Find the items that must stay unchanged, so that the shuffled files are readable; say why.
 
     If no new key shows whether keys start from 0 or 1, the first item whose old key shows this
     stays unchanged; otherwise, all items of the unreadable file do.
@@ -311,7 +311,7 @@ def _make_shuffled_file(
 
 @cache
 def _compute_chance_limit(counts: tuple[int, ...]) -> int:
-    """Return the number of keys at one position that 95 of 100 random files don't exceed."""
+    """Return the 95th percentile of the largest number of keys at a position in random files."""
     if not counts:
         return 0
     drawn = np.random.default_rng(0).random((2000, len(counts))) * np.array(counts)

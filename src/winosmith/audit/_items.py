@@ -107,7 +107,7 @@ class Items(Result):
         return len(self.problems)
 
     def subset(self, mask: Bools) -> Items:
-        """Select items in whole units, keeping the cue scores of the whole data set."""
+        """Select whole units of items; the scores of cues remain those of the whole data set."""
         found = Items(
             tuple(p for p, is_in in zip(self.problems, mask, strict=True) if is_in),
             self.rows[mask],
@@ -144,7 +144,7 @@ class Items(Result):
             unit_key: (units,) position of the key in each unit's first item.
         """
         found = replace(self, keys=self.find_correct_options(unit_key) - self.starts)
-        same = ("corpus", "scripts", "_cached_ties", "counts", "starts", "unit_firsts", "weights")
+        same = ("corpus", "scripts", "_cached_ties", "counts", "starts", "unit_starts", "weights")
         for name in same:
             vars(found)[name] = getattr(self, name)
         return found
@@ -160,8 +160,8 @@ class Items(Result):
         return np.concatenate([[0], np.cumsum(self.counts)[:-1]])
 
     @cached_property
-    def unit_firsts(self) -> Ints:
-        """Index of each unit's first item, (units,)."""
+    def unit_starts(self) -> Ints:
+        """The index of each unit's first item, (units,)."""
         return np.flatnonzero(np.diff(self.unit, prepend=-1))
 
     @cached_property
@@ -177,7 +177,7 @@ class Items(Result):
         """Number of blocks."""
         return int(self.block.max()) + 1
 
-    def find_first_block(self) -> list[str]:
+    def find_ids_of_first_block(self) -> list[str]:
         """Return the ids of the first block that has several items; empty if there is none."""
         shared = np.flatnonzero(np.bincount(self.block) > 1)
         return [self.problems[at].id for at in np.flatnonzero(np.isin(self.block, shared[:1]))]
@@ -194,14 +194,14 @@ class Items(Result):
 
     @cached_property
     def key_options(self) -> Ints:
-        """Index of each item's key if its unit's key is at each position, (n, most options).
+        """The index of each item's key for each position of its unit's key, (n, most options).
 
         Positions beyond an item's options get the total number of options as their index.
         """
         positions = np.arange(int(self.counts.max()))
         exists = positions < self.counts[:, None]
         table = np.where(exists, self.starts[:, None] + positions, int(self.counts.sum()))
-        ends = np.append(self.unit_firsts, len(self))
+        ends = np.append(self.unit_starts, len(self))
         for unit in np.flatnonzero(np.diff(ends) > 1).tolist():
             first, end = int(ends[unit]), int(ends[unit + 1])
             lead, key = self.texts[first], int(self.keys[first])
@@ -218,19 +218,19 @@ class Items(Result):
     @cached_property
     def unit_key(self) -> Ints:
         """Position of the key in each unit's first item, (units,)."""
-        return self.keys[self.unit_firsts]
+        return self.keys[self.unit_starts]
 
     @cached_property
     def unit_counts(self) -> Ints:
         """Number of options of each unit, (units,)."""
-        return self.counts[self.unit_firsts]
+        return self.counts[self.unit_starts]
 
     def find_correct_options(self, unit_key: Ints) -> Ints:
         """Return the index of each item's correct option, (n,), given the keys of the units."""
         return self.key_options[np.arange(len(self)), unit_key[self.unit]]
 
     def compute_unit_scores(self, values: Floats | Ties, units: slice = slice(None)) -> Floats:
-        """Return the scores of units for each position of the key.
+        """Return the score of each unit for each position that its key could have.
 
         Args:
             values: (options, columns) the scores if that option is the key; or the result of
@@ -240,10 +240,10 @@ class Items(Result):
         Returns:
             (units, most options, columns) the scores; 0 for positions beyond a unit's options.
         """
-        _, end, _ = units.indices(len(self.unit_firsts))
-        leads = self.unit_firsts[units]
+        _, end, _ = units.indices(len(self.unit_starts))
+        leads = self.unit_starts[units]
         key_options = self.key_options[
-            leads[0] : self.unit_firsts[end] if end < len(self.unit_firsts) else None
+            leads[0] : self.unit_starts[end] if end < len(self.unit_starts) else None
         ]
         found = values[np.minimum(key_options, len(values) - 1)]
         found[key_options == len(values)] = 0
@@ -258,10 +258,10 @@ class Items(Result):
 
     @pause_garbage_collection()
     def count_ties(self, cues: Sequence[Cue], report_done: ReportDone = lambda _: None) -> Ties:
-        """Return the number of tied options for each option that a cue selects, (options, cues).
+        """For each option, return the number of options tied with it if a cue selects it.
 
-        The number is 0 for options that are not selected. Items are processed in parts to save
-        memory.
+        The shape is (options, cues); 0 if a cue does not select an option. Items are processed in
+        parts to save memory.
 
         Args:
             cues: the cues.
@@ -299,7 +299,7 @@ class Items(Result):
     @cached_property
     def corpus(self) -> Corpus:
         """Frequencies in the options of each unit's first item, so that copies are counted once."""
-        return Corpus.from_options([self.problems[lead].options for lead in self.unit_firsts])
+        return Corpus.from_options([self.problems[lead].options for lead in self.unit_starts])
 
     @cached_property
     def scripts(self) -> frozenset[Writing]:
@@ -312,7 +312,7 @@ class Items(Result):
 
 
 def _find_blocks(dataset: Dataset) -> list[list[int]]:
-    """Find the blocks of items; look-alikes whose options are classes form no block.
+    """Find the blocks of items; look-alikes whose options are classes are not put in one block.
 
     Look-alikes are usually twins without an id. If options are classes, look-alikes come from a
     template, and a thousand of them would share one draw.

@@ -352,7 +352,7 @@ class StratumResult(Result):
     @property
     @computed(**shown("fraction", percent_span))
     def precision(self) -> tuple[float, float]:
-        """Limits of the fraction of wrong keys, 0–1; for suspects, the precision of the ranking."""
+        """Interval of the fraction of wrong keys, 0–1; for suspects, the ranking's precision."""
         return self.limits[0] / self.items, self.limits[1] / self.items
 
 
@@ -381,15 +381,15 @@ class WrongKeys(Result):
     visibility: tuple[float, float] | None = field(metadata=IF_ANY)
 
     @property
-    @computed()
-    def rate(self) -> tuple[float, float]:
-        """95 % interval of the fraction of wrong keys, 0–1."""
+    @computed(key="rate")
+    def rate_interval(self) -> tuple[float, float]:
+        """The 95 % interval of the fraction of wrong keys, 0–1."""
         return self.limits[0] / self.items, self.limits[1] / self.items
 
     @property
     @computed(key="as_proposed")
     def confirmed_proposals(self) -> int:
-        """Number of wrong keys for which judges chose the option that models propose."""
+        """Number of wrong keys for which the judges chose the option that the models proposed."""
         return sum(one.chosen == one.item.other for one in self.filter_keys("wrong"))
 
     def filter_keys(self, verdict: Verdict) -> list[JudgedKey]:
@@ -402,15 +402,15 @@ class WrongKeys(Result):
         low, high = self.limits
         count = f"{low:,} to {high:,}" if low < high else f"{low:,}"
         return (
-            f"Of {self.items:,} keys, {count} are wrong ({percent_span(self.rate)} %; 95 % "
-            f"interval): people checked {len(self.keys):,} keys, found "
+            f"Of {self.items:,} keys, {count} are wrong ({percent_span(self.rate_interval)} %; "
+            f"95 % interval): people checked {len(self.keys):,} keys, found "
             f"{len(self.filter_keys('wrong')):,} to be wrong, and reached no agreement on "
             f"{len(self.filter_keys('undecided')):,}."
         )
 
     @property
     def errata(self) -> list[Erratum]:
-        """Corrections of the wrong keys, followed by confirmations of the sound keys.
+        """The errata: first the wrong keys with corrections, then the sound keys as confirmed.
 
         Items are omitted if two options have the text that judges chose.
         """
@@ -491,7 +491,7 @@ def _bound_strata(
 
 @lru_cache(4096)
 def bound_marked_items(items: int, sample_size: int, marked: int, alpha: float) -> tuple[int, int]:
-    """Compute exact limits of the number of marked items in a population (Katz 1953).
+    """Compute exact confidence limits of the number of marked items in a population (Katz 1953).
 
     Args:
         items: size of the population.

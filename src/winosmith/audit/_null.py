@@ -55,7 +55,7 @@ def find_positions(items: Items, ties: Ties) -> Bools:
 
 
 def score_actual_keys(items: Items, ties: Ties) -> Floats:
-    """Compute each column's score with the actual keys, (columns,), as a number of items."""
+    """Compute the score, in items, of each column, (columns,), with the actual keys."""
     parts = _compute_common_denominator(items)
     scores = np.rint(TIE_SHARES[ties[items.find_correct_options(items.unit_key)]] * parts).sum(
         axis=0
@@ -75,7 +75,7 @@ def permute_keys(items: Items, draws: int, rng: np.random.Generator) -> Iterator
 
 
 class PermutedKeys:
-    """Scores of cues when the positions of keys are permuted within strata of units.
+    """The scores of cues if the positions of keys are permuted within strata of units.
 
     The units of a stratum have the same number of options and the same possible positions of the
     key. The score of a cue is then a sum over a random permutation, so its mean and variance are
@@ -209,6 +209,6 @@ def _compute_common_denominator(items: Items) -> int:
 
 
 def _compute_deviations(variance: Floats, subtracted: Floats, parts: int) -> Floats:
-    """Convert variances of scores times `parts` to standard deviations in items."""
+    """Convert variances of scores, multiplied by `parts`, to standard deviations in items."""
     least = _CANCELLED * subtracted + _ROUNDED * float(parts) ** 2
     return np.asarray(np.sqrt(np.where(variance > least, variance, 0.0)) / parts)

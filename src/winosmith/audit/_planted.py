@@ -174,12 +174,12 @@ class Choices:
 
     @cached_property
     def vote_positions(self) -> Ints:
-        """Flat index of each vote in an array (n, most options)."""
+        """The flat index of each vote in an array with the shape (n, most options)."""
         flat = np.arange(len(self.keys)) * int(self.counts.max()) + self.chosen
         return flat[self.chosen >= 0]
 
     def compute_ability(self, keys: Ints) -> Floats:
-        """Return each model's accuracy on the items of other blocks, (models, n), 0–1.
+        """For each model and item, (models, n), return the accuracy on other blocks, 0–1.
 
         One correct and one incorrect answer are added, so that the accuracy is never 0 or 1.
         """
@@ -196,14 +196,14 @@ class Choices:
         return (exclude_own_block(right) + 1) / (exclude_own_block(asked) + 2)
 
     def sum_by_option(self, values: Floats) -> Floats:
-        """For each option, sum the values of the models that chose it, (n, most options)."""
+        """Sum the values of the models that chose each option; return (n, most options) sums."""
         shape = len(self.keys), int(self.counts.max())
         flat = np.bincount(self.vote_positions, values[self.chosen >= 0], shape[0] * shape[1])
         return np.asarray(flat, np.float64).reshape(shape)
 
 
 def find_training_obstacle(choices: Choices) -> str:
-    """Return the reason why planted keys can't be used for training, or ""."""
+    """Return the reason why a model can't be trained on planted keys; "" if it can."""
     blocks = int(choices.block.max()) + 1
     if blocks < MIN_BLOCKS:
         return (
@@ -312,7 +312,7 @@ def _choose_planted_keys(
     blocks = int(block.max()) + 1
     draws = min(_DRAWS, max(3, ceil(_MAX_PLANTED_KEYS / ceil(blocks / _DRAWS))))
     place = rng.permutation(blocks) % _DRAWS
-    draw_of = np.where(place < draws, place, -1)[block]
+    draw_ids = np.where(place < draws, place, -1)[block]
     # copies share these numbers; the item with the highest priority in its block is changed
     priority, shift = (rng.random(int(copy_of.max()) + 1)[copy_of] for _ in range(2))
     highest = np.full(blocks, -1.0)
@@ -320,7 +320,7 @@ def _choose_planted_keys(
     other = (keys + 1 + (shift * (choices.counts - 1)).astype(int)) % choices.counts
     if kind == "attractive":
         _, other = compute_features(choices, keys)
-    return (priority == highest[block]) & (draw_of >= 0), draw_of, other
+    return (priority == highest[block]) & (draw_ids >= 0), draw_ids, other
 
 
 def _cross_fit(
@@ -334,24 +334,24 @@ def _cross_fit(
     """
     block, weights, keys = choices.block, choices.weights, choices.keys
     n, blocks = len(block), int(block.max()) + 1
-    planted, draw_of, other = _choose_planted_keys(choices, kind, rng)
-    draws = int(draw_of.max()) + 1
+    planted, draw_ids, other = _choose_planted_keys(choices, kind, rng)
+    draws = int(draw_ids.max()) + 1
     seen = np.stack([
-        compute_features(choices, np.where(planted & (draw_of == draw), other, keys))[0]
+        compute_features(choices, np.where(planted & (draw_ids == draw), other, keys))[0]
         for draw in range(draws)
     ])  # fmt: skip
     item = np.flatnonzero(planted)
     item = item[np.argsort(block[item], kind="stable")]
     item = item[np.diff(block[item], prepend=-1) > 0]  # copies have the same key
-    agreed = seen[draw_of[item], item, 1]
+    agreed = seen[draw_ids[item], item, 1]
     seen -= np.average(seen.mean(axis=0), axis=0, weights=weights)
     scale = np.sqrt(np.average((seen**2).mean(axis=0), axis=0, weights=weights))
     seen /= np.where(scale > 1e-9, scale, 1.0)
     # each planted item in its draw, and each item in a draw that did not change its block
-    untouched = np.flatnonzero(draw_of >= 0)
-    elsewhere = (draw_of + 1 + rng.integers(draws - 1, size=blocks)[block]) % draws
+    untouched = np.flatnonzero(draw_ids >= 0)
+    elsewhere = (draw_ids + 1 + rng.integers(draws - 1, size=blocks)[block]) % draws
     source = np.concatenate([np.flatnonzero(planted), untouched])
-    known = seen[np.concatenate([draw_of[planted], elsewhere[untouched]]), source]
+    known = seen[np.concatenate([draw_ids[planted], elsewhere[untouched]]), source]
     is_planted = np.repeat([1.0, 0.0], [planted.sum(), len(untouched)])
     line = np.zeros(seen.shape[2] + 1)
     by_block = np.argsort(block, kind="stable")
@@ -364,7 +364,7 @@ def _cross_fit(
             held = by_block[fold[block[by_block]] == one]
             suspicion = np.round((seen @ line[:-1])[:, held], 9)
             own, of_planted = _compare_within_draws(
-                suspicion, block[held], planted[held], draw_of[held]
+                suspicion, block[held], planted[held], draw_ids[held]
             )
             scores[held] += own
             np.fmin.at(beyond, (block[held[planted[held]]], time), of_planted)
@@ -372,22 +372,22 @@ def _cross_fit(
 
 
 def _compare_within_draws(
-    suspicion: Floats, block: Ints, planted: Bools, draw_of: Ints
+    suspicion: Floats, block: Ints, planted: Bools, draw_ids: Ints
 ) -> tuple[Floats, Floats]:
-    """Compare scores of one classifier within each draw.
+    """Compare the scores of items within each draw, all from one classifier.
 
     Args:
         suspicion: (draws, n) scores of items on which the classifier was not fitted.
         block: (n,) block of each item, ascending.
         planted: (n,) whether a wrong key was planted in the item.
-        draw_of: (n,) the draw in which the item's block was changed, or -1.
+        draw_ids: (n,) the draw in which the item's block was changed, or -1.
 
     Returns:
         For each item, minus the mean logarithm of the fraction of blocks that are at least as
         suspect, in draws that did not change the item; and for each planted item, the fraction of
         untouched blocks that are at least as suspect. Each item's own block is included.
     """
-    changed = draw_of == np.arange(len(suspicion))[:, None]
+    changed = draw_ids == np.arange(len(suspicion))[:, None]
     starts = np.flatnonzero(np.diff(block, prepend=-1))
     strongest = np.maximum.reduceat(np.where(changed, -np.inf, suspicion), starts, axis=1)
     strongest.sort(axis=1)
@@ -396,7 +396,7 @@ def _compare_within_draws(
         [np.searchsorted(blocks, items) for blocks, items in zip(strongest, suspicion, strict=True)]
     )
     ranks = np.where(changed, 0, np.log(np.maximum(ahead, 1) / untouched[:, None]))
-    draw, item = draw_of[planted], np.flatnonzero(planted)
+    draw, item = draw_ids[planted], np.flatnonzero(planted)
     beyond = (ahead[draw, item] + 1) / (untouched[draw] + 1)
     return -ranks.sum(axis=0) / (~changed).sum(axis=0), beyond
 

@@ -269,7 +269,7 @@ def _embed_texts(embedder: TextEmbedder, texts: Sequence[str]) -> Singles:
 
 
 def _stack_rows(items: Items, sees: str, options: Singles, questions: Singles) -> Singles:
-    """Stack the rows of a conditional logit, (options, columns).
+    """Build the design matrix of a conditional logit, (options, columns).
 
     The columns are the option's vector; for "both", also the cosine of the question and the option;
     for "question", a block of columns for each position.
@@ -318,7 +318,7 @@ def _fit_vector_probe(
 
 
 def _find_original_options(items: Items) -> Ints:
-    """Return each option's index; for a copy's option, the index of the original's equal option."""
+    """Map each option to itself or, in a copy of an item, to the equal option of the original."""
     found = np.arange(int(items.counts.sum()))
     for at in np.flatnonzero(items.originals != np.arange(len(items))).tolist():
         first = int(items.originals[at])
@@ -390,7 +390,7 @@ _FEATURES: dict[str, Callable[[View, _WordNumbers], Iterator[Ints]]] = {
 
 
 def extract_features(items: Items, sees: str) -> tuple[list[str], csr_matrix]:
-    """Return the features found in two or more blocks, and an (options, features) matrix.
+    """Return the features that occur in two or more blocks, and their (options, features) matrix.
 
     Features are encoded as integers at first, because most pairs of words occur only once.
     """
@@ -434,7 +434,7 @@ def extract_features(items: Items, sees: str) -> tuple[list[str], csr_matrix]:
 
 
 def _partition_positions(codes: Ints) -> Iterator[Ints]:
-    """Yield positions in parts that keep all positions of a feature together."""
+    """Yield parts of the positions; all positions of a feature are in the same part."""
     parts = 1 + 2 * (len(codes) // (2 * _FEATURES_PER_SORT))  # odd: the last bits are the kind
     for part in range(parts):
         found = [
@@ -460,7 +460,7 @@ def _assign_folds(items: Items, seed: int) -> Ints:
 def cross_fit_scores(
     items: Items, matrix: csr_matrix, training_weights: Floats, seed: int
 ) -> Floats:
-    """Return the score of each option from models not fitted to its block, (options,).
+    """Score each option, (options,), by a model that was not fitted to the option's block.
 
     Items whose training weight, (n,), is 0 are predicted by the model fitted to all others.
     """
@@ -473,7 +473,7 @@ def cross_fit_scores(
 def _cross_fit(
     items: Items, matrix: csr_matrix, folds: Ints, keys: Ints, factor: Floats | float = 1.0
 ) -> Floats:
-    """Return the scores of options from models not fitted to their block, (options, columns).
+    """Score the options, (options, columns), by models that were not fitted to the option's block.
 
     The indices of the correct options are `keys`, (n, columns). The fold, (n,), of items that are
     only predicted is `_FOLDS`.
@@ -520,7 +520,7 @@ def _compute_accuracy(items: Items, scores: Floats, keys: Ints) -> Floats:
 def _compute_feature_statistics(
     items: Items, matrix: csr_matrix, keys: Ints
 ) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return, for each feature, its number of options, expected and observed keys, and z."""
+    """Return each feature's number of options, expected and observed numbers of keys, and z."""
     weights = np.repeat(items.weights, items.counts)
     chance = 1 / np.repeat(items.counts, items.counts)
     right = np.zeros(len(weights))

@@ -55,13 +55,13 @@ class Bound:
     high: float
 
     @property
-    def is_shown(self) -> bool:
-        """Whether both ends of the bound are within `LIMIT` of chance."""
+    def is_within_limit(self) -> bool:
+        """Whether both ends of the interval are within `LIMIT` of chance."""
         return self.low >= -LIMIT and self.high <= LIMIT
 
     @property
     def is_shuffled(self) -> bool:
-        """Whether the rule was not measured, because the options of all items were shuffled."""
+        """Whether the options of all items were shuffled, so that the rule was not measured."""
         return self.low == self.high
 
 
@@ -86,18 +86,18 @@ class Proof(Result):
 
     @property
     @computed(key="shown")
-    def is_shown(self) -> bool:
-        """Whether all rules are shown to be within `LIMIT` of chance."""
-        return bool(self.bounds) and all(bound.is_shown for bound in self.bounds)
+    def is_within_limit(self) -> bool:
+        """Whether the intervals of all rules are within `LIMIT` of chance."""
+        return bool(self.bounds) and all(bound.is_within_limit for bound in self.bounds)
 
     @property
     def wide_bounds(self) -> tuple[Bound, ...]:
         """The bounds that extend beyond `LIMIT`."""
-        return tuple(bound for bound in self.bounds if not bound.is_shown)
+        return tuple(bound for bound in self.bounds if not bound.is_within_limit)
 
     @property
     def items_needed(self) -> int | None:
-        """Number of remaining items with which all rules would be shown to be at chance.
+        """Number of items that must remain to show that all rules are within `LIMIT` of chance.
 
         The number assumes that each excess stays the same; None if an excess is too large.
         """
@@ -119,7 +119,7 @@ def bound_accuracies(
     shuffled: Bools | None = None,
     seed: int = 0,
 ) -> Proof:
-    """Bound each rule's accuracy above chance on held-out blocks.
+    """Bound how far each rule's accuracy on held-out blocks exceeds chance.
 
     Blocks are split into halves. Each half is thinned by rules learnt from the other; each item is
     weighted by its probability of staying. The bounds are simultaneous: they use the 95 % quantile
@@ -176,7 +176,7 @@ def bound_accuracies(
 
 
 def require_enough_blocks(blocks: int, items: str = "the items") -> None:
-    """Raise `DataError` if the blocks of `items` are too few for a repair."""
+    """Raise `DataError` if `items` has too few blocks for a repair."""
     if blocks < 2 * MIN_BLOCKS:
         raise DataError(
             f"{items} form {blocks} blocks (copies, twins and look-alikes are in the same block); "

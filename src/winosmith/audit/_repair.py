@@ -42,7 +42,7 @@ _REPAIRED_SPLIT = ""
 
 @dataclass(frozen=True, slots=True)
 class CueChange:
-    """The accuracy of a cue before a repair and on the kept items.
+    """The accuracy of a cue before a repair and, on the kept items, after it.
 
     Attributes:
         rule: name of the cue.
@@ -150,13 +150,13 @@ class Repair(Result):
     @property
     @computed()
     def thinned_by(self) -> tuple[str, ...]:
-        """Names of the rules by which items were thinned: cues, and `WORDS`."""
+        """Names of the rules that thinned the items: cues and, if used, `WORDS`."""
         return *self.cues, *([WORDS] if self.words else [])
 
     @property
     @computed(key="orders_dealt")
-    def reordered(self) -> int:
-        """Number of kept items with a new order of options."""
+    def reordered_count(self) -> int:
+        """Number of kept items whose options have a new order."""
         return len(self.orders.keys() & {*self.dataset.ids})
 
 
@@ -232,7 +232,7 @@ class PreparedSet:
     def from_dataset(
         cls, data: Dataset, later: Mapping[str, Dataset], plan: RepairPlan
     ) -> PreparedSet:
-        """Remove copies and doubted items from a data set, and shuffle options; see `repair`.
+        """Remove copies and suspect items from a data set, and shuffle the options; see `repair`.
 
         Raises:
             DataError: too few blocks are left, or `set_aside` is given without answers.
@@ -275,7 +275,7 @@ class PreparedSet:
 
 
 def thin(prepared: PreparedSet, step: Step, memo: Memo) -> Repair:
-    """Thin a prepared data set; see `repair`.
+    """Thin a prepared data set, as described in `repair`.
 
     Raises:
         DataError: less than the fraction `least_kept` of the items would be kept.
@@ -375,12 +375,12 @@ def _find_in_later_splits(
 
 
 def _find_other_halves(
-    data: Dataset, rows: Iterable[int], removals: Iterable[int], stage: str, why: str
+    data: Dataset, rows: Iterable[int], removals: Iterable[int], stage: str, reason: str
 ) -> dict[int, tuple[str, str]]:
-    """Map the rows of the other halves of removed items to a stage and reason."""
+    """Map the row of each removed item's other half to a stage and reason."""
     twins = {twin: data[row].id for row in removals if (twin := data[row].twin_id)}
     return {
-        row: (stage, f"the other half of {twins[twin]}, {why}")
+        row: (stage, f"the other half of {twins[twin]}, {reason}")
         for row in rows
         if row not in removals and (twin := data[row].twin_id) in twins
     }
@@ -434,8 +434,8 @@ def draw_order(problem: Problem, seed: int) -> list[int]:
 
 
 def _draw_numbers(items: Items, seed: int) -> Floats:
-    """Draw a number in [0, 1) for each unit that depends only on its text and the seed."""
-    leads = (_make_identity_text(items.problems[lead]) for lead in items.unit_firsts)
+    """For each unit, draw a number in [0, 1) that depends only on the unit's text and the seed."""
+    leads = (_make_identity_text(items.problems[lead]) for lead in items.unit_starts)
     return np.array([(_hash_parts("lot", seed, identity) >> 11) / 2**53 for identity in leads])
 
 

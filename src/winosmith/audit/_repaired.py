@@ -56,7 +56,7 @@ def explain_repair(repaired: Repair) -> str:
     if not proof.bounds:
         return kept + "The result could not be measured, because too few items are left."
     limit, rules = f"{report.to_fixed(100 * LIMIT, '.0f')} points of chance", len(proof.bounds)
-    if proof.is_shown:
+    if proof.is_within_limit:
         return kept + (
             f"On held-out items, the accuracy of each of {rules} rules is shown to be within "
             f"{limit} (simultaneous 95 % bounds)."
@@ -135,7 +135,8 @@ def _format_bound(bound: Bound | None) -> tuple[str | None, str | None]:
         return None, "not shown"
     if bound.is_shuffled:
         return "shuffled", None
-    return report.points_span((bound.low, bound.high)), "shown" if bound.is_shown else "not shown"
+    verdict = "shown" if bound.is_within_limit else "not shown"
+    return report.points_span((bound.low, bound.high)), verdict
 
 
 def _describe_steps(repaired: Repair) -> Iterator[str]:
@@ -172,7 +173,7 @@ def _describe_steps(repaired: Repair) -> Iterator[str]:
     )
     yield (
         "The options were shuffled, which changed their order in "
-        f"{repaired.reordered:,} items{fixed}."
+        f"{repaired.reordered_count:,} items{fixed}."
     )
     yield (
         f"Known repairs of these items in this folder and its sibling folders: {repaired.tried:,}. "
@@ -364,7 +365,7 @@ def _make_recipe(
 def _open_folder(
     path: Path, recipe: Mapping[str, Any], *, force: bool
 ) -> Iterator[tuple[OutputFolder, Memo]]:
-    """Open an output folder and its memo of learnt rules; remove the folder after an error."""
+    """Open an output folder and its cache of learnt rules; remove the folder after an error."""
     folder = OutputFolder.open(path, recipe, force=force)
     with folder.discard_on_error(), ExitStack() as stack:
         paths = {

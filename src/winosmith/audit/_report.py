@@ -233,7 +233,7 @@ def _make_cue_section(part: SplitAudit) -> report.Section:
     )
     if borderline:
         lead += f", and {borderline} {'is' if borderline == 1 else 'are'} borderline"
-    return report.Section(f"Cues of {part.name}", blocks, f"{part.inconclusive or lead}.")
+    return report.Section(f"Cues of {part.name}", blocks, f"{part.inconclusive_reason or lead}.")
 
 
 def _make_cue_row(score: CueScore, draws: int) -> list[report.Value]:
@@ -303,7 +303,7 @@ def _make_probe_blocks(audit: Audit) -> Iterator[report.Block]:
 
 
 def _select_informative_probes(part: SplitAudit) -> Iterator[Probe]:
-    """Yield the significant probes; omit those of both parts if the question adds little."""
+    """Yield the significant probes; omit those that see both parts if the question adds little."""
     probes = part.significant_probes
     options = {probe.by: probe.right for probe in probes if probe.sees == "options"}
     for probe in probes:
@@ -349,7 +349,7 @@ def _make_check_blocks(audit: Audit) -> Iterator[report.Block]:
             if found:
                 most = 1 if check.rule in ("leak", "refused") else 3
                 title = f"{name}: {check.title}"
-                rows.append([title, len(found), check.list_examples(found, most)])
+                rows.append([title, len(found), check.format_examples(found, most)])
         clean = [check.title for check, found in findings if found is not None and not found]
         usable = "the usable items of " * bool(part.refused)
         absent.append(f"Not found in {usable}{name}: {'; '.join(clean)}.")
@@ -358,7 +358,7 @@ def _make_check_blocks(audit: Audit) -> Iterator[report.Block]:
             for check, found in findings
             if found is None
         ]
-        if block := part.items.find_first_block():
+        if block := part.items.find_ids_of_first_block():
             absent.append(
                 f"The {len(part.items):,} items of {name} form {part.items.block_count:,} blocks: "
                 "copies, twins and look-alikes (the same options in a similar text) are in one "
@@ -382,7 +382,7 @@ def _make_check_blocks(audit: Audit) -> Iterator[report.Block]:
     for (one, other), pairs in audit.shared.items():
         items = len({item for _, item in pairs})
         rows.append(
-            [f"items of {other} that occur in {one}", items, CHECKS[0].list_examples(pairs)]
+            [f"items of {other} that occur in {one}", items, CHECKS[0].format_examples(pairs)]
         )
     if len(audit.parts) > 1 and not audit.shared:
         absent.append("No two splits share items.")
@@ -535,15 +535,16 @@ def _make_bounds_table(part: SplitAudit, found: PlantedKeys) -> report.Table:
 
 
 def _make_detectable_table(audit: Audit) -> report.Table:
+    fractions = [report.percent(psi, 0) for psi, _ in audit.parts[0].detectable_differences]
     return report.Table(
         "Smallest difference between two models, in points, detected with a power of 80 %",
-        ["split", *(f"differ on {report.percent(psi, 0)}" for psi, _ in audit.parts[0].detectable)],
+        ["split", *(f"differ on {fraction}" for fraction in fractions)],
         [
             [
                 part.name,
                 *(
                     "not detectable" if least is None else report.to_fixed(100 * least)
-                    for _, least in part.detectable
+                    for _, least in part.detectable_differences
                 ),
             ]
             for part in audit.parts

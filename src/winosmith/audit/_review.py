@@ -118,7 +118,7 @@ def _find_licence(texts: Mapping[str, str]) -> tuple[str, str] | None:
 
 
 def _make_ids_metadata(key: str) -> dict[str, Any]:
-    """Make the metadata of a field that is recorded as its number of ids and the first ids."""
+    """Make the metadata of a field of ids, which is recorded as their number and the first ids."""
     return {"key": key, "json": lambda ids: {"count": len(ids), "examples": ids[:MAX_LISTED_IDS]}}
 
 
@@ -277,7 +277,7 @@ def find_near_duplicates(
 def find_shared_items(
     splits: Mapping[str, Dataset], step: Step = lambda _: None
 ) -> dict[tuple[str, str], tuple[tuple[str, str], ...]]:
-    """Map each pair of splits to the pairs of ids of shared items and near-duplicates."""
+    """Map each pair of splits to the id pairs of their shared items and near-duplicates."""
     owners = [name for name, dataset in splits.items() for _ in dataset]
     problems = [problem for dataset in splits.values() for problem in dataset]
     found: dict[tuple[str, str], list[tuple[str, str]]] = {}

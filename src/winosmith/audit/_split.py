@@ -68,13 +68,16 @@ class SplitAudit(Result):
         return self.dataset.digest
 
     @cached_property
-    @computed(json=lambda of: [{"differ": psi, "difference": least} for psi, least in of])
-    def detectable(self) -> tuple[tuple[float, float | None], ...]:
-        """Detectable accuracy difference for each fraction of items on which models differ."""
+    @computed(
+        key="detectable",
+        json=lambda of: [{"differ": psi, "difference": least} for psi, least in of],
+    )
+    def detectable_differences(self) -> tuple[tuple[float, float | None], ...]:
+        """The detectable accuracy difference for each fraction of items on which models differ."""
         return compute_detectable_differences(Dataset(self.items.problems))
 
     @cached_property
-    def problems(self) -> Mapping[str, Problem]:
+    def problems_by_id(self) -> Mapping[str, Problem]:
         """The items by id."""
         return {problem.id: problem for problem in self.dataset}
 
@@ -89,8 +92,8 @@ class SplitAudit(Result):
         return tuple(probe for probe in self.probes if probe.p <= 0.05 / len(self.probes))
 
     @property
-    def inconclusive(self) -> str:
-        """Reason why the audit of the split is inconclusive, or ""."""
+    def inconclusive_reason(self) -> str:
+        """The reason why the audit of the split is inconclusive, or ""."""
         if (bad := len(self.refused)) >= (good := len(self.dataset)):
             return f"{self.name} can't be judged: {bad:,} of {bad + good:,} rows can't be used"
         limits = [one.high for one in self.battery.found if one.about == "position" and one.spread]
@@ -126,8 +129,8 @@ class SplitAudit(Result):
             blind = max(self.significant_probes, key=lambda probe: probe.right)
             figures = describe(blind, blind.draws, "expected by chance", blind.expected)
             yield f"No cue of {self.name} is flagged, but a {blind.model} is {figures})."
-        elif self.inconclusive and not scores.borderline:
-            yield f"{self.inconclusive}."
+        elif self.inconclusive_reason and not scores.borderline:
+            yield f"{self.inconclusive_reason}."
         else:
             first = scores.found[0]
             figures = describe(first, scores.draws, "chance limit", first.high)

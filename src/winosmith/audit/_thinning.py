@@ -133,14 +133,14 @@ class Thinning:
 
     @cached_property
     def cue_scores(self) -> dict[str, Floats]:
-        """Scores of each content cue by name, (options,), 0–1."""
+        """The scores, (options,) and 0–1, of each content cue, by its name."""
         read = self.items.select_readable_cues([cue for cue in self.cues if cue.about == "content"])
         shares = _items.TIE_SHARES[self.items.count_ties(read)]
         return {cue.name: shares[:, at] for at, cue in enumerate(read)}
 
     @cached_property
     def position_scores(self) -> list[Floats]:
-        """For each position, 1 for the options at it in fixed items, otherwise 0, (options,)."""
+        """For each position, (options,): 1 for the options of fixed items there; otherwise 0."""
         if not self.fixed.any():
             return []
         at = np.concatenate([np.arange(count) for count in self.items.counts])
@@ -186,7 +186,7 @@ class Thinning:
                         items, self.word_features, training.astype(float), self.settings.seed
                     )
                 )
-            in_training = training[items.unit_firsts]
+            in_training = training[items.unit_starts]
             log_posterior = units.compute_log_posterior(
                 units.compute_mean_scores(columns), in_training
             )
@@ -224,7 +224,7 @@ class Thinning:
         known = {"cue_scores": part.cue_scores, "position_scores": part.position_scores}
         if rules.words:
             known["word_features"] = part.word_features
-        rng, units = np.random.default_rng([self.settings.seed, 10]), len(items.unit_firsts)
+        rng, units = np.random.default_rng([self.settings.seed, 10]), len(items.unit_starts)
         planted = max(_MIN_PLANTED, round(_PLANTED_FRACTION * units))
         factors, count = [], 0
         for done in range(sets):
@@ -301,7 +301,7 @@ class _Units:
         self.keys = self.starts + items.unit_key
 
     def compute_mean_scores(self, columns: Sequence[Floats]) -> Floats:
-        """Return the mean score of a unit's items for each position of the key, (rows, columns)."""
+        """Return (rows, columns): the mean score of a unit's items for each position of the key."""
         sizes = np.bincount(self._items.unit)[:, None, None]
         scores = self._items.compute_unit_scores(np.column_stack(columns))
         return np.asarray((scores / sizes)[self.exists])
@@ -318,14 +318,14 @@ class _Units:
         return np.asarray(z - np.repeat(total, counts))
 
     def subtract_means(self, rows: Floats) -> Floats:
-        """Subtract the mean of a unit's rows from each of its rows, (rows, columns)."""
+        """Subtract from each row, (rows, columns), the mean of its unit's rows."""
         counts = self._items.unit_counts
         means = np.add.reduceat(rows, self.starts, axis=0) / counts[:, None]
         return np.asarray(rows - np.repeat(means, counts, axis=0))
 
 
 def _fit_probabilities(deviations: Floats, training: Ints, penalty: Floats) -> Floats:
-    """Fit probabilities of staying, (rows,), so that the weighted training rows sum to 0.
+    """Fit the probability that each row, (rows,), stays; the weighted training rows sum to 0.
 
     The probabilities are σ(4 − λ·d), with the λ that minimises the sum of log(1 + e^(4 − λ·d)),
     apart from the penalty: the derivative is −Σ σ d, so the columns of the remaining rows sum to 0.

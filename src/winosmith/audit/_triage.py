@@ -102,18 +102,18 @@ class ModelAnswers(Result):
     @property
     @computed()
     def right(self) -> float:
-        """Accuracy of the model, 0–1."""
+        """The model's accuracy, 0–1."""
         return self.accuracy.value
 
     @property
     @computed()
     def interval(self) -> tuple[float, float]:
-        """Interval of the accuracy."""
+        """The interval of the model's accuracy."""
         return self.accuracy.interval
 
     @property
-    @computed()
-    def answered(self) -> int:
+    @computed(key="answered")
+    def asked_count(self) -> int:
         """Number of items that the model was asked to answer."""
         return self.accuracy.n
 
@@ -196,7 +196,7 @@ def triage(items: Items, answers: Mapping[str, Answers], *, seed: int = 0) -> Tr
             given.log if given.log.record() else None,
             metrics.detect_below_chance(metrics.grade(problems, own.predictions, labels[asked_of])),
         )
-    is_planted, why = _learn_from_planted(items, votes, seed)
+    is_planted, why = _learn_from_planted_keys(items, votes, seed)
     found = _rank_by_errors(items, votes) if why == OPTIONS_UNKNOWN else find_suspects(items, votes)
     if is_planted:
         place = dict(zip(ids, is_planted.scores.tolist(), strict=True))
@@ -212,7 +212,9 @@ def triage(items: Items, answers: Mapping[str, Answers], *, seed: int = 0) -> Tr
     )
 
 
-def _learn_from_planted(items: Items, votes: Votes, seed: int) -> tuple[PlantedKeys | None, str]:
+def _learn_from_planted_keys(
+    items: Items, votes: Votes, seed: int
+) -> tuple[PlantedKeys | None, str]:
     if votes.only_graded:
         return None, OPTIONS_UNKNOWN
     is_tie = votes.valid & (votes.chosen < 0)
@@ -334,7 +336,7 @@ _MAX_SITE_OPTIONS = 5
 def make_problems_for_people(
     dataset: Dataset, ids: Sequence[str], *, site: bool = False
 ) -> Filtered:
-    """Convert items to problems for people; questions get a blank at the end.
+    """Convert items to problems that people can judge; questions get a blank at the end.
 
     The field `extra` contains the origin of an item, as `audit.set` (name of the data set) and
     `audit.id`. The field does not reveal the models' answers.
@@ -408,7 +410,7 @@ class Accuracy(Result):
 
 @dataclass(frozen=True, slots=True)
 class DoubtedKeys(Result):
-    """The items whose keys models doubt most.
+    """The suspects that a repair sets aside: the items whose keys the models doubt most.
 
     Attributes:
         set_aside: the suspects set aside, in descending order of agreement.
@@ -497,7 +499,7 @@ def choose_items_to_set_aside(
 def compare_accuracies(
     data: Dataset, answers: Mapping[str, Answers], set_aside: Sequence[str], kept: Sequence[str]
 ) -> dict[str, Accuracy]:
-    """Compare models' accuracies before and after a repair, with the best model before it first.
+    """Compare models' accuracies before and after a repair; start with the best model before it.
 
     Invalid answers are incorrect. Items set aside, and items kept, are given by their ids.
     """

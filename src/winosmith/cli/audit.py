@@ -216,7 +216,7 @@ def command(**options: Any) -> None:
         step=say,
     )
     broken = found.failures(options["rules"], known)
-    new = found.judge(options["rules"], known)
+    new = found.get_new_findings(options["rules"], known)
     title, verdict = audit.make_title(found), audit.make_verdict(found)
     record = found.record() | {"verdict": verdict, "broken": broken}
     if options["check"]:
@@ -239,7 +239,7 @@ def command(**options: Any) -> None:
         spaced=True,
     ).show()
     if not is_json_requested():
-        why = "; ".join(filter(None, (part.inconclusive for part in found.parts)))
+        why = "; ".join(filter(None, (part.inconclusive_reason for part in found.parts)))
         echo(f"No line for a README: {why}" if why else f"For a README: {found.readme_line}")
         for name, one in repairs.items():
             folder = Path(options["repaired"], name if len(repairs) > 1 else "")

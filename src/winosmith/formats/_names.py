@@ -106,7 +106,7 @@ class Family:
         return not self.before and not self.after.strip(".)")
 
     def includes(self, name: str) -> bool:
-        """Return whether a column name has the same words before and after its noun as the family."""
+        """Return whether a column name has the family's words before and after its own noun."""
         return not self.is_plain and name.startswith(self.before) and name.endswith(self.after)
 
 
