@@ -329,7 +329,7 @@ PRINTED: Mapping[str, Printed | list[Printed]] = {
         gender=list[Record],
         withheld=NotRequired[dict[str, str]],
     ),
-    "verify": Printed(release.Verified),
+    "verify": Printed(release.VerificationResult),
 }
 
 

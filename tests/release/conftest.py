@@ -17,7 +17,7 @@ from winosmith.blocks import blocks
 from winosmith.build import build, parse_recipe
 from winosmith.lineage import make_child
 from winosmith.outputs import sha256
-from winosmith.release import About, Content, Released, parse_about, release, verify
+from winosmith.release import About, Content, ReleaseResult, parse_about, release, verify
 from winosmith.release._content import compute_digest, format_checksums, make_folder_name
 from winosmith.release._write import write_files
 
@@ -108,7 +108,7 @@ def build_pool(folder: Path, problems: Iterable[Problem], **tables: Any) -> Path
 
 
 @pytest.fixture(scope="session")
-def small(tmp_path_factory: pytest.TempPathFactory) -> Released:
+def small(tmp_path_factory: pytest.TempPathFactory) -> ReleaseResult:
     """Return a small release: nested training sets with a family, dev and test."""
     installed("pyarrow")
     folder = tmp_path_factory.mktemp("small")
@@ -117,7 +117,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Released:
 
 
 @pytest.fixture
-def copied(small: Released, tmp_path: Path) -> Path:
+def copied(small: ReleaseResult, tmp_path: Path) -> Path:
     """Return a copy of the small release that may be broken."""
     return Path(shutil.copytree(small.folder, tmp_path / "copy" / small.folder.name))
 

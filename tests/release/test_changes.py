@@ -12,7 +12,7 @@ from tests.release.conftest import about, found, lines, sets, write_sets
 from winosmith import Dataset, Lineage, formats, practice
 from winosmith.errors import DataError
 from winosmith.lineage import make_child
-from winosmith.release import Released, Splitting, release
+from winosmith.release import ReleaseResult, Splitting, release
 from winosmith.release._changes import assign_ids
 from winosmith.release._content import digest_text
 from winosmith.release._source import read_previous
@@ -20,7 +20,7 @@ from winosmith.release._source import read_previous
 STONES = "tombstones.jsonl"
 
 
-def test_the_next_release_says_what_changed(small: Released, tmp_path: Path) -> None:
+def test_the_next_release_says_what_changed(small: ReleaseResult, tmp_path: Path) -> None:
     """Added, withdrawn, changed and moved are told by id; a tombstone has no text."""
     parts = sets()
     train, dev = list(parts["train_xl"]), list(parts["dev"])
@@ -55,7 +55,7 @@ def test_the_next_release_says_what_changed(small: Released, tmp_path: Path) -> 
     _comes_back(done, tmp_path, parts)
 
 
-def _comes_back(done: Released, tmp_path: Path, parts: dict[str, Dataset]) -> None:
+def _comes_back(done: ReleaseResult, tmp_path: Path, parts: dict[str, Dataset]) -> None:
     """Check that what was withdrawn does not come back unasked."""
     source = write_sets(tmp_path / "again", parts)
     later = about(version="1.2.0", date="2026-12-02")
@@ -71,7 +71,7 @@ def _comes_back(done: Released, tmp_path: Path, parts: dict[str, Dataset]) -> No
     assert set(ids) <= set(restored.content.dataset.ids)
 
 
-def test_what_became_of_a_problem_is_told(small: Released, tmp_path: Path) -> None:
+def test_what_became_of_a_problem_is_told(small: ReleaseResult, tmp_path: Path) -> None:
     """One new problem in the place of one that is gone is an edit, by its source id or lineage."""
     parts = sets()
     train, dev = parts["train_xl"], parts["dev"]
@@ -101,7 +101,7 @@ def test_what_became_of_a_problem_is_told(small: Released, tmp_path: Path) -> No
     assert found(done.folder) == []
 
 
-def test_an_answer_that_was_published_is_no_test(small: Released, tmp_path: Path) -> None:
+def test_an_answer_that_was_published_is_no_test(small: ReleaseResult, tmp_path: Path) -> None:
     """A problem of train that moves to test is refused, or left out."""
     parts = sets()
     new = {
@@ -137,7 +137,7 @@ def test_a_file_that_has_grown_is_split_as_before(kind: str, tmp_path: Path) -> 
     assert second.content.left_out == {}
 
 
-def test_a_root_and_a_parent_elsewhere_are_two_problems(small: Released) -> None:
+def test_a_root_and_a_parent_elsewhere_are_two_problems(small: ReleaseResult) -> None:
     """A grandchild is no child of its root, also if the previous release gave both one name."""
     data = Dataset([replace(sets()["dev"][0], lineage=Lineage("r", "p"))])
     before = read_previous(small.folder)

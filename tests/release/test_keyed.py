@@ -27,7 +27,7 @@ from winosmith import Dataset, Extra, Problem, formats, practice
 from winosmith.cli import main
 from winosmith.errors import DataError, InputError, OutputError
 from winosmith.exposure import COINS, PRESENTATIONS, KeyedRelease, read_keyed_release
-from winosmith.release import Content, Released, release
+from winosmith.release import Content, ReleaseResult, release
 from winosmith.release._keyed import get_key, get_pending_path
 
 FIXED = Problem("fixed", "Which _ float?", ("cork", "wood", "all of the above"), 2)
@@ -40,7 +40,7 @@ def _source(folder: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def keyed(tmp_path_factory: pytest.TempPathFactory) -> Released:
+def keyed(tmp_path_factory: pytest.TempPathFactory) -> ReleaseResult:
     """Return a keyed release of the small sets, with a problem that has one presentation."""
     installed("pyarrow")
     folder = tmp_path_factory.mktemp("keyed")
@@ -48,7 +48,7 @@ def keyed(tmp_path_factory: pytest.TempPathFactory) -> Released:
 
 
 @pytest.fixture
-def copied(keyed: Released, tmp_path: Path) -> Path:
+def copied(keyed: ReleaseResult, tmp_path: Path) -> Path:
     """Return a copy of the keyed release, next to its private folder."""
     shutil.copytree(keyed.folder.parent, tmp_path / "copy")
     return tmp_path / "copy" / keyed.folder.name
@@ -65,14 +65,14 @@ def _check_published(content: Content, found: KeyedRelease) -> None:
         assert shown[pair.a.id] in (form, replace(form, answer=None))
 
 
-def test_a_keyed_release_publishes_the_presentations_of_its_coins(keyed: Released) -> None:
+def test_a_keyed_release_publishes_the_presentations_of_its_coins(keyed: ReleaseResult) -> None:
     """Each block has the presentation of its coin, in every file; the owner has both."""
     assert found(keyed.folder) == found(keyed.folder, private=keyed.key) == []
     coins = read_keyed_release(keyed.folder)
     _check_published(keyed.content, coins)
     statement = keyed.content.keyed
     assert statement is not None
-    assert (len(coins.coins), coins.without) == (statement.blocks, 1)
+    assert (len(coins.coins), coins.without) == (statement.block_count, 1)
     assert min(statement.names, statement.options) > 5
     assert {*keyed.content.dataset.ids} - {pair.a.id for pair in coins.pairs} == {
         problem.id for problem in keyed.content.problems if problem.options == FIXED.options
@@ -82,7 +82,7 @@ def test_a_keyed_release_publishes_the_presentations_of_its_coins(keyed: Release
     assert all(not key.startswith("csv.") for p in keyed.content.problems for key in p.extra)
 
 
-def test_the_commitment_and_the_power_are_in_the_card(keyed: Released) -> None:
+def test_the_commitment_and_the_power_are_in_the_card(keyed: ReleaseResult) -> None:
     """Card, Croissant and release.json have the commitment; none has a coin or a secret byte."""
     statement = keyed.content.keyed
     assert statement is not None
@@ -93,12 +93,12 @@ def test_the_commitment_and_the_power_are_in_the_card(keyed: Released) -> None:
                        and name != "checksums.txt"), name  # fmt: skip
         assert secret.encode() not in raw
     card = (keyed.folder / "README.md").read_text("utf-8")
-    assert f"{statement.detectable[1]:.3f} standard deviations" in card
+    assert f"{statement.detectable_shifts[1]:.3f} standard deviations" in card
     assert f"{statement.names} have two people whose names can be swapped" in card
 
 
 def test_two_releases_of_the_same_data_differ_only_by_coins(
-    keyed: Released, tmp_path: Path
+    keyed: ReleaseResult, tmp_path: Path
 ) -> None:
     """Ids, presentations and numbers of blocks are the same; the bytes and coins are new."""
     again = release(_source(tmp_path / "s"), about(), tmp_path / "out", new_ids=True, keyed=True)
@@ -174,7 +174,7 @@ def test_missing_coins_are_found(copied: Path) -> None:
     assert re.match(r"private/coins\.json: .*No such file", wrong)
 
 
-def test_another_presentation_or_commitment_is_found(keyed: Released, tmp_path: Path) -> None:
+def test_another_presentation_or_commitment_is_found(keyed: ReleaseResult, tmp_path: Path) -> None:
     """A release that was rewritten in other presentations, or with another card, is found."""
     coins = read_keyed_release(keyed.folder)
     pair = next(pair for pair in coins.pairs if pair.a.id in keyed.content.parts["dev"].ids)
@@ -196,7 +196,7 @@ def test_another_presentation_or_commitment_is_found(keyed: Released, tmp_path: 
 
 
 def test_the_next_version_has_new_coins_and_the_same_ids(
-    keyed: Released, small: Released, tmp_path: Path
+    keyed: ReleaseResult, small: ReleaseResult, tmp_path: Path
 ) -> None:
     """Other coins are no change; ids stay after a keyed and after an ordinary release."""
     source = _source(tmp_path / "source")

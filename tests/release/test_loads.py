@@ -13,7 +13,7 @@ from hypothesis import given, strategies as st
 from tests.conftest import examples, installed, run_alone
 from tests.release.conftest import about
 from winosmith import Edit, Extra, Lineage, Origin, Problem, answers, formats
-from winosmith.release import Released, find_missing_fields, release
+from winosmith.release import ReleaseResult, find_missing_fields, release
 from winosmith.release._files import FIELDS
 from winosmith.release._interchange import (
     find_used_columns,
@@ -35,7 +35,7 @@ print("RESULT" + json.dumps([found, len(default)]))
 """
 
 
-def test_datasets_loads_every_configuration(small: Released, tmp_path: Path) -> None:
+def test_datasets_loads_every_configuration(small: ReleaseResult, tmp_path: Path) -> None:
     """`datasets.load_dataset(folder, size)` gives typed rows with each problem as it is."""
     installed("datasets")
     found, default = json.loads(
@@ -84,7 +84,7 @@ def _by_mlcroissant(folder: Path, where: Path) -> list[Any]:
     return json.loads(run_alone(CROISSANT, str(folder), where=where).split("RESULT", 1)[1])
 
 
-def test_mlcroissant_validates_and_reads(small: Released, tmp_path: Path) -> None:
+def test_mlcroissant_validates_and_reads(small: ReleaseResult, tmp_path: Path) -> None:
     """Mlcroissant finds no error and nothing to warn of, and reads every record set whole."""
     errors, warnings, found, stated = _by_mlcroissant(small.folder, tmp_path)
     assert (errors, warnings) == ([], [])
@@ -150,7 +150,9 @@ print("RESULT" + json.dumps([board["name"], board["evaluation_framework"],
 """
 
 
-def test_inspect_reads_the_task_of_the_hubs_leaderboard(small: Released, tmp_path: Path) -> None:
+def test_inspect_reads_the_task_of_the_hubs_leaderboard(
+    small: ReleaseResult, tmp_path: Path
+) -> None:
     """eval.yaml is a task of inspect_ai, whose samples are the problems of dev."""
     installed("inspect_ai")
     found = run_alone(BOARD, str(small.folder), where=tmp_path).split("RESULT", 1)[1]
@@ -175,7 +177,7 @@ print("RESULT" + json.dumps([log.status, log.results.scores[0].metrics["accuracy
 
 
 @pytest.mark.long
-def test_inspect_scores_a_release(small: Released, copied: Path, tmp_path: Path) -> None:
+def test_inspect_scores_a_release(small: ReleaseResult, copied: Path, tmp_path: Path) -> None:
     """inspect_ai runs the release's task; a model that says B gets the share that B is right."""
     installed("inspect_ai")
     dev, task = small.content.parts["dev"], copied / "harness" / "inspect_ai"
@@ -185,7 +187,7 @@ def test_inspect_scores_a_release(small: Released, copied: Path, tmp_path: Path)
     assert accuracy == pytest.approx(np.mean([p.answer == 1 for p in dev]))
 
 
-def test_our_own_reader_reads_it(small: Released) -> None:
+def test_our_own_reader_reads_it(small: ReleaseResult) -> None:
     """`winosmith.formats` reads JSON Lines, Parquet and labels as what was released."""
     for part, dataset in small.content.parts.items():
         assert formats.read(small.folder / f"data/{part}.jsonl") == dataset

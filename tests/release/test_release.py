@@ -27,11 +27,11 @@ from winosmith.errors import OutputError, RecipeError
 from winosmith.escape import markdown_block
 from winosmith.humans import CANARY
 from winosmith.outputs import try_lock
-from winosmith.release import TEMPLATE, Released, Splitting, read_about, release, verify
+from winosmith.release import TEMPLATE, ReleaseResult, Splitting, read_about, release, verify
 from winosmith.release._content import digest_text
 
 
-def test_the_folder_is_named_by_what_it_holds(small: Released, tmp_path: Path) -> None:
+def test_the_folder_is_named_by_what_it_holds(small: ReleaseResult, tmp_path: Path) -> None:
     """The same source gives the same name and bytes elsewhere; one letter more gives another."""
     source = write_sets(tmp_path / "source", sets())
     again = release(source, about(), tmp_path / "out", new_ids=True)
@@ -42,7 +42,7 @@ def test_the_folder_is_named_by_what_it_holds(small: Released, tmp_path: Path) -
     assert other.folder.name != small.folder.name
 
 
-def test_sha256sum_reads_the_checksums(small: Released) -> None:
+def test_sha256sum_reads_the_checksums(small: ReleaseResult) -> None:
     """`sha256sum --check` passes over the whole folder, and names every file but its own."""
     done = subprocess.run(
         ["sha256sum", "--check", "--strict", "checksums.txt"],
@@ -54,7 +54,7 @@ def test_sha256sum_reads_the_checksums(small: Released) -> None:
     assert len(done.stdout.splitlines()) == len(everything(small.folder)) - 1
 
 
-def test_no_answer_of_test_is_anywhere(small: Released) -> None:
+def test_no_answer_of_test_is_anywhere(small: ReleaseResult) -> None:
     """Test has no answers and no extra but ours; its key lies beside, for the owner alone."""
     blind = formats.read(small.folder / "data/test.jsonl")
     assert set(blind.answers) == {None}
@@ -70,7 +70,7 @@ def test_no_answer_of_test_is_anywhere(small: Released) -> None:
     assert labels == [str((answer or 0) + 1) for answer in solved.answers]
 
 
-def test_every_file_that_takes_one_carries_the_canary(small: Released) -> None:
+def test_every_file_that_takes_one_carries_the_canary(small: ReleaseResult) -> None:
     """The canary is in every problem, and in every file but those of bare numbers and checksums."""
     mark = small.content.canary.encode()
     bare = re.compile(
@@ -83,7 +83,7 @@ def test_every_file_that_takes_one_carries_the_canary(small: Released) -> None:
         assert all(mark in line for line in lines)
 
 
-def test_the_card_has_the_hubs_sections_and_settings(small: Released) -> None:
+def test_the_card_has_the_hubs_sections_and_settings(small: ReleaseResult) -> None:
     """README.md begins with YAML that names each configuration's files, and has every section."""
     text = (small.folder / "README.md").read_text("utf-8")
     _, front, body = text.split("---\n", 2)
@@ -105,7 +105,7 @@ def test_the_card_has_the_hubs_sections_and_settings(small: Released) -> None:
     assert "| train_xl | none | 19.3 % | 24.0 % | 31.4 % |" in tidy
 
 
-def test_the_card_lists_the_files_of_the_release(small: Released, tmp_path: Path) -> None:
+def test_the_card_lists_the_files_of_the_release(small: ReleaseResult, tmp_path: Path) -> None:
     """A release of test alone lists no labels and no tasks, which it does not have."""
     source = write_sets(tmp_path / "source", {"test": sets()["test"]})
     alone = release(source, about(), tmp_path / "out", new_ids=True)
@@ -116,7 +116,7 @@ def test_the_card_lists_the_files_of_the_release(small: Released, tmp_path: Path
         assert all([*folder.glob(name.replace("PART", "*"))] for name in listed)
 
 
-def test_the_datasheet_says_not_stated(small: Released, tmp_path: Path) -> None:
+def test_the_datasheet_says_not_stated(small: ReleaseResult, tmp_path: Path) -> None:
     """The datasheet has the seven sections, fills in what is known, and invents nothing.
 
     The source of all others, "*", has words on the card.
@@ -223,7 +223,7 @@ def hash_of(text: str | None) -> int:
     return int(hashlib.sha256(str(text).encode()).hexdigest()[:8], 16)
 
 
-def test_a_version_is_released_once(small: Released, tmp_path: Path) -> None:
+def test_a_version_is_released_once(small: ReleaseResult, tmp_path: Path) -> None:
     """Another release of the same version is refused, and so is one that was changed since."""
     out = tmp_path / "out"
     source = write_sets(tmp_path / "source", sets())

@@ -15,7 +15,7 @@ from winosmith import Dataset, Extra, practice
 from winosmith.humans import CANARY, make_canary
 from winosmith.outputs import sha256
 from winosmith.records import dump_json, problem_record
-from winosmith.release import Content, Released, Splitting, parse_about, release, verify
+from winosmith.release import Content, ReleaseResult, Splitting, parse_about, release, verify
 from winosmith.release._content import digest_text
 from winosmith.release._source import compute_checksums
 from winosmith.release._verify import check_checksums
@@ -76,7 +76,7 @@ def test_another_name_of_the_folder_is_found(copied: Path) -> None:
     assert f"the folder's name must be {address}" in fault
 
 
-def test_a_sound_release_has_no_fault(small: Released, copied: Path) -> None:
+def test_a_sound_release_has_no_fault(small: ReleaseResult, copied: Path) -> None:
     """A release as it was written has no fault, nor has a copy with recomputed checksums."""
     whole = verify(small.folder, private=small.key)
     assert (whole.faults, whole.private) == ((), True)
@@ -90,7 +90,7 @@ def _private(folder: Path, test: Dataset) -> Path:
     return folder
 
 
-def test_what_is_withheld_is_found(small: Released, tmp_path: Path) -> None:
+def test_what_is_withheld_is_found(small: ReleaseResult, tmp_path: Path) -> None:
     """A withheld problem and ids from before the build are found, given the private folder."""
     test = sets()["test"]
     private = _private(tmp_path / "private", test)
@@ -106,7 +106,7 @@ def test_what_is_withheld_is_found(small: Released, tmp_path: Path) -> None:
     assert all("an id from before the build" in fault for fault in faults[1:])
 
 
-def test_a_copy_of_what_is_itself_withheld_is_found(small: Released, tmp_path: Path) -> None:
+def test_a_copy_of_what_is_itself_withheld_is_found(small: ReleaseResult, tmp_path: Path) -> None:
     """A copy of a dev problem is no secret; a copy of a problem that is held back is one."""
     private = _private(tmp_path / "private", sets()["test"])
     dev = small.content.parts["dev"]
@@ -120,7 +120,7 @@ def test_a_copy_of_what_is_itself_withheld_is_found(small: Released, tmp_path: P
         assert len(found(small.folder, private=private)) == faults
 
 
-def test_a_checksum_of_a_private_file_is_found(copied: Path, small: Released) -> None:
+def test_a_checksum_of_a_private_file_is_found(copied: Path, small: ReleaseResult) -> None:
     """The SHA-256 of the private labels in a public file is found: they could be tried."""
     assert small.key is not None
     digits = sha256(small.key / "test-labels.lst")
@@ -129,7 +129,7 @@ def test_a_checksum_of_a_private_file_is_found(copied: Path, small: Released) ->
     assert any(f.startswith("README.md: it contains the SHA-256 of a private file") for f in faults)
 
 
-def test_an_empty_private_file_is_no_fault(small: Released, tmp_path: Path) -> None:
+def test_an_empty_private_file_is_no_fault(small: ReleaseResult, tmp_path: Path) -> None:
     """A build that withholds nothing has an empty file, whose checksum public files have, too."""
     assert small.key is not None
     key = Path(shutil.copytree(small.key, tmp_path / "key"))
@@ -172,7 +172,7 @@ def test_a_test_set_whose_ids_tell_is_found(tmp_path: Path) -> None:
     assert any("the id's last character gives the answer away" in fault for fault in faults)
 
 
-def test_about_is_checked_by_the_rules_of_release_toml(small: Released) -> None:
+def test_about_is_checked_by_the_rules_of_release_toml(small: ReleaseResult) -> None:
     """What release.json says of a release reads back as what its makers said."""
     record = json.loads((small.folder / "release.json").read_text("utf-8"))
     assert parse_about(record["about"]) == small.content.about

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.release.conftest import seal
-from winosmith.release import Released, verify
+from winosmith.release import ReleaseResult, verify
 
 VALUES = (
     "null", "true", "0", "-1", "1e400", "NaN", "9" * 5000, '""', '"x"', '"\\ud800"', "[]", "[[1]]",
@@ -79,7 +79,7 @@ def _sealed(folder: Path) -> Path:
         return folder
 
 
-def _verified(small: Released, where: Path, seed: int) -> None:
+def _verified(small: ReleaseResult, where: Path, seed: int) -> None:
     """Change a file of a release, or two, as a seed says, and verify it as it is and sealed."""
     rng = Random(seed)
     folder = Path(shutil.copytree(small.folder, where / small.folder.name))
@@ -101,7 +101,7 @@ def _verified(small: Released, where: Path, seed: int) -> None:
     ids=lambda seeds: f"{seeds[0]} to {seeds[-1]}",
 )
 def test_no_changed_release_crashes_or_passes(
-    seeds: Sequence[int], small: Released, tmp_path: Path
+    seeds: Sequence[int], small: ReleaseResult, tmp_path: Path
 ) -> None:
     """Files with other values, keys, bytes and lines are faults by the released checksums.
 

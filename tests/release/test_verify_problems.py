@@ -12,7 +12,7 @@ import pytest
 
 from tests.release.conftest import found, rewritten, seal, with_problem
 from winosmith import Dataset, Edit, Extra, Lineage, Problem
-from winosmith.release import Content, Released, Tombstone
+from winosmith.release import Content, ReleaseResult, Tombstone
 from winosmith.release._content import digest_text
 
 
@@ -199,7 +199,7 @@ IN_PROBLEMS: dict[str, tuple[Callable[[Content], Content], str]] = {
 
 @pytest.mark.parametrize("name", IN_PROBLEMS)
 def test_a_fault_that_all_files_share_is_found_and_nothing_else(
-    name: str, small: Released, tmp_path: Path
+    name: str, small: ReleaseResult, tmp_path: Path
 ) -> None:
     """A release written whole with a fault in its problems has that one fault."""
     plant, told = IN_PROBLEMS[name]
@@ -243,7 +243,7 @@ def _removed(content: Content) -> Content:
     ],
 )
 def test_a_change_in_all_files_contradicts_the_digests(
-    change: Callable[[Content], Content], parts: list[str], small: Released, tmp_path: Path
+    change: Callable[[Content], Content], parts: list[str], small: ReleaseResult, tmp_path: Path
 ) -> None:
     """An answer or a split that is changed alike in all files, with all counts, is found."""
     folder = rewritten(change(small.content), tmp_path / "new" / "it")

@@ -14,7 +14,7 @@ from winosmith.cli._declared import add_declared_options
 from winosmith.cli._options import FILE, FOLDER, MORE_DATA, json_option
 from winosmith.cli._printing import echo, exit_with_reasons, print_json_if_requested, progress, say
 from winosmith.errors import InputError
-from winosmith.release import Released, Splitting, Verified
+from winosmith.release import ReleaseResult, Splitting, VerificationResult
 from winosmith.text import format_count
 
 
@@ -93,7 +93,7 @@ def command(
         _print_release(done)
 
 
-def _make_report(released: Released) -> dict[str, object]:
+def _make_report(released: ReleaseResult) -> dict[str, object]:
     content = released.content
     return {
         "folder": str(released.folder),
@@ -109,7 +109,7 @@ def _make_report(released: Released) -> dict[str, object]:
     }
 
 
-def _print_release(released: Released) -> None:
+def _print_release(released: ReleaseResult) -> None:
     content = released.content
     counts = content.counts
     parts = ", ".join(f"{part} {counts[part]['problems']:,}" for part in content.parts)
@@ -130,11 +130,11 @@ def _print_release(released: Released) -> None:
     if content.keyed:
         coins = content.keyed
         say(
-            f"{format_count(coins.blocks, 'block')} decided by a coin flip: {coins.names:,} "
+            f"{format_count(coins.block_count, 'block')} decided by a coin flip: {coins.names:,} "
             f"exchange names, {coins.options:,} reverse options; {coins.without:,} have no "
             "equivalent presentation"
         )
-        for models, shift in coins.detectable.items():
+        for models, shift in coins.detectable_shifts.items():
             say(
                 f"detectable shift, {format_count(models, 'model')}: {shift:.3f} standard "
                 "deviations"
@@ -181,7 +181,7 @@ def verify(release: str, private: str | None) -> None:
         exit_with_reasons([f"{format_count(len(found.faults), 'fault')} in {found.folder}"])
 
 
-def _print_faults(verified: Verified) -> None:
+def _print_faults(verified: VerificationResult) -> None:
     printed: Counter[str] = Counter()
     for fault in verified.faults:
         path = fault.where.partition(":")[0]

@@ -10,8 +10,8 @@ from winosmith.release._content import Content, Splitting, Tombstone
 from winosmith.release._files import find_missing_fields
 from winosmith.release._interchange import write_inspect_task, write_lm_eval_task
 from winosmith.release._source import Fault
-from winosmith.release._verify import Verified, verify
-from winosmith.release._write import Released, release
+from winosmith.release._verify import VerificationResult, verify
+from winosmith.release._write import ReleaseResult, release
 
 __all__ = [
     "TEMPLATE",
@@ -19,10 +19,10 @@ __all__ = [
     "Content",
     "DataSource",
     "Fault",
-    "Released",
+    "ReleaseResult",
     "Splitting",
     "Tombstone",
-    "Verified",
+    "VerificationResult",
     "find_missing_fields",
     "parse_about",
     "read_about",

@@ -178,8 +178,8 @@ class DataSource:
         return "All other sources" if self.name == "*" else self.name
 
     @property
-    def all_terms(self) -> frozenset[str]:
-        """The terms of the licence."""
+    def licence_terms(self) -> frozenset[str]:
+        """The terms of the licence: those that are stated, and those known from its identifier."""
         return frozenset(self.terms) | (get_licence_terms(self.licence) or frozenset())
 
 
@@ -251,8 +251,8 @@ class About:
             raise ValueError(f"the organisations {unknown!r} are not in authors; add them")
 
     @property
-    def all_terms(self) -> frozenset[str]:
-        """The terms of the licence."""
+    def licence_terms(self) -> frozenset[str]:
+        """The terms of the licence: those that are stated, and those known from its identifier."""
         return frozenset(self.terms) | (get_licence_terms(self.licence) or frozenset())
 
     @property
@@ -261,8 +261,8 @@ class About:
         return f"{self.name} {self.version}"
 
     @property
-    def licence_url(self) -> str:
-        """The URL of the licence's text at SPDX, or the name of a LicenseRef-…."""
+    def licence_reference(self) -> str:
+        """The URL of the licence's text at SPDX, or the licence itself if it is a LicenseRef-…."""
         known = get_licence_terms(self.licence) is not None
         return f"https://spdx.org/licenses/{self.licence}.html" if known else self.licence
 

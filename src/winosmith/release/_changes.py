@@ -14,7 +14,7 @@ from winosmith.problem import Problem
 from winosmith.records import problem_record
 from winosmith.release._about import About
 from winosmith.release._content import Tombstone, digest_text, get_side, index_problems, iter_forms
-from winosmith.release._source import Previous, Source
+from winosmith.release._source import PreviousRelease, Source
 
 ID_DIGITS = 12
 """Number of hex digits in an id; with 50,000 problems, ids collide in one of 200,000 releases."""
@@ -28,7 +28,7 @@ def make_id(problem: Problem, name: str) -> str:
 def assign_ids(
     parts: Mapping[str, Dataset],
     name: str,
-    previous: Previous | None = None,
+    previous: PreviousRelease | None = None,
     source: Source | None = None,
     second: Mapping[str, Problem] | None = None,
 ) -> dict[str, Dataset]:
@@ -99,7 +99,7 @@ _Key = Callable[[Problem], str | None]
 
 
 def _find_published_ids(
-    problems: Mapping[str, Problem], source: Source, name: str, previous: Previous
+    problems: Mapping[str, Problem], source: Source, name: str, previous: PreviousRelease
 ) -> dict[str, str]:
     lineages = (problem.lineage for problem in problems.values() if problem.lineage)
     found = {}
@@ -120,7 +120,7 @@ problem if "edited", the fields if "changed", the two splits if "moved"."""
 
 def find_changes(
     parts: Mapping[str, Dataset],
-    previous: Previous,
+    previous: PreviousRelease,
     reasons: Mapping[str, str],
     source_ids: Mapping[str, str],
     absent: Mapping[str, str],
@@ -197,8 +197,10 @@ def _find_changed_fields(old: Problem, new: Problem) -> list[str]:
     return [name for name in names if one.get(name) != two.get(name)]
 
 
-def make_tombstones(changes: Changes, previous: Previous, about: About) -> tuple[Tombstone, ...]:
-    """Make the tombstones of all releases so far, without restored problems, sorted by id."""
+def make_tombstones(
+    changes: Changes, previous: PreviousRelease, about: About
+) -> tuple[Tombstone, ...]:
+    """Make the tombstones of all releases so far, sorted by id; omit restored problems."""
     kept = [stone for stone in previous.content.tombstones if stone.id not in about.restored]
     for one, reason in changes["withdrawn"].items():
         kept.append(Tombstone(one, previous.version, about.version, reason))

@@ -64,7 +64,7 @@ def match_part(stem: str) -> str | None:
 
 
 def get_side(part: str) -> str:
-    """Return the side of a part: "train" for all training parts, otherwise the part."""
+    """Return a part's side of the split: "train" for all training parts, otherwise the part."""
     return TRAIN if part.startswith(TRAIN) else part
 
 
@@ -156,7 +156,7 @@ def find_split_groups(
 
 
 def find_blocks(problems: Iterable[Problem]) -> list[list[int]]:
-    """Find the blocks of problems as ascending rows; ids need not be distinct."""
+    """Find the blocks of problems, each as ascending row numbers; ids need not be distinct."""
     data = Dataset(
         replace(p, id=f"{at}", lineage=p.lineage or Lineage(p.id, p.id))
         for at, p in enumerate(problems)
@@ -213,7 +213,7 @@ class Splitting:
 
     @property
     def origins(self) -> tuple[str, ...]:
-        """Origins that two sides must not share."""
+        """The kinds of origin that problems on two sides of a split must not share."""
         return tuple(kind for kind in KEY_FIELDS if kind in self.disjoint)
 
 
@@ -300,26 +300,26 @@ class CoinStatement:
     """Number of blocks without a coin flip, because they have only one presentation."""
 
     @property
-    def blocks(self) -> int:
+    def block_count(self) -> int:
         """The number of blocks whose presentation a coin decided."""
         return self.names + self.options
 
     @property
-    def detectable(self) -> dict[int, float]:
-        """Mean shift in standard deviations, by number of models, detected with a power of 80 %.
+    def detectable_shifts(self) -> dict[int, float]:
+        """The mean shift, in standard deviations, detected with 80 % power, by number of models.
 
         The shift is given for 1 and for 20 models, with a level of 0.05 for all models together.
         """
         return {
-            models: compute_detectable_shift(self.blocks, LEVEL / models)
+            models: compute_detectable_shift(self.block_count, LEVEL / models)
             for models in (1, 20)
-            if self.blocks
+            if self.block_count
         }
 
     def record(self) -> dict[str, Any]:
         """Return the statement with the detectable shifts, for JSON."""
-        shifts = {f"{models} models": shift for models, shift in self.detectable.items()}
-        return {**asdict(self), "blocks": self.blocks, "detectable_shift": shifts}
+        shifts = {f"{models} models": shift for models, shift in self.detectable_shifts.items()}
+        return {**asdict(self), "blocks": self.block_count, "detectable_shift": shifts}
 
 
 @dataclass(frozen=True, eq=False)
@@ -362,7 +362,7 @@ class Content:
 
     @cached_property
     def dataset(self) -> Dataset:
-        """Every problem once, as a data set."""
+        """The data set of all problems, each of them once."""
         return Dataset(self.problems, self.about.name)
 
     @cached_property
@@ -402,23 +402,23 @@ class Content:
 
     @property
     def task_part(self) -> str | None:
-        """The part with public answers that tasks for harnesses contain."""
+        """The part that tasks for evaluation harnesses contain; its answers are public."""
         return next((part for part in (DEV, PROBLEMS) if part in self.parts), None)
 
     @cached_property
     def copies(self) -> Copies:
-        """Identical problems; contradictions in test are unknown, as its answers are withheld."""
+        """Identical problems; contradictions in test can't be found, as answers are withheld."""
         return find_copies(self.dataset)
 
     @property
     def signature(self) -> str:
-        """Signature of the data set and the versions that determine the release's numbers."""
+        """The signature of the release's numbers: the data set and versions that determine them."""
         version = {"release": self.about.version}
         return str(Signature(self.dataset.digest, len(self.dataset), version, 0))
 
     @cached_property
     def has_questions(self) -> bool:
-        """Whether any problem is not a sentence with one `_` and at most five options."""
+        """Whether any problem is a question: not exactly one `_`, or more than five options."""
         return any(not p.blank_is_unique or len(p.options) > 5 for p in self.problems)
 
     @cached_property
@@ -450,8 +450,8 @@ class Content:
         return True if generated else self.about.synthetic
 
     @cached_property
-    def audited(self) -> list[tuple[str, list[Table], str]]:
-        """The verdict, tables and signature of the audit of each part with answers.
+    def audit_summaries(self) -> list[tuple[str, list[Table], str]]:
+        """For each part with answers: the verdict, tables and signature of its audit.
 
         Of nested training sets, only the largest is audited. Test is not audited, because knowing
         its artifacts would help to guess its answers.
@@ -469,8 +469,8 @@ class Content:
         return found
 
     @property
-    def options(self) -> str:
-        """The range of the number of options, such as "2 to 4"."""
+    def option_count_range(self) -> str:
+        """The range of the numbers of options, such as "2 to 4"."""
         return _format_range([len(problem.options) for problem in self.problems])
 
     @property
@@ -486,8 +486,8 @@ class Content:
         return sorted({p.origin.created for p in self.problems if p.origin and p.origin.created})
 
     @property
-    def judged(self) -> str:
-        """A sentence about the numbers of judged problems and of judges, or ""."""
+    def judging_summary(self) -> str:
+        """A sentence with the numbers of judged problems and of judges for each, or ""."""
         counts = [int(str(p.extra[JUDGES])) for p in self.problems if JUDGES in p.extra]
         if not counts:
             return ""
@@ -505,8 +505,8 @@ class Content:
         return found + self.copies.sentences()
 
     @cached_property
-    def detectable(self) -> dict[str, tuple[tuple[float, float | None], ...]]:
-        """Smallest difference between two models that can be detected on each part."""
+    def detectable_differences(self) -> dict[str, tuple[tuple[float, float | None], ...]]:
+        """The smallest detectable differences between two models on each part."""
         every = {**self.parts, "all": self.dataset}
         return {part: compute_detectable_differences(dataset) for part, dataset in every.items()}
 

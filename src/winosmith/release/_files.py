@@ -32,7 +32,7 @@ Write = Callable[[str, Content, Sums], Mapping[str, Callable[[], bytes]]]
 
 @dataclass(frozen=True)
 class Field:
-    """A field of the vocabulary.
+    """A field of the Responsible AI vocabulary, with the texts that it contains.
 
     Attributes:
         name: name in the vocabulary.
@@ -58,7 +58,7 @@ def _describe_collection(content: Content) -> Iterator[str]:
 
 
 def iter_filter_steps(content: Content) -> Iterator[tuple[str, str]]:
-    """Yield each stage of the build, and a sentence on the problems that it kept and dropped."""
+    """Yield each filter step of the build, and a sentence that counts kept and dropped problems."""
     for step in content.build.get("funnel", {}).get("steps", ()):
         dropped = ", ".join(f"{reason} {count:,}" for reason, count in step["dropped"].items())
         kept = format_count(step["kept"]["problems"], "problem")
@@ -69,14 +69,14 @@ def _describe_preprocessing(content: Content) -> Iterator[str]:
     yield from (f"{stage}: {text}" for stage, text in iter_filter_steps(content))
     if content.keyed:
         yield (
-            f"Secret coins chose one of two equivalent presentations of {content.keyed.blocks:,} "
-            f"blocks; {content.keyed.without:,} have only one. Commitment to the coins (SHA-256): "
-            f"{content.keyed.commitment}."
+            "Secret coins chose one of two equivalent presentations of "
+            f"{content.keyed.block_count:,} blocks; {content.keyed.without:,} have only one. "
+            f"Commitment to the coins (SHA-256): {content.keyed.commitment}."
         )
 
 
 def _describe_annotation(content: Content) -> Iterator[str]:
-    yield content.judged
+    yield content.judging_summary
     yield from (f"Votes: {text}" for stage, text in iter_filter_steps(content) if stage == "votes")
 
 
@@ -96,7 +96,7 @@ FIELDS = (
         is_required=False,
     ),
     Field("dataAnnotationProtocol", ("datasheet.annotation",), _describe_annotation),
-    Field("annotationsPerItem", (), lambda content: [content.judged], is_required=False),
+    Field("annotationsPerItem", (), lambda content: [content.judging_summary], is_required=False),
     Field("annotatorDemographics", ("datasheet.annotators",)),
     Field(
         "personalSensitiveInformation",
@@ -120,7 +120,7 @@ FIELDS = (
     Field(
         "dataBiases",
         ("datasheet.biases",),
-        lambda content: (verdict for verdict, *_ in content.audited),
+        lambda content: (verdict for verdict, *_ in content.audit_summaries),
     ),
     Field("dataSocialImpact", ("datasheet.social_impact",)),
     Field(
@@ -149,7 +149,7 @@ def collect_responsible_fields(content: Content) -> dict[str, str | bool]:
 
 
 def find_missing_fields(content: Content) -> dict[str, str]:
-    """Map each required field without a statement by the makers to the key to add.
+    """Map each required field for which the makers gave no statement to the key that they can add.
 
     Keys are those of release.toml; "datasheet.biases" is the key `biases` of `[datasheet]`.
     """
@@ -163,7 +163,7 @@ def find_missing_fields(content: Content) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class File:
-    """A file of a release, or a file for each part.
+    """A file of a release, or one file for each part.
 
     Attributes:
         path: path in the release; PART stands for each part, and a folder ends in "/".
@@ -236,8 +236,8 @@ def _format_parquet(content: Content, dataset: Dataset) -> bytes:
     )
 
 
-def _tabulate_authors(content: Content) -> str:
-    """Format a CSV table of contributors, in descending order of their number of problems."""
+def _format_authors(content: Content) -> str:
+    """Format the contributors as a CSV table, in descending order of their number of problems."""
     sides = sorted({_content.get_side(part) for part in content.parts})
     counts: dict[str, Counter[str]] = {}
     seen: set[str] = set()
@@ -283,9 +283,7 @@ FILES = (
     File("README.md", "the card of the data set, which the Hugging Face hub shows", _render_page),
     File("DATASHEET.md", "answers to the questions of a datasheet", _render_page),
     File("LICENCES.md", "licence and attribution of every source", _render_page),
-    File(
-        "CONTRIBUTORS.csv", "credit for contributors, by pseudonym", _write_text(_tabulate_authors)
-    ),
+    File("CONTRIBUTORS.csv", "credit for contributors, by pseudonym", _write_text(_format_authors)),
     File("CHANGELOG.md", "the changes from version to version", _render_page),
     File(
         _content.TOMBSTONES,

@@ -179,7 +179,7 @@ def _make_row(problem: Problem) -> dict[str, Any]:
 
 
 def format_parquet(table: Any, metadata: Mapping[str, str]) -> bytes:
-    """Format a table as a Parquet file with the given metadata, without the date and host name."""
+    """Format a table as a Parquet file that has only the given metadata (no date or host name)."""
     encoded = {key.encode(): value.encode() for key, value in sorted(metadata.items())}
     file = BytesIO()
     require("pyarrow.parquet", "release").write_table(

@@ -16,7 +16,7 @@ from winosmith.outputs import PRIVATE, atomic_write
 from winosmith.problem import Extra, Problem
 from winosmith.release import _content
 from winosmith.release._about import About
-from winosmith.release._source import Previous, read_record
+from winosmith.release._source import PreviousRelease, read_record
 
 
 def present_parts(parts: Mapping[str, Dataset]) -> list[PresentedBlock]:
@@ -35,7 +35,7 @@ def present_parts(parts: Mapping[str, Dataset]) -> list[PresentedBlock]:
 def pair_presentations(
     blocks: Iterable[PresentedBlock], released: Mapping[str, Problem]
 ) -> tuple[tuple[Pair, ...], _content.CoinStatement]:
-    """Pair the presentations of released problems, and count their blocks by kind.
+    """Pair the presentations of released problems, and count the blocks of each kind.
 
     Args:
         blocks: the blocks, with the ids of the source.
@@ -65,13 +65,15 @@ def pair_presentations(
 def map_problems(
     parts: Mapping[str, Dataset], change: Callable[[Problem], Problem]
 ) -> dict[str, Dataset]:
-    """Apply `change` to each problem of the parts, and sort the test part by its new texts."""
+    """Apply `change` to each problem in `parts`, and sort the test part by the changed texts."""
     return _content.sort_test(
         {part: Dataset(map(change, dataset), part) for part, dataset in parts.items()}
     )
 
 
-def make_form_restorer(pairs: tuple[Pair, ...], previous: Previous) -> Callable[[Problem], Problem]:
+def make_form_restorer(
+    pairs: tuple[Pair, ...], previous: PreviousRelease
+) -> Callable[[Problem], Problem]:
     """Make a function that undoes the changes that coins caused since the previous release."""
     forms = {(form.id, _content.digest_text(form)): form for p in pairs for form in (p.a, p.b)}
 
@@ -84,7 +86,7 @@ def make_form_restorer(pairs: tuple[Pair, ...], previous: Previous) -> Callable[
 
 
 def apply_form(problem: Problem, form: Problem | None) -> Problem:
-    """Return the problem in the given form, if any; omit the answer if the problem has none."""
+    """Return the problem in the given form, if any; a withheld answer remains withheld."""
     return replace(form, answer=None) if form and problem.answer is None else form or problem
 
 
@@ -99,7 +101,7 @@ def find_releases(out: Path, about: About) -> list[Path]:
 
 
 def make_version_error(folder: Path) -> OutputError:
-    """Make the error for a folder with another release of the same version."""
+    """Make the error for a folder that contains a different release with the same version."""
     return OutputError(
         f"{folder} is another release of this version; a version can be released only once, so "
         "choose a new version, or remove that folder if it was never published"

@@ -147,7 +147,7 @@ def _read_build(build: BuildFiles, files: Sequence[Path]) -> Source:
 
 
 def make_removal_fields(stage: str, reason: str) -> Fields:
-    """Make the fields of a problem with a stage and reason in dropped.jsonl.
+    """Make the fields of a removed problem from its stage and reason in dropped.jsonl.
 
     >>> make_removal_fields("aflite", "guessed: predicted by 90 % of the ensemble in phase 34")
     {'release.removed_by': 'aflite', 'release.phase': 34}
@@ -157,7 +157,7 @@ def make_removal_fields(stage: str, reason: str) -> Fields:
 
 
 def make_judge_lookup(votes: Sequence[str | Path], source: Source) -> Callable[[Problem], Fields]:
-    """Make a function that looks up the fields about a problem's judges.
+    """Make a function that returns the fields that describe a problem's judges.
 
     Respondents of human tests are not judges.
 
@@ -269,7 +269,7 @@ def _parse_coins(table: Any) -> _content.CoinStatement | None:
 
 
 def read_content(folder: Path, record: Mapping[str, Any]) -> tuple[_content.Content, list[Fault]]:
-    """Read the problems and tombstones of a release, and the faults of invalid records."""
+    """Read a release: its problems and tombstones, and a fault for each invalid record."""
     parts: dict[str, Dataset] = {}
     faults: list[Fault] = []
     for part in _content.PARTS:
@@ -329,7 +329,7 @@ def compute_checksums(folder: Path) -> dict[str, str]:
 
 
 @dataclass(frozen=True, eq=False)
-class Previous:
+class PreviousRelease:
     """The previous release.
 
     Attributes:
@@ -357,17 +357,17 @@ class Previous:
 
     @cached_property
     def published_ids(self) -> frozenset[str]:
-        """The ids of the problems, and of problems that were withdrawn before."""
+        """The ids of the problems, including those that were withdrawn earlier."""
         return frozenset((*self.problems, *(stone.id for stone in self.content.tombstones)))
 
     @cached_property
     def ids_by_source(self) -> dict[str, str]:
-        """The ids in the release, by id in the source."""
+        """The id in the release of each problem, by its id in the source."""
         return {source: one for one, source in self.source_ids.items()}
 
     @property
     def old_problems(self) -> tuple[PreviousProblem, ...]:
-        """The problems with source ids and sides; without a split, all sides are "train"."""
+        """The problems with their source ids and sides; all sides are "train" without a split."""
         sides: Mapping[str, SplitName] = {_content.TEST: _content.TEST, _content.DEV: _content.DEV}
         return tuple(
             PreviousProblem(
@@ -379,7 +379,7 @@ class Previous:
         )
 
 
-def read_previous(folder: str | Path) -> Previous:
+def read_previous(folder: str | Path) -> PreviousRelease:
     """Read the previous release.
 
     Raises:
@@ -398,4 +398,4 @@ def read_previous(folder: str | Path) -> Previous:
         ids = read_old_ids(folder.parent / PRIVATE / folder.name)
     except (OSError, ValueError, LookupError) as error:
         raise InputError(f"{folder} is not a release ({error}); {advice}") from error
-    return Previous(content, record["digest"], (mark + history).strip(), ids)
+    return PreviousRelease(content, record["digest"], (mark + history).strip(), ids)

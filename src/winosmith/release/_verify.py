@@ -146,7 +146,7 @@ def check_order(content: Content) -> Iterator[Fault]:
 
 
 def check_splits(content: Content) -> Iterator[Fault]:
-    """Yield faults for related problems on two sides, and for training sets that are not nested."""
+    """Yield faults for related problems on two sides of a split, and for unnested training sets."""
     parts = content.parts
     origins = [kind for kind in KEY_FIELDS if kind in content.disjoint]
     for (part, row), (other, there), why in _content.find_split_groups(parts, origins):
@@ -167,7 +167,9 @@ def check_licences(content: Content) -> Iterator[Fault]:
     """Yield faults for missing or conflicting licences."""
     about = content.about
     for source in about.source:
-        why = explain_conflict(source.licence, source.all_terms, about.licence, about.all_terms)
+        why = explain_conflict(
+            source.licence, source.licence_terms, about.licence, about.licence_terms
+        )
         if why and not source.permission:
             do = f"release under a compatible licence, remove these problems, {PERMISSION_ADVICE}"
             yield Fault(_content.RECORD, f"the source {source.name!r}: {why}", do)
@@ -198,7 +200,7 @@ def _find_licence_faults(about: About, problem: Problem) -> Iterator[tuple[str, 
             f"{source.name!r}",
             "correct one of them; all problems of a source have the same licence",
         )
-    elif problem.lineage and "no-derivatives" in source.all_terms and not source.permission:
+    elif problem.lineage and "no-derivatives" in source.licence_terms and not source.permission:
         yield (
             f"they are perturbed, but the licence of {source.name!r}, {source.licence}, allows no "
             "adaptation",
@@ -267,8 +269,8 @@ def find_content_faults(content: Content, secrets: Secrets | None) -> list[Fault
 
 
 @dataclass(frozen=True, eq=False)
-class Verified(Result):
-    """The result of verifying a release: its faults.
+class VerificationResult(Result):
+    """The result of verifying a release, with the faults that were found.
 
     Attributes:
         folder: folder of the release.
@@ -283,27 +285,27 @@ class Verified(Result):
     private: bool
 
     @property
-    @computed()
-    def sound(self) -> bool:
-        """Whether the release has no faults."""
+    @computed(key="sound")
+    def is_sound(self) -> bool:
+        """Whether no fault was found."""
         return not self.faults
 
     @property
-    @computed()
-    def problems(self) -> int | None:
-        """Number of problems; None if they can't be read."""
+    @computed(key="problems")
+    def problem_count(self) -> int | None:
+        """The number of problems; None if they can't be read."""
         return len(self.content.dataset) if self.content else None
 
     @property
     @computed(json="flat")
     def copies(self) -> Copies | None:
-        """Identical problems; None if they can't be read."""
+        """The groups of identical problems; None if the problems can't be read."""
         return self.content.copies if self.content else None
 
 
 def verify(
     folder: str | Path, *, private: str | Path | None = None, step: Step | None = None
-) -> Verified:
+) -> VerificationResult:
     """Read a release and return its faults.
 
     Args:
@@ -324,13 +326,13 @@ def verify(
     with show("checksums", None):
         record = _source.read_record(folder)
         if isinstance(record, Fault):
-            return Verified(folder, (record,), None, private is not None)
+            return VerificationResult(folder, (record,), None, private is not None)
         sums = _source.compute_checksums(folder)
         faults = list(check_checksums(folder, record, sums))
     with show("reading", None):
         content, bad = _source.read_content(folder, record)
     if bad:
-        return Verified(folder, (*faults, *bad), None, private is not None)
+        return VerificationResult(folder, (*faults, *bad), None, private is not None)
     with show("problems", None):
         faults += find_content_faults(content, secrets)
     with show("files", None):
@@ -338,7 +340,7 @@ def verify(
         faults += check_files(folder, record, sums, content)
         faults += check_digests(folder, sums, secrets) if secrets else ()
         faults += check_coins(folder, content, private)
-    return Verified(folder, tuple(faults), content, private is not None)
+    return VerificationResult(folder, tuple(faults), content, private is not None)
 
 
 def check_checksums(
@@ -439,14 +441,14 @@ def check_coins(folder: Path, content: Content, private: str | Path | None) -> I
     faults = find_faults(files, content.about.full_name, content.keyed.commitment, content.parts)
     for where, what in faults:
         yield Fault(f"{PRIVATE}/{where}", what, do)
-    if len(files.coins) != content.keyed.blocks:
-        stated = content.keyed.blocks
+    if len(files.coins) != content.keyed.block_count:
+        stated = content.keyed.block_count
         what = f"it states {stated} blocks decided by a coin flip, not {len(files.coins)}"
         yield Fault(_content.RECORD, what)
 
 
 def check_digests(folder: Path, sums: Iterable[str], secrets: Secrets) -> Iterator[Fault]:
-    """Yield faults for published digests of private files, which could confirm guesses."""
+    """Yield a fault for each published digest of a private file, which could confirm a guess."""
     for path in sums:
         text = (folder / path).read_bytes().decode("utf-8", "replace")
         if secrets.digests & set(re.findall(r"\b[0-9a-f]{64}\b", text)):

@@ -33,7 +33,7 @@ from winosmith.release._changes import assign_ids, find_changes, make_id, make_t
 from winosmith.release._content import Splitting
 from winosmith.release._files import format_labels, list_files
 from winosmith.release._interchange import JUDGED_BY, REMOVED_BY
-from winosmith.release._source import Fields, Previous, Source
+from winosmith.release._source import Fields, PreviousRelease, Source
 from winosmith.release._verify import Secrets, find_content_faults, read_secrets
 
 _Paths = Sequence[str | Path] | str | Path
@@ -64,8 +64,8 @@ class PreparedRelease:
     coins: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def answered(self) -> dict[str, Problem]:
-        """The test problems with known answers, by id in the release."""
+    def answered_problems(self) -> dict[str, Problem]:
+        """The test problems whose answers are known, by id in the release."""
         return {
             problem.id: replace(problem, answer=self.solved[problem.id])
             for problem in self.content.parts.get(_content.TEST, ())
@@ -74,15 +74,15 @@ class PreparedRelease:
 
     @property
     def copies(self) -> Copies:
-        """Identical problems and their contradictions, including those in test if answers exist."""
-        answered = self.answered
+        """Identical problems and their contradictions, also in test if its answers are known."""
+        answered = self.answered_problems
         return find_copies(Dataset(answered.get(p.id, p) for p in self.content.dataset))
 
 
 def prepare_content(
     source: Source,
     about: About,
-    previous: Previous | None,
+    previous: PreviousRelease | None,
     splitting: Splitting,
     judges: Callable[[Problem], Fields],
     new_ids: bool,
@@ -201,7 +201,7 @@ def prepare_content(
 def apply_coins(
     prepared: PreparedRelease, statement: _content.CoinStatement, key: bytes
 ) -> PreparedRelease:
-    """Apply the coins of a keyed release to its first presentations, and check the result.
+    """Choose the presentations of a keyed release by its coins, and check the result.
 
     The `statement` has a placeholder for the commitment.
 
@@ -248,7 +248,7 @@ def _refuse_faults(content: _content.Content, secrets: Secrets | None) -> None:
 
 
 def _omit_known_problems(
-    parts: Mapping[str, Dataset], previous: Previous, about: About, leave_out: bool
+    parts: Mapping[str, Dataset], previous: PreviousRelease, about: About, leave_out: bool
 ) -> tuple[dict[str, Dataset], dict[str, int]]:
     if previous.content.about.name != about.name:
         raise InputError(
@@ -284,8 +284,8 @@ def _omit_known_problems(
     return kept, {reason: count for reason, count in counts.items() if count}
 
 
-def _find_known_ids(test: Dataset, previous: Previous) -> set[str]:
-    """Find the ids of test problems with a published answer, or related to such a problem.
+def _find_known_ids(test: Dataset, previous: PreviousRelease) -> set[str]:
+    """Find the ids of test problems whose answers, or related problems' answers, are published.
 
     Related problems are the other half, the family, copies and near-duplicates.
     """
@@ -296,7 +296,7 @@ def _find_known_ids(test: Dataset, previous: Previous) -> set[str]:
 
 
 @dataclass(frozen=True, eq=False)
-class Released:
+class ReleaseResult:
     """The result of `release`.
 
     Attributes:
@@ -329,8 +329,8 @@ def release(
     format_name: str | None = None,
     pair_by: str | None = None,
     step: Step | None = None,
-) -> Released:
-    """Write a release to a new folder in `out`, NAME-VERSION-DIGITS with digits of its digest.
+) -> ReleaseResult:
+    """Write a release to a new folder in `out`; its name is NAME-VERSION-DIGITS (of the digest).
 
     Args:
         source: a finished build, files that are already split, or one file that is not split.
@@ -385,7 +385,7 @@ def release(
         key = write_private(done, folder)
         if keyed:
             _keyed.get_pending_path(out, about).unlink(missing_ok=True)
-    return Released(folder, done.content, key, is_new, done.copies)
+    return ReleaseResult(folder, done.content, key, is_new, done.copies)
 
 
 def _list_paths(paths: _Paths) -> list[str | Path]:
@@ -471,7 +471,7 @@ def write_private(prepared: PreparedRelease, folder: Path) -> Path | None:
     """
     files = dict(prepared.coins)
     test = prepared.content.parts.get(_content.TEST, Dataset())
-    answered = Dataset(prepared.answered.values())
+    answered = Dataset(prepared.answered_problems.values())
     if len(answered) and len(answered) == len(test) and None not in answered.answers:
         files["test.jsonl"] = "".join(formats.to_lines(answered))
         files["test-labels.lst"] = format_labels(answered)
