@@ -49,7 +49,8 @@ ASKED = """
 from winosmith.web.jobs import Job
 from winosmith.web.people.models import Person
 job = Job(actor=Person.objects.get(name="adam"), kind="import", state="waiting", total={count})
-job.asked = {{"file": "cups.csv", "as": "judging", "format": "", "new_ids": True, "embargo": False}}
+job.asked = {{"file": "cups.csv", "as": "judging", "format": "", "pair_by": ""}}
+job.asked |= {{"new_ids": True, "embargo": False}}
 job.file.parent.mkdir(exist_ok=True)
 job.file.write_text({text!r})
 job.save()

@@ -97,8 +97,8 @@ def run_jobs(folder: Path, database: str | None, imported: int) -> dict[str, flo
 
     admin = Person.objects.get(name="reader-0")
     asked = {
-        "file": "large.jsonl", "as": "judging", "format": "", "new_ids": True, "embargo": False,
-        "source": "",
+        "file": "large.jsonl", "as": "judging", "format": "", "pair_by": "",
+        "new_ids": True, "embargo": False, "source": "",
     }  # fmt: skip
     job = Job(kind=IMPORT)
     job.file.parent.mkdir(exist_ok=True)

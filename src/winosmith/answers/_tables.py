@@ -368,7 +368,8 @@ def _map_ids_to_rows(
         if name in found:
             raise file.error(
                 f"the id {name!r} occurs twice, first at {found[name][0].position}; remove one "
-                "row, or name the column of models 'model' if the rows belong to several models",
+                "row or, if the rows belong to several models, rename the column with the models' "
+                "names to 'model'",
                 place,
             )
         found[name] = place, row

@@ -92,7 +92,7 @@ def test_reasons_against_an_import_come_in_the_readers_language(
     """A job stores them in English; the page translates each, and keeps the place before it."""
     path = tmp_path / "cups.csv"
     path.write_text("\n".join(FAULTY))
-    asked = {"file": path.name, "format": "", "new_ids": False}
+    asked = {"file": path.name, "format": "", "pair_by": "", "new_ids": False}
     faults = get_faults(asked, read_file(path, asked, "judging"))
     assert len(faults) == len(FAULTY) - 2
     known = {made_up(phrase) for phrase in FAULTS}

@@ -136,7 +136,7 @@ def test_versions_are_counted_with_what_somebody_wrote(ann: Any, eva: Any, visit
     """A contributor's record tells how many of their problems are perturbed ones."""
     child(root(ann), ann)
     written = count_problems_by_state(ann)
-    assert (written.problems, written.perturbed, written.valid) == (2, 1, 2)
+    assert (written.total, written.perturbed, written.valid) == (2, 1, 2)
     page = visit(eva).get(f"/moderate/people/{pseudonym(ann)}/").content.decode()
     assert "of these perturbed" in page
 
