@@ -316,7 +316,7 @@ def test_a_folder_holds_several_tasks_of_a_model(tmp_path: Path) -> None:
     [
         ('{"results": {},\n "configs": {}}', "these are results, not answers"),
         ('{"eval": {"model": "m"},\n "samples": []}', "the log has no samples"),
-        ('{"eval": {"model": "m"},\n "status": "error"}', "whose samples are records"),
+        ('{"eval": {"model": "m"},\n "status": "error"}', "not a valid inspect_ai log"),
         ('{"doc": {}, "resps": []}\n{"doc', ":2: the line is not JSON"),
         ('{"doc": [], "resps": []}', ":1: this is not a sample: it has no 'doc'"),
         ('{"doc": {"q": 1}, "resps": [["x", "True"]]}', ":1: 'x' is not a log-likelihood"),
@@ -329,7 +329,7 @@ def test_a_folder_holds_several_tasks_of_a_model(tmp_path: Path) -> None:
             '{"doc": {}, "resps": []}\n{"doc\udcff',
             ":2: the file is not UTF-8, but probably in Latin-1",
         ),
-        ('{"eval": {},\n "samples": [1]}', "whose samples are records"),
+        ('{"eval": {},\n "samples": [1]}', "not a valid inspect_ai log"),
         ('{"eval": {},\n "samples": [{"choices": 3, "scores": [1]}]}', "0 of 1 rows"),
         ('{"eval": {},\n "samples": [{"attachments": [1], "input": "?"}]}', "0 of 1 rows"),
         ("id,m\nq0," + 200_000 * "A", ":2: this is not a row of a table: field larger"),
@@ -355,8 +355,8 @@ def test_a_log_that_tells_nothing_is_refused(text: str, message: str, tmp_path: 
             },
             "the log has no samples: the run was cancelled after 0 of 9",
         ),
-        ({"header.json": "[]", "summaries.json": "[]"}, "whose samples are records"),
-        ({"header.json": "{}", "samples/1.json": "[]"}, "whose samples are records"),
+        ({"header.json": "[]", "summaries.json": "[]"}, "not a valid inspect_ai log"),
+        ({"header.json": "{}", "samples/1.json": "[]"}, "not a valid inspect_ai log"),
         ({"header.json": '{"eval": {}}', "samples/1.json": " " * (1 << 27)}, "300 times its size"),
     ],
 )

@@ -45,7 +45,7 @@ def test_columns_that_are_not_answers_are_omitted_with_a_note(tmp_path: Path) ->
         for name in ("Unnamed: 0", "correct", "time")
     ]
     path = write_text(tmp_path / "k.csv", "id,answer,m\nq0,B,2\nq1,A,2\n")
-    with pytest.raises(FormatError, match="'answer' may have a model's answers or the keys"):
+    with pytest.raises(FormatError, match="'answer' matches the key in every row, so it may"):
         answers.read(path, DATA)
     path.write_text(path.read_text("utf-8").replace(",m", ",rank"), "utf-8")
     assert [one.choice for one in answers.read(path, DATA)["k"].predictions] == [1, 0]
@@ -220,12 +220,12 @@ def test_numbers_from_1_are_not_ids_from_0(tmp_path: Path) -> None:
     """Answers to items numbered from 0 by numbers from 1 would all be those of another item."""
     items = Dataset(replace(p, id=str(at)) for at, p in enumerate(DATA))
     path = write_text(tmp_path / "m.csv", "id,m\n" + "".join(f"{at + 1},A\n" for at in range(12)))
-    with pytest.raises(FormatError, match="the ids start at 1, but the items' ids don't"):
+    with pytest.raises(FormatError, match="the answers' ids count from 1, but the data set's ids"):
         answers.read(path, items)
     path.write_text(path.read_text("utf-8").replace("12,A", "0,A"), "utf-8")
     assert len(answers.read(path, items)["m"].predictions) == 12
     path.write_text(path.read_text("utf-8").replace("\n0,A", "\n12,A"), "utf-8")
-    with pytest.raises(FormatError, match="the ids start at 1"):
+    with pytest.raises(FormatError, match="the answers' ids count from 1"):
         answers.read(path, Dataset(replace(p, id=f"{int(p.id):03}") for p in items))
 
 

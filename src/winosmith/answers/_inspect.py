@@ -46,7 +46,10 @@ def read(file: AnswerFile) -> list[Answers]:
         and isinstance(samples, list)
         and all(isinstance(sample, dict) for sample in samples)
     ):
-        raise file.error("this is not an inspect_ai log whose samples are records")
+        raise file.error(
+            "this is not a valid inspect_ai log: 'eval' must be an object, and 'samples' a list of "
+            "objects"
+        )
     if not samples:
         why = _describe_status(log, run, [])
         raise file.error("the log has no samples" + (f": {why}" if why else ""))

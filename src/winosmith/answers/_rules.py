@@ -140,8 +140,11 @@ def check_ids(ids: Collection[str], file: AnswerFile, noun: str, hint: str = "")
     item_ids = file.problems.keys()
     plain_ids, plain_item_ids = {*map(normalise_id, ids)}, {*map(normalise_id, item_ids)}
     if plain_ids ^ plain_item_ids == {"0", str(len(ids))} and len(ids) == len(item_ids) > 1:
-        first = "1" if "0" in plain_item_ids else "0"
-        raise file.error(f"the ids start at {first}, but the items' ids don't: use the items' ids")
+        first, item_first = ("1", "0") if "0" in plain_item_ids else ("0", "1")
+        raise file.error(
+            f"the answers' ids count from {first}, but the data set's ids count from {item_first}; "
+            "use the data set's ids"
+        )
     unknown = [name for name in ids if name not in item_ids]
     matched = len(ids) - len(unknown)
     if not ids or (matched < len(item_ids) and 2 * (len(unknown) - len(file.omitted)) > len(ids)):
@@ -228,8 +231,8 @@ def read_rows(
     if not are_invalid and not any(prediction.chosen for prediction in found):
         which = f" of {log.filter!r}" if log.filter else ""
         raise file.error(
-            f"no answer{which} can be read; a row needs either an answer that is a letter or "
-            "an option, or the log-likelihoods of all options",
+            f"no answer{which} can be read; each row needs an answer (a letter or an "
+            "option) or the log-likelihoods of all options",
             rows[0].place,
         )
     log = replace(

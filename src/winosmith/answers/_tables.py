@@ -102,7 +102,8 @@ def read(file: AnswerFile) -> list[Answers]:
             if len(models) == 1:
                 raise
             raise error.with_reason(
-                f"the column {name!r}: {error.reason}; remove it if it is not a model's answers"
+                f"the column {name!r}: {error.reason}; remove the column if it doesn't contain a "
+                "model's answers"
             ) from None
         reasons |= {name: reason} if reason else {}
     if not found:
@@ -308,8 +309,8 @@ def _classify_columns(
             keys.remove(column.name)
         elif column.has_texts and not grades:
             raise file.error(
-                f"{column.name!r} may have a model's answers or the keys of other columns with "
-                "numbers; name the column with the answers 'prediction'"
+                f"{column.name!r} matches the key in every row, so it may contain the keys or a "
+                "model's answers; rename a column with a model's answers to 'prediction'"
             )
     letters = with_texts - {*keys}
     why = f"has numbers (other columns have {'letters' if letters else 'grades'})"
