@@ -59,7 +59,7 @@ def test_files_that_are_ambiguous_one_by_one_are_read_together(cli: Any, units: 
     quiz = json.loads(units[0].read_text())
     units[0].write_text(json.dumps({"questions": quiz["questions"][1:3]}))
     refused = cli.refused("audit", *units[:2], "--no-probes")
-    assert "choose with --answer-is 0 or --answer-is 1" in refused
+    assert "Choose one with --answer-is 0 or --answer-is 1" in refused
     assert "or read all files as one data set, with --pool" in refused
 
 

@@ -162,7 +162,7 @@ BROKEN = {
         'bounced.", "correctness": true',
         'bounced.", "correctness": false',
         3,
-        "no way to fill the blank is marked as correct",
+        "no option is marked as correct",
     ),
     "superglue-wsc": (
         '"span1_text": "the jug", "span1_index": 3, "span2_text": "it"',
@@ -181,7 +181,7 @@ BROKEN = {
     "dpr-tsv": ("bounced.\t1", "bounced.\t0", 4, "the labels are ['0', '0']; one must be 1"),
     "knowref": ("[she] ran", "[she] saw [her]", 3, "2 pronouns in brackets; 1 is required"),
     "winogender": ("he was on call", "she was on call", 3, "0 male pronouns"),
-    "winogender-templates": ("patient\t0", "patient\t5", 3, "is not occupation.participant"),
+    "winogender-templates": ("patient\t0", "patient\t5", 3, "form occupation.participant"),
     "perturbed-wsc": ("and it bounced", "and she bounced", 3, "the text has no pronoun 'it'"),
     "perturbed-wsc-jsonl": ('"q11"', '"wsc11"', 2, "the qID 'wsc11' must be 'q', a digit"),
     "evograd": ("the jug,1,1", "the jug,1,far", 3, "the distance is 'far'; it must be a whole"),

@@ -169,7 +169,7 @@ def test_answers_of_no_kind_are_bad_records(tmp_path: Path) -> None:
 def test_letters_of_two_scripts_are_refused(tmp_path: Path) -> None:
     """The Latin B among Cyrillic letters may be the second or the third option."""
     rows = [{"question": "Why?", "choices": list("wxyz"), "answer": a} for a in "АБВГАБBА"]
-    told = r":7: the answers are letters of several scripts.*Cyrillic in most rows, Latin in line 7"
+    told = r":7: the answers mix letters of several scripts.*Cyrillic in most rows, Latin in line 7"
     with pytest.raises(FormatError, match=told):
         formats.read(put(tmp_path, rows))
 
@@ -187,9 +187,9 @@ def test_labels_of_one_class_are_spelt_in_one_way(tmp_path: Path) -> None:
         "the label 'yes.' (line 41) is read as 'yes'",
     )
     assert [(bad.line, str(bad.reason).partition(":")[0]) for bad in found.bad] == [
-        (31, "the label 'yse' (line 31) is rare"),
-        (34, "the label 'noo' (line 34) is rare"),
-        (51, "the label 't' (line 51) is rare"),
+        (31, "the label 'yse' (line 31) is rare and may be a typo"),
+        (34, "the label 'noo' (line 34) is rare and may be a typo"),
+        (51, "the label 't' (line 51) is rare and may be a typo"),
     ]
     named = formats.scan(put(tmp_path, rows), columns=Columns(choices=("label",)))
     assert not named.bad

@@ -72,7 +72,7 @@ class Value:
             is_json = False
         spans = [match.span() for match in _JSON_CHARACTER.finditer(text, start, end)]
         if not is_json or len(spans) != len(self.value):
-            raise DataError("the file's text doesn't match the value")
+            raise DataError("the text in the file doesn't match the value that was read from it")
         return spans
 
 

@@ -87,7 +87,7 @@ def read_table(data: Any, path: str) -> Iterator[Row[Record]]:
     elif hasattr(data, "__arrow_c_stream__"):
         records = require("pyarrow", "release").table(data).to_pylist()
     if records is None:
-        raise FormatError("the table has neither rows nor columns of equal length", path)
+        raise FormatError("a table must have a list of rows, or columns of equal length", path)
     yield from _number_rows(path, records, classes)
 
 

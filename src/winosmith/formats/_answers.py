@@ -287,8 +287,8 @@ def interpret_labels(
             may_be_typo = any(_may_be_typo(name, other, counts) for other in counts)
             if may_be_typo and not is_declared:
                 faults |= {
-                    one: f"the label {describe(one)} is rare: correct it, or name its column with "
-                    "`choices=` if it is a class"
+                    one: f"the label {describe(one)} is rare and may be a typo: correct it, or, if "
+                    "it is one of the choices, name its column with `choices=`"
                     for one in classes[name]
                 }
                 continue

@@ -203,8 +203,8 @@ def make_plan(names: Iterable[str], columns: Columns, rows: Sequence[Record]) ->
         raise FormatError(f"no column of questions was detected: name it with `question=`{listing}")
     if not (choices or classes or distractors):
         raise FormatError(
-            "no columns of choices were found: name two or more with `choices=`, or the answer "
-            f"column if its labels are the choices{listing}"
+            "no columns of choices were found: name two or more with `choices=`; if the labels in "
+            f"the answer column are themselves the choices, name that column{listing}"
         )
     if columns.choices and not columns.question and len(names.families) > 1:
         _refuse_unmatched_question(names, columns.choices, question)
@@ -462,6 +462,6 @@ def _refuse_unmatched_question(
         return
     if others := [name for name in names if match.includes(name) and name not in choices]:
         raise FormatError(
-            f"the question of {join_names([*choices])} may be {join_names(others)}; name it with "
-            "`question=`"
+            f"the question for the choices {join_names([*choices])} may be in "
+            f"{join_names(others)}; name its column with `question=`"
         )

@@ -99,7 +99,7 @@ def _read_row(row: Row[data.Record], items: Mapping[str, Sequence[Problem]]) -> 
         raise DataError(f"the erratum for {name!r} can't be applied: {where}")
     problem = matches[0]
     if problem.answer is None:
-        raise DataError(f"{name!r} has no key in the data that can be corrected")
+        raise DataError(f"the erratum for {name!r} can't be applied: the item has no key")
     key = _find_option(old, problem)
     if key != problem.answer:
         raise DataError(

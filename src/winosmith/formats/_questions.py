@@ -425,9 +425,9 @@ def _detect_kind(drafts: Sequence[_Draft]) -> str | None:
                 *place[:3],
             )
         raise FormatError(
-            f"the answers may be {KINDS[best]} or {KINDS[other]}, which differ for {first!r} here "
-            f"and in {len(unequal) - 1:,} other rows; choose with `answer_is={best!r}` or "
-            f"`answer_is={other!r}`",
+            f"the answers may be {KINDS[best]} or {KINDS[other]}; the two readings differ for "
+            f"{first!r} in this row, and in {len(unequal) - 1:,} other rows. Choose one with "
+            f"`answer_is={best!r}` or `answer_is={other!r}`",
             *place[:3],
         )
     return best
@@ -443,8 +443,8 @@ def _refuse_mixed_scripts(drafts: Sequence[_Draft]) -> None:
         usual, *others = sorted(places, key=lambda script: -len(places[script]))
         where = "; ".join(f"{script} in {join_places(places[script])}" for script in others)
         raise FormatError(
-            f"the answers are letters of several scripts that look alike: {usual} in most rows, "
-            f"{where}; use one script",
+            f"the answers mix letters of several scripts, which may look alike: {usual} in most "
+            f"rows, {where}; use one script",
             *places[others[0]][0][:3],
         )
 

@@ -32,9 +32,9 @@ def _parse_problem(rows: Sequence[Record]) -> Problem:
     fillings = [_base.get_text_field(row, "substitution") for row in rows]
     marked = {filling for row, filling in zip(rows, fillings, strict=True) if _is_correct(row)}
     if len(marked) > 1:
-        raise ProblemError(f"{len(marked)} fillings of one question are marked as correct")
+        raise ProblemError(f"{len(marked)} options of one question are marked as correct")
     if "correctness" in rows[0] and not marked:
-        raise ProblemError("no way to fill the blank is marked as correct")
+        raise ProblemError("no option is marked as correct")
     correct = next(iter(marked), None)
     pairs = zip(fillings[::2], fillings[1::2], strict=False)
     first = [one for one, other in pairs if other == correct != one]

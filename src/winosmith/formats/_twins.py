@@ -117,9 +117,9 @@ def refuse_unread_pairs(problems: Sequence[Problem], path: str | Path) -> None:
         column, rows = unread
         raise FormatError(
             f"the column {column!r} puts {rows:,} of {len(problems):,} problems into pairs that "
-            "look like twins, but it is not used to pair them: name it with "
-            f"`pair_by={column!r}`, give both halves the same 'twin_id', or use `pair_by=''` if it "
-            "does not mark twins",
+            "look like twins, but the column is not used for pairing. If it marks twins, name it "
+            f"with `pair_by={column!r}`, or give both halves the same 'twin_id'; if not, use "
+            "`pair_by=''`",
             path,
         )
 

@@ -38,7 +38,9 @@ def _parse_problem(row: Row, position: int) -> Problem:
     sentid, sentence = row["sentid"], row["sentence"]
     parts = _SENTID.fullmatch(sentid)
     if not parts:
-        raise ProblemError(f"the sentid {sentid!r} is not occupation.participant.answer.gender.txt")
+        raise ProblemError(
+            f"the sentid {sentid!r} does not have the form occupation.participant.answer.gender.txt"
+        )
     occupation, participant, answer, gender = parts.groups()
     pronouns = "|".join(sorted(set(_PRONOUNS[gender].values())))
     found = re.findall(rf"\b(?:{pronouns})\b", sentence, re.IGNORECASE)
