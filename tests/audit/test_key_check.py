@@ -251,5 +251,5 @@ def test_answers_that_support_no_number_are_refused() -> None:
     with pytest.raises(DataError, match="chose option 4 of 'item"):
         estimate_wrong_keys(check, [Response("1", "x", "test", 3)])
     first = {one.asked for one in check.items if one.stratum == 0}
-    with pytest.raises(DataError, match=r"no verdict on the first 5 suspects.* any of the 5 items"):
+    with pytest.raises(DataError, match=r"keys of the first 5 suspects .* any of the 5 items"):
         estimate_wrong_keys(check, [one for one in said if one.problem_id not in first])

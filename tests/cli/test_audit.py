@@ -125,7 +125,7 @@ def doubted(tmp_path: Path) -> list[str]:
 def test_suspects_become_a_test_sheet(doubted: list[str], tmp_path: Path, cli: Cli) -> None:
     """What is written for people is asked as it is: the question, a blank, and its options."""
     path = tmp_path / "suspects.jsonl"
-    assert f"Wrote {path}, 2 problems" in cli.aside("audit", *doubted, "--to-sheet", path)
+    assert f"Wrote {path} (2 problems)" in cli.aside("audit", *doubted, "--to-sheet", path)
     (sheet,) = make_sheets(formats.read(path)).sheets
     assert {"".join(item.text): item.options for item in sheet.items} == {
         "What is number 4? _": ("a4", "b4", "c4"),
@@ -320,7 +320,7 @@ def test_a_folder_without_a_file_that_is_read_is_told_so(tmp_path: Path, cli: Cl
     """No pattern is suggested that nothing fits, but the endings of files that are read."""
     (tmp_path / "notes.md").touch()
     told = " ".join(cli.refused("audit", tmp_path).replace("│", " ").split())
-    assert "no file in it ends in .jsonl, .json, .csv, .tsv, .xlsx, .parquet; name" in told
+    assert "no file in it ends in .jsonl, .json, .csv, .tsv, .xlsx, .parquet; give" in told
     assert "*" not in told
 
 

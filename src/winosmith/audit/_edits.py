@@ -138,7 +138,7 @@ def plan_edits(
                     if reference in problem.options
                     else ""
                 )
-                raise ProblemError(f"the order of its options has a meaning{shown}")
+                raise ProblemError(f"the order of its options matters{shown}")
             if times[place] > 1:
                 raise ProblemError("its record contains several items")
             if place.start is None:
@@ -384,7 +384,7 @@ def _iter_letter_edits(
     """Yield the edits, in other texts such as explanations, of letters that refer to options."""
     problem, record, located, text = item
     if any(_has_value_per_option(value, problem, located) for value in record.walk()):
-        raise ProblemError("another list has one value per option")
+        raise ProblemError("another field has one value per option")
     for value in record.walk():
         names = [str(name) for name in value.inside if str(name) not in located.labels]
         signs = {found[0] for name in names if (found := _OPTION_COLUMN.search(name))}

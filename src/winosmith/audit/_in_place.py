@@ -153,8 +153,7 @@ def shuffle_files(
         before = formats.scan(_read_rows(sources), format_name, **how)
         if [*map(_get_content, before.items)] != [*map(_get_content, stay)]:
             raise DataError(
-                "without the copies, the files would be read as different items; nothing was "
-                "changed"
+                "removing the copies would change how the other items are read; nothing was changed"
             )
     left = {one.place: str(one.reason) for one in before.bad}
     while True:
@@ -175,7 +174,8 @@ def shuffle_files(
         ]
         if len(before.items) != len(after.items):
             raise DataError(
-                "after shuffling, the files would be read as different items; nothing was changed"
+                "shuffling would change the number of items that are read from the files; nothing "
+                "was changed"
             )
         if not differ:
             break

@@ -446,8 +446,8 @@ def estimate_wrong_keys(check: KeyCheck, responses: Iterable[Response]) -> Wrong
         own = Counter(one.verdict for one in keys if one.item.stratum == number)
         if not own["wrong"] + own["sound"]:
             raise DataError(
-                f"there is no verdict on {stratum.name}, so the number of their wrong keys is "
-                f"unknown: no two judges agree on any of the {stratum.drawn} items"
+                f"the number of wrong keys of {stratum.name} can't be estimated, because no two "
+                f"judges agree on any of the {stratum.drawn} items"
             )
         counts.append((own["wrong"], own["undecided"]))
     limits = _bound_strata(check.strata, counts)

@@ -243,7 +243,7 @@ class PreparedSet:
         removals = _find_in_later_splits(data, later)
         if removals and len(removals) == len(data):
             raise DataError(
-                f"nothing is left to repair: for example, {data[0].id} is {removals[0][1]}"
+                f"the repair would remove all items; for example, {data[0].id} is {removals[0][1]}"
             )
         removals |= _find_unusable_rows(data, removals)
         rows = [row for row in range(len(data)) if row not in removals]

@@ -168,9 +168,7 @@ def _describe_steps(repaired: Repair) -> Iterator[str]:
             f"Items whose keys people checked: {len(checked):,}. None of them is set aside because "
             "of models' answers."
         )
-    fixed = (
-        f"; in {repaired.fixed:,} other items, the order has a meaning" if repaired.fixed else ""
-    )
+    fixed = f"; in {repaired.fixed:,} other items, the order matters" if repaired.fixed else ""
     yield (
         "The options were shuffled, which changed their order in "
         f"{repaired.reordered_count:,} items{fixed}."

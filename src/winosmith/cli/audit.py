@@ -57,11 +57,11 @@ def _check_paths(
             common = next((end for end, _ in endings if end.startswith(_SUFFIXES)), None)
             if common is None:
                 raise click.BadParameter(
-                    f"{path} is a folder, and no file in it ends in {', '.join(_SUFFIXES)}; name "
-                    "the files, each of which is a split"
+                    f"{path} is a folder, and no file in it ends in {', '.join(_SUFFIXES)}; give "
+                    "the files instead (each is one split)"
                 )
             raise click.BadParameter(
-                f"{path} is a folder; name its files, each of which is a split: "
+                f"{path} is a folder; give its files instead (each is one split): "
                 f"{Path(path) / f'*{common}'}"
             )
         if not is_address(path) and not (path and Path(strip_sheet(path)).exists()):
@@ -98,14 +98,14 @@ _SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet")
               "drawn at random from each file, for the word and vector models.  [default: "
               "all]")  # fmt: skip
 @click.option("--embed", "encoder", metavar="light|minilm|HUB_ID|FOLDER",
-              help="Also train models on this encoder's vectors, in addition to word models; light "
-              "uses hashed words and needs no download.")  # fmt: skip
+              help="Besides the word models, train models on this encoder's vectors; light uses "
+              "hashed words and needs no download.")  # fmt: skip
 @click.option("--fail-on", "rules", default="", metavar="RULES",
               help="Exit with code 1 if any of these comma-separated conditions is met: "
               f"{', '.join(audit.RULE_FORMS.values())}.")  # fmt: skip
 @click.option("--baseline", type=_options.FILE, metavar="OLD.json",
-              help="Output of an earlier audit with --json: only new findings break rules and "
-              "appear in annotations, --sarif and --badge.")  # fmt: skip
+              help="Output of an earlier audit with --json: only new findings count for --fail-on "
+              "and appear in annotations, --sarif and --badge.")  # fmt: skip
 @click.option("--annotate", type=click.Choice(["github"]),
               help="Print findings as annotations of a pull request's lines, and add a table to "
               "the job summary on GitHub.")  # fmt: skip
@@ -146,9 +146,9 @@ _SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet")
               "give the test set last.")  # fmt: skip
 @add_declared_options(RepairSettings, only=("set_aside", "least_kept"), prefix="With --repair: ")
 @click.option("--todo", type=click.Path(dir_okay=False), metavar="FILE.md|FILE.csv",
-              help="Write a work list of the fewest options to lengthen so that the longest option "
-              "is correct only by chance, starting with those that need the fewest "
-              "characters.")  # fmt: skip
+              help="Write a list of options to lengthen, so that the longest option is correct no "
+              "more often than by chance. The list is as short as possible, and starts with the "
+              "options that need the fewest characters.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Overwrite a different repair or check in the folder.")
 @_options.page_option
 @_options.json_option
@@ -444,7 +444,10 @@ def _write_files(
     if path := options["sheet"]:
         asked = _select_suspects(found, options["suspects"], plain=False)
         formats.write(asked.problems, path)
-        say(f"Wrote {path}, {len(asked):,} problems: winosmith humans sheets {path} --out DIR")
+        say(
+            f"Wrote {path} ({len(asked):,} problems). Next, run: winosmith humans sheets {path} "
+            "--out DIR"
+        )
     if path := options["todo"]:
         rewrites = [one for split in splits.values() for one in audit.list_rewrites(split)]
         with atomic_write(path) as file:
