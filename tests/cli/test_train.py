@@ -338,7 +338,7 @@ def test_an_encoder_is_tuned_on_claims(
         (["a.jsonl"], [], "no data set of WinoGrande's table 5 has the format winosmith"),
         (["a.jsonl"], ["--tune", "a.jsonl"], "--tune trains an encoder"),
         (["wsc=a.jsonl", "wsc=b.jsonl"], [], "are both wsc; give only one of them"),
-        (["empty"], [], "contains no data set of table 5"),
+        (["empty"], [], "contains no data set of WinoGrande's table 5"),
     ],
 )
 def test_what_can_not_be_solved_is_named(
