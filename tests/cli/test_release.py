@@ -51,7 +51,7 @@ def test_a_file_is_split_released_and_proved(place: Path, cli: Cli) -> None:
     folder = _folder(place)
     assert told.startswith("120 problems: train 9")
     key = place / "out" / "private" / folder.name
-    assert f"The release is {folder}" in told
+    assert f"The release is in {folder}" in told
     assert f"Your private files, such as the answers to the test split, are in {key}." in cli.err
     said = " ".join(cli.err.split())
     assert (
@@ -59,7 +59,7 @@ def test_a_file_is_split_released_and_proved(place: Path, cli: Cli) -> None:
         in said
     )
     assert "datasheet.biases (rai:dataBiases), " in said
-    assert cli("verify", folder, "--private", key) == f"{folder} is sound: 120 problems\n"
+    assert cli("verify", folder, "--private", key) == f"{folder} is valid: 120 problems\n"
     again = cli.aside(*_release(place, "--disjoint", "twin"))
     assert "An identical release already existed." in again
 

@@ -116,7 +116,7 @@ def test_the_levels_of_all_looks_sum_to_the_level() -> None:
         (lambda: compute_detectable_shift(0), "must be 1 or more, not 0"),
         (lambda: compute_detectable_shift(9, 1.0), "level must be between 0 and 1, not 1.0"),
         (lambda: compute_detectable_shift(9, 0.1, 0.0), "power must be between 0 and 1"),
-        (lambda: compute_look_level(0), "numbered from 1, not 0"),
+        (lambda: compute_look_level(0), "must be at least 1, not 0"),
     ],
 )
 def test_numbers_out_of_range_are_refused(call, message: str) -> None:  # type: ignore[no-untyped-def]

@@ -44,8 +44,8 @@ _LISTED_REASONS = 5
 @click.option("--errata", type=_options.FILE, metavar="FILE", help="Table of corrected keys with "
               "the columns id, old, new and evidence; keys are letters or option "
               "texts.")  # fmt: skip
-@click.option("--with-embargo", is_flag=True, help="Keep problems under embargo; the format must "
-              "be able to mark them (winosmith, csv).")  # fmt: skip
+@click.option("--with-embargo", is_flag=True, help="Include problems under embargo; only "
+              "formats that can mark them (winosmith, csv) allow this.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Overwrite existing files.")
 @_options.json_option
 def command(
@@ -209,7 +209,10 @@ def _check_paths(source: str, target: str, skip_bad: str | None, force: bool) ->
     if len(set(paths)) < len(paths):
         raise OutputError("IN, OUT and the file of --skip-bad must be different files")
     if Path(target).exists() and not Path(target).is_file():
-        raise OutputError(f"{target} is not a file; OUT is read again after it is written")
+        raise OutputError(
+            f"{target} is not a regular file; OUT must be one, because it is read again after it "
+            "is written"
+        )
     for path in (target, skip_bad):
         if path and Path(path).is_file() and not force:
             raise OutputError(f"{path} exists; choose another name, or add --force to overwrite it")

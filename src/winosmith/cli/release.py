@@ -38,15 +38,16 @@ from winosmith.text import format_count
               help="Keep the ids in the files, or derive ids from what a solver sees. Problems "
               "from a build always get derived ids.")  # fmt: skip
 @click.option("--leave-out", is_flag=True, help="Omit problems that were withdrawn, and test "
-              "problems whose answers were published, instead of refusing them.")  # fmt: skip
+              "problems whose answers were published, instead of stopping with an "
+              "error.")  # fmt: skip
 @click.option("--keyed", is_flag=True, help="Publish each block (twin, family, copies) in one of "
               "two equivalent presentations, chosen by secret coins, so that `winosmith exposure` "
               "can test whether a model depends on the published texts.")  # fmt: skip
 @click.option("--from", "format_name", metavar="FORMAT",
               help="Format of the files; by default detected from their content.")  # fmt: skip
 @click.option("--pair-by", metavar="COLUMN",
-              help="Additional column of files that has the same value in both halves of a "
-              "twin.")  # fmt: skip
+              help="Additional column of the input files that has the same value in both halves of "
+              "a twin.")  # fmt: skip
 @json_option
 def command(
     source: tuple[str, ...],
@@ -146,7 +147,7 @@ def _print_release(released: ReleaseResult) -> None:
         say("Keep a copy of coins.json and presentations.jsonl: coins can't be drawn again.")
     if not released.is_new:
         say("An identical release already existed.")
-    echo(f"The release is {Path(released.folder).resolve()}", bold=True)
+    echo(f"The release is in {Path(released.folder).resolve()}", bold=True)
     say(f"signature {content.signature}")
 
 
@@ -197,4 +198,4 @@ def _print_faults(verified: VerificationResult) -> None:
         return
     problems = len(verified.content.dataset) if verified.content else 0
     more = "" if verified.private else "; --private FOLDER also compares it with the private files"
-    echo(f"{verified.folder} is sound: {problems:,} problems{more}", bold=True)
+    echo(f"{verified.folder} is valid: {problems:,} problems{more}", bold=True)

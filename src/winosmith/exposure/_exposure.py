@@ -229,8 +229,8 @@ def _parse_ledger(text: str, path: Path) -> list[dict[str, Any]]:
         before = sum(look["release"] == record.get("release") for look in looks)
         if record.keys() != _LOOK_KEYS or record["look"] != before + 1:
             raise FormatError(
-                "the ledger is damaged; restore it from a backup, because its levels "
-                "depend on all looks",
+                "the ledger is damaged; restore it from a backup, because the significance level "
+                "of each look depends on the looks before it",
                 path,
                 number,
             )

@@ -178,7 +178,7 @@ def compute_look_level(look: int, level: float = LEVEL) -> float:
     [0.0304, 0.0076, 0.0034]
     """
     if look < 1:
-        raise DataError(f"looks are numbered from 1, not {look}")
+        raise DataError(f"the number of the look must be at least 1, not {look}")
     return level * 6 / (math.pi * look) ** 2
 
 

@@ -173,8 +173,8 @@ def make_judge_lookup(votes: Sequence[str | Path], source: Source) -> Callable[[
     found = {id_: sorted(people[name]) for id_, name in names.items() if name in people}
     if votes and not found:
         raise InputError(
-            f"{votes[0]}: no vote is for a released problem; votes for a build must use the ids "
-            "of its pool, which are in its private folder"
+            f"{votes[0]}: none of the votes is for a released problem; if a build is released, "
+            "the votes must use the ids of its pool, which are in the build's private folder"
         )
     return lambda problem: (
         {JUDGES: len(by), JUDGED_BY: " ".join(by)} if (by := found.get(problem.id)) else {}
@@ -392,7 +392,10 @@ def read_previous(folder: str | Path) -> PreviousRelease:
         raise InputError(f"{folder} is not a release ({record.where}: {record.what}); {advice}")
     content, faults = read_content(folder, record)
     if faults:
-        raise InputError(f"{folder} is not a valid release ({faults[0]}); verify it")
+        raise InputError(
+            f"{folder} is not a valid release ({faults[0]}); to list all its faults, run: "
+            f"winosmith verify {folder}"
+        )
     try:
         _, mark, history = (folder / "CHANGELOG.md").read_text("utf-8").partition("\n## ")
         ids = read_old_ids(folder.parent / PRIVATE / folder.name)

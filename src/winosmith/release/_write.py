@@ -173,8 +173,8 @@ def prepare_content(
         content = replace(content, keyed=counts)
         if not pairs:
             raise DataError(
-                "no block has two equivalent presentations: the order of options has a meaning in "
-                "all of them; release without `keyed=True`"
+                "no block has two equivalent presentations: the order of options matters in all of "
+                "them; release without `keyed=True`"
             )
     if previous is not None:
         absent = {
@@ -342,7 +342,7 @@ def release(
             use the problems' ids in the pool.
         new_ids: make ids from the problems' texts, also for files; a build always gets new ids.
         leave_out: omit problems that were withdrawn, or are in test and were published with their
-            answers, instead of refusing them.
+            answers, instead of raising an error.
         keyed: publish each block in one of two equivalent presentations, chosen by secret coins, so
             that a model's dependence on the release can be tested; see `winosmith.exposure`. The
             coins come from random bytes of the operating system, which are drawn once for a version
