@@ -34,11 +34,11 @@ class Broadcaster(Protocol):
         ...
 
 
-def count_workers(executor: Executor) -> int | None:
+def choose_worker_count(executor: Executor) -> int | None:
     """Return an executor's number of workers; None if it is unknown.
 
     >>> from concurrent.futures import ThreadPoolExecutor
-    >>> count_workers(ThreadPoolExecutor(3))
+    >>> choose_worker_count(ThreadPoolExecutor(3))
     3
     """
     for name in ("workers", "_max_workers"):  # `ClusterExecutor`'s, then the standard library's

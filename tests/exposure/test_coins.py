@@ -139,7 +139,7 @@ def _changed(folder: Path, name: str, old: str, new: str) -> None:
         (PRESENTATIONS, '"a":{', '"a":{"embargo":true,', "don't match the commitment"),
         (PRESENTATIONS, '"block"', '"b"', "occurs twice in one object"),
         (PRESENTATIONS, '"answer":0', '"answer":7', "invalid pair of presentations"),
-        (PRESENTATIONS, '"id"', '"no"', "the presentations have different ids"),
+        (PRESENTATIONS, '"id"', '"no"', "the two presentations have different ids"),
     ],
 )
 def test_changed_private_files_are_refused(

@@ -180,7 +180,7 @@ def test_a_request_is_answered_before_the_server_ends(typed: Any, sign: int, cod
 def test_the_help_says_how_many_workers_there_are(db: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without --workers there is one process for each core that the server may use."""
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2}, raising=False)
-    assert hosting.count_workers(None) == 3
+    assert hosting.choose_worker_count(None) == 3
     told = " ".join(CliRunner().invoke(command, ["--help"]).output.split())
     assert "by default one per core" in told
 

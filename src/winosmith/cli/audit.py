@@ -122,7 +122,7 @@ _SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet")
               metavar="FILE", help="Texts that may contain the items, as JSON Lines or plain text, "
               "gzipped or not; may be repeated.")  # fmt: skip
 @click.option("--suspects", default=100, show_default=True, type=click.IntRange(1, 10_000),
-              help="Number of suspects, that is, keys that models doubt most and that people "
+              help="The number of suspects: the keys that models doubt most, which people "
               "should check.")  # fmt: skip
 @click.option("--to-judge", "site", type=click.Path(exists=True, file_okay=False), metavar="DIR",
               help="Send the suspects to the judges of the site in this folder.")  # fmt: skip

@@ -362,7 +362,7 @@ def _draw_roots(options: Options) -> Roots:
 
 def _use_all_problems(datasets: Sequence[Dataset], options: Options) -> Roots:
     if options["right"]:
-        raise InputError("--right limits which roots may be drawn; add --roots N")
+        raise InputError("--right limits which roots may be drawn, so it needs --roots N")
     if options["sets"]:
         raise InputError("--sets needs roots; add --roots N")
     if len(datasets) > 1:

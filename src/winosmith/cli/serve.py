@@ -55,7 +55,7 @@ def command(
     lock = hosting.lock_site(site.folder)
     door = hosting.listen(host, port)
     hosting.prepare(site)
-    workers = hosting.count_workers(workers)
+    workers = hosting.choose_worker_count(workers)
     url = hosting.get_browser_address(door)
     hosting.store_address(lock, site.public_url or url)
     address = site.public_url or url

@@ -237,7 +237,7 @@ def _read_pairs(text: str, path: Path) -> Iterator[Pair]:
         except (KeyError, TypeError, ProblemError) as error:
             raise FormatError(f"invalid pair of presentations: {error}", path, line) from None
         if not pair.a.id == pair.b.id == record.get("id") or not isinstance(pair.block, str):
-            raise FormatError("the presentations have different ids", path, line)
+            raise FormatError("the two presentations have different ids", path, line)
         yield pair
 
 

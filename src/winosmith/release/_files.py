@@ -278,7 +278,9 @@ FILES = (
         _write_task(_interchange.make_lm_eval_files),
     ),
     File(
-        "harness/inspect_ai/", "a task for inspect_ai", _write_task(_interchange.make_inspect_files)
+        "harness/inspect_ai/",
+        "a task for inspect_ai",
+        _write_task(_interchange.make_inspect_ai_files),
     ),
     File("README.md", "the card of the data set, which the Hugging Face hub shows", _render_page),
     File("DATASHEET.md", "answers to the questions of a datasheet", _render_page),

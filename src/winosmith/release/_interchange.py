@@ -235,11 +235,11 @@ def write_inspect_task(
     """
     name = name or dataset.name
     recipe = {"task": "inspect-ai", "name": make_task_name(name)}
-    _write_task(dataset, folder, recipe, make_inspect_files(dataset, name, canary))
+    _write_task(dataset, folder, recipe, make_inspect_ai_files(dataset, name, canary))
     return make_task_name(name)
 
 
-def make_inspect_files(dataset: Dataset, name: str, canary: str) -> dict[str, str]:
+def make_inspect_ai_files(dataset: Dataset, name: str, canary: str) -> dict[str, str]:
     """Map each file name of a task for inspect_ai to the text of the file."""
     task, more = make_task_name(name), _make_canary_field(canary)
     title = to_line(name or task).replace("\\", "\\\\").replace('"', '\\"')

@@ -57,7 +57,7 @@ __all__ = [
     "NotImportableError",
     "assign_new_ids",
     "backup",
-    "count_workers",
+    "choose_worker_count",
     "export",
     "get_browser_address",
     "get_first_admin_path",
@@ -391,7 +391,7 @@ def get_browser_address(listener: socket.socket) -> str:
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
 
-def count_workers(requested: int | None) -> int:
+def choose_worker_count(requested: int | None) -> int:
     """Return the number of server processes: the requested number, or one per core.
 
     The default is lower if the database allows too few connections for all threads.

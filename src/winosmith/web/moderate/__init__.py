@@ -21,5 +21,5 @@ class Config(AppConfig):
         search.indexes.append(queue.create_indexes)
         privacy.erasers.append(decisions.erase_appeal_texts)
         accounts.adopters.append(decisions.move_appeals_to_account)
-        news.news_sources += [queue.iter_moderation_news, people.iter_vote_news]
+        news.news_sources += [queue.iter_moderation_news, people.iter_vote_decisions]
         news.work_sources.append(queue.iter_moderation_work)

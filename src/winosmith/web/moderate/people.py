@@ -230,7 +230,7 @@ def _list_members(people: Sequence[Person]) -> list[dict[str, Any]]:
 Kind = Appointment.Kind
 
 
-def may_appoint(person: Person, other: Person) -> bool:
+def may_manage(person: Person, other: Person) -> bool:
     """Return whether a person may change the roles and votes of another person.
 
     Moderators change judges, but never admins or themselves. Visitors have no role.
@@ -241,7 +241,7 @@ def may_appoint(person: Person, other: Person) -> bool:
 
 def get_possible_changes(person: Person, other: Person) -> list[Any]:
     """Return the changes that a person can make to another person now."""
-    if not may_appoint(person, other):
+    if not may_manage(person, other):
         return []
     kinds: list[Any] = [Kind.NO_JUDGE if other.is_judge else Kind.JUDGE]
     judged = get_judging_records([other])[other.pk]
@@ -330,7 +330,7 @@ _HOLD_KINDS = (Kind.PAUSE, Kind.RESUME, Kind.DISCARD)
 second only pending votes."""
 
 
-def iter_vote_news(person: Person, after: datetime) -> Iterator[Item]:
+def iter_vote_decisions(person: Person, after: datetime) -> Iterator[Item]:
     """Yield moderators' decisions on a judge's votes; only the log has the reasons."""
     texts = {
         Kind.EXCLUDE: _("A moderator excluded your votes"),

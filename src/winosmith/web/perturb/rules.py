@@ -154,7 +154,7 @@ def run_checks(typed: SentenceInput, position: Position) -> list[Check]:
         _check_blank(read),
         _check_length(typed),
         _check_differs_from_parent(read, position),
-        _check_new_in_family(read, position),
+        _check_is_new_in_family(read, position),
         _check_options(typed),
         _check_options_in_sentence(read),
         _check_answer(typed, position),
@@ -205,7 +205,7 @@ def _check_differs_from_parent(typed: SentenceInput, position: Position) -> Chec
     return Check("changed", verdict, _("A change is made"), figure, advice, "sentence")
 
 
-def _check_new_in_family(typed: SentenceInput, position: Position) -> Check:
+def _check_is_new_in_family(typed: SentenceInput, position: Position) -> Check:
     label = _("New in its family")
     digest = family.hash_version(typed.sentence, typed.options)
     parent = position.parent
