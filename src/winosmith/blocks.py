@@ -28,8 +28,8 @@ MIN_OVERLAP = 0.7
 """Minimum fraction of words that the halves of a twin share (WinoGrande, section 2)."""
 
 MIN_OVERLAP_UNIQUE = 0.4
-"""Minimum fraction of shared words if only two texts have these options. It finds 635 of DPR's 661
-training twins without their ids; 0.7 finds 302. In WinoGrande's train_s, dev and test without ids
+"""Minimum fraction of shared words if no third text has the same options. It finds 635 of DPR's 661
+training twins without using ids; 0.7 finds 302. In WinoGrande's train_s, dev and test without ids
 (3,674 problems), it joins 2 pairs across splits that are not twins; 0.3 would join 9."""
 
 
@@ -46,9 +46,9 @@ def blocks(dataset: Dataset, *, lookalikes: bool = True) -> list[list[int]]:
     Two problems share a block if they share a twin or a family; if their sentences have the same
     letters and digits, ignoring case, accents, alphabet, spaces, punctuation and markup; or, with
     `lookalikes`, if they look like a twin without a common id. Such pairs have the same options
-    (also ignoring articles) and share 70 % of their words. If one of them has no twin id, 40 % is
-    enough if no third text has these options; with 70 %, one option may differ or be added if no
-    third text has all the others. Blocks are transitive.
+    (ignoring articles, too) and share 70 % of their words. If one problem of the pair has no twin
+    id, 40 % is enough, provided that no third text has these options; at 70 %, one option may
+    differ or be added, provided that no third text has all the others. Blocks are transitive.
 
     >>> pair = [Problem("a", "A _ b.", ("x", "y"), 0, "t"), Problem("b", "B _ c.", ("x", "y"), 1, "t")]
     >>> [sorted(block) for block in blocks(Dataset([*pair, Problem("c", "b _ C.", ("x", "z"))]))]
@@ -118,7 +118,7 @@ def _join_lookalikes(dataset: Dataset, forest: _Forest) -> None:
 def _may_be_twin(
     problems: Sequence[Problem], rows: Sequence[int], words: Sequence[frozenset[str]]
 ) -> bool:
-    """Return whether the rows may be a twin: two distinct texts, and a row without a twin id.
+    """Return whether rows may be a twin: they have two distinct texts, and one has no twin id.
 
     If both texts have a twin id, a filter may have removed another text with these options.
     """
@@ -147,7 +147,7 @@ class _UnjoinedRows:
 
 
 def find_lookalikes(problems: Sequence[Problem], others: Sequence[Problem]) -> set[int]:
-    """Return the rows of `problems` that share options and 70 % of their words with `others`.
+    """Return the rows of `problems` that share options and 70 % of words with one of `others`.
 
     >>> one = Problem("a", "The cup is on _ now.", ("x", "y"))
     >>> find_lookalikes([one, Problem("b", "Why is _ so?", ("x", "y"))], [one])
@@ -332,7 +332,7 @@ def _make_sort_key(problem: Problem, seed: int) -> tuple[bytes, bytes]:
 
 
 def shuffle_blocks(dataset: Dataset, seed: int) -> list[list[int]]:
-    """Return the rows of each block; blocks and rows are in the shuffled order."""
+    """Return the rows of each block, with blocks and rows in the shuffled order."""
     places = [_make_sort_key(problem, seed) for problem in dataset]
     shuffled = [sorted(block, key=places.__getitem__) for block in blocks(dataset)]
     return sorted(shuffled, key=lambda block: places[block[0]])
@@ -356,7 +356,7 @@ def join_blocks(
 ) -> list[list[int]]:
     """Join the blocks that share a key, and return them in the order of their first blocks.
 
-    If the keys are contributors or sources, each of them is then in only one split.
+    If the keys are contributors or sources, each contributor or source is then in only one split.
 
     Args:
         order: the blocks.
@@ -381,7 +381,7 @@ def draw_blocks(
     Args:
         order: the shuffled blocks.
         rows: the rows that may be drawn; blocks without such rows are skipped.
-        sizes: the number of rows per set; the last block may exceed it.
+        sizes: the number of rows in each set, which the set's last block may exceed.
 
     Raises:
         DataError: there are too few rows.

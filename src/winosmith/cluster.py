@@ -121,7 +121,7 @@ class ClusterExecutor(Executor):
             return 1  # the work itself then raises an error
 
     def submit(self, fn: Callable[..., Result], /, *args: Any, **kwargs: Any) -> Future[Result]:
-        """Run `fn(*args, **kwargs)` on a worker, with tokens from `broadcast` as their values."""
+        """Run `fn(*args, **kwargs)` on a worker, with the values of tokens from `broadcast`."""
         future: Future[Result] = self._executor.submit(
             _run_on_worker, __version__, fn, args, kwargs
         )
@@ -137,7 +137,7 @@ class ClusterExecutor(Executor):
             token.release()
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Stop accepting work; wait for submitted work, or cancel it."""
+        """Stop accepting work, and wait for submitted work or cancel it."""
         from distributed.client import ClosedClientError
 
         with contextlib.suppress(ClosedClientError):  # then the work is lost, too

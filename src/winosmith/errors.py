@@ -103,7 +103,7 @@ class PredictionMismatchError(DataError):
 
 
 class SameInputError(DataError):
-    """Groups can't be compared because the solver's inputs were the same in both."""
+    """Groups can't be compared because they contain the same inputs for the solver."""
 
 
 class MissingExtraError(InputError, ImportError):
@@ -138,7 +138,7 @@ def check_choice(name: str, value: object, choices: Any) -> None:
     """Raise InputError unless a value is one of the choices of a `Literal`.
 
     Raises:
-        InputError: the value is not one of them; the message lists them.
+        InputError: the value is not among the choices, which the message lists.
 
     >>> check_choice("pooling", "max", Literal["mean", "cls"])
     Traceback (most recent call last):

@@ -101,7 +101,7 @@ PUBLISHED = _load_published()
 """The data sets that `winosmith data` lists, from `fetch.toml`."""
 
 ProgressCallback = Callable[[RemoteFile, int], None]
-"""A callback with a file and the number of bytes that have been downloaded."""
+"""A callback that receives a file and the number of bytes downloaded so far."""
 
 
 def fetch(
@@ -109,8 +109,8 @@ def fetch(
 ) -> dict[Path, str]:
     """Download the files of a data set into a folder, and unpack archives.
 
-    The folder must be new, empty, or written by this function for the same data set. Finished
-    files are not downloaded again.
+    The folder must be new or empty, or have been written by this function for the same data set.
+    Finished files are not downloaded again.
 
     Args:
         data: the data set; see `find_published`.

@@ -95,11 +95,11 @@ class BuildFiles:
         return read_json_lines(self.folder / DROPPED)
 
     def read_withheld_records(self) -> Iterator[dict[str, Any]]:
-        """Yield the records of dropped problems that are private; empty without private files."""
+        """Yield the private records of dropped problems, if there are private files."""
         return self._read_private_records(WITHHELD)
 
     def read_scores(self) -> Iterator[dict[str, Any]]:
-        """Yield each problem's AFLite score; empty without AFLite or without private files."""
+        """Yield each problem's AFLite score, if AFLite was used and there are private files."""
         return self._read_private_records(SCORES)
 
     def read_pool_ids(self) -> dict[str, str]:

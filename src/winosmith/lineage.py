@@ -28,7 +28,7 @@ UNVALIDATED = "evolve.unvalidated"
 """Key in `extra`: True for a generated problem until people have judged it."""
 
 _ID_DIGITS = 10
-"""Number of hex digits of the digest in an id; 100,000 children collide with probability 0.005."""
+"""Number of hex digits in an id's digest. Among 100,000 ids, a collision has probability 0.005."""
 
 _NOTHING: Mapping[str, Scalar] = {}
 
@@ -46,8 +46,8 @@ def make_child(
     """Create a perturbed problem with a new sentence or new options, and its lineage.
 
     Its id consists of the root's id and a digest of the sentence and the options. The id does not
-    depend on the answer, and equal children have equal ids. The child inherits licence, domain and
-    embargo, and the pronoun if the options are the same, but not the twin.
+    depend on the answer, and equal children have equal ids. The child inherits the licence,
+    domain and embargo, and the pronoun if the options are unchanged, but not the twin id.
 
     Args:
         parent: the problem to perturb, a root or not.
@@ -119,7 +119,7 @@ def apply_edits(tokens: Sequence[str], edits: Iterable[Edit]) -> tuple[str, ...]
     """Apply edits to tokens, one after another.
 
     Raises:
-        ProblemError: an edit's position is beyond the end, or its old token is not there.
+        ProblemError: an edit's position is beyond the end, or does not contain the old token.
 
     >>> apply_edits(("it", "broke"), [Edit("substitute", 1, "broke", "fell")])
     ('it', 'fell')
@@ -145,8 +145,8 @@ def apply_edits(tokens: Sequence[str], edits: Iterable[Edit]) -> tuple[str, ...]
 
 
 MEASURED = {"lineage": "depth.lineage", "edit": "depth.edit"}
-"""Keys in `extra` for depths that were measured while the whole family was available. They are used
-if a parent or root is missing from the data, for example because it is not public."""
+"""Keys in `extra` for depths that were measured while the whole family was available. These depths
+are used if a parent or root is missing from the data, for example because it is not public."""
 
 DISTANCE = "evograd.distance"
 """Key in `extra` for the declared depth if the root is not in the file (as in EvoGrad's format)."""
@@ -161,10 +161,10 @@ class Depths(NamedTuple):
     Attributes:
         declared: the depth that the contributor or the file states, or None.
         lineage: the number of distinct token positions that were changed on the path from the
-            root (see `depths`). If an ancestor is missing, the measured depth (`MEASURED`), if any.
-            None if edits are inconsistent.
-        edit: the token edit distance (Levenshtein) to the root. If the root is missing, the
-            measured depth, if any.
+            root (see `depths`). If an ancestor is missing, this is the measured depth (`MEASURED`),
+            if any; if edits are inconsistent, it is None.
+        edit: the token edit distance (Levenshtein) to the root. If the root is missing, this is
+            the measured depth, if any.
     """
 
     declared: int | None
@@ -229,9 +229,9 @@ class _Visit:
     """A visit to a problem on a walk from the roots.
 
     Attributes:
-        row: its row.
-        tokens: the tokens of its sentence.
-        touched: the positions changed since its root; None if the path from the root is unknown.
+        row: the row of the problem.
+        tokens: the tokens of the problem's sentence.
+        touched: the positions changed since the root; None if the path from the root is unknown.
         fault: why the edits in the data are inconsistent, or None.
     """
 
@@ -301,7 +301,7 @@ def _is_orphan(dataset: Dataset, row: int) -> bool:
 
 
 def _get_parent_rows(dataset: Dataset) -> list[int | None]:
-    """Return the row of each problem's parent; None for roots and if the parent is missing."""
+    """Return the row of each problem's parent; None for roots and missing parents."""
     return [
         _get_row(dataset, problem.lineage.parent) if problem.lineage else None
         for problem in dataset

@@ -1,6 +1,6 @@
-"""Lock files; the kernel releases a lock when the process that holds it ends.
+"""Lock files. The kernel releases a lock when the process that holds it ends.
 
-The file contains a note from the current or last holder of the lock.
+A lock file contains a note from the current or last holder of the lock.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ NOTE_BYTES = 4096
 """Length of a note in bytes. A note is written in one call, so it is never read partially."""
 
 _TRIES, _LOOK = 20, 0.005
-"""Number of attempts to lock a file, and seconds between them; `read_lock` holds a shared lock for
-microseconds."""
+"""Number of attempts to lock a file, and seconds between them. An attempt may fail because
+`read_lock` holds a shared lock for microseconds."""
 
 
 class FileLock:

@@ -3,7 +3,7 @@
 Two sets that share most of their words share at least one of their rarest words (a prefix filter:
 Chaudhuri, Ganti and Kaushik 2006). A product of sparse matrices therefore finds the candidates, and
 a second product counts their common words. If there are many rows, each is first compared with its
-neighbours in alphabetical order, which include enough similar rows if a template generated them.
+neighbours in alphabetical order, which include enough similar rows if rows come from a template.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class PartnerCollector:
 
     Args:
         wanted: number of partners for each row, shape (n,).
-        owners: owner of each row, shape (n,), to pair only rows with different owners; or None.
+        owners: owner of each row, shape (n,); pairs need different owners. None allows all pairs.
         fits: returns whether two similar rows are partners.
 
     Attributes:
@@ -124,12 +124,12 @@ def find_pairs(
 ) -> None:
     """Find the pairs of similar rows that a collector needs, and add them to the collector.
 
-    It finds every needed pair, regardless of the order of rows. Memory is linear in the number of
+    Every needed pair is found, regardless of the order of rows. Memory is linear in the number of
     words, and so is the time, unless very many dissimilar rows share rare words.
 
     Args:
         words: the distinct words of each row. A row without words is not similar to any other.
-        min_shared: returns the number of words that rows must share, which grows with their sizes.
+        min_shared: returns how many words two rows must share; this number grows with their sizes.
         collector: selects the pairs, and collects the similar ones.
         owners: owner of each row, shape (n,); rows with the same owner are not paired.
         on_progress: called repeatedly with the approximate number of finished rows.

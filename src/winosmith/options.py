@@ -37,7 +37,7 @@ T = TypeVar("T")
 P = ParamSpec("P")
 
 OrFalse = Annotated[T | None, BeforeValidator(lambda value: None if value is False else value)]
-"""An optional value; if it is turned off, it is `false` in a file and None in Python."""
+"""An optional value that is `false` in a file, and None in Python, if it is turned off."""
 
 Texts = Annotated[tuple[str, ...], Field(strict=False)]
 """A list of texts."""

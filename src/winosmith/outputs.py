@@ -6,11 +6,11 @@ checksum of a short answer file would reveal the answers.
 
 `OutputFolder.open` applies these rules:
 
-- A folder is accepted if it is new, empty, or contains only temporary files from a killed run.
+- A folder is accepted if it is new or empty, or contains only temporary files from a killed run.
 - A folder that winosmith wrote with the same recipe and version is resumed: finished files stay,
   and temporary files are removed.
 - A folder that winosmith wrote with another recipe or version is refused, and the error lists the
-  differences. `force` replaces only the files in its manifest.
+  differences. With `force`, only the files in its manifest are replaced.
 - Any other folder that is not empty is refused, even with `force`.
 
 Files are written under a temporary name and renamed when they are complete, so a crash leaves
@@ -105,7 +105,7 @@ def remove_stale_files(paths: Iterable[Path]) -> None:
 
 
 def make_write_error(error: OSError, path: Path) -> OutputError:
-    """Convert an OSError into an OutputError with advice for a file that can't be written."""
+    """Convert the OSError for a file that can't be written into an OutputError with advice."""
     hints = {
         errno.ENOSPC: "the disk is full; free some space and run the same command again",
         errno.EACCES: "permission denied; choose another folder or change its permissions",

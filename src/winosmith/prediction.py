@@ -46,7 +46,7 @@ class Prediction:
         problem_id: the id of the problem.
         choice: the 0-based index of the chosen option, or the first of several tied ones; None if
             the answer is invalid.
-        scores: one finite score per option, higher is better; empty without scores.
+        scores: one finite score per option (higher is better); empty if there are none.
         tied: the indices of two or more tied options, in ascending order; empty if the model
             decided, or if only the scores show the tie.
 
@@ -82,10 +82,10 @@ class Prediction:
 
     @property
     def chosen(self) -> tuple[int, ...]:
-        """The indices of the chosen options, in ascending order: none if invalid, one, or all tied.
+        """The indices of the chosen options, in ascending order.
 
-        A tie is stated in `tied`, or follows from the scores. Scores that contradict the choice are
-        ignored; see `contradicts_scores`.
+        An invalid answer has none; a tie has several. A tie is stated in `tied`, or follows from
+        the scores. Scores that contradict the choice are ignored; see `contradicts_scores`.
         """
         if self.choice is None or self.tied:
             return self.tied
@@ -131,8 +131,8 @@ def align(
         source: prefix of messages, such as "majority: ".
 
     Raises:
-        PredictionMismatchError: problems have no prediction or several, or predictions match no
-            problem; the message has their number and the first three ids.
+        PredictionMismatchError: a problem has no prediction or several, or a prediction matches no
+            problem; the message gives the number of such cases and the first three ids.
         DataError: a prediction does not match the problem's options.
     """
     by_id = {prediction.problem_id: prediction for prediction in predictions}

@@ -23,8 +23,8 @@ _OTHER_BLANK = re.compile(r"_{2,}|[\uff3f\u2581]+|[\[<(]\s*(?:mask|blank)\s*[\])
 """Other notations for a blank: "____", "＿", "[MASK]", "<mask>", "[BLANK]"."""
 
 MIN_OPTIONS, MAX_OPTIONS = 2, 26
-"""WinoGrande has 2 options, the Pronoun Disambiguation Problems up to 5 (Davis 2016), MMLU-Pro 10.
-Up to 26 options can be lettered."""
+"""Limits on the number of options. WinoGrande has 2, the Pronoun Disambiguation Problems up to 5
+(Davis 2016), and MMLU-Pro 10. Up to 26 options can be labelled with letters."""
 
 MAX_COUNT = 2**31 - 1
 """Largest number that a table can contain, because Parquet columns have 32 bits."""
@@ -36,7 +36,7 @@ Scalar = str | int | float | bool | None
 
 _BREAKS = r"\x00-\x1f\x7f-\x9f\u2028\u2029"
 EXTRA_KEY = re.compile(rf"[a-z][a-z0-9_]*\.[^\s{_BREAKS}](?:[^{_BREAKS}]*[^\s{_BREAKS}])?")
-"""A format and a field name on one line, in any script."""
+"""A key of `Extra`: a format and a field name on one line, in any script."""
 
 _BROKEN = re.compile(rf"[{_BREAKS}\ud800-\udfff]+")
 
@@ -176,7 +176,7 @@ class Edit:
     """An insertion, deletion or substitution of one token (EvoGrad, section 3.1).
 
     Attributes:
-        op: "substitute"; "insert" (`old` is empty); "delete" (`new` is empty).
+        op: "substitute", "insert" (`old` is empty) or "delete" (`new` is empty).
         at: the 0-based token position in the sentence before the edit.
         old: the previous token.
         new: the new token.
@@ -249,13 +249,13 @@ class Problem:
             may be equal, which an audit reports. They may contain `_` if `blank` is given.
         answer: the 0-based index of the correct option; None if it is withheld.
         twin_id: the id that both halves of a twin share; one half keeps it if the other is removed.
-        pronoun: the pronoun that the blank replaced; it restores the original sentence.
+        pronoun: the pronoun that the blank replaced; inserting it restores the original sentence.
         origin, lineage: the origin and the lineage; None if unknown.
         embargo: whether the problem must not be published.
         extra: values that only one file format has; see `Extra`.
-        blank: the 0-based offset of the blank in the sentence, in characters; None for a question,
-            which has no blank: options are appended to it. By default, the only `_`. If there is
-            only one `_`, it is the blank and the offset is corrected, so that
+        blank: the 0-based offset of the blank in the sentence, in characters; by default, that of
+            the only `_`. None for a question, which has no blank; options are appended to it. If
+            there is only one `_`, it is the blank, and a different offset is corrected, so that
             `dataclasses.replace` works with another sentence.
 
     Raises:
@@ -330,13 +330,13 @@ class Problem:
         )
 
     def replace_blank(self, text: str) -> str:
-        """Return the sentence with the blank replaced by a text, or a question followed by it."""
+        """Return the sentence with `text` in place of the blank, or a question and then `text`."""
         return f"{self.before}{text}{self.after}"
 
     def fill(self, option_index: int) -> str:
         """Return the sentence with its blank replaced by the option at `option_index`.
 
-        For a question: the question, a space and the option.
+        For a question, return the question, a space and the option.
         """
         return self.replace_blank(self.options[option_index])
 

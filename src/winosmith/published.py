@@ -76,7 +76,7 @@ def get_published_digests(name: str) -> Digests:
     Only the test part of KnowRef is included, because no other part is public.
 
     Raises:
-        InputError: its contents are unknown; the message lists the known data sets.
+        InputError: the data set's contents are unknown; the message lists the known data sets.
 
     >>> get_published_digests("WSC").name, len(get_published_digests("wsc").whole) > 285
     ('wsc', True)
@@ -155,7 +155,7 @@ def compute_item_digests(item: Problem | Claim) -> tuple[frozenset[int], frozens
     Returns:
         Digests of the sentence without the blank and, if known, with the pronoun. For a problem,
         also digests of the text before and after the blank, each with the options. The other half
-        of a twin and most perturbed problems share one of these digests.
+        of the problem's twin and most problems perturbed from it share one of these digests.
 
     >>> one = Problem("a", "Ann thanked Eva as _ had been kind.", ("Ann", "Eva"), 1)
     >>> two = Problem("b", "Ann thanked Eva as _ was helped.", ("Eva", "Ann"), 1)

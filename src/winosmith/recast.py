@@ -43,8 +43,8 @@ class Leftover:
 
     Attributes:
         claim: the claim.
-        reason: why it could not be grouped.
-        row: its 0-based index in the input.
+        reason: why the claim could not be grouped.
+        row: the claim's 0-based index in the input.
     """
 
     claim: Claim
@@ -200,7 +200,7 @@ def _iter_pairs(problem: Problem) -> Iterator[Problem]:
 
 
 def find_order_reference(question: str, options: Sequence[str]) -> str | None:
-    """Return the first text that refers to the options' order; if any, the order must be kept.
+    """Return the first text that refers to the options' order, which must then be kept, or None.
 
     A single letter is a reference if there are enough options.
 

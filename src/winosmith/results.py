@@ -96,7 +96,7 @@ class Member:
 def shown(
     title: str, form: Form = "", *more: tuple[str, Form], json: Json = True
 ) -> dict[str, Any]:
-    """Return the metadata of a field that is shown: heading, format and any more columns."""
+    """Return the metadata of a field that is shown: its heading, format and any more columns."""
     return {"columns": ((title, form), *more), "json": json}
 
 
@@ -203,7 +203,7 @@ class Result:
         return " ".join([*self.sentences(), CITATION])
 
     def charts(self) -> list[report.Svg]:
-        """Return the charts of the result; an empty list if it only has tables."""
+        """Return the charts of the result; an empty list if it has only tables."""
         return []
 
     def save_charts(self, path: str | Path) -> list[Path]:
@@ -318,7 +318,7 @@ def table(
 
     Args:
         caption: caption of the table.
-        rows: the results; if it is a mapping, the first column contains the names.
+        rows: the results; for a mapping, the first column contains the names.
         names: names of the attributes to show, with dots for nested results ("agreement.kappa"); by
             default the attributes with a heading, or all if none has a heading.
         head: heading of the first column, if rows have names.

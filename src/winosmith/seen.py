@@ -26,7 +26,7 @@ _BLANK_MARKERS = tuple(map(chr, range(0xE000, 0xF900)))
 """Private-use characters, one of which marks the blank if the text contains other `_`."""
 
 MIN_VERSION_FRACTION = 0.5
-"""Minimum fraction of problems with a version that differs only in the pronoun, for a data set to
+"""Minimum fraction of problems with a version that differs only in the pronoun if a data set is to
 count as one about pronouns. Winogender has 95 %; the WSC, DPR, KnowRef and the PDPs have none."""
 
 
@@ -45,10 +45,10 @@ def check_blanks(
         problems: the problems.
         subject: the subject of the message, which needs the blank ("a test sheet").
         advice: advice for questions, if any ("use --solver random").
-        unique: whether to refuse problems that contain a `_` other than their blank, too.
+        unique: whether to also refuse problems that contain a `_` other than their blank.
 
     Raises:
-        DataError: a problem is unsuitable; the message names up to three of them.
+        DataError: a problem is unsuitable; the message names up to three such problems.
 
     >>> check_blanks([Problem("q", "Why?", ("a", "b"), blank=None)], "a test sheet")
     Traceback (most recent call last):
@@ -88,7 +88,7 @@ def cut_to_local_context(problem: Problem, words_before: int, *, whole: bool = T
 
 
 def tokenize_with_blank(problem: Problem) -> tuple[list[str], int | None]:
-    """Split a problem's text into tokens; return them with the blank's index (None for questions).
+    """Return the tokens of a problem's text, and the index of the blank (None for questions).
 
     >>> tokenize_with_blank(Problem("a", "Run _x_, _ said.", ("Ann", "Eva"), blank=9))
     (['Run', '_x_', ',', '_', 'said', '.'], 3)
@@ -104,7 +104,7 @@ def tokenize_with_blank(problem: Problem) -> tuple[list[str], int | None]:
 
 
 def split_units_with_blank(problem: Problem) -> tuple[list[str], int | None]:
-    """Split a problem's text into units; return them with the blank's index (None for questions).
+    """Return the units of a problem's text, and the index of the blank (None for questions).
 
     Units are those of `text.units`. In text without spaces between words, each mention of an option
     is one unit.
@@ -126,7 +126,7 @@ def check_two_options(problems: Sequence[Problem], advice: str) -> None:
     """Raise DataError if problems have more than two options.
 
     Raises:
-        DataError: a problem has more options; the message names up to three of them, with `advice`.
+        DataError: a problem has more; the message names up to three and ends with `advice`.
     """
     others = [problem.id for problem in problems if len(problem.options) != 2]
     if others:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from winosmith.solve import Combination, Solver
 
 SMOOTHING = 1.0
-"""Laplace smoothing of word association in files, because its training set is small."""
+"""Laplace smoothing for word association in TOML files, where training sets are small."""
 
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,29}")
 
@@ -391,7 +391,7 @@ class SolverRule:
             learns: whether the file may contain `learn = true`.
 
         Raises:
-            RecipeError: it is not a table, lacks `name` or `solver`, or is not a valid rule.
+            RecipeError: `table` is not a table, lacks `name` or `solver`, or is not a valid rule.
         """
         if not isinstance(table, dict) or not {"name", "solver"} <= set(table):
             raise RecipeError('each solver table needs name = "…" and solver = "…"')

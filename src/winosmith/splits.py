@@ -102,7 +102,7 @@ class AssignedBlock:
     Attributes:
         rows: row numbers in the data set.
         split: the split.
-        previous: the previous splits of these and of related problems.
+        previous: the previous splits of these problems and of related problems.
     """
 
     rows: tuple[int, ...]
@@ -188,7 +188,7 @@ def _keep_former_splits(
     wanted: Mapping[SplitName, int],
     limits: Mapping[SplitName, float],
 ) -> list[SplitName]:
-    """Assign each group to its previous split, or a new group to the least full split."""
+    """Assign each old group to its previous split, and each new group to the least full split."""
     sizes = dict.fromkeys(SPLITS, 0)
     for n, side in zip(counts, previous, strict=True):
         if side is not None:
@@ -216,7 +216,7 @@ def _fill_empty_splits(
     wanted: Mapping[SplitName, int],
     new_groups: Sequence[int],
 ) -> None:
-    """Move the smallest new group in the training data to each empty split."""
+    """For each empty split, move the smallest new group in the training data into it."""
     for side, size in wanted.items():
         if size and not any(more for more, of in zip(counts, splits, strict=True) if of == side):
             left = [at for at in new_groups if counts[at] and splits[at] == "train"]
@@ -236,7 +236,7 @@ def choose_kept_split(splits: Iterable[SplitName]) -> SplitName | None:
 def _iter_previous_ids(
     dataset: Dataset, previous: Sequence[PreviousProblem]
 ) -> Iterable[tuple[Problem, str, str | None]]:
-    """Yield each previous problem with its root's id and twin id, made distinct from reused ids."""
+    """Yield each previous problem, its root's id and its twin id, with reused ids made distinct."""
     now = {problem.id: problem for problem in dataset}
     reused = {
         old.problem.id
@@ -250,7 +250,7 @@ def _iter_previous_ids(
 
 
 def _is_same_problem(old: Problem, new: Problem) -> bool:
-    """Return whether two problems are versions of one: they have the same options or most words."""
+    """Return whether two problems are versions of one: they share all options or most words."""
     if {option.lower() for option in old.options} == {option.lower() for option in new.options}:
         return True
     a, b = (Counter(pieces(problem.sentence.lower())) for problem in (old, new))

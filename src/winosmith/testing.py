@@ -1,7 +1,7 @@
 """Helpers for tests of winosmith and of projects that use it.
 
-They provide a chat server whose replies a function returns, synthetic twins and families, and tiny
-untrained language models.
+They provide a chat server whose replies come from a function, synthetic twins and families, and
+tiny untrained language models.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def make_twins(count: int, *, singles: int = 0, seed: int = 0) -> Dataset:
 
 
 def make_families(*depths: Sequence[int], include_roots: bool = True) -> Dataset:
-    """Generate a family for each sequence of depths; all its problems are children of its root.
+    """Generate a family for each sequence of depths; each perturbed problem is a child of the root.
 
     Each child declares its depth, and differs from the root in that number of words.
 
@@ -209,7 +209,7 @@ def tiny_language_model(
 
     Args:
         folder: output folder.
-        architecture: its name in transformers ("gpt2", "llama", "mamba"; "bert", "roberta").
+        architecture: the name in transformers ("gpt2", "llama", "mamba"; "bert", "roberta").
         texts: texts that the tokeniser is trained on.
         masked: whether it is a masked language model; otherwise it is causal.
         vocabulary: maximum number of tokens.

@@ -12,7 +12,7 @@ Sentences are split in two ways, because the published numbers use both:
 
 The blank `_` counts as a word and as a token.
 
-Both need spaces between words, and the conventions and function words are English.
+Both need spaces between words, and their conventions and function words are English.
 `detect_script` detects texts without such spaces, in which words are not counted. `units` works
 for any script. `diff_text` and `mark_differences` show how the tokens of two sentences differ.
 """
@@ -92,7 +92,7 @@ _TREEBANK_RULES: tuple[tuple[re.Pattern[str], str], ...] = (
 """The Penn Treebank's tokenisation rules (Marcus et al. 1993 and its web page), in order of use."""
 
 _SPLIT_WORDS = ("cannot", "gonna", "wanna")
-"""Words that these patterns split although they contain no punctuation."""
+"""Words that `_TREEBANK_RULES` split although they contain no punctuation."""
 
 _SPACED = "A-Za-z0-9\u00c0-\u024f\u0370-\u058f\u10a0-\u10ff\u1e00-\u1fff"
 """Digits and letters of scripts with separate words: Latin, Greek, Cyrillic, Armenian, Georgian. In
@@ -256,7 +256,7 @@ def get_inflection_prefix(word: str) -> str:
 
 
 def _split_unspaced(text: str) -> list[tuple[str, bool]]:
-    """Split a text into letters, words and marks, with a flag for those that are part of a word."""
+    """Split a text into letters, words and marks, each flagged as part of a word or not."""
     found: list[tuple[str, bool]] = []
     for kind, run in groupby(text, _classify_character):
         if kind == "word":
@@ -413,8 +413,8 @@ def number_words(words: Sequence[str]) -> frozenset[str]:
 def overlap(first: Sequence[str], second: Sequence[str]) -> float:
     """Return the fraction of the longer sequence's items that two sequences (multisets) share.
 
-    It is 1 for two empty sequences. WinoGrande, section 2, requires 70 % but does not state the
-    denominator; the longer half is the stricter interpretation.
+    The fraction is 1 for two empty sequences. WinoGrande, section 2, requires 70 % but does not
+    state the denominator; the longer half is the stricter interpretation.
 
     >>> overlap(words("it was too large to fit"), words("it was too small to fit"))
     0.8333333333333334
@@ -461,8 +461,8 @@ def local_context(
     Args:
         sentence: a sentence with a blank.
         words_before: number of words before the blank.
-        whole: whether to return text without spaces between words unchanged; False refuses it,
-            since the baseline would see the whole text.
+        whole: whether to return text without spaces between words unchanged; if False, such text
+            is an error, since the baseline would see the whole text.
         blank: the offset of the blank; None for the first `_`.
 
     Raises:
@@ -488,7 +488,7 @@ class Change(NamedTuple):
 
 
 def diff_text(before: str, after: str) -> list[Change]:
-    """Compare two sentences by token; return unchanged, removed and added pieces.
+    """Compare two sentences by token, and return unchanged, removed and added pieces.
 
     The unchanged and added pieces form the new sentence, except for white space.
 
@@ -503,7 +503,7 @@ def diff_text(before: str, after: str) -> list[Change]:
 
 
 def mark_differences(sentence: str, reference: str) -> list[Change]:
-    """Split a sentence into pieces; pieces that are not in `reference` are marked "ins".
+    """Split a sentence into pieces, and mark those that are not in `reference` as "ins".
 
     >>> [(one.kind, one.text) for one in mark_differences("The _ is big.", "The _ is small.")]
     [('', 'The _ is '), ('ins', 'big'), ('', '.')]

@@ -51,7 +51,7 @@ class Topic:
         text: plain text with empty lines between paragraphs.
         anchors: the drawn words, in lower case; empty before a draw.
         domain: "social" or "physical" if the source states it.
-        source: the source's name: a file, a host, "winosmith".
+        source: name of the source: a file, a host or "winosmith".
     """
 
     title: str
@@ -238,7 +238,7 @@ class JsonlTopics:
         return len(self.starts)
 
     def __getitem__(self, number: int) -> Topic:
-        """Return the topic with a 0-based number, without anchor words."""
+        """Return the topic with the given 0-based number, without anchor words."""
         try:
             with self.path.open("rb") as file:
                 file.seek(self.starts[number])
@@ -288,7 +288,7 @@ def fetch_https(
     Args:
         url: an https URL; redirects to another host are refused.
         max_bytes: maximum size of the body.
-        timeout: maximum time for the connection, and for the whole response.
+        timeout: maximum seconds for the connection, and for the whole response.
 
     Raises:
         InputError: the URL can't be reached or responds with an error, or the response is too slow
@@ -340,12 +340,12 @@ class HttpTopics:
     """Topics from an https URL, which returns one or several topics as JSON, or plain text.
 
     Topics are cached in memory and drawn from the cache. After a pause, the next draw first
-    requests new topics; if the request fails, it uses the cache. A seed's topic thus depends on the
+    requests new topics; if the request fails, the cache is used. A seed's topic thus depends on the
     topics that have been received.
 
     Attributes:
         url: an https URL.
-        pause: seconds between two requests; thirty times as long after a failure.
+        pause: seconds between two requests; after a failure, thirty times as many.
         fetch: a function that makes a request, with limits on time and size.
 
     Raises:
@@ -454,8 +454,8 @@ def _parse_record(record: Any, source: str) -> Topic:
 def _parse_text(text: str, source: str, title: str = "") -> Topic:
     """Parse a topic from a plain text, whose first line may be a heading.
 
-    A heading is marked as in Markdown ("# How to fold a map"), or is followed by an empty line. It
-    becomes the title; without a heading, `title` is used.
+    A heading is marked as in Markdown ("# How to fold a map"), or is followed by an empty line. The
+    heading becomes the title; without a heading, `title` is used.
     """
     head, _, rest = text.lstrip("\ufeff \n\r\t").partition("\n")
     marked = re.fullmatch(r"#{1,6}\s+(.+?)\s*#*\s*", head)

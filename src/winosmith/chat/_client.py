@@ -40,7 +40,7 @@ class Cache:
     Each operation opens and closes the file, so threads, forks and processes can share a cache.
 
     Attributes:
-        folder: the folder; created if missing, accessible only to this user (mode 0700).
+        folder: the folder, created if missing and accessible only to this user (mode 0700).
     """
 
     folder: Path
@@ -51,7 +51,7 @@ class Cache:
         return self.folder / "replies.sqlite"
 
     def get_many(self, keys: Iterable[str]) -> dict[str, Reply]:
-        """Return the cached replies among the given keys, by key."""
+        """Return the replies that are cached under the given keys, by key."""
         if not self.path.exists():
             return {}
         ask = "SELECT key, reply FROM replies WHERE key IN (SELECT value FROM json_each(?))"
@@ -200,7 +200,7 @@ class Budget:
 
 
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 30.0
-"""Minimum and maximum seconds between retries, which double each time, with random jitter."""
+"""Minimum and maximum seconds between retries; waits double each time, with random jitter."""
 
 
 @dataclass
@@ -232,7 +232,7 @@ class RequestBatch:
         """Send a request for each conversation, and return the replies by conversation key.
 
         After the first failure, requests in progress are finished and their replies cached, and the
-        run ends. Ctrl-C does not wait for them; their replies are cached while Python exits.
+        run ends. Ctrl-C ends the run at once; pending replies are cached while Python exits.
 
         Raises:
             ChatError: the first failure.

@@ -191,7 +191,7 @@ _QUOTA = re.compile(r"insufficient_quota|exceeded your current quota|billing", r
 
 
 def is_transient(status: int, message: str) -> bool:
-    """Return whether a retry may help: after "too many requests" or a server error."""
+    """Return whether a retry may help, as after "too many requests" or a server error."""
     if status == 429:
         return not _QUOTA.search(message)
     return status in _TRANSIENT_STATUSES or (status >= 500 and status != _NOT_IMPLEMENTED)

@@ -1,4 +1,4 @@
-"""Embedders, which turn problems into vectors: light, Hugging Face encoders, or an array.
+"""Embedders, which turn problems into vectors: the light one, Hugging Face encoders, and arrays.
 
 Every embedder has `embed(problems) -> (n, d) float32` and never uses answers.
 

@@ -30,8 +30,8 @@ class ArrayEmbedder:
     """An embedder that returns the rows of an array.
 
     Attributes:
-        X: shape (n, d). Finite numbers, converted to float32. A `numpy.memmap` of more than 64 MiB
-            is not read into memory, nor are the vectors.
+        X: finite numbers, converted to float32; shape (n, d). If it is a `numpy.memmap` of more
+            than 64 MiB, neither the array nor the embedded vectors are read into memory.
         ids: the id of each row, to look up problems in any order. Without ids, there must be one
             row per problem, in the same order.
         name: name of the array, for messages.
@@ -82,8 +82,8 @@ class ArrayEmbedder:
         """Return each problem's row, as (n, d) float32.
 
         Raises:
-            DataError: some problems have no row (the message names up to three), or the numbers of
-                problems and rows differ.
+            DataError: some problems have no row (the message names up to three such problems), or
+                the numbers of problems and rows differ.
         """
         if self.ids is None:
             if len(problems) != len(self.X):

@@ -64,7 +64,7 @@ def combine_options(options: Vectors, combine: Combine) -> Vectors:
 
 
 def check_two_options(problems: Sequence[Problem]) -> None:
-    """Raise a DataError, naming up to three problems, if any has more than two options."""
+    """Raise DataError if problems have more than two options; the message names up to three."""
     advice = "a vector combines two options, so recast them as two-way comparisons or remove them"
     seen.check_two_options(problems, advice)
 
@@ -78,7 +78,7 @@ NGRAM_LENGTHS = (3, 4)
 class OptionsEmbedder:
     """Turns each option into a vector that ignores the sentence and the other options.
 
-    From these vectors, a model can only predict answers that the options' wording reveals, or that
+    From these vectors, a model can predict only answers that the options' wording reveals, or that
     are known without the question ("the sun is cold" is never correct). An option's features are
     its words and pairs of adjacent words (characters and character bigrams in text without spaces
     between words), or sequences of letters. The features are hashed into signed columns (the
@@ -133,7 +133,7 @@ class OptionsEmbedder:
         return pad_options(rows, [len(problem.options) for problem in problems])
 
     def embed_texts(self, texts: Sequence[str]) -> Vectors:
-        """Return each text's vector, (n, dimensions) float32, without the columns for length."""
+        """Return each text's vector, as (n, dimensions) float32, without the length columns."""
         rows = hash_features(map(self._iterate_features, texts), self.dimensions)
         found: Vectors = (rows / compute_nonzero_lengths(rows)).astype(np.float32)
         return found
@@ -158,7 +158,7 @@ def compute_nonzero_lengths(rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def hash_features(texts: Iterable[Iterable[str]], columns: int) -> Vectors:
-    """Hash and count each text's features in signed columns; return an (n, columns) array.
+    """Hash and count each text's features in signed columns, and return an (n, columns) array.
 
     This is the hashing trick (Weinberger et al. 2009), with the hash function and signs of
     scikit-learn's `FeatureHasher`.
@@ -177,7 +177,7 @@ def hash_features(texts: Iterable[Iterable[str]], columns: int) -> Vectors:
 
 
 def pad_options(rows: Vectors, counts: Sequence[int]) -> Vectors:
-    """Stack option rows by problem: a (problems, options, columns) array, padded with zeros.
+    """Stack option rows by problem into a (problems, options, columns) array, padded with zeros.
 
     >>> pad_options(np.ones((3, 1), np.float32), [1, 2])[:, :, 0].tolist()
     [[1.0, 0.0], [1.0, 1.0]]
@@ -188,7 +188,7 @@ def pad_options(rows: Vectors, counts: Sequence[int]) -> Vectors:
 
 
 def _flag_extreme_lengths(options: Sequence[str]) -> Vectors:
-    """Return flags for the longest and the shortest option, (options, 2); 0 if several tie."""
+    """Return flags of the longest and the shortest option, as (options, 2); 0 if several tie."""
     sizes = np.array([len(option.strip()) for option in options])
     ends = [sizes == sizes.max(), sizes == sizes.min()]
     return np.stack([end if end.sum() == 1 else 0 * end for end in ends], 1).astype(np.float32)

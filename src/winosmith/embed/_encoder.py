@@ -62,8 +62,8 @@ class EncoderEmbedder:
         cache: True for the user's cache folder (`get_cache_folder`), False for no cache, or a
             folder. The cache key consists of the texts, the digest of the weights, and the relevant
             parameters. Interrupted work is resumed.
-        executor: an executor that encodes chunks of 2,048 problems; by default this process does.
-            Its workers need access to the model's folder, and each loads the model once. Machines
+        executor: an executor that encodes chunks of 2,048 problems; None uses this process. The
+            workers need access to the model's folder, and each loads the model once. Machines
             of the same kind give the same vectors.
         on_progress: called with the number of embedded problems and the total.
 
@@ -107,7 +107,7 @@ class EncoderEmbedder:
         return {name: value for name, value in parameters.items() if value is not None}
 
     def embed(self, problems: Sequence[Problem]) -> Vectors:
-        """Return (n, d) float32 vectors, one per problem; d is the encoder's width, or twice that.
+        """Return (n, d) float32 vectors; d is the encoder's width, or twice that for "concat".
 
         Raises:
             DataError: there are no problems, one has more than two options, or vectors are not
@@ -270,7 +270,7 @@ def get_cache_folder() -> Path:
 
 
 def load_cached_vectors(path: Path, row_count: int) -> Vectors | None:
-    """Return the vectors in a cache file, or None if it is missing, damaged or differently shaped.
+    """Return the vectors in a cache file, or None if it is missing, damaged or of another shape.
 
     The file is a zip with checksums, so damage is detected.
     """
@@ -297,7 +297,7 @@ N_TRAIN, N_DEV = 5_000, 1_000
 def split_for_finetuning(
     dataset: Dataset, n_train: int = N_TRAIN, n_dev: int = N_DEV, *, seed: int = 0
 ) -> tuple[Dataset, Dataset, Dataset]:
-    """Split a data set into whole blocks for training, dev and embedding, like `winosmith build`.
+    """Split a data set by whole blocks for training, dev and embedding, like `winosmith build`.
 
     Returns train, dev and the rest, each in the order of the data set. A block is a twin with its
     look-alikes (`winosmith.blocks`); the last block may exceed the requested size. The random split

@@ -202,7 +202,7 @@ The window stops at a mention of the other option. Words about an option are mos
 accuracy on WinoGrande's train_xl, within half a point."""
 
 CUE_WINDOW = 8
-"""Number of tokens after the blank used as cues; in most twins, they include the trigger."""
+"""Number of tokens after the blank that are cues; in most twins, they include the trigger."""
 
 UNITS_PER_TOKEN = 4
 """Number of units per token in text without spaces. A word has about two characters; each is a unit
@@ -252,8 +252,8 @@ class LightEmbedder:
 
     Attributes:
         dimensions: the maximum width of an option's vector, 2 or more; cues have twice as many
-            dimensions as attributes (512 = 16 × 32). If there are few problems or ties, vectors are
-            narrower.
+            dimensions as attributes (512 = 16 × 32). If there are only a few problems, or there are
+            ties, vectors are narrower.
         combine: "difference" or "concat"; see `Combine`.
         corpus: problems to learn the words from; by default the embedded problems.
 
@@ -340,7 +340,7 @@ def _estimate_trigger_rates(
     """Map each word to the smoothed fraction of its occurrences that are in a trigger.
 
     Here, a trigger consists of the words that occur more often in one half than in the other,
-    because the shortest edit script of `text.trigger` is ambiguous in one of 60 twins.
+    because the shortest edit script of `text.find_trigger` is ambiguous in one of 60 twins.
     """
     twin_counts: Counter[str] = Counter()
     in_trigger: Counter[str] = Counter()
@@ -460,7 +460,7 @@ class HashedEmbedder:
         return {"embedder": "hashed", "dimensions": self.dimensions, "combine": self.combine}
 
     def embed(self, problems: Sequence[Problem]) -> Vectors:
-        """Return (n, d) float32 vectors, one per problem; d is `dimensions`, or twice that.
+        """Return (n, d) float32 vectors; d is `dimensions`, or twice that for "concat".
 
         Raises:
             DataError: a problem has more than two options.

@@ -296,8 +296,8 @@ def _convert_to_penn(word: str, c5_tag: str) -> str:
 def _correct_tags(words: Sequence[str], tags: list[str]) -> list[str]:
     """Correct the tags that the word or its neighbours contradict.
 
-    The model does not distinguish a verb's base form from its present, or degrees of adverbs, and
-    tags some irregular plurals as singulars.
+    The model does not distinguish a verb's base form from its present tense, or adverbs' degrees.
+    It also tags some irregular plurals as singulars.
     """
     settled = list(tags)
     for at, name in enumerate(tags):
@@ -373,7 +373,7 @@ def estimate_log_frequency(word: str, pos: str) -> float | None:
         pos: "n", "v", "a", or "r" for an adverb.
 
     Returns:
-        None if a word is unknown, or rarely has this part of speech.
+        The logarithm; None if a word is unknown, or rarely has this part of speech.
 
     Raises:
         MissingExtraError: HanTa is not installed.

@@ -29,13 +29,13 @@ _DETERMINERS = {
     "NN": {"these": "this", "those": "that", "many": "much", "few": "little"},
     "NNS": {"this": "these", "that": "those", "much": "many", "little": "few"},
 }
-"""Forms of determiners that agree with a noun: before a singular, and before a plural."""
+"""Replacements that make a determiner agree with the singular or plural noun that follows."""
 
 _VERBS = {
     "NN": {"were": "was", "are": "is", "have": "has", "do": "does"},
     "NNS": {"was": "were", "is": "are", "has": "have", "does": "do"},
 }
-"""Forms of verbs that agree with a preceding noun: after a singular, and after a plural."""
+"""Replacements that make a verb agree with the singular or plural noun that precedes it."""
 
 Change = tuple[int, int, str]
 """Start and end of a substring, and its replacement."""

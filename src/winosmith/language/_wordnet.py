@@ -44,8 +44,8 @@ class Synonym:
     Attributes:
         lemma: the word, with spaces instead of underscores.
         count: number of its uses with this sense in WordNet's tagged texts.
-        share: fraction of its uses there with this sense, 0–1; without uses, 1 if it has no
-            other sense, otherwise 0.
+        share: fraction of its uses in these texts that have this sense, 0–1; for a word without
+            uses, 1 if it has no other sense, otherwise 0.
         frames: for a verb, the numbers of its sentence frames.
     """
 
@@ -118,7 +118,7 @@ class WordNet:
         self.folder = folder
 
     def find_senses(self, lemma: str, pos: str) -> tuple[Sense, ...]:
-        """Return the senses of a lemma, the most frequent first; empty if it is unknown.
+        """Return a lemma's senses, the most frequent first; none if the lemma is unknown.
 
         Args:
             lemma: dictionary form, with spaces between its words.

@@ -48,7 +48,7 @@ polarity
     word, reveals this artifact. The representation must combine the words near an option's mention
     with the words after the blank; the difference of two bags of n-grams can't.
 position
-    Attribute: mentioned first and listed first; cue: the frame's first trigger. Trigger words then
+    Attribute: being mentioned and listed first; cue: the frame's first trigger. Trigger words then
     reveal the index of the answer, which is visible in any bag of the sentence's words (PMI,
     `concat`). The trigger words also reveal the order of mention, which needs the same
     representation as polarity. In the difference of the filled-in sentences, shared words cancel.
@@ -126,9 +126,9 @@ class Fillers:
     """The words that fill the slots of frames.
 
     Attributes:
-        pools: Pool → lists of options; both options of a twin come from the same list. The pool
-            "names" has a list for each gender.
-        slots: Slot → the words that can fill it.
+        pools: The lists of options in each pool; both options of a twin come from the same list.
+            The pool "names" has a list for each gender.
+        slots: The words that can fill each slot, by its name.
         names: The names of all people.
     """
 
@@ -410,8 +410,8 @@ def measure_recall(
     """Measure the fractions of planted problems and of sound problems that a filter dropped.
 
     Args:
-        planted: Id → artifact of each planted problem, as in `PracticeCorpus.planted`; problems
-            that are not in the filter's input are ignored.
+        planted: The artifact of each planted problem, by id, as in `PracticeCorpus.planted`;
+            problems that are not in the filter's input are ignored.
         ids: The ids of the filter's input.
         dropped: The ids of the dropped problems.
 

@@ -48,8 +48,8 @@ class PracticeCorpus:
 
     Attributes:
         dataset: The problems; the halves of a twin are adjacent, in random order.
-        planted: Id → artifact of each planted problem; a twin has an artifact in both halves or in
-            neither. All other problems are sound.
+        planted: The artifact of each planted problem, by id; a twin has an artifact in both halves
+            or in neither. All other problems are sound.
         votes: The votes from `simulate_votes` with its default rates.
     """
 
@@ -252,10 +252,10 @@ def simulate_votes(
 
     A random fraction of problems is ambiguous: judges choose at random, and mark most of these
     problems. Independently, a random fraction is answerable by association: judges find the answer
-    in the local context, and mark most of these problems. Judges are drawn from the pool, without
-    the twin's authors; nobody judges both halves. The error rate of each judge is drawn from a beta
-    distribution. Votes don't depend on the artifacts of a practice corpus. With the default rates,
-    about 68 % of the problems are valid, as in WinoGrande (section 2).
+    in the local context, and mark most of these problems. Judges are drawn from the pool,
+    excluding the twin's authors; nobody judges both halves. The error rate of each judge is drawn
+    from a beta distribution. Votes don't depend on the artifacts of a practice corpus. With the
+    default rates, about 68 % of the problems are valid, as in WinoGrande (section 2).
 
     Args:
         dataset: The problems, all with answers.

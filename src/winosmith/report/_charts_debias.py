@@ -43,7 +43,7 @@ def draw_funnel(
 ) -> Svg:
     """Draw a bar for each stage, with the number of remaining problems and of removed problems.
 
-    `stages` are (name, number of remaining problems) in order; the first is the input.
+    `stages` are (name, number of remaining problems) pairs in order; the first is the input.
     """
     most = max((count for _, count in stages), default=0) or 1
     losses = [before[1] - after[1] for before, after in pairwise([*stages[:1], *stages])]
@@ -198,10 +198,10 @@ def draw_margins(
     """Draw a histogram of margins, with the mirror image of the negative margins as an outline.
 
     Args:
-        margins: Shape (U,). The margins, positive for units that agree with a model, else negative.
+        margins: The margins, positive for units that agree with a model, else negative; shape (U,).
         is_removed: True for removed units; shape (U,).
         options: The number K of options of each unit (default 2), shape (U,). A unit that disagrees
-            counts 1 / (K − 1).
+            counts as 1 / (K − 1).
         threshold: The minimum margin of removed units; None to draw no line.
     """
     title = "Margins and their mirror image"

@@ -378,7 +378,7 @@ def draw_items_by_correct_count(histogram: Mapping[int, int], people: int, *, ti
     Items that fewer than half of the people answered correctly have a different colour.
 
     Args:
-        histogram: Number of people who answered correctly → number of items.
+        histogram: The number of items, by the number of people who answered correctly.
         people: The number of people who were asked.
         title: The title of the chart.
     """

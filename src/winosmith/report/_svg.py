@@ -165,7 +165,7 @@ class Svg:
             file.write(made)
 
     def inline(self, prefix: str) -> str:
-        """Return markup to embed in a page, with its colours and with ids that start with `prefix`.
+        """Return markup for a page, with the page's colours and with ids that start with `prefix`.
 
         Charts on the same page need different prefixes.
         """

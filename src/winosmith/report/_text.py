@@ -53,13 +53,13 @@ def join_names(names: Sequence[str], limit: int = 4) -> str:
 
 
 _FORMAT_SPEC = re.compile(r"([+]?,?)\.(\d+)([f%])")
-"""The format specifications that `fixed` rounds itself: sign and comma, decimals, and kind."""
+"""The format specifications that `to_fixed` rounds itself: sign and comma, decimals, and kind."""
 
 _RELIABLE_DECIMALS = 12
 """Number of decimals that are reliable in float arithmetic; additional decimals are ignored."""
 
 _MIN_WHOLE = 1e15
-"""Value above which Python formats numbers, because such floats have hardly any decimals."""
+"""Value above which `format` is used, because such floats have hardly any decimals."""
 
 
 def to_fixed(value: float, form: str = ".1f") -> str:
@@ -150,7 +150,7 @@ def format_value(value: object, form: str = "") -> str:
     r"""Format a value for reports.
 
     None and NaN become "—"; whole numbers get commas; other numbers get three decimals, or the
-    format specification `form` (see `fixed`). Text is unchanged, and escaped on output
+    format specification `form` (see `to_fixed`). Text is unchanged; it is escaped on output
     (`winosmith.escape`).
 
     >>> format_value(12282), format_value(0.12345), format_value(0.12345, ".1%"), format_value(None)

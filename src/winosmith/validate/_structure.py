@@ -53,7 +53,7 @@ class Examination:
         findings: the broken rules, sorted by problem, then by rule.
         checked: number of problems that were checked against each active rule. A rule is skipped if
             its input is missing (the anchor, votes, the answer, the other half).
-        applied_rules: the problems to which the rules were applied, and why; None for votes.
+        applied_rules: the problems to which the rules were applied, and the reason; None for votes.
     """
 
     dataset: Dataset
@@ -122,8 +122,8 @@ class AppliedRules:
 
     Attributes:
         rules: the `rules` setting.
-        exempt: the rows to which the rules were not applied, with the reason for each; all rows for
-            "none", and if no rule could be checked on any row.
+        exempt: the rows to which the rules were not applied, with the reason for each; all rows if
+            `rules` is "none", or if no rule could be checked on any row.
         n: number of problems.
         unspaced: number of problems in a script without spaces (`winosmith.text.detect_script`).
         spaced: number of problems in a script with spaces, other than Latin.
@@ -348,7 +348,7 @@ class Rule(NamedTuple):
     """A rule's name, its field in `StructureRules`, and its check.
 
     A check of a problem is called with the problem, all problems with the same twin id, and the
-    setting; a check of a twin, with both halves and the setting.
+    setting. A check of a twin is called with both halves and the setting.
     """
 
     name: str

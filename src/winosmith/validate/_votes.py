@@ -397,7 +397,7 @@ def _parse_row(row: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _parse_choice(cell: str) -> int | None:
-    """Return the index of the option, or None; accept 1.0, nan and NA, as from pandas and R."""
+    """Return the option's index, or None; 1.0, nan and NA, as from pandas and R, are accepted."""
     if data.is_missing(cell.upper()):
         return None
     return _parse_option(data.parse_whole_number(cell.strip()) or cell.strip())
