@@ -191,12 +191,12 @@ def aflite(
 ) -> AfliteResult:
     """Remove the rows whose label an ensemble of linear classifiers can predict.
 
-    While more than `train_size` rows are left, a phase trains `ensemble_size` logistic regressions,
-    each on its own random `train_size` rows, and each predicts the rows that it was not trained on.
-    A row's score is the fraction of its predictions that are correct. The phase removes the
-    `cutoff` highest-scoring rows with a score of at least `threshold`. A phase that removes fewer
-    than `cutoff` rows is the last (WinoGrande, Algorithm 1). The defaults are the paper's values
-    for 47,000 rows; `suggest_sizes` scales them to fewer rows.
+    While more than `train_size` rows are left, a phase trains `ensemble_size` logistic regressions.
+    Each is trained on its own random `train_size` rows and predicts the rows that it was not
+    trained on. A row's score is the fraction of its predictions that are correct. The phase removes
+    the `cutoff` highest-scoring rows with a score of at least `threshold`. A phase that removes
+    fewer than `cutoff` rows is the last (WinoGrande, Algorithm 1). The defaults are the paper's
+    values for 47,000 rows; `suggest_sizes` scales them to fewer rows.
 
     The paper leaves some details open, which are settled as follows:
 
@@ -212,8 +212,8 @@ def aflite(
       loop, except that it stops at a separate target size n > m instead of at m. The parameter
       `target_size` is that n. Their last phase may remove up to k - 1 rows more than the target
       allows; ours removes only as many rows as needed.
-    - A classifier whose training set has only one class always predicts it, as the regression does
-      in the limit. The run ends when all rows left have the same class.
+    - A classifier whose training set has only one class always predicts this class, as the
+      regression does in the limit. The run ends when all rows left have the same class.
 
     The result depends only on the arrays and the parameters: not on the executor, the number of
     workers or the order of the rows, which are first put in a canonical order. Rows are sorted by
@@ -240,10 +240,10 @@ def aflite(
             scikit-learn's default.
         seed: The random seed, 0 or more.
         ids: (N,) distinct strings or integers.
-        groups: (N,) the group of each row; None for a row without a group. With twin ids, both
-            halves of a twin are on the same side of every partition. Training sets then have at
-            most `train_size` rows. Rows are still scored and removed individually, unless `remove`
-            is "groups". By default twins are split freely, as in the paper.
+        groups: (N,) the group of each row; None for a row without a group. If the groups are twin
+            ids, both halves of a twin are on the same side of every partition. Training sets then
+            have at most `train_size` rows. Rows are still scored and removed individually, unless
+            `remove` is "groups". By default twins are split freely, as in the paper.
         target_size: The number of rows at which to stop (the n of Le Bras et al. 2020); 1 or more.
             The last phase removes only as many rows as needed. If the run ends before reaching this
             size, `stopped` has a value other than "target size".
@@ -255,15 +255,16 @@ def aflite(
             labels in every phase, and `Phase.chance` records how many rows then reach the
             threshold. A phase takes `null_draws` + 1 times as long.
         null_draws: The number of draws of random labels per phase, 20 or more.
-        twins: (N,) the group of each row, None for a single; usually the twin ids. The null flips
-            the labels of a group together. By default, these are the `groups`. Without `twins` and
-            `groups`, labels are permuted among all rows, which is the wrong null for data with
-            twins (see `flip_twins`).
+        twins: (N,) the group of each row, None for a single; usually the twin ids. Under the null,
+            the labels of a group are flipped together. By default, these are the `groups`. Without
+            `twins` and `groups`, labels are permuted among all rows, which is the wrong null for
+            data with twins (see `flip_twins`).
         executor: The executor that trains the classifiers: any `concurrent.futures.Executor` whose
             workers run on this machine (or can access the folder `scratch`), or an executor of
             `winosmith.cluster`, with workers anywhere. By default one thread per processor.
         on_phase: Called with the record of each phase when it is complete.
-        on_draw: Called with the phase, from 0, and the number of completed draws of its null.
+        on_draw: Called with the number of the phase, from 0, and the number of completed draws of
+            its null.
         checkpoint: A .npz file that is written after every phase. If the file exists, the run is
             resumed and ends with the same result as an uninterrupted run.
         scratch: A folder for the rotated copy of the rows, which takes 4 bytes per number. By
@@ -381,7 +382,7 @@ class Run:
     Attributes:
         rows: The rows with their labels and groups.
         settings: The parameters.
-        twins: (N,) the group number of each row; a null flips the labels of a group together.
+        twins: (N,) the group number of each row; under the null, a group's labels flip together.
         executor: The executor that trains the classifiers; None for threads.
         scratch: The folder for data that does not fit into memory; see `rotate_rows`.
         on_draw: Called with the phase and the number of completed draws of its null.

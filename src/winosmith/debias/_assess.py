@@ -3,7 +3,7 @@
 WinoGrande (section 3, figure 1) publishes KL(p(d1, y=1) || q(d1, y=2)): 2.53 for the whole data
 set, 2.51 after random reduction, 2.42 after PMI filtering and 0.12 after AFLite. The paper does not
 state the units, the smoothing or the meaning of "bin size 100" (a number or a width), and has no
-null; so only the pattern of these four numbers can be compared. We use nats, and 100 bins of equal
+null, so only the pattern of these four numbers can be compared. We use nats, and 100 bins of equal
 width over the range of the rows that the PCA was fitted on. Half a problem is added to every bin of
 both histograms (Krichevsky & Trofimov 1981), and option 1 is compared with option 2. All of these
 choices except the unit are parameters.
@@ -18,8 +18,8 @@ axis*, the direction along which the answers are furthest apart. It is Fisher's 
 w ∝ Σ⁻¹ (mean of option 2 − mean of option 1), where Σ is the covariance of all rows, regardless of
 their labels (for two classes, the covariance within the classes gives the same direction). A
 direction fitted to labels finds a difference even between random labels. So the direction is fitted
-on one half of the twins and evaluated on the other, and vice versa; for every draw of the null it
-is fitted again.
+on one half of the twins and evaluated on the other, and vice versa; the direction is fitted again
+for every draw of the null.
 """
 
 from __future__ import annotations
@@ -78,12 +78,14 @@ class Subset(Result):
     Attributes:
         name: The name of the subset.
         rows: The number of rows.
-        answers: The numbers of rows whose answer is option 1 and option 2, in the written order.
+        answers: The numbers of rows whose answer is option 1 and option 2, as the options are
+            written.
         twins: The number of twins with both halves among the rows.
         parted: The number of twins with only one half among the rows, because the filter removed
             the other.
         singles: The number of rows that were not half of a twin before the filter.
-        explained: The fractions of variance that d1 and d2 explain, 0–1, for the rows of the PCA.
+        explained: The fractions of variance that d1 and d2 explain, 0–1, among the rows on which
+            the PCA was fitted.
         points: The (d1, d2) coordinates of a random sample of the rows, drawn in the same order in
             every subset. If swapping options flips the sign of vectors, each vector is shown with
             its options in a random order.
@@ -165,14 +167,14 @@ def assess(
     """Measure how well the embeddings of each subset separate the answers.
 
     Args:
-        X: (n, d) finite embeddings; if d is 1, d2 is 0.
+        X: (n, d) finite embeddings; with a single column, d2 is 0.
         y: (n,) labels: 0 if option 1 is correct, 1 if option 2 is.
         subsets: Row numbers by subset name, such as `range(n)` for "all".
         groups: The rows of each twin, such as `Dataset.groups`; each row is in exactly one group.
             By default, every row is a separate group.
-        blocks: The rows that are never split between fitting and evaluating a direction, and whose
-            answers the null flips together, such as `blocks.blocks(dataset)`; by default the
-            groups.
+        blocks: Groups of rows that are never split between fitting and evaluating a direction, and
+            whose answers are flipped together under the null, such as `blocks.blocks(dataset)`; by
+            default `groups`.
         flips_sign: Whether swapping the options of a problem flips the sign of its vector. True for
             `difference`, False for `concat` and for most other vectors.
         settings: The settings of the assessment; by default `AssessmentSettings()`.
@@ -447,7 +449,7 @@ def project_on_answer_axis(
 def _fit_discriminants(
     X: NDArray[Any], labels: NDArray[np.intp], X_test: NDArray[Any], flips_sign: bool
 ) -> NDArray[np.float64]:
-    """Fit a discriminant per labelling; return test rows' positions on it, (labellings, rows)."""
+    """Fit a discriminant per labelling, and return the test rows' positions, (labellings, rows)."""
     from scipy.linalg import cho_factor, cho_solve
 
     mean = np.zeros(X.shape[1]) if flips_sign else X.mean(axis=0, dtype=np.float64)
@@ -494,7 +496,7 @@ class AnswerHistograms(Result):
 class Binning:
     """Bins of equal width along an axis.
 
-    `low` is the lower edge of the first bin, `width` the width of a bin, `bins` their number.
+    `low` is the lower edge of the first of `bins` bins, each of which is `width` wide.
     """
 
     low: float

@@ -1,15 +1,16 @@
 """Null distributions of a filter with random labels, and comparisons between runs.
 
 *Nulls.* The halves of a twin have nearly the same embedding and opposite answers. Permuting all
-answers freely would break this structure and change how much is predictable by chance. So a null
-flips the answers of both halves together, and permutes only the answers of singles. Pure noise also
-passes AFLite's threshold. The number of rows that a phase finds by chance is estimated with random
-labels, the same rows and the same partitions.
+answers freely would break this structure and change how much is predictable by chance. So in a draw
+under the null, the answers of both halves are flipped together, and only the answers of singles are
+permuted. Pure noise also passes AFLite's threshold. The number of rows that a phase finds by chance
+is estimated with random labels, the same rows and the same partitions.
 
 *Repeated runs.* AFLite is chaotic: each phase depends on the problems removed before, so that even
 a tiny change in the vectors grows. On 6,000 practice problems, 76 to 80 % of the problems removed
 with one seed are also removed with another (Jaccard index .55 to .69). So the removals of a run are
-one random draw. Compare them with those of runs with other seeds, and with slightly noisy vectors.
+one random draw. Compare them with those of runs with other seeds, and of runs on slightly noisy
+vectors.
 """
 
 from __future__ import annotations
@@ -153,9 +154,10 @@ def compute_threshold_null(
     """Count the rows that reach AFLite's threshold in the first phase, and compute the null.
 
     The number of rows that AFLite removes means little without a null, because pure noise also
-    passes the threshold. This function measures the first phase, which has all rows, with the same
-    partitions for the real labels and for every draw; `debias.aflite` with `null="report"` measures
-    every phase. If the observed number is within the null distribution, AFLite removes only noise.
+    passes the threshold. This function measures the first phase, which includes all rows, with the
+    same partitions for the real labels and for every draw; `debias.aflite` with `null="report"`
+    measures every phase. If the observed number is within the null distribution, AFLite removes
+    only noise.
 
     Args:
         X: (N, d) rows as for `aflite`.
@@ -213,8 +215,8 @@ def draw_phase_null(
     Each draw flips the labels again and restarts the solver. A draw depends only on the rows left,
     not on earlier draws, so that a resumed run draws the same labels.
 
-    `twins` are the (N,) twin numbers of rows, and `observed` is the number of candidates with the
-    real labels. The second return value contains the scores of the rows left in each draw.
+    `twins` are the rows' twin numbers, (N,), and `observed` is the number of candidates with the
+    real labels. The second return value contains, for each draw, the scores of the rows left.
     """
     settings = ensemble.settings
     drawn, scores = [], []
@@ -283,13 +285,13 @@ class RunOverlap(Result):
     @property
     @computed()
     def share(self) -> float | None:
-        """The fraction of the removed problems that the other run also removed, 0–1, or None."""
+        """The fraction of removals that the other run also made, 0–1; None without removals."""
         return self.both / self.removed if self.removed else None
 
     @property
     @computed()
     def jaccard(self) -> float | None:
-        """The Jaccard index of the two runs' removed problems, 0–1, or None."""
+        """The Jaccard index of both runs' removed problems, 0–1; None if there are none."""
         either = self.removed + self.other - self.both
         return self.both / either if either else None
 

@@ -18,9 +18,9 @@ own twin and copies of either half are omitted, so that no problem is evidence f
 (Look-alikes are included, because the aim is to find repeated words.) The strength of a clue is the
 statistic of the sign test, z = (R − W) / √(R + W), which is positive if the words point to the
 option with which they occur; |z| ≥ 3 needs at least nine other problems. A clue can be misleading:
-words that point away from the answer are reported, too. With random labels, both kinds of clue are
-about equally frequent. (Misleading clues are slightly more frequent, because omitting a problem
-from a balanced count tips the count against the problem's answer.)
+words that point away from the answer are reported, too. With random labels, helpful and misleading
+clues are about equally frequent. (Misleading clues are slightly more frequent, because omitting a
+problem from a balanced count tips the count against the problem's answer.)
 
 The module also renders clues and assessments as report blocks.
 """
@@ -205,7 +205,8 @@ def find_associations(dataset: Dataset, *, z: float = 3.0) -> Associations:
     """Find the words that reveal a data set's answers.
 
     A clue is a combination of words that occurred mostly with the correct option (or an incorrect
-    one) in other problems; its sign test statistic is `z` or more. See the module docstring.
+    one) in other problems, so that the sign test statistic is `z` or more. See the module
+    docstring.
 
     Raises:
         DataError: A problem has more than two options, or no answer.
@@ -292,7 +293,7 @@ def _group_words_of_problems(dataset: Dataset, rows: Sequence[int]) -> Iterator[
 def _iter_possible_clues(
     words: WordsByRole, first_mentioned: int
 ) -> Iterator[tuple[int, tuple[Kind, tuple[str, ...]]]]:
-    """Yield each possible clue once, as an option and its words.
+    """Yield each possible clue once, as an option and a pair of the kind and the words.
 
     If both options have the same last word, neither this word nor the words next to it are used.
     """
@@ -339,8 +340,8 @@ def group_words_by_role(problem: Problem, other_half: str | None = None) -> Word
 
     In "The monkey loved the balls but ignored the blocks because …", "loved" is near the balls and
     "ignored" is near the blocks. If one clause mentions both options, the words between the
-    mentions belong to the first. The clause with the blank is omitted, because its words are cues.
-    `other_half` is the sentence of the other half.
+    mentions belong to the first option. The clause with the blank is omitted, because its words are
+    cues. `other_half` is the sentence of the other half.
     """
     unspaced = text.detect_script(problem.sentence) == "unspaced"
     options = [[option.lower()] if unspaced else text.units(option) for option in problem.options]
@@ -391,7 +392,7 @@ def _drop_duplicates(words: Sequence[str]) -> tuple[str, ...]:
 def make_assessment_blocks(
     assessment: Assessment, signature: report.Signature | str = ""
 ) -> list[report.Block]:
-    """Return an assessment's charts, as in the paper's figure 1, and its table as report blocks."""
+    """Return report blocks with an assessment's table and charts, as in the paper's figure 1."""
     subsets, settings = assessment.subsets, assessment.settings
     width = settings.bin_width
     bins = f"{settings.bins} bins" if width is None else f"bins {width:g} wide"

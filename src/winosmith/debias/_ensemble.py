@@ -5,10 +5,10 @@ WinoGrande). `train_and_vote` trains each classifier on its partition and counts
 other rows. A classifier is the same whichever share contains it.
 
 The rows and labels are transferred once. Threads of this process read the arrays directly. An
-executor that can store values for its workers (a `winosmith.parallel.Broadcaster`) stores them. For
-any other executor, the arrays are written to files, which the workers map into memory, so that all
-processes of a machine share one copy. Workers without access to the files (on another machine,
-without a shared disk) raise an error.
+executor that can store values for its workers (a `winosmith.parallel.Broadcaster`) stores the
+arrays. For any other executor, the arrays are written to files, which the workers map into memory,
+so that all processes of a machine share one copy. Workers without access to the files (on another
+machine, without a shared disk) raise an error.
 """
 
 from __future__ import annotations
@@ -349,8 +349,8 @@ Arrays = tuple[NDArray[np.float32], NDArray[np.float32]]
 def share_arrays(basis: Basis, y: NDArray[np.float32], executor: Executor) -> Iterator[Any]:
     """Share the basis and the labels with the executor's workers while the block runs.
 
-    Yields the arrays as a task contains them: for threads the arrays, for a `Broadcaster` its
-    token, for other executors the path of the basis, a .npy file with the labels next to it.
+    Yields what a task contains: for threads, the arrays; for a `Broadcaster`, its token; for other
+    executors, the path of the basis, a .npy file that has the labels next to it.
     """
     if isinstance(executor, Broadcaster):
         with executor.broadcast((basis.matrix, y)) as token:

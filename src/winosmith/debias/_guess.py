@@ -48,7 +48,7 @@ class GuesserAccuracy(Result):
 
     Attributes:
         accuracy: The fraction of correct predictions, 0–1, as the mean over all splits in both
-            directions. A tie of t options that includes the correct one scores 1 / t.
+            directions. A tie of t options that includes the correct option scores 1 / t.
         low: The lower end of the 95 % interval; see `Verification`.
         high: The upper end of the interval.
         chance: The chance level: the mean of 1 / K over problems with K options (0.5 for two
@@ -141,8 +141,8 @@ LINEAR, TWO_PIECE = "linear", "two-piece"
 """The names of the guessers that use the filter's own vectors."""
 
 MIN_BLOCKS = 20
-"""The minimum number of blocks. The filter must keep half as many in each half, because an interval
-from fewer resampled blocks would be meaningless."""
+"""The minimum number of blocks. The filter must keep half as many blocks in each half, because an
+interval from fewer resampled blocks would be meaningless."""
 
 CONCURRENT_HALVES = 2
 """The number of halves to filter or measure at the same time; each needs its own memory."""

@@ -202,7 +202,7 @@ def write_gradients(
         end: (c,) int64 end indices.
         positions: int32 indices into `rows`, ascending within a classifier.
         W: (c, D) float32 weights.
-        G: (c, D) float64, overwritten.
+        G: (c, D) float64, which is overwritten.
     """
     count, width = W.shape
     partial = np.zeros((count, width), np.float32)
@@ -243,8 +243,8 @@ def _compute_decision_values(X: Array, rows: Array, first: int, W: Array, Z: Arr
     """Write the decision values of a block of rows to `Z`, (BLOCK_ROWS, c).
 
     The block starts at position `first`. Four rows are always combined with the same two
-    classifiers, so that no bit depends on the other classifiers. The last row is repeated up to a
-    multiple of four.
+    classifiers, so that no bit depends on the other classifiers. The last row is repeated until the
+    number of rows is a multiple of four.
     """
     final = rows.shape[0] - 1
     for i in range(0, min(BLOCK_ROWS, final + 1 - first), 4):

@@ -7,7 +7,7 @@ matters, so a unit is one row: the vector of the correct option minus that of th
 
 All columns share the rows, so that one pass over the rows serves every column. One matrix also
 preconditions the losses of all columns: according to Böhning (1992, "Multinomial logistic
-regression algorithm"), half of the Gram matrix of the rows, centred in their units, is an upper
+regression algorithm"), half of the Gram matrix of the rows, centred within their units, is an upper
 bound on the Hessian. In the basis of the bound's Cholesky factor, the Hessian is at most the
 identity, so a gradient step of length one always descends. L-BFGS (Nocedal & Wright 2006, algorithm
 7.4) takes about ten steps and needs no line search: if one of its steps leads uphill, the column
@@ -63,9 +63,9 @@ orthogonal to its weights except for rounding, and the sign of the remainder is 
 constant on one machine."""
 
 LENGTH_QUANTILE = 0.9
-"""The quantile of unit lengths that is the minimum length for rounding bounds. A short unit may be
-the rounding error of two long vectors that cancel. A quantile is used instead of the maximum,
-because a few units may be far longer than all others."""
+"""The quantile of unit lengths that serves as the minimum length in rounding bounds. A short unit
+may be the rounding error of two long vectors that cancel. A quantile is used instead of the
+maximum, because a few units may be far longer than all others."""
 
 NARROW_COLUMNS, NARROW_ROWS = 16, 64
 """With at most 16 columns, 64 rows are multiplied at a time, because BLAS is faster if it need not
@@ -347,7 +347,7 @@ def _split_into_chunks(
 ) -> Iterator[_Chunk]:
     """Yield rows in chunks of whole units, with about `size` rows each.
 
-    A new chunk starts at each of the `ends`; the last of them is the number of rows.
+    A new chunk starts at each of the `ends`, the last of which is the number of rows.
     """
     begin = 0
     for last in ends:
@@ -366,7 +366,7 @@ def _split_into_chunks(
 
 
 def _compute_gram(V: Singles, chunk: _Chunk) -> Singles:
-    """Return the Gram matrix of a chunk's rows; options are centred in their unit."""
+    """Return the Gram matrix of a chunk's rows, with options centred within their units."""
     some = V[chunk.rows]
     if chunk.starts is not None:
         sizes = np.diff(np.append(chunk.starts, len(some)))
@@ -468,8 +468,8 @@ def _minimize(
 def _scale_by_last_step(pairs: Sequence[Pair], q: Floats) -> Floats:
     """Multiply `q` by the inverse of the initial Hessian, which is scaled by the last step.
 
-    This is equation 7.20 of Nocedal & Wright (2006). Without it, the inverse would be far too large
-    if most units are predicted with certainty.
+    This is equation 7.20 of Nocedal & Wright (2006). Without this scaling, the inverse would be far
+    too large if most units are predicted with certainty.
     """
     if not pairs:
         return q

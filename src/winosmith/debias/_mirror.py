@@ -1,14 +1,14 @@
 """The mirror filter, which uses mirror statistics to find problems that reveal their answers.
 
-The halves of a twin have opposite answers, so its key is one bit: a model can only predict the sign
-of one vector, v = s_a x_a + s_b x_b, with s = ±1 for the answer. For a single, v = s x. A linear
-model without an intercept, trained on other units, gives each unit a margin. A unit is *sound* if
-its key is uniform over its options, given all vectors and every other unit's key. Then the margins
-m and −m are equally likely. So the number of units with a margin of at most −t estimates the number
-of sound units with a margin of at least t. This is target–decoy competition (Elias & Gygi 2007,
-"Target-decoy search strategy"), the knockoff+ threshold (Barber & Candès 2015, "Controlling the
-false discovery rate via knockoffs") and the mirror statistic (Dai et al. 2022, "False discovery
-rate control via data splitting").
+The halves of a twin have opposite answers, so the twin's key is one bit: a model can only predict
+the sign of one vector, v = s_a x_a + s_b x_b, with s = ±1 for the answer. For a single, v = s x. A
+linear model without an intercept, trained on other units, gives each unit a margin. A unit is
+*sound* if its key is uniform over its options, given all vectors and every other unit's key. Then
+the margins m and −m are equally likely. So the number of units with a margin of at most −t
+estimates the number of sound units with a margin of at least t. This is target–decoy competition
+(Elias & Gygi 2007, "Target-decoy search strategy"), the knockoff+ threshold (Barber & Candès 2015,
+"Controlling the false discovery rate via knockoffs") and the mirror statistic (Dai et al. 2022,
+"False discovery rate control via data splitting").
 
 With more options, the size of a margin is the lead of the highest-scoring option, the leader, over
 the runner-up. Neither the leader nor its lead depends on the key. The leader of a sound unit with K
@@ -74,7 +74,7 @@ class MirrorResult(Result):
             with the aim "chance", among the removed units; None if nothing was removed.
         found: The number of blocks at or above the threshold before the test with permuted keys;
             with the aim "chance", the number of agreeing units in excess of the number expected if
-            all were sound.
+            all units were sound.
         turned: For each run with permuted keys, the number of blocks at or above its own threshold;
             empty if no run was needed.
         p: The p-value: (1 + runs with permuted keys that found at least as many blocks) / (1 + runs
@@ -100,7 +100,7 @@ class MirrorResult(Result):
         )
 
     def charts(self) -> list[Svg]:
-        """Return a list with a chart of agreeing units by margin; disagreeing ones are mirrored."""
+        """Return a list with a chart of agreeing and, mirrored, disagreeing units by margin."""
         marked = np.isin(np.arange(len(self.margins)), self.removed)
         return [draw_margins(self.margins, marked, options=self.options, threshold=self.threshold)]
 
@@ -160,14 +160,14 @@ def mirror(
         (1/(K_min - 1) + sum over m <= -t of 1/(K - 1)) / #{m >= t}  <=  error
 
     Agreeing units with a margin of at least t are removed, but only if there are more of them than
-    in all but a fraction `error` of 20 runs: the real run, and 19 runs in which the keys of whole
-    blocks were permuted at random (more runs if `error` is below a twentieth). So if all keys that
-    these permutations can produce are equally likely, units are removed in at most a fraction
-    `error` of data sets; this guarantee is exact. If some units reveal their answers, the mean
-    fraction of sound blocks among the removed blocks is at most `error`, except for the influence
-    of a unit's own key on the weights that score other units (measured: within a percentage point;
-    for mixed numbers of options, the bound itself is measured, not proven). The kept units are
-    *not* at chance: beyond the threshold only disagreeing units are left.
+    in all but a fraction `error` of 20 runs. These are the real run and 19 runs in which the keys
+    of whole blocks were permuted at random (more runs if `error` is below a twentieth). So if all
+    keys that these permutations can produce are equally likely, units are removed in at most a
+    fraction `error` of data sets; this guarantee is exact. If some units reveal their answers, the
+    mean fraction of sound blocks among the removed blocks is at most `error`, except for the
+    influence of a unit's own key on the weights that score other units (measured: within a
+    percentage point; for mixed numbers of options, the bound itself is measured, not proven). The
+    kept units are *not* at chance: beyond the threshold only disagreeing units are left.
 
     The aim "chance" makes the kept units look random at every margin, but does not identify the
     units that reveal their answers. An agreeing unit at margin m is removed with probability 1 −
@@ -175,7 +175,8 @@ def mirror(
     margin (isotonic regression, separately for each kind and number of options). Then the expected
     number of agreeing units at every margin is that of sound units. The random number that decides
     a removal depends on the unit's id, so that another seed, other vectors or more units change
-    little; without `ids` it depends on the seed. This aim uses neither `error` nor the 19 runs.
+    little. Without `ids`, the random number depends on the seed. This aim uses neither `error` nor
+    the 19 runs.
 
     These guarantees are invalid if the filter is run again on the kept units.
 
@@ -403,7 +404,7 @@ def _sort_by_unit(
 def _digest_units(
     rows: NDArray[np.float32], signs: NDArray[np.float32], starts: Numbers
 ) -> list[bytes]:
-    """Return a digest of each unit's rows times `signs`; +0 and −0 are equal."""
+    """Return a digest of each unit's rows times `signs`, in which +0 and −0 are equal."""
     ends = np.append(starts, len(rows))
 
     def digest(first: int) -> list[bytes]:
@@ -429,7 +430,7 @@ class _Scorer:
     assignments: tuple[CrossLogit, ...]
 
     def compute_margins(self, keys: Numbers) -> Floats:
-        """Return the margins of units in each run, given their keys; both are (units, runs)."""
+        """Return the (units, runs) margins of units in each run, given their (units, runs) keys."""
         scores, lengths = zip(
             *(assignment.score_rows(keys) for assignment in self.assignments), strict=True
         )
@@ -526,7 +527,7 @@ def _find_threshold(margins: Floats, options: Numbers, error: float) -> tuple[fl
     """Return the threshold that limits false removals, and the number of agreeing units above it.
 
     This is the knockoff+ threshold (Barber & Candès 2015, equation 1.9). One decoy is added, so as
-    not to underestimate the fraction if few units are above the threshold.
+    not to underestimate the fraction of false removals if few units are above the threshold.
     """
     order = np.argsort(-np.abs(margins), kind="stable")
     leads, agree = np.abs(margins)[order], margins[order] > 0
@@ -543,8 +544,8 @@ def _draw_key_shifts(options: Numbers, blocks: Numbers, rng: np.random.Generator
     """Draw a random key shift for each block, and return the shift of each unit's key.
 
     A block's shifts are the steps of a cycle whose length is a multiple of each unit's number of
-    options. They form a group, which an exact p-value requires (Hemerik & Goeman 2018, "Exact
-    testing with random permutations").
+    options. These shifts form a group, which an exact p-value requires (Hemerik & Goeman 2018,
+    "Exact testing with random permutations").
     """
     cycle = np.ones(int(blocks.max()) + 1, np.intp)
     np.lcm.at(cycle, blocks, options)

@@ -66,7 +66,7 @@ def pmi(
     - "signed": f unchanged.
     - "absolute": |f|.
     - "max": the largest PMI(y; w) of a word of either half with that half's own answer.
-    - "pairwise": f over unordered pairs of distinct words of a sentence, instead of words.
+    - "pairwise": f over unordered pairs of distinct words of a sentence, instead of over words.
 
     The paper leaves some details open, which are settled as follows:
 
@@ -79,8 +79,8 @@ def pmi(
       halves or neither, the half whose id sorts first). So f is high if the words reveal the
       answers, and negative if the words mislead. Twins with a strongly negative f are kept with
       "signed", but not with "absolute".
-    - Words are defined by `metrics.count_words`. A word that occurs twice in a sentence is summed
-      twice, but counted once for the PMI, which counts problems.
+    - Words are defined by `metrics.count_words`. A word that occurs twice in a sentence is added
+      twice to the sum, but counted once for the PMI, which counts problems.
     - A twin is exactly two problems with the same `twin_id`. Any other problem is a single. f is
       defined only for twins: for a single, its sign would depend on the label, so that problems
       with one answer would be kept and problems with the other removed. The words of singles are

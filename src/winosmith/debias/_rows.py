@@ -6,9 +6,10 @@ the rows on which a classifier is trained (Algorithm 1, line 6, of WinoGrande).
 
 If the rows don't fit into memory, their rotated copy is in a scratch file, which is deleted at the
 end of the run. Rows are processed in canonical order, which may differ from their order in a file.
-Reading a file in canonical order takes one seek per row (twelve times as long as sequential
-reading, for 4 GB on a network disk), and the rows are needed three times. So the rows are read once
-sequentially and written to regions of the scratch file; each region is then sorted in memory.
+Reading a file in canonical order takes one seek per row (for 4 GB on a network disk, this takes
+twelve times as long as sequential reading), and the rows are needed three times. So the rows are
+read once sequentially and written to regions of the scratch file; each region is then sorted in
+memory.
 """
 
 from __future__ import annotations
@@ -176,7 +177,8 @@ def get_problem_labels(data: Dataset) -> NDArray[np.int8]:
     """Return the answers to two-option problems as labels, 0 or 1, shape (n,).
 
     Raises:
-        DataError: The problems are invalid for `get_choice_keys`, or one has more than two options.
+        DataError: The problems are invalid for `get_choice_keys`, or a problem has more than two
+            options.
 
     >>> from winosmith import Problem
     >>> get_problem_labels(Dataset([Problem("a", "A _ b.", ("x", "y"), 1)])).tolist()

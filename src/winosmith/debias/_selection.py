@@ -25,7 +25,7 @@ from winosmith.errors import InputError
 
 BINS = 20
 """The number of bins of a score histogram. Each is 0.05 wide and excludes its upper edge, except
-for the last."""
+for the last bin, which includes it."""
 
 HISTOGRAM_EDGES = tuple(number / BINS for number in range(BINS + 1))
 """The edges of the bins of `Phase.histogram`: 0, 0.05, …, 1."""
@@ -90,8 +90,8 @@ def select(
     """Select the `cutoff` highest-scoring rows among those that reach the threshold.
 
     Scores have few distinct values, and thousands of rows can be tied at the cutoff. Of these, a
-    random sample is removed, drawn by the phase's own generator: the order of the rows or of their
-    ids may depend on their content, and would introduce another bias.
+    random sample is removed, drawn by the phase's own generator, because the order of the rows or
+    of their ids may depend on their content and would introduce another bias.
 
     With `groups`, each group is removed or kept as a whole. Groups are removed in the order of
     their scores, skipping groups that exceed the rest of the cutoff. The votes must come from

@@ -69,10 +69,10 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 Pair = tuple[Floats, Floats, Floats]
-"""Steps, the changes of their gradients, and the inverses of their products."""
+"""Steps, the changes of the gradients along them, and the inverses of the products of both."""
 
 MAX_FLOAT64_WORK = 5e9
-"""The maximum number of multiplications for a rotation in float64; they take about a second."""
+"""The maximum number of multiplications, about a second's worth, for a rotation in float64."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -148,7 +148,7 @@ class TwinUnits:
         rows: The data set's rows that are kept or removed with each unit, in ascending order.
         blocks: (U,) block numbers; units of one family, or with identical sentences, share a block.
         kinds: (U,) "twin" or "single".
-        ids: (U,) the first id of each unit's problems in sorted order.
+        ids: (U,) the id of each unit's problems that sorts first.
         items: (n,) the unit of each row of V; None if each row is a unit.
         key: (U,) the index of the correct option among each unit's rows; None if each row is a
             unit.
@@ -332,7 +332,7 @@ def measure_separability(
     A single's vector must differ from zero or, with `flips_sign=False`, from the vector of the
     first problem, because an intercept absorbs what all vectors have in common. With more than two
     options, the vectors of a unit's options must differ. If all vectors are the same, the count is
-    0. Differences up to 10⁻⁶ of the longest vector are treated as rounding.
+    0. Differences up to 10⁻⁶ of the length of the longest vector are treated as rounding errors.
 
     Args:
         pool: Problems with answers.

@@ -36,13 +36,14 @@ class Pair(Result):
 
     Attributes:
         first, second: The names of the solvers.
-        both, only_first, only_second, neither: The numbers of problems answered correctly by both,
-            by only one or by neither; with ties, the expected numbers under fair draws.
+        both, only_first, only_second, neither: The numbers of problems answered correctly by both
+            solvers, by only one of them or by neither; with ties, the numbers expected under fair
+            draws.
         difference: The first solver's accuracy minus the second's, −1 to 1.
         interval: The 95 % interval of the difference, from the cluster bootstrap.
-        mcnemar: The p-value of McNemar's exact test, which treats problems as independent. It is
-            commonly reported, but too small if the answers to twins are correlated. If there are
-            ties, a permutation test is used instead; see `paired_p_value`.
+        mcnemar: The p-value of McNemar's exact test, which treats problems as independent. This
+            p-value is commonly reported, but it is too small if the answers to twins are
+            correlated. If there are ties, a permutation test is used instead; see `paired_p_value`.
         p_value: The p-value of the exact test that keeps clusters together; see `paired_p_value`.
         adjusted: The `p_value` after Holm's correction for all pairs that were compared.
         agreement: The agreement between the choices of the two solvers.
@@ -69,7 +70,7 @@ class Comparison(Result):
     Attributes:
         accuracies: The accuracy of each solver by name.
         pairs: Each pair of solvers, or each solver with the baseline.
-        against_scores: The number of choices without the best score, for each solver with any.
+        against_scores: For each solver with any, the number of choices that lack the best score.
         invalid: The number of answers that match no option, for each solver that has any.
         missing: The number of problems without a prediction, for each solver that has any.
         signature: The signature of the data and the predictions.
@@ -208,11 +209,11 @@ class Agreement(Result):
         n: The number of problems.
         kappa: Brennan and Prediger's (1981) kappa of the choices: 1 for identical choices, 0 for
             two random choices. Kappa assumes that all options of a problem are equally probable by
-            chance. Cohen's (1960) kappa uses the frequency of each position, which is only
-            meaningful if the order of the options matters.
+            chance. Cohen's (1960) kappa uses the frequency of each position, which is meaningful
+            only if the order of the options matters.
         kappa_interval: The 95 % interval of kappa, from the cluster bootstrap with two
             pseudo-clusters, one with full agreement and one without any agreement.
-        same_wrong: The number of problems for which both choose the same incorrect option.
+        same_wrong: The number of problems for which both sets choose the same incorrect option.
     """
 
     equal: float
@@ -235,8 +236,8 @@ class Agreement(Result):
 def measure_agreement(first: Graded, second: Graded, seed: int = 0) -> Agreement:
     """Measure the agreement of two solvers on the same problems.
 
-    A kappa near 0 means no agreement beyond chance. Accurate solvers agree because they are often
-    correct. `seed` is the random seed of the bootstrap.
+    A kappa near 0 means no agreement beyond chance. Two accurate solvers agree with each other
+    because both are often correct. `seed` is the random seed of the bootstrap.
 
     Raises:
         DataError: The solvers answered different problems.
@@ -281,8 +282,8 @@ class Forgetting(Result):
         change: The accuracy after training minus the accuracy before, −1 to 1.
         interval: The paired 95 % interval of the change, from the cluster bootstrap.
         p_value: The paired, clustered p-value for no change; see `paired_p_value`.
-        forgotten: The number of problems answered correctly before and incorrectly after training;
-            an integer unless there are ties.
+        forgotten: The number of problems answered correctly before and incorrectly after training.
+            This is an integer unless there are ties.
         learned: The number of problems answered incorrectly before and correctly after training.
         signature: The signature of the data and both predictions.
     """
@@ -301,8 +302,8 @@ def measure_forgetting(before: Graded, after: Graded, *, seed: int = 0) -> Forge
     """Measure how much a solver forgot during further training.
 
     Args:
-        before: The answers before training, from `grade`, to data that the solver should remember.
-        after: The answers after the training, on the same data set.
+        before: The answers before training, from `grade`, on data that the solver should remember.
+        after: The answers after training, on the same data set.
         seed: The random seed of the bootstrap.
 
     Raises:
@@ -346,7 +347,7 @@ class RootComparison(Result):
     """A solver's accuracy on one kind of perturbed problems, compared with their roots.
 
     Attributes:
-        value: The value of the field that these problems share ("tense").
+        value: The value that these problems have in the field ("tense").
         accuracy: The accuracy on the perturbed problems.
         roots: The accuracy on the roots, each counted once per perturbed problem.
         difference: The accuracy on the perturbed problems minus that on the roots, −1 to 1.
@@ -358,10 +359,10 @@ class RootComparison(Result):
         adjusted: The `p_value` after Holm's correction for all values of the field.
         consistent: The fraction of pairs in which both or neither are answered correctly; with
             ties, the expected fraction under fair draws.
-        kept: The fraction of correct answers if the root is answered correctly; None if no root is.
-        unchanged: The number of problems that give this solver the same input as their root: only
-            the pronoun changed and the solver saw the blank, or the change is before the local
-            context. If the solver's input is unknown, pronouns are compared, too.
+        kept: The accuracy on the problems whose root is answered correctly; None if there are none.
+        unchanged: The number of problems that give this solver the same input as their root,
+            because only the pronoun changed and the solver saw the blank, or because the change is
+            before the local context. If the solver's input is unknown, pronouns are compared, too.
     """
 
     value: str = field(metadata=shown("value"))
@@ -452,7 +453,7 @@ _RULE = re.compile(r"worse(?:=(\d+(?:\.\d+)?)(?:pt)?)?")
 
 
 def parse_rules(rules: str) -> list[float | None]:
-    """Parse rules of `find_regressions` into thresholds, 0–1; None for a plain "worse".
+    """Parse the rules of `find_regressions` into thresholds, 0–1, or None for a plain "worse".
 
     Raises:
         InputError: A rule is unknown.

@@ -102,11 +102,11 @@ def fit_learning_curve(
     check how well it predicts the accuracy at the largest size (`last`).
 
     Args:
-        runs: The accuracies of the runs, 0–1, by training size; at least three sizes.
+        runs: The accuracies of the runs, 0–1, by training size, for at least three sizes.
         human: The human accuracy, 0–1; 0.94 on WinoGrande (section 4.1).
         take: The accuracy to use for each size: "best" of its runs, like the best of ten seeds in
-            the paper's figure 2, or their "mean". The best run is optimistic, especially if the
-            runs differ a lot; runs that ended at chance lower the mean.
+            the paper's figure 2, or their "mean". The best run gives an optimistic curve,
+            especially if the runs differ a lot, whereas runs that ended at chance lower the mean.
 
     Raises:
         DataError: There are fewer than three sizes, a size has no run, or an accuracy is not 0–1.

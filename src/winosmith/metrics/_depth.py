@@ -97,7 +97,8 @@ class Family:
         cluster: The cluster number; families that are twins or duplicates share a cluster.
         root_credit: The credit for the root's answer, 0–1; None if the root is not in the data.
         root_tied: Whether the root's answer is a tie.
-        root_chance: The probability of guessing the root; 1 if the root is not in the data.
+        root_chance: The probability of guessing the root's answer; 1 if the root is not in the
+            data.
         depths: Shape (n,). The known depths of the perturbed problems.
         wrong: Shape (n,). Whether each answer is incorrect: 0 or 1, or for a tie the probability
             that a fair draw among the tied options is incorrect.
@@ -167,7 +168,7 @@ class Family:
 def group_families(
     graded: Graded, depth_kind: DepthKind | None = None
 ) -> tuple[DepthKind, tuple[Family, ...], int]:
-    """Group perturbed problems into families, with one kind of depth.
+    """Group perturbed problems into families, using a single kind of depth.
 
     Args:
         graded: The graded answers, from `grade`.
@@ -242,7 +243,7 @@ depths of the families, the depths of their first errors, and the number of fami
 Ties add their expected values under fair draws."""
 
 Errors = tuple[npt.NDArray[Any], npt.NDArray[Any]]
-"""The number of errors at each depth, and the probability of no error, both (draws, levels)."""
+"""The number of errors at each depth, and the probability of no error; both are (draws, levels)."""
 
 _RATIO_COLUMNS = ((0, 1), (2, 4), (3, 4))
 """Pairs of `Sums` columns whose ratios are the pooled mean, family mean and mean first error."""
@@ -253,7 +254,8 @@ class DepthNull:
     """The error depth expected if depth had no influence on errors.
 
     Attributes:
-        coin: The expected error depth of random answers; if pooled, the problems' mean depth.
+        coin: The expected error depth of random answers; for pooled errors, the problems' mean
+            depth.
         coin_interval: The 95 % interval for random answers (`null_interval`).
         shuffled: The expected error depth if errors are moved to random problems of the same
             family; None if there are no errors.
@@ -261,7 +263,7 @@ class DepthNull:
             errors.
         p_value: The two-sided probability that a shuffle is at least as far from `shuffled` as the
             observed error depth. The p-value is small if errors are unusually early or late, not if
-            they are merely frequent; None if there are no errors.
+            they are merely frequent. It is None if there are no errors.
     """
 
     coin: float
@@ -279,8 +281,8 @@ class ErrorDepth(Result):
         value: The error depth, 0 or more; None if there are no errors.
         interval: The 95 % interval from the bootstrap over families, expanded to account for few
             families; None if there are no errors, or fewer than 5 clusters of families.
-        errors: The number of errors, or of families with errors, over which the mean is taken; an
-            integer unless there are ties.
+        errors: The number of errors, or of families with errors, over which the mean is taken. This
+            is an integer unless there are ties.
         null: The error depth expected if depth had no influence on errors.
     """
 
@@ -418,9 +420,9 @@ class EditKind(Result):
         edits: The number of token edits of this kind in the perturbed problems.
         wrong_edits: The number of these edits in problems with an incorrect answer, which EvoGrad's
             table 5 prints as if they were predictions. A tie counts as 1 minus its credit.
-        errors: The fraction of incorrect answers among problems with such an edit, with an interval
-            that is robust to families; here, `right` is the number of incorrect answers.
-        excess: The fraction of errors minus that among all perturbed problems, −1 to 1.
+        errors: The fraction of incorrect answers among problems with such an edit, with a
+            family-robust interval. Its `right` is the number of incorrect answers.
+        excess: `errors` minus the same fraction among all perturbed problems, −1 to 1.
         interval: The 95 % interval of the excess from resampling families, expanded for the number
             of families with such an edit; None if there are fewer than five.
     """
@@ -462,7 +464,7 @@ def count_edit_kinds(graded: Graded, tags: Tags, seed: int = 0) -> EditKinds:
     token counts as "+" and its tag in the problem, a deleted token as "-" and its tag in the root,
     and a replacement as both, because EvoGrad has no sign for replacements.
 
-    Token edits are counted as in EvoGrad's figure 3 and table 5, whose "+NN (150)" next to 80
+    Token edits are counted as in EvoGrad's figure 3 and table 5, in which "+NN (150)" next to 80
     errors can't be a number of predictions. (Three cells of the table, 92, 62 and 61, are copies of
     each other.) Errors are also counted by prediction: a sentence with three new nouns is one
     error. Because frequent edits are also frequent in errors, each kind's fraction of errors is

@@ -197,7 +197,7 @@ def _check_answers(dataset: Dataset) -> None:
 def grade_models(
     answers: Any, data: Dataset | formats.Readable | None = None, *, partial: bool | None = False
 ) -> dict[str, Graded]:
-    """Grade the answers of each model; return them by model name.
+    """Grade the answers of each model, and return the graded answers by model name.
 
     Args:
         answers: The answers: any input of `answers.read` (a path, a table …) or its result; or
@@ -296,7 +296,7 @@ SCORE_TOLERANCE = 1e-4
 """Maximum difference between scores that are treated as equal, because batching changes scores."""
 
 NOTE_FRACTION = 0.5
-"""Fraction of equal inputs in two groups at or above which a note is added."""
+"""A note is added if at least this fraction of the inputs in two groups is equal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,7 +357,7 @@ def check_comparable(graded: Graded, field: str, column: Sequence[Scalar]) -> Co
 
 
 def find_solver_input(graded: Graded) -> tuple[Sees | None, int | None]:
-    """Return the part that the solver sees and how many words before the blank, if known."""
+    """Return which part the solver sees, and how many words before the blank it sees, if known."""
     run = graded.parameters
     sees, local = run.get("sees"), run.get("local_context", run.get("local"))
     return sees if sees in ("blank", "pronoun") else None, local if type(local) is int else None

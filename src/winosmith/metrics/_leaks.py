@@ -191,7 +191,7 @@ def _measure_leak(
 
 
 def _fit_answers(table: Ints, folds: Sequence[int]) -> tuple[Ints, int]:
-    """Return the answer that folds predict for each value, and the folds' most frequent answer.
+    """Return the answer that folds predict for each value, and their most frequent answer.
 
     The most frequent answer breaks ties and is predicted for values that don't occur in the folds.
     """
@@ -216,8 +216,9 @@ def _compute_p_value(table: Ints, codes: Ints, folds: Ints, answers: Ints, group
     The tell is tested twice: one fold predicts the three others, and those three predict that fold.
     A block in which the tell is correct more often than the most frequent answer is a win; a block
     in which it is correct less often is a loss. A sign test (McNemar 1947) gives the probability of
-    at least that many wins; the result is twice the smaller of the two. One test of all folds would
-    be wrong, because folds are dependent: 15 % of clean data sets failed it at the 10 % level.
+    at least that many wins; the result is twice the smaller of the two probabilities. A single test
+    of all folds would be wrong, because folds are dependent: 15 % of clean data sets failed such a
+    test at the 10 % level.
     """
     from scipy.special import bdtrc
 
@@ -297,7 +298,7 @@ def _find_option_positions(problem: Problem) -> list[int | None]:
 
 
 def _find_unique_min(*values: Any) -> int | None:
-    """Return the 1-based number of the option with the smallest value; None if it is tied."""
+    """Return the 1-based number of the option with the smallest value; None if options tie."""
     if None in values:
         return None
     minimum = min(values)
@@ -378,7 +379,7 @@ class Overlap(Result):
     """The test problems that a solver may have seen during training.
 
     Attributes:
-        rows: Maps the row of each test problem that may have been seen to the reason.
+        rows: The reasons why test problems may have been seen, by row.
         n: The number of test problems.
         unknown: The names of training corpora that are not available for a comparison.
     """
@@ -402,7 +403,7 @@ class Overlap(Result):
     @property
     @computed()
     def reasons(self) -> dict[str, int]:
-        """The reasons with their numbers of problems, sorted by descending frequency."""
+        """The number of problems for each reason, in descending order."""
         return dict(Counter(self.rows.values()).most_common())
 
 
@@ -440,16 +441,16 @@ def find_overlap(
 
     A problem may have been seen if the training set contains
 
-    - its sentence, ignoring case; for a question also its options, because many questions have the
-      same text, such as "Which of these is true?";
+    - its sentence, ignoring case, and for a question also its options, because many questions have
+      the same text, such as "Which of these is true?";
     - part of its family: a root with the same id, unless both sets contain that id with different
       sentences, as in files whose ids are row numbers;
     - a look-alike: a problem with the same options and 70 % of the words in common, like the halves
       of a twin, and like most perturbed problems and their root.
 
-    For a public set, only digests are compared. Then look-alikes have the same options and the same
-    words on one side of the blank. A family may have been seen if its root comes from the public
-    set, or if its root is not in the test set and can't be compared.
+    For a public set, only digests are compared. In this case, look-alikes are problems with the
+    same options and the same words on one side of the blank. A family may have been seen if its
+    root comes from the public set, or if its root is not in the test set and can't be compared.
 
     If a problem may have been seen, so may its family, twin and copies (`winosmith.blocks`). Seven
     of EvoGrad's roots are from WinoGrande's dev set, on which the paper's models were selected.

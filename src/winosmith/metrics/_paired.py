@@ -16,10 +16,11 @@ from winosmith.problem import MAX_OPTIONS
 
 _MAX_EXACT_SUM, _DRAWS = 2_000_000, 20_000
 """Maximum total of the clusters' sums, in credit units, for which the distribution is computed
-exactly, and number of random draws above it. Ties among 17, 19 and 23 options exceed it."""
+exactly, and number of random draws above this total. Ties among 17, 19 and 23 options exceed the
+maximum."""
 
 CREDIT_UNITS = math.lcm(*range(1, MAX_OPTIONS + 1))
-"""Number of units per credit: every credit and every difference of credits is a whole number."""
+"""Number of units per credit, so that all credits and their differences are whole numbers."""
 
 
 def paired_p_value(
@@ -39,7 +40,7 @@ def paired_p_value(
     and p = (1 + #) / (1 + 20,000).
 
     Args:
-        first: Shape (n,). The first solver's credits, 0–1; 1 / (options tied) for a tie.
+        first: Shape (n,). The first solver's credits, 0–1; a tie has the credit 1 / (options tied).
         second: Shape (n,). The second solver's credits.
         clusters: Shape (n,). The label of each problem's cluster.
 
@@ -57,9 +58,9 @@ def sign_flip_p_value(sums: npt.ArrayLike) -> float:
     """Return the probability that random signs give a total at least as far from 0 as observed.
 
     The test is two-sided. If all sums are 1 or -1, it is the binomial test, such as McNemar's test
-    on the items that only one of two models answers correctly. The result is exact even for tiny p:
-    because a Fourier transform rounds at 1e-16, the signs are tilted so that the mean is the
-    observed total, and the result is reweighted (Esscher 1932). If the largest possible total
+    on the items that only one of two models answers correctly. The result is exact even for tiny
+    p-values: because a Fourier transform rounds at 1e-16, the signs are tilted so that the mean is
+    the observed total, and the result is reweighted (Esscher 1932). If the largest possible total
     exceeds `_MAX_EXACT_SUM`, signs are drawn 20,000 times, and p = (1 + #) / (1 + 20,000).
 
     Args:
@@ -181,7 +182,7 @@ def compute_detectable_difference(n: int, psi: float, *, design: float = 1.0) ->
     Args:
         n: The number of items.
         psi: The fraction of items that only one of the models answers correctly, 0 < ψ ≤ 1.
-        design: The design effect: the variance relative to independent items, 1 or more.
+        design: The design effect: the variance relative to that of independent items, 1 or more.
 
     Raises:
         DataError: `psi` or `n` is out of range.

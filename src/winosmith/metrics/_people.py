@@ -40,7 +40,8 @@ class HumanAccuracy(Result):
         interval: The cluster-robust 95 % interval of the accuracy; see `proportion`.
         right: The number of problems that the majority answered correctly.
         problems: The number of counted problems, which have an answer and enough subjects.
-        left_out: The number of problems with responses but too few subjects or no known answer.
+        left_out: The number of problems that have responses, but too few subjects or no known
+            answer.
     """
 
     accuracy: float
@@ -55,9 +56,9 @@ def measure_human_accuracy(
 ) -> HumanAccuracy:
     """Measure the accuracy of the majority vote of people who had not seen the problems.
 
-    Only responses with the purpose "test" are counted. Validation votes are not, because a problem
-    is only kept if its votes are correct: they would give 100 % by construction. The majority is
-    correct if more than half of a problem's subjects choose the correct option; a tie is incorrect.
+    Only responses with the purpose "test" are counted. Validation votes would give 100 % by
+    construction, because a problem is kept only if its votes are correct. The majority is correct
+    if more than half of a problem's subjects choose the correct option; a tie is incorrect.
 
     Args:
         dataset: The problems with their answers.
@@ -145,7 +146,7 @@ def measure_person_accuracy(dataset: Dataset, responses: Iterable[Response]) -> 
     """Measure the accuracy of a single person, as opposed to the majority of several.
 
     Only responses with the purpose "test" are counted, and a response without a choice is
-    incorrect. The majority (`measure_human_accuracy`) is usually more accurate; compare a model
+    incorrect. The majority (`measure_human_accuracy`) is usually more accurate, so compare a model
     that answers once with a single person. The interval generalises to other people and other
     problems, and keeps twins together; see `crossed_proportion`.
 
@@ -245,7 +246,7 @@ def measure_annotators(
 
     Annotators agree if they choose the same option by position; making no choice is a separate
     category. Kappa needs the same number of answers for each problem. If these numbers differ,
-    kappa uses only the problems with the most common number; alpha uses all.
+    kappa uses only the problems with the most common number, while alpha uses all problems.
 
     Args:
         dataset: The problems with their answers.
@@ -376,7 +377,8 @@ def krippendorff_alpha(
     """Return Krippendorff's alpha for nominal answers, with an interval by resampling items.
 
     Alpha is 1 − D_o / D_e (Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability", part
-    C): the fraction of differing pairs among answers to one item, D_o, and among all answers, D_e.
+    C): D_o is the fraction of differing pairs among answers to the same item, and D_e the fraction
+    among all answers.
 
         α = 1 − (n − 1) Σ_u Σ_{c≠k} n_uc n_uk / (m_u − 1)  /  Σ_{c≠k} n_c n_k,
 
@@ -391,8 +393,8 @@ def krippendorff_alpha(
     Args:
         table: The (items, categories) number of people who gave each answer to each item, from
             `count_answers`; missing answers are not counted.
-        clusters: Shape (items,). The label of each item's cluster, such as its twin, resampled as a
-            whole; None if every item is its own cluster.
+        clusters: Shape (items,). The label of each item's cluster, such as its twin, which is
+            resampled as a whole; None if every item is its own cluster.
         seed: The random seed of the bootstrap.
 
     Raises:
@@ -416,7 +418,7 @@ def krippendorff_alpha(
 
 
 def _compute_alpha(sums: Floats) -> Floats:
-    """Compute alpha from sums over items: answers, differing pairs, and answers by category."""
+    """Compute alpha from sums over items of answers, differing pairs, and answers per category."""
     n, pairs = sums[:, 0], sums[:, 0] ** 2 - (sums[:, 2:] ** 2).sum(axis=1)
     alpha = np.full(len(sums), np.nan)
     np.divide((n - 1) * sums[:, 1], pairs, out=alpha, where=pairs > 1e-9)
@@ -458,7 +460,7 @@ def fleiss_kappa(
 
 
 def _compute_kappa(sums: Floats) -> Floats:
-    """Compute kappa from sums over items; columns: items, agreeing pairs, fraction per answer."""
+    """Compute kappa from sums whose columns are items, agreeing pairs and fractions per answer."""
     means = sums[:, 1:] / sums[:, :1]
     observed, expected = means[:, 0], (means[:, 1:] ** 2).sum(axis=1)
     kappa = np.full(len(sums), np.nan)
@@ -467,7 +469,7 @@ def _compute_kappa(sums: Floats) -> Floats:
 
 
 def _check_table(table: npt.ArrayLike, clusters: npt.ArrayLike | None) -> tuple[Ints, Ints, str]:
-    """Return counts and clusters of items with 2+ answers, and the reason if kappa is undefined."""
+    """Return counts and clusters of items with 2+ answers, and why kappa is undefined (or "")."""
     counts = np.asarray(table)
     whole = counts.ndim == 2 and counts.size and np.all(np.isfinite(counts))
     if not whole or np.any(counts < 0) or np.any(counts != np.round(counts)):
@@ -502,8 +504,8 @@ def _make_reliability(
     """Compute a coefficient from sums over items, with an interval from resampling clusters.
 
     `totals` are the items' contributions to the sums, (items, q), with the size in column 1.
-    `coefficient` converts (draws, q) sums to (draws,) values, NaN if undefined. `extremes` are the
-    contributions of full and of chance agreement for size 1, (2, q − 1).
+    `coefficient` converts (draws, q) sums to (draws,) values, which are NaN if undefined.
+    `extremes` are the (2, q − 1) contributions of full and of chance agreement for the size 1.
     """
     value = float(coefficient(totals.sum(axis=0)[None])[0])
     of = _proportion.sum_by_cluster(totals, clusters)

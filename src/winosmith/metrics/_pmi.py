@@ -58,7 +58,7 @@ def _find_mention(sentence: str, option: str) -> int:
 
 
 def find_first_mentioned_options(data: Dataset) -> NDArray[np.intp]:
-    """Return the index of each problem's first-mentioned option, the same for both halves.
+    """Return the index of each problem's first-mentioned option, which is the same for both halves.
 
     If the halves of a twin mention their options in different orders, the alphabetically first
     sentence decides. The result does not depend on answers, or on the order of options or problems.

@@ -101,14 +101,15 @@ def proportion(
 
     where e_i = y_i − p is the residual of a case, e_g the sum of the residuals in a cluster (the
     linearised variance of a ratio; Liang & Zeger 1986), t the quantile of Student's t, and G the
-    number of clusters. If all or none are correct, the residuals don't show the clustering.
-    Therefore deff is estimated with two pseudo-clusters of the mean size, one all correct and one
-    all incorrect. They keep the interval sensible at 0 % and 100 %, and have little effect
-    elsewhere. deff is never below 1. With few large clusters, the pseudo-clusters make the interval
-    wider than necessary: with 5 clusters of 50 cases it covers the true fraction in all of 600
-    simulated beta-binomial samples, at twice the width or more. If every cluster has one case, the
-    interval is exactly Wilson's. A single cluster of several cases gives no information: the
-    interval is 0–1. The interval ignores that a tie varies less than a correct or incorrect case.
+    number of clusters. If all or none of the cases are correct, the residuals don't show the
+    clustering. Therefore deff is estimated with two pseudo-clusters of the mean size, one all
+    correct and one all incorrect. They keep the interval sensible at 0 % and 100 %, and have little
+    effect elsewhere. deff is never below 1. With few large clusters, the pseudo-clusters make the
+    interval wider than necessary: with 5 clusters of 50 cases, the interval covers the true
+    fraction in all of 600 simulated beta-binomial samples, at twice the width or more. If every
+    cluster has one case, the interval is exactly Wilson's. A single cluster of several cases gives
+    no information: the interval is 0–1. The interval ignores that a tie varies less than a correct
+    or incorrect case.
 
     Args:
         correct: Shape (n,). Booleans, or the credit of each case, 0–1; n ≥ 1.
@@ -155,10 +156,10 @@ def crossed_proportion(
     and the variance by pairs has no factor G / (G − 1).
 
     The interval is Wilson's for the number of independent answers with this variance, widened by
-    Student's t for the number of people or problems, whichever is smaller. If all or none are
-    correct, this number is the number of people or problems, whichever is larger. With one person,
-    the interval is for that person's answers to other problems; with one problem, for other
-    people's answers to it. (Two pseudo-clusters, as in `proportion`, would be as large as a
+    Student's t for the number of people or problems, whichever is smaller. If all or none of the
+    answers are correct, this number is the number of people or problems, whichever is larger. With
+    one person, the interval is for that person's answers to other problems; with one problem, for
+    other people's answers to it. (Two pseudo-clusters, as in `proportion`, would be as large as a
     person's whole sheet. With 3 to 20 people, the interval would then be two to six times as wide
     and always contain the true value.)
 
@@ -298,7 +299,7 @@ def make_pseudo_clusters(
 
     Args:
         sizes: Shape (G,). The sizes of the clusters.
-        outcomes: Shape (k, q). The contribution of each kind to the sums, per case.
+        outcomes: Shape (k, q). The contribution of one case of each kind to the sums.
         weights: Shape (k,). The weights of the kinds; by default 1 each.
     """
     mean = float((sizes**2).sum() / sizes.sum())
@@ -379,8 +380,8 @@ def find_possible_counts(
 ) -> tuple[int, ...]:
     """Return the counts out of n that are consistent with a printed percentage; empty if none are.
 
-    The method is the granularity test GRIM of Brown & Heathers (2017), for percentages instead of
-    means. The arithmetic is exact.
+    The method is the granularity test GRIM of Brown & Heathers (2017), applied to percentages
+    instead of means. The arithmetic is exact.
 
     Args:
         printed: The printed number: "86.3". A string keeps trailing zeros ("90.0").
@@ -414,7 +415,7 @@ def find_possible_sums(
 
     Args:
         printed: The printed mean: "6.913". A string keeps trailing zeros.
-        n: The number of integers, each 0 or more, in the mean.
+        n: The number of integers, each 0 or more, that are averaged.
         rounding: As in `find_possible_counts`.
 
     Raises:
@@ -451,7 +452,7 @@ def _iterate_consistent_counts(
 
 
 _MIN_DRAWS = 39
-"""Minimum number of draws whose range contains 95 % of additional draws."""
+"""Minimum number of draws at which their range contains 95 % of additional draws."""
 
 _ROUNDING_ERROR = 1e-9
 """Maximum rounding error by which products such as 0.05 · 20 can be below an integer."""
@@ -500,7 +501,7 @@ def null_interval(draws: npt.ArrayLike) -> tuple[float, float]:
 
 
 def label_null_interval(draw_count: int) -> str:
-    """Return the label for a `null_interval` from a number of draws.
+    """Return the label for the `null_interval` of a given number of draws.
 
     >>> label_null_interval(20), label_null_interval(39)
     ("the draws' range", '95 % of the draws')

@@ -30,7 +30,7 @@ from winosmith.report import Signature, percent, probability, signature_of, to_f
 from winosmith.results import Result, shown
 
 MAX_GROUPS = 30
-"""Maximum number of values that a field can have to be scored by value."""
+"""A field with more values than this can't be scored by value."""
 
 
 @dataclass(frozen=True)
@@ -43,14 +43,14 @@ class Score(Result):
         twins: The fraction of whole twins with both halves correct; None if there are no twins.
         comparisons: The fraction of comparisons in which the correct option scores higher; None if
             every problem has two options, or if scores are missing. See `score_comparisons`.
-        groups: Field → value → accuracy on the problems with that value. The fields are "options"
-            if the number of options varies, the domain and source if known, and the requested
-            fields.
-        refused: Field → why its values can't be compared for this solver. Refused fields are not in
-            `groups`.
-        notes: Field → a caveat about comparing its values.
+        groups: For each field, the accuracy on the problems with each of its values. The fields are
+            "options" if the number of options varies, the domain and source if known, and the
+            requested fields.
+        refused: For each refused field, why its values can't be compared for this solver. Refused
+            fields are not in `groups`.
+        notes: For each field with a caveat about comparing its values, the caveat.
         calibration, margins: The calibration and margins of the scores, if any.
-        against_scores: The number of answers that are not an option with the highest score.
+        against_scores: The number of answers whose option does not have the highest score.
         invalid: The number of answers that match no option and are therefore incorrect.
         missing: The number of problems without a prediction, which are excluded from the accuracy.
         possible: The accuracy on all problems if all missing answers are incorrect, and if all are
@@ -115,7 +115,7 @@ def detect_below_chance(graded: Graded) -> Proportion | None:
 
 
 def describe_below_chance(accuracy: Proportion) -> str:
-    """Return a clause that reports an accuracy below chance, with its usual reasons.
+    """Return a clause that reports an accuracy below chance, with the usual reasons for it.
 
     >>> describe_below_chance(proportion([0] * 8, range(8), chance=0.5))[:69]
     'below chance: 0 of 8 valid answers are correct, and guessing gives 50'
@@ -218,10 +218,10 @@ def score_twins(graded: Graded) -> Proportion | None:
 def score_comparisons(graded: Graded) -> Proportion | None:
     """Return the fraction of comparisons in which the correct option outscores an incorrect one.
 
-    A problem with k options has k − 1 comparisons; guessing wins half of them. The 60 Pronoun
-    Disambiguation Problems have 80 comparisons, as in WinoGrande's tables 5 and 6. Equal scores are
-    half a win. The result is None if every problem has two options (it would equal the accuracy),
-    or if a problem with more options has no scores.
+    A problem with k options has k − 1 comparisons, and guessing wins half of them. The 60 Pronoun
+    Disambiguation Problems have 80 comparisons, as in WinoGrande's tables 5 and 6. Equal scores
+    count as half a win. The result is None if every problem has two options (it would equal the
+    accuracy), or if a problem with more options has no scores.
     """
     if all(len(problem.options) == 2 for problem in graded.dataset):
         return None
@@ -292,13 +292,13 @@ def _score_by_value(graded: Graded, column: Sequence[Scalar]) -> dict[str, Propo
 def guessing_p_value(graded: Graded, *, lower_tail: bool = False) -> float:
     """Return the probability that guessing is at least (with `lower_tail`: at most) as accurate.
 
-    The null distribution rotates the labels of a cluster's problems together. The k options of each
-    problem form a circle, sorted by their text. All answers of the cluster move by the same number
-    of positions, and each of the k rotations is equally probable. With two options, a rotation
-    keeps or flips all answers, so the halves of a twin keep opposite answers; with more options,
-    copies move together and are counted once. The order in which options are written has no effect
-    on the null distribution. A tie has the credit 1 / (options tied) in each rotation in which the
-    answer is among the tied options.
+    In a draw under the null, the labels of a cluster's problems are rotated together. The k options
+    of each problem form a circle, sorted by their text. All answers of the cluster move by the same
+    number of positions, and each of the k rotations is equally probable. With two options, a
+    rotation keeps or flips all answers, so the halves of a twin keep opposite answers; with more
+    options, copies move together and are counted once. The order in which options are written has
+    no effect on the null distribution. A tie has the credit 1 / (options tied) in each rotation in
+    which the answer is among the tied options.
 
     The distribution of the sum is exact (by convolution). If ties among many different numbers of
     options allow too many possible sums, rotations are drawn 20,000 times, and
@@ -344,11 +344,12 @@ def guessing_p_value(graded: Graded, *, lower_tail: bool = False) -> float:
 
 
 _MAX_EXACT_SUM, _ROTATION_DRAWS = 2_000_000, 20_000
-"""Maximum sum in credit units for an exact distribution; rotations to draw for larger sums."""
+"""Maximum sum, in credit units, for which the distribution is computed exactly, and the number of
+rotations to draw for larger sums."""
 
 
 def _measure_distances(graded: Graded, row: int) -> list[int]:
-    """Return the cyclic distance from the answer to each chosen option, in options.
+    """Return the cyclic distance, in options, from the answer to each chosen option.
 
     Options are sorted by `normalize_tokens`, so that copies have the same distances.
     """
@@ -374,7 +375,7 @@ class ReliabilityBin(Result):
     """The problems whose chosen options have probabilities in the same bin.
 
     Attributes:
-        low, high: The edges of the bin, 0–1; the bin includes only the upper edge.
+        low, high: The edges of the bin, 0–1; only the upper edge belongs to the bin.
         confidence: The mean probability of the chosen options, 0–1.
         accuracy: The fraction of correct answers, with its interval.
     """
@@ -396,10 +397,11 @@ class Calibration(Result):
         ece: The expected calibration error, 0–1: the mean over problems of |accuracy − confidence|
             of their bin (Naeini et al. 2015; Guo et al. 2017, equation 3).
         ece_null: The mean and the interval (`null_interval`) of the ECE of a perfectly calibrated
-            solver with the same confidences; this ECE is never 0.
+            solver with the same confidences; even the ECE of such a solver is never 0.
         brier: The mean over problems of Σ_k (p_k − [k is correct])², 0–2 (Brier 1950); guessing
             between two options gives 0.5.
-        log_loss: The mean of −ln p for the correct options, in nats; guessing gives ln k.
+        log_loss: The mean of −ln p for the correct options, in nats; guessing among k options gives
+            ln k.
         confidence: The mean probability of the chosen options, 0–1.
         bins: The non-empty bins, in order.
     """
@@ -474,7 +476,7 @@ def _draw_calibrated(graded: Graded, stated: Floats, seed: int) -> Iterator[npt.
 
 
 def _make_score_table(graded: Graded) -> Floats:
-    """Return the options' scores, (n, maximum number of options), padded with −inf."""
+    """Return the options' scores, padded with −inf to the shape (n, maximum number of options)."""
     scores = [prediction.scores for prediction in graded.predictions]
     table = np.full((len(scores), max(map(len, scores))), -np.inf)
     for row, own in enumerate(scores):
@@ -494,7 +496,7 @@ class Margins(Result):
     Attributes:
         quartiles: The 25th, 50th and 75th percentile of the margin, in the unit of the scores.
         ranking: The probability that a random correct answer has a larger lead (the chosen option's
-            score minus the next best) than a random incorrect answer: 0.5 if the lead is
+            score minus the next-best score) than a random incorrect answer: 0.5 if the lead is
             uninformative, 1 at best; None if all or no answers are correct. Ties have a lead of 0.
         surest_wrong: The ids of the incorrect answers with the largest lead, at most three.
     """

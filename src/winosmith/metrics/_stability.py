@@ -35,8 +35,8 @@ class Stability(Result):
         n: The number of perturbed problems of known depth.
         unknown: The number of perturbed problems that are omitted because their depth is unknown.
         mean: The pooled mean depth of all errors: EvoGrad's error depth.
-        family_mean: The mean depth of errors, averaged first within and then over families with an
-            error.
+        family_mean: The mean depth of errors, averaged first within each family with an error and
+            then over these families.
         first: The mean, over families with an error, of the depth of their first error.
         families: The families, each with its error depths, in order of first occurrence.
         accuracy: The accuracy on the perturbed problems; None if withheld (see `overlap`).
@@ -81,10 +81,11 @@ def measure_stability(
     Args:
         graded: The graded answers, from `grade`, for families of a root and its perturbations.
             Other problems are ignored.
-        depth: "declared", "lineage" or "edit" (see `winosmith.lineage.Depths`); by default the
-            (first) kind that most perturbed problems have.
-        overlap: The overlap with the training data, from `find_overlap`. If the solver may have seen
-            test problems, accuracies are withheld (error depths are not, as in EvoGrad's table 4).
+        depth: "declared", "lineage" or "edit" (see `winosmith.lineage.Depths`); by default the kind
+            that most perturbed problems have, or the first of several such kinds.
+        overlap: The overlap with the training data, from `find_overlap`. If the solver may have
+            seen test problems, accuracies are withheld (but error depths are not, as in EvoGrad's
+            table 4).
         seed: The random seed of the draws.
         draws: The number of bootstrap draws over families.
 
@@ -170,7 +171,7 @@ class Survival(Result):
     without an error is censored at its deepest problem.
 
     Attributes:
-        depths: Shape (m,). Ascending depths at which families err first or are censored.
+        depths: Shape (m,). The ascending depths of families' first errors or censoring.
         share: Shape (m,). The expected fraction (0–1) of families without errors beyond each depth.
         intervals: Shape (m,). The 95 % interval of each fraction: Greenwood's on the log-log scale
             (Kalbfleisch & Prentice 1980), from lifelines. Families are treated as independent.
@@ -374,8 +375,8 @@ def _compute_swap_p_value(differences: Floats, seed: int, draws: int) -> float:
 
 
 MIN_PLOTTED = 5
-"""Minimum number of problems for plotting a depth; with fewer, the accuracy is too uncertain.
-Tables include all depths."""
+"""Minimum number of problems at a plotted depth; with fewer, the accuracy is too uncertain. Tables
+include all depths."""
 
 
 def draw_stability(results: Mapping[str, Stability]) -> Iterator[list[report.Svg]]:

@@ -38,24 +38,25 @@ class Statistics(Result):
         average_length: The mean number of Penn Treebank tokens per sentence, including the blank;
             for a data set in table 5, tokens are counted as in the table. The mean is 0 if there
             are no problems, and None if no sentence has spaces between words.
-        vocabulary: The number of distinct lower-cased tokens; None if no sentence has spaces.
-        without_spaces: The number of problems without spaces between words; their tokens are not
+        vocabulary: The number of distinct lower-cased tokens; None if no sentence has such spaces.
+        without_spaces: The number of problems without spaces between words, whose tokens are not
             counted.
         comparisons: The number of comparisons of the correct option with an incorrect one.
         table5: The row of WinoGrande's table 5 for this data set, with the counting method, or
             None.
-        twins: The number of whole twins, two problems each.
+        twins: The number of whole twins, each of two problems.
         singles: The number of problems that are not half of a twin.
         answers: The number of problems whose answer is the first option, the second, and so on.
         withheld: The number of problems without an answer.
         options: The number of problems by number of options.
         questions: The number of problems without a blank.
-        copies: Identical and contradictory problems, and twin ids of more than two problems.
+        copies: Identical and contradictory problems, and twin ids that more than two problems
+            share.
         missing_options: The ids of problems with an option that is not in the sentence, ignoring
             case; questions are omitted, because their options need not occur in the text.
         associative: The number of problems that are labelled as answerable by word association, and
-            the number that have such a label (an extra key that ends in ".associative"). In WSC273,
-            these are 37 of 273 (Trichelair et al. 2018; 13.55 %, printed as 13.5).
+            the number that are labelled at all (by an extra key that ends in ".associative"). In
+            WSC273, these are 37 of 273 (Trichelair et al. 2018; 13.55 %, printed as 13.5).
         leaks: The fields that reveal the answer (`find_leaks`); None if too few answers are known.
         signature: The signature of the data.
     """
@@ -469,7 +470,7 @@ def find_table5_row(name: str | None, problem_count: int) -> Table5Row | None:
 
 
 def _count_tokens(dataset: Dataset, name: str | None) -> dict[str, Any]:
-    """Count the problems' tokens, in the way of table 5 if it contains the data set `name`.
+    """Count the problems' tokens, as in table 5 if the table contains the data set `name`.
 
     Returns the fields of `Statistics` with the average length, the vocabulary and the number of
     problems without spaces between words (`text.detect_script`), which are not counted.

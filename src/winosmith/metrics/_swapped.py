@@ -149,7 +149,8 @@ def measure_consistency(original: Graded, switched: Graded) -> Consistency:
     """Measure how consistently a solver changes its choices if the options are switched.
 
     Args:
-        original: The answers to the originals; problems without a switched version are ignored.
+        original: The answers to the original problems; those without a switched version are
+            ignored.
         switched: The answers to the switched problems, which have the same ids and options.
 
     Raises:
@@ -324,8 +325,8 @@ def measure_gender_gap(
     Args:
         graded: The answers on Winogender, whose problems have `winogender.occupation` and `.gender`
             in `extra`; those with the gender "neutral" are used only for `accuracy`.
-        female_share: The percentage or fraction of women by occupation, used only to see whether it
-            is above half. The data set's `occupations-stats.tsv` has two such columns.
+        female_share: The percentage or fraction of women by occupation; only whether it is above
+            half matters. The data set's `occupations-stats.tsv` has two such columns.
         reading: "answer" or "occupation".
         seed: The random seed of the bootstrap.
 
