@@ -61,9 +61,9 @@ class Audit(Result):
 
     Attributes:
         parts: the audit of each split.
-        shared: for each pair of splits, the pairs of ids of copies and near-duplicates.
+        shared: for each pair of splits, the id pairs of items that are copies or near-duplicates.
         seed: random seed of all draws.
-        embedder: parameters of the embedder whose vectors were probed; empty if none was.
+        embedder: parameters of the embedder whose vectors were probed; empty without an embedder.
         version: version of winosmith.
     """
 
@@ -86,7 +86,7 @@ class Audit(Result):
     @property
     @computed(key="line")
     def readme_line(self) -> str:
-        """A README line with each split's strongest cue and model, or "" if any is inconclusive."""
+        """Each split's strongest cue and model as a README line; "" if a split is inconclusive."""
         if any(part.inconclusive_reason for part in self.parts):
             return ""
         return f"Audited by winosmith {__version__}: " + "; ".join(
@@ -136,7 +136,7 @@ class Audit(Result):
     def get_new_findings(
         self, rules: str, baseline: Mapping[str, float] | None = None
     ) -> tuple[Finding, ...]:
-        """Return the findings that are not in the baseline: first rule violations, as errors.
+        """Return the findings that are not in the baseline, starting with rule violations (errors).
 
         A missing licence or canary is a finding only if a rule requires them.
 
@@ -175,7 +175,7 @@ class Audit(Result):
                 keys. `leak`: a field gives answers away, or splits share items. `options`: items
                 with options that differ only in case or a final mark. `unfilled`: items with an
                 unfilled template field. `refused`: records that are not items. `texts`: a question
-                is in the texts. `licence`, `canary`: none is declared.
+                occurs in the texts. `licence`, `canary`: no licence or no canary is declared.
             baseline: see `get_new_findings`.
 
         Raises:
@@ -217,14 +217,14 @@ def audit(
     Args:
         data: the items, with their answers, as a data set or as anything that `formats.read`
             accepts; or a mapping of such splits by name.
-        cues: rules that select an option without reading; `[*CUES, Cue(...)]` adds one. If options
-            are classes, `make_class_cues` are added.
+        cues: rules that select an option without reading; `[*CUES, Cue(...)]` adds a cue. If
+            options are classes, the cues of `make_class_cues` are added.
         embedder: embedder of texts, such as `embed.EncoderEmbedder`; its vectors are probed in
             addition to words.
         refused: records of each split's file that are not items.
         answers: models' answers; ids of items must be unique across the splits.
-        texts: parts of each split found in a collection of texts; see `find_overlap`. Cues are
-            added for texts.
+        texts: the parts of each split that occur in a collection of texts; see `find_overlap`. The
+            cues of each `Overlap` are added.
         declared: licence and canary of each split; see `find_declarations`.
         places: for each split, the location of each item by id, and of each refused record.
         sample: number of items of each split that the probes see, drawn at random in whole blocks;

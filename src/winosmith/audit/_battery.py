@@ -2,7 +2,7 @@
 
 Observed and drawn scores of a cue are standardised by the exact mean and standard deviation of its
 null (`_null`). The p-value of a cue is the fraction of draws in which the maximum standardised
-score of all cues is at least as large (Westfall and Young 1993, single step). After the first
+score of all cues is at least the cue's own (Westfall and Young 1993, single step). After the first
 flagged cue, another cue is flagged only if it is significant in draws that keep the scores of the
 flagged cues.
 
@@ -34,7 +34,7 @@ MAX_FLAGGED = 8
 """Maximum number of flagged cues."""
 
 MIN_DRAWS, MAX_DRAWS = 19, 20_000
-"""Minimum number of draws, which is just enough for p = 0.05, and maximum number of draws."""
+"""Minimum number of draws (just enough for p = 0.05) and maximum number of draws."""
 
 CHART_CUES = 14
 """Maximum number of cues in a chart."""
@@ -56,7 +56,7 @@ class CueScore(Result):
         right: the fraction of items for which the cue is correct, 0–1; a tie of n options that
             includes the key counts 1 / n.
         expected: the exact mean of `right` in a data set without artifacts.
-        spread: the exact standard deviation of `right`; 0 if no draw changes it.
+        spread: the exact standard deviation of `right`; 0 if `right` is the same in all draws.
         high: the chance limit: `expected` plus `spread` times the value that the maximum
             standardised score of all cues exceeds in 5 % of the draws. `right` exceeds this limit
             exactly if p is at most 0.05.
@@ -97,8 +97,8 @@ class Battery(Result):
     """A battery of cues and their scores.
 
     Attributes:
-        found: the cues: first the flagged, then the borderline, then the others sorted by z, and
-            last the cues whose score no draw changes.
+        found: the cues: first the flagged ones, then the borderline ones, then the others sorted by
+            z, and last those whose score is the same in all draws.
         unchecked: names of the cues that can't read any item.
         positions: the number of keys at each position.
         positions_p: p-value of a chi-square test of these numbers.
@@ -269,7 +269,7 @@ def _standardise(scores: Floats, mean: Floats, spread: Floats) -> Floats:
 
 
 class _Round:
-    """A round of flagging; its draws preserve the scores of the cues flagged before.
+    """A round of flagging, whose draws keep the scores of the cues flagged in earlier rounds.
 
     Attributes:
         right: (cues,) the observed scores, as fractions of the items.
@@ -305,7 +305,7 @@ class _Round:
         self._greatest = np.empty(0)
 
     def draw(self, draws: int, limit: int, candidates: Bools, needed: Bools | None = None) -> None:
-        """Add draws until the next flagged cue is certain, up to `limit`."""
+        """Add draws, up to `limit`, until it is certain which cue is flagged next."""
         self._add_draws(draws)
         while self.draws < limit and not self._is_settled(candidates, needed):
             self._add_draws(min(self.draws, limit - self.draws))

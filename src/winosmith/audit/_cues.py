@@ -1,8 +1,8 @@
 """Cues: rules that select an option without reading the item.
 
 A cue scores each option of an item and selects the option with the highest score; tied options
-share the selection. Its input is a `View`: the question, the options, their words and their
-frequencies in the data set, but never the key. Add your own: `[*CUES, Cue("mine", score)]`.
+share the selection. Its input is a `View`: the question, the options, and frequencies in the data
+set, but never the key. Add a cue of your own with `[*CUES, Cue("mine", score)]`.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ class View:
 
     @cached_property
     def rarity(self) -> list[list[float]]:
-        """Rarity of each word of each option: log(items / items with the word)."""
+        """Rarity of each word of each option: log(number of items / number with the word)."""
         counts, items = self.corpus.words, self.corpus.items
         return [[log((items + 1) / (counts[word] + 1)) for word in words] for words in self.words]
 
@@ -268,10 +268,10 @@ class Cue:
             tied options share the selection. If all numbers are equal, the cue does not distinguish
             the item's options.
         about: "position" if the cue uses only the order of the options; "class" if the options are
-            labels and it uses the labelled text; otherwise "content".
-        needs: the text that the cue can read. "any": any script; "words": words separated by
-            spaces; "latin": English words from a list. The cue does not distinguish the options of
-            items in other scripts.
+            labels and the cue uses the labelled text; otherwise "content".
+        needs: the script that the cue needs: "any" for any script; "words" if words must be
+            separated by spaces; "latin" if the cue has a list of English words. The cue does not
+            distinguish the options of items in other scripts.
     """
 
     name: str
@@ -370,7 +370,7 @@ _ADVICE = {
     r"final a or an": "End the question with “a(n)”, or write the article in each option",
     r"alphabetical": "Begin the key and the other options with similar words",
 }
-"""How to write items without an artifact, by a regular expression for the names of its cues."""
+"""Advice on writing items without an artifact, by a regular expression for names of its cues."""
 
 
 def get_advice(cue: str) -> str:
@@ -443,16 +443,16 @@ _PAIR = (("questions.premise", "questions.hypothesis"),
 """Names of the fields with the two texts that form a question."""
 
 _Feature = tuple[str, Literal["words", "latin"], Callable[[Words, Words], bool]]
-"""A feature: its name, its supported scripts, and a predicate on the words of premise and text."""
+"""A feature: its name, supported scripts, and predicate on words of premise and labelled text."""
 
 
 def make_class_cues(dataset: Dataset) -> tuple[Cue, ...]:
     """Make a cue for each label and each feature of the labelled texts.
 
     Options that all items share reveal nothing, but the labelled text may reveal the key. A cue
-    selects a label if the text has a feature: "contradiction" if the hypothesis has a negation.
-    Such cues predict the labels of SNLI and MNLI (Gururangan et al. 2018), and so do the words that
-    a hypothesis shares with its premise (McCoy et al. 2019).
+    selects a label if the text has a feature, for example "contradiction" if the hypothesis has a
+    negation. Such cues predict the labels of SNLI and MNLI (Gururangan et al. 2018), and so do the
+    words that a hypothesis shares with its premise (McCoy et al. 2019).
 
     The labelled text is the hypothesis of a pair, or the whole question if there is no pair. No
     cues are returned if fewer than half of the items have the same classes in the same order.

@@ -1,7 +1,7 @@
 """Edit the records of items, so that options move, and keys and letters refer to the same options.
 
-A file keeps its layout: only options, keys and letters that refer to options change. An item whose
-record can't be changed safely raises an error with the reason, and stays as it is.
+A file keeps its layout: only options, keys and letters that refer to options change. If a record
+can't be changed safely, it stays as it is, and an error states the reason.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _RANGE = re.compile(r"[A-Z]\)?\s*(?:-|–|\bto\b)\s*\(?[A-Z](?![A-Za-z0-9])")
 _EXPLANATION_FIELD = re.compile(
     "(?i)expl|rational|why|feedback|solution|reason|comment|hint|justif"
 )
-"""Names of fields whose letters may refer to options; letters in other fields don't change."""
+"""Names of fields in which letters may refer to options; letters in other fields are kept."""
 
 _ANY_LONE = re.compile(
     r"(?<![A-Za-z0-9])(?<![A-Za-z]['’])[A-Z](?![A-Za-z0-9])|(?<!\w)(?<!\w['’])[^\W\d_](?!\w)"
@@ -268,7 +268,7 @@ def _iter_option_edits(located: _LocatedOptions, order: Sequence[int], text: str
 
 
 def _find_keys(items: Iterable[_LocatedItem], columns: formats.Columns | None) -> dict[str, str]:
-    """Find the fields that contain the key of every item; map them to the kind of key."""
+    """Map each field that contains the key of every item to the kind of key."""
     fits: dict[str, set[str]] = {}
     for problem, record, located, _ in items:
         for name, value in _iter_other_values(record, located):
@@ -342,7 +342,7 @@ def _iter_key_edits(
 def _replace_letter(
     raw: str, old: int, new: int, kinds: Iterable[str] = formats.LETTER_KINDS
 ) -> str:
-    """Replace the letter of an option; raise ProblemError if its alphabets disagree."""
+    """Replace the letter of an option; raise ProblemError if this is impossible or ambiguous."""
     found = {_replace_in_series(raw, old, new, formats.SERIES_BY_KIND[kind]) for kind in kinds}
     found.discard(None)
     if len(found) != 1:
@@ -381,7 +381,7 @@ def _has_value_per_option(value: Value, problem: Problem, located: _LocatedOptio
 def _iter_letter_edits(
     item: _LocatedItem, order: Sequence[int], kinds: Mapping[str, str]
 ) -> Iterator[Edit]:
-    """Yield the edits, in other texts such as explanations, of letters that refer to options."""
+    """Yield edits of letters that refer to options in other texts, such as explanations."""
     problem, record, located, text = item
     if any(_has_value_per_option(value, problem, located) for value in record.walk()):
         raise ProblemError("another field has one value per option")

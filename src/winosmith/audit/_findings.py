@@ -52,8 +52,8 @@ class Check:
 
     Attributes:
         title: description of the findings, in the plural.
-        find: returns the ids of items, or of groups of items; for fields and for records that are
-            not items, a sentence about each; None if there are too few items for the check.
+        find: returns the ids of items or of groups of items, or a sentence about each field or
+            record that is not an item; None if there are too few items for the check.
         rule: name of the rule in `Audit.failures`; empty if there is none.
         template: template of a finding: {0} is an item, {1} the first item of its group; empty if
             the findings are not items.
@@ -424,7 +424,7 @@ class Rewrite:
 
 
 def list_rewrites(problems: Iterable[Problem]) -> list[Rewrite]:
-    """List the fewest options to lengthen, so that the key is the longest no more than by chance.
+    """List the fewest options to lengthen so that keys are longest no more often than by chance.
 
     The number of options is the number of items whose key is the longest option in characters,
     minus the expected number. Options with the fewest missing characters come first. The expected
@@ -436,7 +436,8 @@ def list_rewrites(problems: Iterable[Problem]) -> list[Rewrite]:
             (yes and no) as options are ignored.
 
     Returns:
-        The options in the order in which to lengthen them; empty if the number is not above chance.
+        The options in the order in which to lengthen them; empty if keys are the longest no more
+        often than by chance.
 
     >>> items = [Problem(f"{n}", "Which?", ("a long one", "b", "cc"), 0, blank=None)
     ...          for n in range(3)]

@@ -243,7 +243,7 @@ def _replace_text(source: data.Source, text: str) -> data.Source:
 def _find_items_to_leave(
     error: FormatError, contents: Contents, unchanged: Mapping[Place, str], kinds: Mapping[str, str]
 ) -> dict[Place, str]:
-    """Find the items that must stay unchanged, so that the shuffled files are readable; say why.
+    """Find the items that must stay unchanged to keep the shuffled files readable, with reasons.
 
     If no new key shows whether keys start from 0 or 1, the first item whose old key shows this
     stays unchanged; otherwise, all items of the unreadable file do.

@@ -37,7 +37,7 @@ _REPORT_INTERVAL = 60
 """Number of seconds between progress reports within a step."""
 
 TIE_SHARES: Floats = np.concatenate([[0.0], 1 / np.arange(1, MAX_OPTIONS + 1)])
-"""Scores of a key by the number of options selected with it; see `Items.count_ties`."""
+"""The score of a key by its value in `Items.count_ties`: 1 / n in a tie of n options."""
 
 _BATCH_SIZE = 1000
 """Number of items whose views are held in memory at the same time."""
@@ -233,7 +233,7 @@ class Items(Result):
         """Return the score of each unit for each position that its key could have.
 
         Args:
-            values: (options, columns) the scores if that option is the key; or the result of
+            values: (options, columns) the score that each option has as the key; or the result of
                 `count_ties`.
             units: the units; by default all.
 
@@ -260,8 +260,8 @@ class Items(Result):
     def count_ties(self, cues: Sequence[Cue], report_done: ReportDone = lambda _: None) -> Ties:
         """For each option, return the number of options tied with it if a cue selects it.
 
-        The shape is (options, cues); 0 if a cue does not select an option. Items are processed in
-        parts to save memory.
+        The result, (options, cues), is 0 where a cue does not select an option. Items are processed
+        in parts to save memory.
 
         Args:
             cues: the cues.

@@ -352,7 +352,7 @@ class StratumResult(Result):
     @property
     @computed(**shown("fraction", percent_span))
     def precision(self) -> tuple[float, float]:
-        """Interval of the fraction of wrong keys, 0–1; for suspects, the ranking's precision."""
+        """Interval of the fraction of wrong keys, 0–1 (for suspects, the ranking's precision)."""
         return self.limits[0] / self.items, self.limits[1] / self.items
 
 
@@ -369,7 +369,7 @@ class WrongKeys(Result):
         seen: 95 % interval of the fraction of all wrong keys that are in the first stratum, 0–1;
             None if there is only one stratum, or if all keys may be sound.
         visibility: 95 % interval of v, the ratio of `seen` to the same fraction of planted wrong
-            keys (`KeyCheck.planted`); None if one of them is unknown.
+            keys (`KeyCheck.planted`); None if either fraction is unknown.
     """
 
     items: int

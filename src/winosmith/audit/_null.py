@@ -5,7 +5,7 @@ keys together (`Items`). There are two such nulls:
 
 - for content cues, the keys' positions are permuted among units with the same number of options
   (`PermutedKeys`), so the number of keys at each position stays the same. If options are sorted by
-  length and many keys are first, only the position cue is flagged, not the length;
+  length and many keys are first, only the position cue is flagged, not the length cue;
 - for position cues, each unit's key is drawn uniformly from its options (`UniformKeys`).
 
 Both nulls can keep the scores of some cues in every unit: then a key moves only to positions at
@@ -55,7 +55,7 @@ def find_positions(items: Items, ties: Ties) -> Bools:
 
 
 def score_actual_keys(items: Items, ties: Ties) -> Floats:
-    """Compute the score, in items, of each column, (columns,), with the actual keys."""
+    """Compute each column's score with the actual keys, (columns,), in items."""
     parts = _compute_common_denominator(items)
     scores = np.rint(TIE_SHARES[ties[items.find_correct_options(items.unit_key)]] * parts).sum(
         axis=0
@@ -79,10 +79,10 @@ class PermutedKeys:
 
     The units of a stratum have the same number of options and the same possible positions of the
     key. The score of a cue is then a sum over a random permutation, so its mean and variance are
-    known exactly (Hoeffding 1951, "A combinatorial central limit theorem", theorem 2). With a(u, k)
-    the score of unit u if its key is at position k, d(u, k) = a(u, k) - a(u, ·) - a(·, k) + a(·, ·)
-    with means over the n keys of the stratum: the variance is the sum of d² over all units and keys
-    of the stratum, divided by n - 1.
+    known exactly (Hoeffding 1951, "A combinatorial central limit theorem", theorem 2). Let a(u, k)
+    be the score of unit u if its key is at position k, and d(u, k) = a(u, k) - a(u, ·) - a(·, k) +
+    a(·, ·), where dots stand for means over the stratum with its n keys. The variance is the sum of
+    d² over all units and keys of the stratum, divided by n - 1.
 
     Attributes:
         mean: (columns,) mean of the scores, in items.
@@ -165,9 +165,9 @@ class PermutedKeys:
 class UniformKeys:
     """Scores of position cues when each unit's key is drawn uniformly from possible positions.
 
-    Scores are sums of independent terms, so their means and variances are sums of those of the
-    terms. The keys of units with the same scores are drawn together from a multinomial
-    distribution.
+    Scores are sums of independent terms, so their means and variances are the sums of the terms'
+    means and variances. The keys of units with the same scores are drawn together from a
+    multinomial distribution.
 
     Attributes:
         mean: (columns,) mean of the scores, in items.

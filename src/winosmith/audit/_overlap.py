@@ -26,14 +26,14 @@ from winosmith.text import detect_script
 
 SPAN = 8
 """Number of consecutive question words that are unlikely to occur in a text by chance. Others use 8
-(Llama 2: Touvron et al. 2023, section A.6 uses 10 tokens) to 13 (Brown et al. 2020, appendix C)."""
+(10 tokens in Llama 2: Touvron et al. 2023, section A.6) to 13 (Brown et al. 2020, appendix C)."""
 
 MIN_WORDS = 4
 """Minimum number of words that a question must have to be searched for."""
 
 _WORDS_PER_PIECE = 2_000
-"""Number of words of a long text in a piece, in addition to `SPAN` words of the piece before; a
-question and its key must occur in the same piece."""
+"""Number of words in each piece of a long text, in addition to the last `SPAN` words of the piece
+before. A question and its key must occur in the same piece."""
 
 _MAX_EXAMPLES = 5
 
@@ -53,7 +53,7 @@ class Overlap(Result):
         checked: number of items whose question was searched for, because it has a sequence of words
             that no other question of the data set has.
         unread: ids of items that were not searched for, because no spaces separate their words.
-        asked: the matching words of each question found, by the item's id.
+        asked: the matching words of each question that was found, by the item's id.
         options: the number of pieces that contain each option of an item, by the item's id.
         together: the number of pieces that contain an option and its question, by the item's id.
     """
@@ -92,7 +92,7 @@ class Overlap(Result):
         """Count the keys and the other options that occur in the texts.
 
         Returns:
-            The number of keys found and searched for, and of other options found and searched for.
+            The numbers of keys found and searched for, and the same numbers for other options.
         """
         keys: list[bool] = []
         others: list[bool] = []

@@ -59,10 +59,10 @@ class WrongKeysBound(Result):
     """A conditional upper bound on the number of wrong keys.
 
     The condition is that wrong keys are detected at least `visibility` times as often as planted
-    keys: for each rank, an item with a wrong key has at least that rank with a probability of at
-    least `visibility` times that of a planted key. The condition can't be tested without human
-    judges. Keys for which no listed option is correct, and questions with two correct options, are
-    not counted.
+    keys: for each rank, the probability that a wrong key has at least this rank is at least
+    `visibility` times the probability that a planted key has it. The condition can't be tested
+    without human judges. Keys for which no listed option is correct, and questions with two correct
+    options, are not counted.
 
     Attributes:
         planted: kind of the planted keys; see `KINDS`.
@@ -131,7 +131,7 @@ class Choices:
         keys: (n,) the given keys.
         counts: (n,) number of options of each item.
         block: (n,) number of each item's block.
-        copy_of: (n,) a number for each item that is equal for copies.
+        copy_of: (n,) a number for each item, which is the same for its copies.
     """
 
     chosen: Ints
@@ -226,17 +226,17 @@ def find_training_obstacle(choices: Choices) -> str:
 def rank_items(choices: Choices, seed: int) -> PlantedKeys:
     """Rank items by how suspect their keys are, and bound the number of wrong keys.
 
-    Each block gets a wrong key in one of 33 draws: one of its items, drawn at random, and its
-    copies get another option as the key. A ridge logistic regression separates items with planted
-    keys from untouched items, with the features of `compute_features`. An item is scored only by
-    classifiers that were not fitted on its block, and is compared only with untouched items of the
-    same draw that the classifier was not fitted on either. In data sets of more than 20,000 blocks,
-    draws stop after 20,000 planted keys, and only these blocks are fitted.
+    Each block gets a wrong key in one of 33 draws: an item drawn at random from the block, and all
+    copies of this item, get another option as the key. A ridge logistic regression separates items
+    with planted keys from untouched items, with the features of `compute_features`. An item is
+    scored only by classifiers that were not fitted on its block, and is compared only with
+    untouched items of the same draw that the classifier was not fitted on either. In data sets of
+    more than 20,000 blocks, draws stop after 20,000 planted keys, and only these blocks are fitted.
 
-    Items are ranked by the geometric mean of two ranks: by the classifiers, and by agreement on the
-    most attractive other option. No model knows the planted keys, so classifiers learn to trust the
-    best models. If some models have memorised wrong keys, agreement finds more of them;
-    see docs/wrong-keys.md.
+    Items are ranked by the geometric mean of two ranks: their rank by the classifiers, and their
+    rank by agreement on the most attractive other option. No model knows the planted keys, so
+    classifiers learn to trust the best models. If some models have memorised wrong keys, agreement
+    finds more of them; see docs/wrong-keys.md.
 
     Args:
         choices: the models' choices.
@@ -305,8 +305,8 @@ def _choose_planted_keys(
     """Choose the items that get wrong keys, the draw for each item, and the wrong keys.
 
     Returns:
-        Whether each item gets a wrong key; the draw in which its block is changed, or -1; and its
-        wrong key, (n,) each.
+        Three (n,) arrays: whether each item gets a wrong key; the draw in which the item's block is
+        changed, or -1; and the wrong key.
     """
     block, copy_of, keys = choices.block, choices.copy_of, choices.keys
     blocks = int(block.max()) + 1
@@ -404,16 +404,17 @@ def _compare_within_draws(
 def compute_features(choices: Choices, keys: Ints) -> tuple[Floats, Ints]:
     """Compute the features of models' choices in each item, given the keys.
 
-    A model's weight is its accuracy on the items of other blocks, above chance. The features are:
+    A model's weight is its accuracy above chance on the items of other blocks. The features are:
     the weight of the models that chose the key, the most attractive other option, and the next one,
     as fractions; the difference of the first two; their log odds if each model is correct with a
     probability of its accuracy, and otherwise chooses an incorrect option at random (Dawid and
     Skene 1979 with one parameter per model); the correlation of models' accuracy with choosing the
-    key, and the other option; the fractions of the best and of the worst quarter of models that
-    chose the key, and the other option; the entropy of the weights; the logarithm of the number of
-    options; the fraction of models that chose an option; whether no model chose the key; whether
-    all chose the other option. (In these two cases, an undefined correlation is set to 0; without
-    these features, the classifier would treat an item on which all models agree as ordinary.)
+    key, and with choosing the other option; the fractions of the best and of the worst quarter of
+    models that chose the key, and that chose the other option; the entropy of the weights; the
+    logarithm of the number of options; the fraction of models that chose an option; whether no
+    model chose the key; whether all chose the other option. (In these two cases, an undefined
+    correlation is set to 0; without these features, the classifier would treat an item on which all
+    models agree as ordinary.)
 
     Returns:
         (n, 16) the features, and (n,) the most attractive option that is not the key.
@@ -475,13 +476,13 @@ def _normalise(totals: Floats) -> Floats:
 
 
 def fit_ridge(values: Floats, is_planted: Floats, weights: Floats, start: Floats) -> Floats:
-    """Fit a ridge logistic regression, and return its weights with the intercept last.
+    """Fit a ridge logistic regression; return the coefficients, with the intercept last.
 
     Args:
         values: (n, features) standardised features.
         is_planted: (n,) labels, 1 or 0.
         weights: (n,) weights of the rows.
-        start: (features + 1,) initial weights, such as the result of a similar fit.
+        start: (features + 1,) initial coefficients, such as the result of a similar fit.
     """
     from scipy.optimize import minimize
     from scipy.special import expit

@@ -271,8 +271,8 @@ def _embed_texts(embedder: TextEmbedder, texts: Sequence[str]) -> Singles:
 def _stack_rows(items: Items, sees: str, options: Singles, questions: Singles) -> Singles:
     """Build the design matrix of a conditional logit, (options, columns).
 
-    The columns are the option's vector; for "both", also the cosine of the question and the option;
-    for "question", a block of columns for each position.
+    For "options", the columns are the option's vector. For "both", a column with the cosine of
+    question and option is added. For "question", each position has a block of columns.
     """
     if sees == "options":
         return options
@@ -434,7 +434,7 @@ def extract_features(items: Items, sees: str) -> tuple[list[str], csr_matrix]:
 
 
 def _partition_positions(codes: Ints) -> Iterator[Ints]:
-    """Yield parts of the positions; all positions of a feature are in the same part."""
+    """Yield the positions in parts, with all positions of a feature in the same part."""
     parts = 1 + 2 * (len(codes) // (2 * _FEATURES_PER_SORT))  # odd: the last bits are the kind
     for part in range(parts):
         found = [
@@ -475,8 +475,8 @@ def _cross_fit(
 ) -> Floats:
     """Score the options, (options, columns), by models that were not fitted to the option's block.
 
-    The indices of the correct options are `keys`, (n, columns). The fold, (n,), of items that are
-    only predicted is `_FOLDS`.
+    `keys`, (n, columns), are the indices of the correct options. In `folds`, (n,), items that are
+    only predicted have the number `_FOLDS`.
     """
     item_weights = items.weights * factor
     weights = np.repeat(item_weights, items.counts)

@@ -36,7 +36,7 @@ _MIN_BOOTSTRAP_BLOCKS = 20
 """Rules that distinguish options in fewer blocks than this get Clopper-Pearson bounds."""
 
 Thin = Callable[[Bools], Floats]
-"""Returns the probability that each unit is kept, (units,), learnt from the marked items, (n,)."""
+"""Learns each unit's probability of being kept, (units,), from the marked items, (n,)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class Proof(Result):
     def items_needed(self) -> int | None:
         """Number of items that must remain to show that all rules are within `LIMIT` of chance.
 
-        The number assumes that each excess stays the same; None if an excess is too large.
+        It is assumed that each excess stays the same. The result is None if an excess is too large.
         """
         left = [LIMIT - abs(bound.excess) for bound in self.bounds]
         if not left or min(left) <= 0:
@@ -126,8 +126,9 @@ def bound_accuracies(
     of the maximum deviation of all rules, in units of each rule's standard error, from a Gaussian
     multiplier bootstrap over blocks (Chernozhukov, Chetverikov and Kato 2013). Rules that
     distinguish options in few blocks, or have the same score in all blocks, are bounded by the
-    number of blocks in which they may be correct, and incorrect (Clopper and Pearson 1934), each
-    with its part of the 5 % and the maximum possible score of a block.
+    number of blocks in which they may be correct, and the number in which they may be incorrect
+    (Clopper and Pearson 1934), each with its part of the 5 % and the maximum possible score of a
+    block.
 
     Args:
         items: the whole data set.

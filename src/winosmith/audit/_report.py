@@ -29,7 +29,7 @@ _MAX_LISTED = 100
 """Maximum number of suspect keys, and of pairs with different answers, that the page lists."""
 
 _MIN_GAIN = 0.005
-"""Minimum gain in accuracy from the question for listing the words of a model that sees it."""
+"""Minimum accuracy that the question must add for a model of question and options to be listed."""
 
 
 def make_sections(audit: Audit, repaired: Sequence[Repair] = ()) -> list[report.Section]:
@@ -61,7 +61,7 @@ def render_page(audit: Audit, repaired: Sequence[Repair] = ()) -> str:
 
 
 def make_title(audit: Audit) -> str:
-    """Make the title of the report from the names of the files, or their number."""
+    """Make the title of the report from the names of the files or from their number."""
     names = [part.name for part in audit.parts]
     few = len(names) <= _MAX_DETAILED_FILES
     return f"Audit of {' + '.join(names) if few else f'{len(names):,} files'}"

@@ -70,8 +70,8 @@ class Declarations(Result):
 
     Attributes:
         licence: text of the licence and name of the file; None if no licence is declared.
-        canary: GUID of the canary string, by which training data can be searched for the data set,
-            and name of the file; None if no canary is declared.
+        canary: GUID of the canary string, which reveals the data set in training data, and name of
+            the file; None if no canary is declared.
     """
 
     licence: tuple[str, str] | None = field(metadata={"json": _make_declaration_record})

@@ -34,7 +34,7 @@ class SplitAudit(Result):
         review: the other findings.
         refused: location of each record that is not an item, with the reason.
         triage: the findings from models' answers; None if no model answered this split.
-        overlap: the parts of items found in a collection of texts; None if none is given.
+        overlap: the parts of items that occur in a collection of texts; None if no texts are given.
         declared: the licence and the canary of the split; None if its file is unknown.
         places: the known locations of items by id, and of the refused records.
         sampled: size of the sample that the probes saw; 0 if they saw all items.

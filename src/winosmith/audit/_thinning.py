@@ -12,7 +12,7 @@ Each unit gets a probability of staying, learnt from a set of blocks (`Thinning.
   takes the role of the longest.)
 
 No unit is removed with certainty, or because it is beyond a threshold: after a cut, the cue would
-be incorrect too often, which is a cue again.
+be incorrect too often, which would again be a cue.
 
 An item with a wrong key looks like an item whose key no cue selects, so thinning keeps it more
 often than a sound item. Planted wrong keys show this effect (`Thinning.measure_concentration`).
@@ -301,7 +301,7 @@ class _Units:
         self.keys = self.starts + items.unit_key
 
     def compute_mean_scores(self, columns: Sequence[Floats]) -> Floats:
-        """Return (rows, columns): the mean score of a unit's items for each position of the key."""
+        """Return the mean score of a unit's items at each key position, (rows, columns)."""
         sizes = np.bincount(self._items.unit)[:, None, None]
         scores = self._items.compute_unit_scores(np.column_stack(columns))
         return np.asarray((scores / sizes)[self.exists])
@@ -325,7 +325,7 @@ class _Units:
 
 
 def _fit_probabilities(deviations: Floats, training: Ints, penalty: Floats) -> Floats:
-    """Fit the probability that each row, (rows,), stays; the weighted training rows sum to 0.
+    """Fit the probability that each row stays, (rows,), so that weighted training rows sum to 0.
 
     The probabilities are σ(4 − λ·d), with the λ that minimises the sum of log(1 + e^(4 − λ·d)),
     apart from the penalty: the derivative is −Σ σ d, so the columns of the remaining rows sum to 0.

@@ -39,10 +39,10 @@ class Suspect(Result):
 
     Attributes:
         id: id of the item.
-        other: the proposed key: number of the option that models agree on, from 0. None if the
-            answers only state whether they are correct.
-        agreement: the weight of the models that chose this option, or that are incorrect if there
-            is no option, as a fraction of the weight of all that answered, 0–1.
+        other: the proposed key, as the number of the option that models agree on, from 0. None if
+            the answers only state whether they are correct.
+        agreement: the weight of the models that chose this option (or, if `other` is None, that are
+            incorrect), as a fraction of the weight of all models that answered, 0–1.
         models: number of models that agree.
         proposed: text of the proposed key; None if there is none.
         key: text of the item's key.
@@ -67,7 +67,7 @@ class ModelComparison(Result):
         p_value: p-value of the exact test that keeps blocks together (`metrics.paired_p_value`).
         adjusted: `p_value` after Holm's correction for all pairs.
         detectable: the smallest difference that is detected in four of five data sets of this size
-            with this psi; None if no difference is.
+            with this psi; None if no difference is detectable.
         design: design effect of blocks, 1 or more.
     """
 
@@ -124,10 +124,10 @@ class Triage(Result):
 
     Attributes:
         models: the answers of each model by name, the most accurate model first.
-        suspects: items whose key may be wrong, at most 10,000, the most suspect first according to
-            `wrong_keys`, or else to the agreement of good models on another option.
-        wrong_keys: the ranking and bounds from planted wrong keys; None if they can't be learnt
-            from.
+        suspects: at most 10,000 items whose key may be wrong, the most suspect first: ranked by
+            `wrong_keys` or, without it, by the agreement of good models on another option.
+        wrong_keys: the ranking and bounds from planted wrong keys; None if no planted keys can be
+            learnt from.
         not_planted: reason why planted keys can't be learnt from; "" if they can.
         saturated: items that every model solves.
         missed: items that no model solves.
@@ -151,7 +151,7 @@ class Triage(Result):
 def triage(items: Items, answers: Mapping[str, Answers], *, seed: int = 0) -> Triage:
     """Rank items by how suspect their keys are, using models' answers.
 
-    A model's weight is its accuracy above chance, where invalid answers are incorrect. A suspect's
+    A model's weight is its accuracy above chance; invalid answers count as incorrect. A suspect's
     agreement is the weight of the models that chose the proposed key, as a fraction of the weight
     of all models that chose an option; invalid answers and ties are not votes. If possible,
     suspects are ranked by a classifier of planted wrong keys (`_planted.rank_items`), which also
@@ -241,8 +241,8 @@ class Votes:
         credit: (models, n) the value of the answer, 0–1; invalid answers are incorrect.
         accuracy: (models,) mean credit on the items that the model was asked, 0–1.
         weights: (models,) accuracy above chance, 0–1: 0 at chance or less, 1 if all are correct.
-        only_graded: whether most incorrect answers only state that they are incorrect, as a tie of
-            all options except the key, of three or more options.
+        only_graded: whether most incorrect answers only state that they are incorrect: they are
+            ties of all options except the key, in items with three or more options.
     """
 
     chosen: Ints
@@ -395,7 +395,7 @@ _AGREEMENT_QUANTILE = 0.9
 
 @dataclass(frozen=True, slots=True)
 class Accuracy(Result):
-    """A model's accuracy before and after a repair, 0–1; None if it answered no items.
+    """A model's accuracy before and after a repair, 0–1; None if the model answered no items.
 
     Attributes:
         before: accuracy on the original data set.
@@ -499,9 +499,9 @@ def choose_items_to_set_aside(
 def compare_accuracies(
     data: Dataset, answers: Mapping[str, Answers], set_aside: Sequence[str], kept: Sequence[str]
 ) -> dict[str, Accuracy]:
-    """Compare models' accuracies before and after a repair; start with the best model before it.
+    """Compare models' accuracies before and after a repair; the best model before it is first.
 
-    Invalid answers are incorrect. Items set aside, and items kept, are given by their ids.
+    Invalid answers are incorrect. `set_aside` and `kept` are ids of items.
     """
     keys = {problem.id: problem.answer for problem in data if problem.answer is not None}
     without = keys.keys() - set(set_aside)

@@ -273,7 +273,7 @@ def _make_test_section(
 
 
 def _draw_test_charts(test: TestResult) -> Iterator[report.Svg]:
-    """Yield a histogram per number of people who were asked, and the trend over the sheet."""
+    """Yield a histogram for each number of people asked, and the trend over the sheet."""
     for asked in sorted({of for _, of in test.histogram}, reverse=True):
         items = {right: n for (right, of), n in test.histogram.items() if of == asked}
         yield report.draw_items_by_correct_count(

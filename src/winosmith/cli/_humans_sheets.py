@@ -295,7 +295,7 @@ def assign_sheets(
 def _assign_all(
     ledger: Ledger, sheets: Sequence[Sheet], subjects: Sequence[str], **criteria: Any
 ) -> tuple[Ledger, list[tuple[str, Sheet]]]:
-    """Assign a sheet to every subject; raise InputError if this is impossible for one."""
+    """Assign a sheet to every subject; raise InputError if this is impossible for any of them."""
     twice = [subject for subject, count in Counter(subjects).items() if count > 1]
     if twice:
         raise InputError(f"the subject {twice[0]!r} is listed twice; use one code per person")

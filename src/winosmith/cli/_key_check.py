@@ -41,7 +41,7 @@ def write_check(
     """Draw a sample of items for a key check, write it to a folder, and print the next step.
 
     The folder has the problems, forms for a browser, and the keys in `private`. If there is a site,
-    its judges also get the items, and `secret` is its secret. The record of the check is returned.
+    whose secret is `secret`, its judges also get the items. The record of the check is returned.
 
     Raises:
         DataError: there are too few items, or none is suitable for people.

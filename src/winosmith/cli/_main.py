@@ -161,7 +161,7 @@ def group() -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command line; return 0, a command's exit code, 2 for bad input, 130 after Ctrl-C."""
+    """Run the command line; return the command's exit code, 2 for bad input or 130 after Ctrl-C."""
     warnings.showwarning = _show_warning
     try:
         code = group.main(arguments, prog_name="winosmith", standalone_mode=False)

@@ -31,9 +31,9 @@ FOLDER = click.Path(exists=True, file_okay=False)
 
 
 class OutputFile(click.Path):
-    """A click type: an output file, which may only replace a file of the same kind.
+    """A click type: an output file, which may replace only a file of the same kind.
 
-    A file name may have no extension, or one of `extensions` if there are any.
+    A file name may have no extension, or one of `extensions` if any are given.
     """
 
     def __init__(self, starts: str, kind: str, extensions: Sequence[str] = ()):
@@ -244,7 +244,7 @@ def read_contents(
         on_progress: called with the fraction of the file that has been read.
 
     Raises:
-        FormatError: the file can't be read, has only bad records, or has one without `--skip-bad`.
+        FormatError: the file can't be read, has only bad records, or has any without `--skip-bad`.
     """
     from winosmith import formats
 

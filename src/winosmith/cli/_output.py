@@ -1,4 +1,4 @@
-"""Output of commands: tables of 80 columns for a terminal, an HTML page, and JSON."""
+"""Output of commands: tables for a terminal of 80 columns, an HTML page, and JSON."""
 
 from __future__ import annotations
 
@@ -209,7 +209,7 @@ def join_by_solver(values: Mapping[str, str]) -> str:
 def explain_overruled_scores(counts: Mapping[str, int]) -> list[str]:
     """Return a sentence for each solver whose choices contradict its own scores.
 
-    `counts` maps each solver to its number of choices without its best score.
+    `counts` maps each solver to the number of its choices that do not have its best score.
     """
     return [
         f"{count:,} of {name}'s choices {'is' if count == 1 else 'are'} not the "

@@ -99,7 +99,7 @@ def read_answers(
 
 
 def get_log_notes(by_name: Mapping[str, answers.Answers]) -> list[str]:
-    """Return the notes about the solvers' logs, each after the solver's name."""
+    """Return the notes about the solvers' logs, each preceded by the solver's name."""
     return [f"{name}: {note}" for name, own in by_name.items() for note in own.log.notes()]
 
 
@@ -133,7 +133,7 @@ def find_overlaps(
     `trained_on` contains the values of `--trained-on`; "other:NAME" can't be compared.
 
     Raises:
-        InputError: a missing file, a data set with unknown contents, or an unknown solver.
+        InputError: a file is missing, a data set has unknown contents, or a solver is unknown.
     """
     found: dict[str, Overlap] = {}
     for given in trained_on:

@@ -104,8 +104,8 @@ def make_solver(
 ) -> Solver:
     """Return the solver that a command's options describe.
 
-    It learns from `train`, or its prompt shows these problems. `on_progress` is called with the
-    number of texts that a model has read, and the total number.
+    The solver learns from `train`, or shows these problems in its prompt. `on_progress` is called
+    with the number of texts that a model has read, and the total number.
     """
     from winosmith import embed, solve
 
@@ -248,7 +248,7 @@ def summarise_replies(solver: Solver, dataset: Dataset) -> dict[str, Any]:
     """Return a summary of a chat model's replies; it is empty for other solvers.
 
     Replies are read from the cache. Without a cache, the summary covers only the replies of this
-    run; its `problems` are then fewer than the data set's if an earlier run solved some.
+    run; its `problems` exclude those that an earlier run solved.
     """
     from winosmith import chat, solve
 

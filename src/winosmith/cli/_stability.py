@@ -27,7 +27,7 @@ class StabilityResults(Result):
     Attributes:
         solvers: stability of each solver, by its name; at least one.
         kinds: errors of each solver by kind of edit; empty if tokens can't be tagged.
-        missing: a component that tagging needs but is not installed; empty if there is none.
+        missing: a component that tagging needs and that is not installed; empty if there is none.
         beside: field → solver → its problems compared with their roots, for each value of the
             field.
         people: the annotators' results, if any.
@@ -57,7 +57,7 @@ class StabilityResults(Result):
     @property
     @computed(key="kinds")
     def kind_records(self) -> dict[str, Any] | None:
-        """Each solver's errors by kind of edit, as counts alone if its accuracy is withheld."""
+        """Each solver's errors by kind of edit: only the counts if its accuracy is withheld."""
         records = {}
         for solver, found in self.kinds.items():
             record = found.record()
@@ -233,7 +233,7 @@ def _make_tables_by_depth(results: StabilityResults) -> Iterator[report.Table]:
 
 
 def _make_depth_cells(rates: Sequence[metrics.Proportion | None]) -> list[report.Value]:
-    """Return cells for the problem count and the accuracies; show a single one's interval."""
+    """Return cells for the problem count and the accuracies; a single accuracy has its interval."""
     sizes = {one.n for one in rates if one}
     if len(rates) == 1:
         return [*(sizes or (0,)), *make_cells(rates[0])]

@@ -1,6 +1,6 @@
 """`winosmith admin`: manage a site from a terminal, even while it is being served.
 
-Human tests and studies have their own modules, which use `open_existing_site` and the options.
+Human tests and studies have their own modules, which use options and functions of this module.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ ALPHA = 0.05
 """A run counts as at chance if the probability that guessing does as well exceeds this limit."""
 
 Run = tuple[int, int, float]
-"""Line, training size, accuracy."""
+"""A run: its line number in the file, its training size and its accuracy."""
 
 
 @click.command()

@@ -288,7 +288,7 @@ def _get_fields(instance: object, *names: str) -> dict[str, Any]:
 
 
 def _group_by_setting(runs: Sequence[models.TrainingRun]) -> list[dict[str, Any]]:
-    """Group runs by setting: accuracies by seed, and the mean of those above chance."""
+    """Group runs by setting, with the accuracy by seed and the mean of those above chance."""
     settings: dict[str, list[models.TrainingRun]] = {}
     for run in runs:
         settings.setdefault(run.settings.name.rpartition("-")[0], []).append(run)

@@ -2,7 +2,7 @@
 
 A look is a test of one or several models together. Each new look has a lower significance level,
 so looks are recorded in an append-only ledger in the private folder, with a line for each look.
-Testing the same scores again is not a new look, because their result can't change.
+Testing the same scores again is not a new look, because the result can't change.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ _LEDGER = "looks.jsonl"
 
 _LOOK_KEYS = {"look", "release", "models", "scores", "date"}
 """Keys of a line of the ledger: the number of the look (from 1), the digest of the release's data,
-the names of the models, the sorted digests of their scores (that of the reference's scores with the
-prefix "reference:"), and the time in UTC."""
+the names of the models, the sorted digests of their scores (the digest of the reference's scores
+has the prefix "reference:"), and the time in UTC."""
 
 
 def _format_interval(interval: tuple[float, float]) -> str:
@@ -128,8 +128,9 @@ def measure_exposure(
         The result of each model.
 
     Raises:
-        DataError: There is no model, two models have the same name, a model's two scores differ in
-            fewer than 50 blocks, or the differences are equal in all blocks of each kind.
+        DataError: There is no model, two models have the same name, a model's scores for the two
+            presentations differ in fewer than 50 blocks, or the differences are equal in all blocks
+            of each kind.
         FormatError: The ledger is damaged.
         OutputError: The ledger can't be written.
     """
@@ -193,7 +194,7 @@ def _average_differences(keyed: KeyedRelease, scores: Scores) -> Floats:
 def _record_look(
     folder: str | Path, release: str, models: Sequence[str], scores: Iterable[str]
 ) -> int:
-    """Record a look at these scores in the ledger, unless it is recorded; return its number.
+    """Record a look at these scores in the ledger, if it is new; return the number of the look.
 
     A look is recorded before the coins are used, so even an interrupted command is a look.
     """

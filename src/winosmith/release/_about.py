@@ -69,7 +69,7 @@ def get_licence_terms(licence: str) -> frozenset[str] | None:
 def explain_conflict(
     inner: str, inner_terms: Collection[str], outer: str, outer_terms: Collection[str]
 ) -> str | None:
-    """Return why works under one licence can't be redistributed under another, or None.
+    """Explain why works under one licence can't be redistributed under another; None if they can.
 
     >>> explain_conflict("ODbL-1.0", ["share-alike"], "CC-BY-4.0", ["attribution"])
     'ODbL-1.0 is share-alike: a work that contains it must be under ODbL-1.0 too, not CC-BY-4.0'

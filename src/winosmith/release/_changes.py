@@ -43,7 +43,7 @@ def assign_ids(
         parts: the problems by part; the same id means the same problem in all parts.
         name: prefix of the ids.
         previous: the previous release.
-        source: source of the parts, with the problems that are in no part.
+        source: source of the parts, including problems that are in no part.
         second: for a keyed release, the second presentations of problems by their ids; ids are made
             from the first presentation, unless the previous release has the id of the second.
 

@@ -91,8 +91,8 @@ def index_problems(parts: Mapping[str, Dataset]) -> dict[str, Problem]:
 def map_configurations(parts: Iterable[str]) -> dict[str, dict[str, str]]:
     """Map each configuration of the Hugging Face hub to the part of each split.
 
-    There is a configuration for each training part, and each includes dev and test. The largest is
-    first, because it is the default.
+    There is a configuration for each training part, and each configuration includes dev and test.
+    The largest is first, because it is the default.
 
     >>> map_configurations(["train_xs", "train_xl", "dev"])["xl"]
     {'train': 'train_xl', 'validation': 'dev'}
@@ -117,7 +117,7 @@ def digest_text(problem: Problem) -> str:
 
 
 def iter_forms(problem: Problem, keyed: bool) -> Iterator[Problem]:
-    """Yield the presentations in which a problem may be published: one if it is not keyed."""
+    """Yield the presentations in which a problem may be published: one unless `keyed` is set."""
     yield from iter_presentations(problem) if keyed else (problem,)
 
 
@@ -224,7 +224,7 @@ def split_dataset(
 
     Test is filled first, then dev, by the rules of `splits.assign_splits`.
 
-    The sides of problems in the previous release, `former`, have the ids of this data set.
+    `former` has the problems of the previous release with their sides and the ids of this data set.
 
     Raises:
         DataError: the groups are too large for the fractions.
@@ -306,7 +306,7 @@ class CoinStatement:
 
     @property
     def detectable_shifts(self) -> dict[int, float]:
-        """The mean shift, in standard deviations, detected with 80 % power, by number of models.
+        """The mean shift (in standard deviations) detected with 80 % power, by number of models.
 
         The shift is given for 1 and for 20 models, with a level of 0.05 for all models together.
         """
@@ -333,7 +333,7 @@ class Content:
         disjoint: groups that two sides don't share: "twin", and optionally "contributor" or
             "source".
         ids: "digest" if ids are made from the problems' texts, "kept" if they are the source's.
-        build: the report of the build, for the cards; empty for files.
+        build: the report of the build, for the cards; empty if the source is files.
         left_out: number of omitted problems by reason.
         previous: version and digest of the previous release, or None.
         tombstones: the problems that this release or an earlier release withdrew or edited.
@@ -487,7 +487,7 @@ class Content:
 
     @property
     def judging_summary(self) -> str:
-        """A sentence with the numbers of judged problems and of judges for each, or ""."""
+        """A sentence with the numbers of judged problems and of judges per problem, or ""."""
         counts = [int(str(p.extra[JUDGES])) for p in self.problems if JUDGES in p.extra]
         if not counts:
             return ""

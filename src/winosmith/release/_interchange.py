@@ -128,7 +128,7 @@ QUESTION_COLUMNS: Mapping[str, tuple[str, str]] = {
 """Descriptions that replace those in `COLUMNS` if `Content.has_questions`."""
 
 _ROW_GROUP_SIZE = 10_000
-"""Rows in each row group of a Parquet file, few enough for viewers that load a whole group."""
+"""Number of rows in a row group of a Parquet file; some viewers load whole groups."""
 
 
 def find_used_columns(problems: Iterable[Problem]) -> dict[str, tuple[str, str]]:
@@ -263,15 +263,15 @@ def write_lm_eval_task(
 
         lm_eval --include_path FOLDER --tasks NAME_partial --model hf --model_args pretrained=gpt2
 
-    `NAME_partial` compares the text after the blank, given each option, as the harness's own
-    winogrande task does, and gives the scores of `solve.Causal(kind="partial")`. Problems without
-    text after the blank (COPA) are in `NAME_option`, which compares the options, given the text
-    before them. `NAME_full` compares the whole sentences, after the token that begins texts if
-    there is no prompt: `solve.Causal(kind="full", bos=True)`.
+    `NAME_partial` compares the text after the blank, given each option, like the harness's own
+    winogrande task. Its scores are those of `solve.Causal(kind="partial")`. Problems without text
+    after the blank (COPA) are in `NAME_option`, which compares the options, given the text before
+    them. `NAME_full` compares the whole sentences, after the token that begins texts if there is no
+    prompt: `solve.Causal(kind="full", bos=True)`.
 
-    A folder has one kind of score, and a run of the harness should have only one kind, too: its
-    `logits_cache` confuses requests with the same text for different kinds, and gives the shorter
-    request the scores of wrong tokens (0.4.13).
+    A folder has one kind of score, and a run of the harness should have only one kind, too: the
+    harness's `logits_cache` confuses requests with the same text for different kinds, and gives the
+    shorter request the scores of wrong tokens (0.4.13).
 
     Args:
         dataset: problems with answers.

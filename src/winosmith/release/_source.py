@@ -367,7 +367,7 @@ class PreviousRelease:
 
     @property
     def old_problems(self) -> tuple[PreviousProblem, ...]:
-        """The problems with their source ids and sides; all sides are "train" without a split."""
+        """The problems with their source ids and sides; without a split, all sides are "train"."""
         sides: Mapping[str, SplitName] = {_content.TEST: _content.TEST, _content.DEV: _content.DEV}
         return tuple(
             PreviousProblem(

@@ -1,7 +1,7 @@
 """`verify`: read a release and list its faults.
 
 The files must be those in release.json, with the same bytes. The problems are checked by the same
-functions as in `release`, and the other data files are compared with them. Cards and other
+functions as in `release`, and the other data files are compared with the problems. Cards and other
 descriptions are checked only by their checksums.
 """
 
@@ -310,8 +310,8 @@ def verify(
 
     Args:
         folder: folder of the release.
-        private: the private/ folder of the build from which it was made, or private/NAME next to
-            the release. The content of this folder must not be in the release.
+        private: the private/ folder of the build from which the release was made, or private/NAME
+            next to the release. The content of this folder must not be in the release.
         step: shows progress.
 
     Raises:

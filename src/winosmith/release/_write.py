@@ -330,7 +330,7 @@ def release(
     pair_by: str | None = None,
     step: Step | None = None,
 ) -> ReleaseResult:
-    """Write a release to a new folder in `out`; its name is NAME-VERSION-DIGITS (of the digest).
+    """Write a release to a new folder in `out`, named NAME-VERSION-DIGITS (digits of the digest).
 
     Args:
         source: a finished build, files that are already split, or one file that is not split.
@@ -340,7 +340,7 @@ def release(
         splitting: settings of the split.
         votes: files with the judges' votes; see `winosmith.validate.read_votes`. Votes for a build
             use the problems' ids in the pool.
-        new_ids: make ids from the problems' texts, also for files; a build always gets new ids.
+        new_ids: make ids from the problems' texts even for files; a build always gets new ids.
         leave_out: omit problems that were withdrawn, or are in test and were published with their
             answers, instead of raising an error.
         keyed: publish each block in one of two equivalent presentations, chosen by secret coins, so
@@ -466,8 +466,8 @@ def move_into_place(hidden: Path, folder: Path, about: About) -> bool:
 def write_private(prepared: PreparedRelease, folder: Path) -> Path | None:
     """Write the owner's files to private/ next to the release; return their folder, if any.
 
-    They are the test problems with their answers, the problems' ids in the source, and the coins of
-    a keyed release.
+    The files contain the test problems with their answers, the problems' ids in the source, and the
+    coins of a keyed release.
     """
     files = dict(prepared.coins)
     test = prepared.content.parts.get(_content.TEST, Dataset())
