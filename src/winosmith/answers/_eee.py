@@ -1,4 +1,4 @@
-"""Instance records of Every Eval Ever, schema 0.3: JSON Lines, a record per item and model.
+"""Instance records of Every Eval Ever, schema 0.3: JSON Lines with a record per item and model.
 
 The format is that of the EvalEval Coalition (evaleval/every_eval_ever on GitHub). Options that a
 solver could not decide between are listed in `metadata.tied`; each gets a score of 1.

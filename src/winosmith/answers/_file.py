@@ -19,7 +19,7 @@ from winosmith.text import normalize
 
 
 def normalise_id(name: str) -> str:
-    """Return an id in NFC and lower case; a number without leading zeros and decimals."""
+    """Return an id in NFC and lower case, and a number also without leading and decimal zeros."""
     plain = normalise(normalize(name))
     whole = parse_whole_number(plain)
     return whole.lstrip("0") or "0" if whole else plain

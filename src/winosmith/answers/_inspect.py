@@ -140,7 +140,7 @@ def _parse_row(sample: Mapping[str, Any], scorer: str, items: Items) -> Row:
 
 
 def _are_grades(rows: Sequence[Row]) -> bool:
-    """Return whether all answers are grades (C, I, P or N), and one can't be an option letter."""
+    """Return whether all answers are grades (C, I, P, N), and one of them can't name an option."""
     return {row.reply for row in rows} <= {*"CIPN"} and any(
         (row.reply == "I" and not formats.interpret_answer("I", row.options))
         or (row.reply == "C" and row.correct and row.target in ("A", "B", "D"))

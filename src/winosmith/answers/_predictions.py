@@ -140,8 +140,8 @@ def read_predictions(path: str | Path, dataset: Dataset | None = None) -> Answer
     Args:
         path: path of the file.
         dataset: the problems that were asked. If given, the file must have one prediction per
-            problem, and predictions are returned in the order of the problems; otherwise in the
-            order of the file.
+            problem, and predictions are returned in the order of the problems; otherwise, they are
+            in the order of the file.
 
     Raises:
         FormatError: a line is not a prediction, or an id occurs twice.

@@ -40,7 +40,7 @@ _LABELS = (*formats.LETTER_KINDS, "1", "text")
 """Kinds of labels that users write; numbers start at 1."""
 
 _REPLIES = (*formats.LETTER_KINDS, "0", "text", "1")
-"""Kinds of answers in logs; the first of those that fit equally many targets and keys is used."""
+"""Kinds of answers in logs; if several fit equally many targets and keys, the first is used."""
 
 
 class AnswerKind(NamedTuple):
@@ -66,7 +66,8 @@ def detect_kind(
     Args:
         values: the answers or targets.
         readings: the option that each answer names, by kind.
-        kinds: the kinds to choose from; if they also match equally many keys, the first is used.
+        kinds: the kinds to choose from; if tied kinds also match equally many keys, the first is
+            used.
         keys: the key of each item in the same log, if known.
 
     >>> detect_kind(["A", "b"], [{"letter": 0, "text": 1}, {"letter": 1}], ("text", "letter"))
@@ -89,9 +90,9 @@ def read_option(
 ) -> int | None:
     """Return the option that an answer names; None if the answer is invalid.
 
-    If the answer is not of the source's kind, `others` are tried. In a source that uses the letters
-    of one script, a letter of that script is always read as a letter. A letter of another script
-    never is: the Cyrillic В is third, the Latin B second.
+    If the answer is not of the source's kind, the kinds in `others` are tried. In a source that
+    uses the letters of one script, a letter of that script is always read as a letter. A letter of
+    another script never is: the Cyrillic В is third, the Latin B second.
     """
     if kind.name and kind.script and (letter := formats.parse_letter(value)):
         return readings.get(kind.name if letter.script == kind.script else "text")
@@ -158,8 +159,8 @@ def check_ids(ids: Collection[str], file: AnswerFile, noun: str, hint: str = "")
 def choose_filters(file: AnswerFile, *groups: Sequence[str]) -> tuple[list[str], Log]:
     """Choose one name from each group of filters, scorers or epochs; return the names and a `Log`.
 
-    The user's choice is used, or else the first name; "" if a group has no names. A number stands
-    for an epoch or trial: "2" for "epoch 2".
+    The user's choice is used, or else the first name; if a group has no names, its name is "". A
+    number stands for an epoch or trial: "2" for "epoch 2".
     """
     wanted = [[name for name in kind if _is_selected(name, file.filters)] for kind in groups]
     options = [name for kind in groups for name in kind]

@@ -125,7 +125,7 @@ def read(file: AnswerFile) -> list[Answers]:
 def _read_column(
     column: _Column, scores: Mapping[str, tuple[float, ...]], rows: _Rows
 ) -> tuple[tuple[Prediction, ...], str]:
-    """Return a column's answers, and why they may not be a model's; "" if they are."""
+    """Return a column's answers, and the reason why they may not be a model's answers, or ""."""
     values = _MARKS if column.has_grades else _GRADES
     if grades := _read_grades(column.texts, column.file, values):
         return grades, "has grades" if column.has_grades else ""
@@ -265,7 +265,7 @@ class _Column:
 
     @property
     def has_other_numbers(self) -> bool:
-        """Whether the labels are numbers, but not of options: flags, or the same in all rows."""
+        """Whether the labels are numbers that refer to no options: flags, or all the same."""
         are_flags = {one.get("0") for one in self.options} == {0, 1}
         return self.has_numbers and (not self.has_answers or are_flags or len(self.cells) < 2)
 
@@ -282,8 +282,8 @@ def _classify_columns(
     """Return the columns with keys, and the reason for omitting each column of other numbers.
 
     A column named `answer` may have a model's answers only if no column except those named like
-    keys has letters or texts. It has them if it fits the grades. Without grades, it must differ
-    from the keys, or no column may have numbers of options from 0.
+    keys has letters or texts. It has a model's answers if it fits the grades. Without grades, it
+    must differ from the keys, or no column may have numbers of options from 0.
     """
     answers = dict(zip(file.dataset.ids, file.dataset.answers, strict=True))
     keys = [name for name in columns if formats.is_answer_name(name) or name.lower() in _KEYS]
@@ -322,7 +322,7 @@ def _classify_columns(
 
 
 def _check_not_one_hot(by_model: Mapping[str, Sequence[Prediction]], file: AnswerFile) -> None:
-    """Refuse grades of which exactly one is true for each item, like columns of options."""
+    """Refuse grades if exactly one is true for each item, because the columns may be options."""
     times = Counter[str]()
     for column in by_model.values():
         for one in column:

@@ -87,8 +87,8 @@ class BuildResult:
 class _BuildJob:
     """The inputs and the output folder that all build steps share.
 
-    The problems are in shuffled order, and `order` are their blocks, as rows. `planted` is None if
-    the planted artifacts are unknown, and `last` is None if there is no last build.
+    The problems are in shuffled order, and `order` contains their blocks as rows. `planted` is None
+    if the planted artifacts are unknown, and `last` is None if there is no last build.
     """
 
     recipe: Recipe
@@ -129,7 +129,7 @@ def build(
             encoder is needed.
         last: the folder of the last build. Problems that were in train, dev or test in that build
             or an earlier one stay there, with their blocks, so that no published answer is in test.
-        skip_bad: path of a file to which bad records are moved; None to raise an error instead.
+        skip_bad: path of a file to which bad records are moved; if None, they raise an error.
 
     Raises:
         InputError: data, votes, vectors, parameters or the last build can't be used.

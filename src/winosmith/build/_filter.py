@@ -36,8 +36,8 @@ class FilterRun:
             only "all" with the method "none".
         aflite: the result of AFLite; None if it was not run.
         mirror: the result of the mirror filter and its units; None if it was not run.
-        overlaps: the overlap with each other run, by the name of the other run (`OTHER_RUNS`);
-            empty if there are no other runs.
+        overlaps: the overlap with each comparison run, by the run's name (`OTHER_RUNS`); empty if
+            there are no such runs.
         pmi_label: the option that is correct if y = 1 in PMI filtering.
         separability: the number of units whose vectors depend on the answer; None if it was not
             counted.

@@ -181,8 +181,8 @@ class Filtering:
         large: size in bytes above which vectors are memory-mapped instead of read; None to always
             read them.
         how: the arguments `executor` and `scratch` of `debias.aflite`.
-        checkpoints: the filter's checkpoints; the caller closes it, which removes them, when the
-            results are written.
+        checkpoints: the stack of the filter's checkpoints; when the results are written, the caller
+            closes the stack, which removes the checkpoints.
     """
 
     embed: EmbedRecipe

@@ -154,7 +154,7 @@ class Stages:
         results: the kept and dropped problems of each stage, in order.
         valid: the ids of the problems that enough judges found valid.
         applied_rules: the problems to which the rules for authors were applied, and why.
-        compared: the rows of the collected problems among which copies were found.
+        compared: the rows of the collected problems that were searched for copies.
         copies: the copies, as indices in `compared`.
     """
 
@@ -355,7 +355,8 @@ def make_copies_record(
 ) -> dict[str, Any]:
     """Make the "copies" object of a build's report, which is empty if there are no copies.
 
-    Only copies with published ids in `shown` are listed: a copy of a test problem would reveal it.
+    Only copies with published ids in `shown` are listed, because a copy of a test problem would
+    reveal that problem.
     """
     named = [[ids[row] for row in rows] for rows in found.groups]
     if not named:

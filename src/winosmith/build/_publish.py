@@ -124,7 +124,7 @@ def publish(
 
 
 def make_columns_record(dataset: Dataset, parts: Split, format_name: str) -> dict[str, Any]:
-    """Return the columns omitted from public files, these files, and their complete copies."""
+    """Return the columns omitted from public files, those files, and the files with all columns."""
     writer = formats.get_writer(format_name)
     in_training = "extra" in writer.kept_fields
     keys = {

@@ -25,7 +25,7 @@ from typing import IO, Any, NamedTuple
 from winosmith.errors import FormatError, InputError, require
 
 _ALWAYS_ALLOWED_SIZE, _RATIO, _READ_SIZE = 1 << 26, 300, 1 << 20
-"""Maximum unpacked size, in bytes and as a multiple of the packed size (the larger one applies);
+"""Maximum unpacked size, in bytes and as a multiple of the packed size (the larger limit applies),
 and the number of bytes per read. Records shrink about 50-fold, decompression bombs 1,000-fold."""
 
 _PACKED_CHUNK_SIZE = 1 << 12

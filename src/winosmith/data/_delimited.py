@@ -71,8 +71,8 @@ class Delimited:
     def is_quoted(self) -> bool:
         r"""Whether quotation marks enclose cells and are not part of the text.
 
-        They are text if every line has the same number of cells when quotes are ignored, and some
-        cell has a quotation mark only at its start. A single mark in the file is an error.
+        The marks are text if every line has the same number of cells when they are ignored, and
+        some cell has a mark only at its start. A single mark in the file is an error.
 
         >>> Delimited(Source("a.tsv", b'x\ty\n"Why?" I asked.\tb\n')).is_quoted
         False
@@ -118,7 +118,7 @@ class Delimited:
     def _read_cells(self, is_quoted: bool) -> Iterator[tuple[list[str] | csv.Error, int, int]]:
         """Yield the cells of each row that is not empty, or the error if it can't be read.
 
-        Also yields the number of lines before the row, and up to its end.
+        Also yields the numbers of lines before the row and up to the row's end.
         """
         reader = csv.reader(
             io.StringIO(self.source.text[self._header_start :], newline=""),

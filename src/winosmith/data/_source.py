@@ -2,9 +2,9 @@
 
 A text may be in UTF-8, in UTF-16 or UTF-32 with a byte-order mark, or in the encoding that an XML
 file declares. A file in Windows-1252 is recognised and refused; the error shows the command that
-converts it. With `--encoding cp1252` (in Python, `encoding="cp1252"`), it is read as it is. Any
-other encoding can be named, too, also for files of answers. If you name an encoding, files with
-non-ASCII characters in valid UTF-8 are still read as UTF-8, so files in both encodings can be
+converts it. With `--encoding cp1252` (in Python, `encoding="cp1252"`), it is read as it is. You can
+name any other encoding in the same way, also for files of answers. If you name an encoding, files
+with non-ASCII characters in valid UTF-8 are still read as UTF-8, so files in both encodings can be
 mixed. Only line feeds end a line, so a sentence may contain U+2028 and similar characters.
 """
 
@@ -36,13 +36,13 @@ _BLOCK = re.compile(r"(?:^[^\S\n]*\S.*\n?)+", re.MULTILINE)
 """Pattern of consecutive lines that are not empty."""
 
 _ZERO_PATTERNS = {"0111": "utf-32le", "1110": "utf-32be", "0101": "utf-16le", "1010": "utf-16be"}
-"""Map the zero bytes (1) among a file's first four to an encoding without a byte-order mark."""
+"""Map a file's first four bytes (1 for a zero byte) to an encoding without a byte-order mark."""
 
 CONTROLS = re.compile(r"[\x80-\x9f]")
 """Latin-1's control characters, whose bytes are quotes and dashes in cp1252."""
 
 _SAMPLE_SIZE, _MIN_BYTES_PER_FOREIGN = 1 << 20, 4
-"""Number of bytes to examine; in a cp1252 text, at most 1 in this many bytes is not ASCII."""
+"""Number of bytes to examine, and minimum number of bytes per non-ASCII byte in a cp1252 text."""
 
 
 class Source:

@@ -1,10 +1,10 @@
 """Excel workbooks in XLSX format (`pip install 'winosmith[xlsx]'`).
 
 A sheet is read like a CSV file, but with Excel's row numbers. If several visible sheets have data,
-name one, as in `quiz.xlsx#Level 1`. The first row that is not empty contains the column names;
-later empty rows are skipped. The value of a merged cell is repeated in each of its rows. Formulas
-have the values that Excel saved; a row with a formula that has no value, or an error such as
-`#REF!`, is a bad record. Dates are converted to ISO 8601 strings.
+name one of them, as in `quiz.xlsx#Level 1`. The first row that is not empty contains the column
+names; later empty rows are skipped. The value of a merged cell is repeated in each of its rows.
+Formulas have the values that Excel saved; a row is a bad record if a formula in it has no value, or
+if it has an error such as `#REF!`. Dates are converted to ISO 8601 strings.
 """
 
 from __future__ import annotations

@@ -45,7 +45,8 @@ class ChatPerturber:
         taken: problems whose sentences must not be repeated, such as all roots; otherwise a child
             of one half of a twin may equal the other half.
         folder: folder for the saved dialogues, with a subfolder for each (`transcript.jsonl`,
-            `transcript.md`, `accepted.jsonl`); the same call resumes them. None disables saving.
+            `transcript.md`, `accepted.jsonl`); the same call resumes them. If None, dialogues are
+            not saved.
         on_progress: called with the number of accepted children, the number wanted and a note.
         rules: fields of `DialogueRules`.
 
@@ -147,7 +148,7 @@ class Transcript:
     - `accepted.jsonl`: the accepted problems, one per line, in winosmith's own format.
     - `transcript.md`: the dialogue in readable form, with the faults of each row.
 
-    `folder` contains all dialogues; `model` are the parameters that determine the model's replies.
+    `folder` contains all dialogues; `model` contains the parameters that determine its replies.
     """
 
     def __init__(self, folder: Path, parent: Problem, seed: int, model: Mapping[str, Any]):

@@ -87,7 +87,7 @@ class Dialogue:
 
     Args:
         parent: the problem to perturb.
-        taken: problems whose sentences must not be repeated, such as the other twin or other
+        taken: problems whose sentences must not be repeated, such as the other half or other
             families.
         rules: fields of `DialogueRules`.
 
@@ -122,7 +122,7 @@ class Dialogue:
 
     @property
     def messages(self) -> Messages:
-        """The messages to send next: the first one, and the last `memory` turns (None for all)."""
+        """The next messages: the first message, and the last `memory` turns (all turns if None)."""
         later = self._said[1:]
         shown = later if self.rules.memory is None else later[-2 * self.rules.memory :]
         return (self._said[0], *shown)
@@ -216,7 +216,7 @@ class Dialogue:
 
 
 _MAX_MEAN_DISTANCE = 4.0
-"""Mean distance above which the prompt asks for smaller ones, as EvoGrad's author did."""
+"""Mean distance above which the prompt asks for smaller distances, as EvoGrad's author did."""
 
 _MAX_IMBALANCE = 0.1
 """Imbalance of answers, as a fraction of children, above which the rarer answer is requested."""

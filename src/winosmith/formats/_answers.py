@@ -141,7 +141,7 @@ def locate_letters(values: Iterable[Any]) -> list[int] | None:
 
 
 def match_choices(value: Any, options: Sequence[str], labels: Sequence[str]) -> list[int]:
-    """Return the choices whose text or label equals the answer, ignoring case.
+    """Return the indices of the choices whose text or label equals the answer, ignoring case.
 
     >>> match_choices("Paris", ["PARIS", "Rome", "paris "], [])
     [0, 2]
@@ -182,7 +182,7 @@ def match_option(text: str, options: Sequence[str]) -> int | None:
 
 
 _MIN_ROWS_PER_DIFFERENCE = 10
-"""A column counts as a copy of the key if they differ in fewer than 1 in this many rows."""
+"""A column repeats the key if it differs from the key in fewer than 1 in this many rows."""
 
 
 def find_repeated_keys(
@@ -198,8 +198,8 @@ def find_repeated_keys(
         rows: the rows with keys.
         fields: the field of each additional column.
         key_column: the column of the key.
-        is_known: whether no other column can be the key. If False, another column with different
-            answers in at least half of the rows is an error.
+        is_known: whether no other column can be the key. If False, it is an error if another column
+            has answers in at least half of the rows and these differ from the key.
     """
     repeats, notes = list[str](), list[str]()
     for name, field in fields.items():
@@ -262,7 +262,8 @@ def interpret_labels(
 
     Args:
         labels: the locations at which each label occurs.
-        is_declared: whether the user named the column as the choices; no label is then a typo.
+        is_declared: whether the user named the column as the choices; if so, no label is considered
+            a typo.
 
     Returns:
         The sorted choices, in their most frequent spellings; the choice of each label; the reason
@@ -323,8 +324,8 @@ def _fold_labels(labels: Iterable[str]) -> dict[str, str]:
 def _may_be_one_class(label: str, other: str) -> bool:
     """Return whether two normalised labels may be one class.
 
-    They differ only in diacritics, in letters that look alike or in the ending of the last word,
-    or both mean yes or no.
+    Such labels differ only in diacritics, in letters that look alike or in the ending of the last
+    word, or both labels mean yes or no.
 
     >>> _may_be_one_class("entails", "entailed"), _may_be_one_class("entails", "not entailed")
     (True, False)
@@ -373,7 +374,7 @@ label's; maximum count of a label that is noted as rare (typos occur less often)
 
 
 def _may_be_typo(label: str, frequent: str, counts: Mapping[str, int]) -> bool:
-    """Return whether a rare label may be a misspelling of a frequent label; both are normalised.
+    """Return whether a rare label may misspell a frequent label; both labels are normalised.
 
     A misspelling has one letter added, missing or different, or is another word for yes or no.
     """

@@ -76,7 +76,7 @@ class Format:
         name: the value of `--from` and `--to` ("winogrande").
         title: a one-line description for the help.
         read: a function that yields an entry for each record of the rows, in order.
-        needs: the field names that rows must have; without a `sign`, they identify the format.
+        needs: the field names that rows must have; if there is no `sign`, they identify the format.
         sign: a function that returns whether rows are in this format.
         writer: the format's writer; None if the format is read-only.
         twin_names: the fields that mark twins; if no row has one of these fields, twins are
@@ -153,7 +153,7 @@ def parse_option_number(value: object, options: int, first: int = 1) -> int | No
 def make_extra_keys(
     prefix: str, names: Iterable[str], kept_names: re.Pattern[str] | None = None
 ) -> dict[str, str]:
-    """Return the key in `extra` of each additional column; raise ProblemError for equal keys."""
+    """Map each additional column to its key in `extra`; raise ProblemError if keys are equal."""
     columns = dict[str, str]()
     for name in names:
         key = name if kept_names and kept_names.fullmatch(name) else make_extra_key(prefix, name)
@@ -238,7 +238,7 @@ def read_records(rows: Rows, typed: Iterable[str] = ()) -> Iterator[data.Row[Rec
 
     Args:
         rows: the rows of any container.
-        typed: the columns with values other than text, which delimited text contains as JSON.
+        typed: the columns whose values are not text; delimited text contains these values as JSON.
     """
     missing = None if rows.is_typed else ""
     for row in rows:

@@ -131,7 +131,7 @@ _SPEAKER = re.compile(r"(?:^|\n)\s*[A-Z][A-Za-z ]{0,20}: ?")
 
 
 def split_chats(correct: Any, incorrect: Any) -> tuple[str, str, str] | None:
-    r"""Return the common start of two chats and the rest of each; None if they share no start.
+    r"""Return the common prefix of two chats and the rest of each; None if there is no prefix.
 
     >>> split_chats("Human: Why?\n\nAssistant: As so.", "Human: Why?\n\nAssistant: As it is.")
     ('Why?', 'As so.', 'As it is.')
@@ -330,7 +330,7 @@ def make_several_correct_error(answers: Sequence[Any]) -> ProblemError:
 def shuffle_by_hash(
     question: str, correct: Any, cells: Sequence[Any], plan: Plan
 ) -> tuple[tuple[str, ...], int]:
-    """Return the correct answer and the distractors, sorted by a hash, and the answer's index."""
+    """Sort the correct answer and the distractors by a hash; also return the answer's new index."""
     distractors = cells if len(cells) > 1 else _parse_distractors(cells[0], plan.distractors[0])
     if isinstance(correct, str) and normalise(plan.answer or "").endswith("s"):
         correct_texts = _parse_distractors(correct, plan.answer or "")

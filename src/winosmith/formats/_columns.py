@@ -87,8 +87,8 @@ class Plan:
         id: the column of ids; None if there is none.
         labels_are_choices: whether the labels of all rows are the choices.
         distractors: the columns of the distractors, if `answer` has the correct choice's text.
-        choices_are_guessed: whether other columns may be the choices, or only the answers' numbers
-            show which columns are.
+        choices_are_guessed: whether other columns may be the choices, or only the numbers in the
+            answers show which columns are the choices.
         may_have_blanks: whether the user named the columns, or the question was detected by its
             blanks.
     """
@@ -105,7 +105,7 @@ class Plan:
 
     @property
     def used_columns(self) -> frozenset[str | None]:
-        """The columns with a role; if labels are the choices, the question's columns have none."""
+        """The columns with a role, except the question's columns if labels are the choices."""
         used = {*self.choices, *self.distractors, self.answer, self.id}
         return frozenset(
             used - {*self.question} if self.labels_are_choices else used | {*self.question}
@@ -445,7 +445,7 @@ def _find_answer_by_prefix(question: Sequence[str], names: Names) -> str | None:
 
 
 def _has_no_family_word(question: str, names: Names) -> bool:
-    """Return whether the question's name lacks the words of all families, such as a language."""
+    """Return whether the question's name lacks the families' extra words, such as a language."""
     if any(family.includes(question) for family in names.families):
         return False
     return normalise(question) in QUESTION or any(

@@ -137,7 +137,7 @@ def _make_detection_error(reason: str, names: Sequence[str], rows: Rows) -> Form
 
 
 def _find_matching_formats(rows: Rows, formats: Sequence[Format]) -> list[DetectedFormat]:
-    """Return the formats that match a container's rows; none if several lists in it match."""
+    """Return the formats that match a container's rows; none if several of its lists match."""
     matches = [
         [DetectedFormat(known, reading, notes) for known in formats if known.recognises(reading)]
         for reading, notes in iterate_readings(rows)

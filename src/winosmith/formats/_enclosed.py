@@ -79,7 +79,7 @@ def _has_records_by_id(values: Record) -> bool:
 
 
 def find_record_lists(values: Mapping[str, Any]) -> list[str]:
-    """Return the names of the lists of records that are not a question's choices or turns."""
+    """Return the names of the lists of records, except lists of a question's choices or turns."""
     return [
         name
         for name, value in values.items()

@@ -58,8 +58,8 @@ def read_errata(source: Readable, problems: Iterable[Problem]) -> tuple[Erratum,
     Raises:
         FormatError: a column is missing; an id is unknown, or occurs twice in the errata or the
             data; `old` is not the item's key; `new` is not one of the item's options, or several
-            options have its text; a row has no evidence; or there are no rows. The message has
-            the file and the line.
+            options have this text; a row has no evidence; or there are no rows. The message has the
+            file and the line.
 
     >>> quiz = [Problem("q1", "What barks? _", ("a cat", "a dog"), 0)]
     >>> table = [{"id": "q1", "old": "A", "new": "a dog", "evidence": "a dictionary"}]

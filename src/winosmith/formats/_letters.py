@@ -1,7 +1,7 @@
 """Letters that mark options, in the order of each script.
 
-A letter's position is that in its own script: the Cyrillic В looks like the Latin B, but marks the
-third option.
+A letter's position is counted in its own script: the Cyrillic В looks like the Latin B, but marks
+the third option.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ OTHER_ORDERS = {
     "hiragana": _IROHA,
     "katakana": "".join(chr(ord(one) + ord("ア") - ord("あ")) for one in _IROHA),
 }
-"""Letters in an alternative order that marks options, too: the alphabet (Arabic) and the iroha poem
-(`hiragana-iroha` and `katakana-iroha`, W3C 2024)."""
+"""Letters in an alternative order that is also used for options: the alphabet (Arabic) or the iroha
+poem (`hiragana-iroha` and `katakana-iroha`, W3C 2024)."""
 
 _BARE_ALEF = str.maketrans("أ", "ا")
 OTHER_SERIES = (*OTHER_ORDERS.values(), OTHER_ORDERS["Arabic"].translate(_BARE_ALEF))
@@ -62,8 +62,8 @@ _USUAL_SERIES: tuple[Sequence[str], ...] = (
     "①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳",
 )
 SERIES_BY_KIND = {"letter": _USUAL_SERIES, "letter2": OTHER_SERIES}
-"""Series of option markers by kind of answer: letters in the usual order, in both cases and in full
-width, with numbers and circled numbers; and letters in the alternative order."""
+"""Series of option markers by kind of answer: letters in the usual order (in both cases and in full
+width), numbers and circled numbers; or letters in the alternative order."""
 
 LETTER_KINDS = tuple(SERIES_BY_KIND)
 

@@ -163,7 +163,7 @@ class Names(tuple[str, ...]):
         return tuple(name for name, plain in self.normalised.items() if _ALIASES.fullmatch(plain))
 
     def _find_run(self, before: str, sign: str, after: str) -> tuple[str, ...]:
-        """Return the longest group of columns that begins with a name and continues its sign."""
+        """Return the longest group of columns that starts with a name and continues its series."""
         # Collect all of them: too many choices are refused later, not truncated here.
         series_list: list[Iterable[str]] = [run for run in SERIES if run[0] == sign]
         if sign in "01":
@@ -173,7 +173,7 @@ class Names(tuple[str, ...]):
         return max(runs, key=len, default=())
 
     def find_similar_groups(self, family: Family) -> list[tuple[str, ...]]:
-        """Return other groups of as many columns whose names differ only in a letter or number."""
+        """Return other groups of the same size whose names differ only in a letter or number."""
         runs = (
             self._find_run(name[: sign.start()], sign[0], name[sign.end() :])
             for name in self for sign in _SIGN.finditer(name)

@@ -230,8 +230,8 @@ def _drop_repeated_ids(plan: Plan, rows: Sequence[SourceRow]) -> tuple[Plan, lis
 def _count_na_rows(rows: Sequence[Record], plan: Plan, answer_is: str | None) -> int:
     """Return the number of rows whose last choice is "NA", if "NA" is a missing value from R.
 
-    If all rows have it, or an answer names it, it is a choice, and the result is 0. An answer that
-    is itself "NA" names it only if other answers are texts of choices.
+    If all rows have "NA", or an answer names it, "NA" is a choice, and the result is 0. An answer
+    "NA" names this choice only if other answers are texts of choices.
     """
     with_na = [row for row in rows if row.get(plan.choices[-1]) == "NA"] if plan.choices[2:] else []
     if not with_na or len(with_na) == len(rows):
@@ -434,7 +434,7 @@ def _detect_kind(drafts: Sequence[_Draft]) -> str | None:
 
 
 def _refuse_mixed_scripts(drafts: Sequence[_Draft]) -> None:
-    """Raise FormatError for letters of two scripts: В is third in Cyrillic, B second in Latin."""
+    """Raise FormatError for letters of two scripts: the Cyrillic В is third, the Latin B second."""
     places: defaultdict[str, list[Place]] = defaultdict(list)
     for draft in drafts:
         if letter := parse_letter(draft.answer):

@@ -206,11 +206,11 @@ def scan(
             `datasets.Dataset`, a table of pyarrow or polars, records, or lists by column.
         format_name: name of the format; None to detect it.
         pair_by: an additional column, or key of `extra`, whose value the halves of a twin share;
-            all other marks of twins are ignored. None refuses a file in which an unused column
-            seems to mark twins (see `refuse_unread_pairs`); "" ignores such a column.
+            all other marks of twins are ignored. If None, a file in which an unused column seems to
+            mark twins is refused (see `refuse_unread_pairs`); if "", such a column is ignored.
         as_written: whether to skip the search for unmarked twins and the separation of blanks from
             words ("because _had").
-        columns: the columns of question, choices and answer; the file is then read as rows of
+        columns: the columns of question, choices and answer; if given, the file is read as rows of
             questions.
         encoding: encoding of text that is not UTF-8; None to detect UTF-8, and UTF-16 or UTF-32
             with a byte-order mark.
@@ -356,7 +356,7 @@ def separate_blanks(entries: list[Entry]) -> list[str]:
     The edits of changed problems are recomputed.
 
     Returns:
-        A note with the number of changed entries if there are any.
+        A list with a note that states the number of changed entries; empty if there are none.
     """
     original = dict[int, Item]()
     for row, one in enumerate(entries):
@@ -463,8 +463,7 @@ def read_items(
         path: the file, or another container; see `scan`.
         format_name: name of the format; None to detect it.
         skip_bad: path of a file for the bad records, written as JSON Lines with `file`, `line`,
-            `reason` and `record` if there are any. None raises an error for the first bad
-            record.
+            `reason` and `record` if there are any. If None, the first bad record raises an error.
         **how: `pair_by`, `as_written`, `columns`, `encoding`; see `scan`.
 
     Raises:
@@ -587,7 +586,7 @@ def write(items: Sequence[Item], path: str | Path, format_name: str = "winosmith
 
 
 def find_unwritable(items: Sequence[Item], format_name: str) -> dict[int, str]:
-    """Map the 0-based row of each item that a format can't store to the reason.
+    """For each item that a format can't store, map its 0-based row to the reason.
 
     Raises:
         FormatError: the format is unknown or read-only.

@@ -26,7 +26,7 @@ PROGRESS_INTERVAL = 250
 """Number of records between progress reports."""
 
 PARSED_FRACTION, DRAFTED_FRACTION = 0.3, 0.7
-"""Fraction of the work that is finished once the rows are parsed, and once the drafts are made."""
+"""Fractions of the work that are finished when the rows are parsed and when the drafts are made."""
 
 
 P = TypeVar("P", Entry, data.Row[Record])

@@ -40,8 +40,8 @@ train_debiased and train_xl, with shuffled lines and without ids, this finds 284
 2,011 and 19,993 of 20,199 twins, and no false pairs."""
 
 _MIN_ALIKE, _MIN_COVERAGE = 0.9, 0.5
-"""For a column that may mark twins: minimum fractions of its pairs that look like twins, and of
-problems in pairs. The second is low because validation removes one half of many twins."""
+"""For a column that may mark twins: the minimum fraction of its pairs that look like twins, and of
+problems that are in pairs. The second is low because validation removes one half of many twins."""
 
 _LONGEST_PRONOUN = 4
 """Maximum number of letters in a pronoun of a text without spaces, such as "彼女たち"."""
@@ -109,8 +109,8 @@ def refuse_unread_pairs(problems: Sequence[Problem], path: str | Path) -> None:
     """Raise FormatError if an unused column seems to mark twins.
 
     Such a column puts at least half of the problems that have a value into pairs; at least 90 % of
-    these pairs have different texts, a common option and, if known, different answers; and some are
-    not yet twins.
+    these pairs have different texts, a common option and, if known, different answers; and some of
+    the pairs are not yet twins.
     """
     unread = _find_unread_pairs(problems)
     if unread is not None:
@@ -161,9 +161,9 @@ def _group_in_pairs(labels: Iterable[str | None]) -> list[Pair]:
 def _derive_labels(problems: Sequence[Problem], values: Sequence[Scalar]) -> list[str | None]:
     """Return the twin label of each problem, derived from a column's values.
 
-    Four interpretations are tried, and the one with the most pairs is used. The value is the twin's
-    label; the other half's id; the number of the other half's row, counted from 0, 1 or the header;
-    or the twin's label followed by the half's, such as "7/0".
+    Four interpretations are tried, and the one with the most pairs is used. The value may be the
+    twin's label; the other half's id; the number of the other half's row, counted from 0, 1 or the
+    header; or the twin's label followed by the half's, such as "7/0".
     """
     places = {problem.id: at for at, problem in enumerate(problems)}
     texts = [format_cell(value).strip() or None for value in values]
@@ -222,7 +222,7 @@ def _count_paired(labels: Sequence[str | None]) -> int:
 
 
 def clear_list_ids(problems: ByRow) -> ByRow:
-    """Return, without a twin id, the problems whose ids are only the numbers of a list."""
+    """Return the problems whose ids are only the numbers of a list, without their twin ids."""
     rows, listed = [*problems], [*problems.values()]
     pairs = _find_list_items(listed, _group_in_pairs(one.twin_id for one in listed))
     return _set_twin_ids(problems, {rows[at]: None for pair in pairs for at in pair})
@@ -291,7 +291,8 @@ def _are_closest(problems: Sequence[Problem], pairs: Sequence[Pair]) -> bool:
     """Return whether 90 % of pairs are at least as similar as mismatched halves.
 
     Each first half is compared with its own second half and with those of two other pairs. If the
-    ids number two lists ("left-1", "right-1"), they pair problems that are more similar to others.
+    ids number two lists ("left-1", "right-1"), the paired problems are more similar to other
+    problems.
     """
     texts = [pieces(" ".join((one.sentence, *one.options))) for one in problems]
     overlaps = [
@@ -312,7 +313,7 @@ def _may_be_halves(first: Problem, second: Problem) -> bool:
 
 
 def pair_by_column(problems: ByRow, files: Sequence[str], column: str) -> ByRow:
-    """Return the problems with a `twin_id` only if a column marks them as twins.
+    """Return all problems; only those that a column marks as twins have a `twin_id`.
 
     Args:
         problems: the problems by row.
@@ -361,8 +362,8 @@ def pair_files(
     Args:
         problems: the problems from all files.
         files: the file of each problem.
-        pair_by: the column that marks twins. With "", single problems in two files are paired by
-            their ids; None also refuses an unused column that seems to mark twins.
+        pair_by: the column that marks twins. If "", single problems in two files are paired by
+            their ids; if None, an unused column that seems to mark twins is also refused.
         path: the path to name in errors.
 
     Raises:

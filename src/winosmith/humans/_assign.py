@@ -185,7 +185,7 @@ def _choose_label(previous: Problem | None, problem: Problem, alike: float) -> L
 
 
 _MIN_QUESTIONS = 10
-"""Minimum number of unpaired questions for a common test; if fewer, every version gets them."""
+"""Minimum number of unpaired questions for a common test; fewer questions go to every version."""
 
 
 def make_sort_key(*keys: object) -> bytes:

@@ -145,7 +145,7 @@ def render_form(
 
     Args:
         sheet: the sheet.
-        subject: code of the subject to fill in; None leaves the field empty.
+        subject: the subject's code to fill in; if None, the field is empty.
         survey: optional questions about the subject.
     """
     style, script = _read_template_file("form.css"), _read_template_file("form.js")
@@ -228,7 +228,7 @@ def render_pdf(
         sheet: the sheet; its problem ids are not printed.
         large: whether to print in 19-point type instead of 11-point type.
         paper: paper size.
-        subject: code of the subject to print; None prints empty boxes for the code.
+        subject: the subject's code to print; if None, empty boxes for the code are printed.
         survey: optional questions about the subject.
         fonts: folder with additional fonts (.ttf, .otf, .ttc).
 
@@ -315,8 +315,9 @@ def _iter_texts(sheet: Sheet, data: str) -> Iterator[tuple[str, str]]:
 def _find_missing(characters: str, fonts: str | None, builtin_only: bool) -> str:
     """Return the characters that no font contains.
 
-    typst silently draws the same box for all of them. So each character is drawn and compared with
-    one that no font contains. Invisible characters (joiners, spaces) are not reported.
+    typst silently draws the same box for all such characters. So each character is drawn and
+    compared with one that no font contains. Invisible characters (joiners, spaces) are not
+    reported.
     """
     if not characters:
         return ""

@@ -69,7 +69,7 @@ class Rules:
 
 
 def find_unsuitable_problems(dataset: Dataset, counts: Tally, rules: Rules) -> dict[int, str]:
-    """Return the rows of problems that can't be in any selection, mapped to the reasons."""
+    """For each problem that can't be in any selection, map its row to the reason."""
     reasons = {
         row: reason
         for row in range(len(dataset))
@@ -150,7 +150,7 @@ class Selection(Result):
     @property
     @computed()
     def left_out(self) -> dict[str, str]:
-        """The reason for each problem that was not chosen, by problem id."""
+        """The reason for omitting each problem that was not chosen, by problem id."""
         return {left.problem.id: left.reason for left in self.filtered.dropped}
 
 

@@ -186,7 +186,7 @@ def get_text(problem: Problem) -> str:
 
 
 _MAX_WORDS_AFTER, _MIN_WORDS = 6, 3
-"""Maximum number of words after the pronoun in a snippet, and minimum number of words in it."""
+"""Maximum number of words after a snippet's pronoun, and minimum number of words in a snippet."""
 
 _CLAUSE_END = re.compile(r"[.,;:?!—–][\"'”’)]*$")
 _SENTENCE_END = re.compile(r"[.?!][\"'”’)]*$")

@@ -1,4 +1,4 @@
-"""Subjects: codes, answers about themselves, times and sheets; and comparisons of groups."""
+"""Subjects with their codes, answers about themselves, times and sheets; comparisons of groups."""
 
 from __future__ import annotations
 

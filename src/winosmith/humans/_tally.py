@@ -471,7 +471,7 @@ class PrintedTest:
         histogram: number of subjects who answered correctly → number of problems.
 
     Raises:
-        DataError: the histogram's number of problems is wrong, or it has too many subjects.
+        DataError: the histogram has the wrong number of problems, or too many subjects.
 
     >>> test = PrintedTest(2, {"S1": "1.00", "S2": "0.50"}, {2: 1, 1: 1})
     >>> test.subject_count, test.histogram_correct_count

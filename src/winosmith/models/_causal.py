@@ -560,7 +560,7 @@ def count_common_prefix(first: Ids, second: Ids) -> int:
 def build_tree(
     sequences: Sequence[Ids], starts: Sequence[int], first: int, budget: int
 ) -> tuple[Tree, int]:
-    """Build a tree of sorted sequences, starting at index `first`, as many as the budget allows.
+    """Build a tree of as many sorted sequences as the budget allows, starting at index `first`.
 
     `starts` are the indices of the first requested token of each sequence, 1 or more. `budget` is
     the maximum number of nodes, but at least one sequence is always included. Return the tree, and

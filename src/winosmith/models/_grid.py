@@ -134,9 +134,9 @@ def train_grid(
     result. For other arguments and errors, see `train_multiple_choice`.
 
     The best model is saved in the folder's `model/`, and the results of all runs in `runs.json`.
-    `grid` is by default one run with default settings; `settings` are those that it does not vary.
-    `force` overwrites the results of a different grid, data set or base model. `on_run` is called
-    after every run, including runs that an earlier call finished.
+    `grid` is by default one run with default settings; `settings` are those that the grid does not
+    vary. `force` overwrites the results of a different grid, data set or base model. `on_run` is
+    called after every run, including runs that an earlier call finished.
     """
     runs = list((grid or Grid()).iter_runs(settings))
     questions = read_questions(train, "train on", runs[0].sees)

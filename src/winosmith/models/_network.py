@@ -327,8 +327,8 @@ def run_batches(
 ) -> None:
     """Process texts in batches; a batch that does not fit into memory is halved.
 
-    `budget` is the maximum number of tokens per batch. `take_batch` returns, for the index of the
-    first text and the budget, a batch with its numbers of texts and tokens.
+    `budget` is the maximum number of tokens per batch. `take_batch` receives the index of the first
+    text and the budget, and returns a batch with its numbers of texts and tokens.
 
     Raises:
         InputError: A single text does not fit into memory.

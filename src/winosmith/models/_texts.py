@@ -251,10 +251,10 @@ class Questions:
         """Return the number of questions that the scores answer correctly, and its p-value.
 
         A problem counts as 1 if its correct option has the higher score, and as 1/2 if the scores
-        are tied (`winosmith.prediction.TIE`). A true claim is correct if its score is above 0, a
-        false claim otherwise. The p-value is the probability that guessing is at least as accurate.
-        It comes from `compute_chance_p_value` for problems, and from Fisher's exact test for
-        claims, so that a constant answer is not evidence.
+        are tied (`winosmith.prediction.TIE`). A true claim counts as correct if its score is above
+        0; a false claim, if it is not. The p-value is the probability that guessing is at least as
+        accurate. It comes from `compute_chance_p_value` for problems, and from Fisher's exact test
+        for claims, so that a constant answer is not evidence.
         """
         rows, right = np.arange(len(self)), self.answers
         if self.texts_per_problem == 2:
@@ -324,7 +324,7 @@ def compute_chance_p_value(
 ) -> float:
     """Return the probability that guessing between two options is at least as accurate.
 
-    The null distribution flips the labels of all problems of a group together with probability 1/2.
+    A draw under the null flips the labels of all problems of a group together with probability 1/2.
     A group with r of n correct has an excess of r − n/2, whose sign is drawn at random. The
     distribution of the sum is exact (by convolution). Without twins, this is the one-sided binomial
     test. A solver that ignores the trigger has one half of every twin correct, and p = 1.

@@ -1,8 +1,8 @@
 """Run a round: from a pool to a release, its difficulty, and the roots of the next round.
 
-A round first builds a release (`winosmith.build`), then follows EvoGrad: solve it, and find the
-problems that every solver answers correctly, and those that fool a solver. The recipe determines
-the build, the solvers, and the number of roots for the next round.
+A round first builds a release (`winosmith.build`). Then, like EvoGrad, it solves the release, and
+finds the problems that every solver answers correctly and those that fool a solver. The recipe
+determines the build, the solvers, and the number of roots for the next round.
 """
 
 from __future__ import annotations
@@ -142,17 +142,17 @@ def run_round(
 
     Writes `build/` (the release of this round), `predictions/`, `roots.jsonl` and `fooling.jsonl`
     for the next round, `round.json` and `report.html`; files that reveal answers are written to
-    `private/`. After an interruption the same call resumes.
+    `private/`. After an interruption, the same call resumes the round.
 
     Args:
         recipe: the recipe, from `read_round`.
         out: output folder.
         last: folder of the previous round; None in the first round. Problems stay in the split of
             earlier rounds, unless the recipe has `redraw`.
-        stored: a finished folder of the same round, whose vectors and predictions are reused; then
-            no model is needed, and the output is byte-identical.
+        stored: a finished folder of the same round, whose vectors and predictions are reused, so
+            that no model is needed and the output is byte-identical.
         force: whether to replace the results of another recipe.
-        step: reports the progress.
+        step: a function that shows progress.
 
     Raises:
         InputError: data, votes, solvers or folders can't be used.

@@ -94,7 +94,7 @@ class SolverResult(Result):
         twins: fraction of twins with both halves correct; None if there are no twins.
         last: accuracy on the previous round's dev, without problems that the solver may have been
             trained on; None if no problem is left.
-        taught: number of problems removed from the previous round's dev for this reason.
+        taught: number of problems removed from the previous round's dev because of such training.
         seen: problems of dev and test that the solver may have been trained on; if there are any,
             this round's results are withheld.
         stability: stability on the perturbed problems of dev and test; None if no depth is known,

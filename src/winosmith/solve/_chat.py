@@ -329,8 +329,8 @@ Each question below has several options. Choose the option that answers the ques
 the letter of that option, and nothing else.""",
 }
 """The instruction at the start of a conversation, for each value of `sees` and for questions.
-EvoGrad (2024, section 4.1) does not print its own. The question about a pronoun is from GPT-3's
-SuperGLUE-WSC (Brown et al. 2020, appendix G)."""
+EvoGrad (2024, section 4.1) does not print its instruction. The question about a pronoun is from
+GPT-3's SuperGLUE-WSC (Brown et al. 2020, appendix G)."""
 
 Order = tuple[int, ...]
 """The indices of the options in the order shown."""

@@ -35,7 +35,7 @@ _MAX_WORDS = 5
 """Maximum number of words in a search term; longer terms would never be found."""
 
 _MIN_COPY_FRACTION = 0.7
-"""Minimum fraction of a problem's content words in a snippet that counts as a copy of it."""
+"""Minimum fraction of a problem's content words that a copy of the problem contains."""
 
 
 class Retriever(Protocol):
@@ -75,7 +75,8 @@ class KnowledgeHunting:
     searched together with each term of the predicate at the blank. If the participant with the
     blank's role in a retrieved sentence is the agent (or patient) of the first predicate, the
     sentence is evidence for the option with that role. A sentence that mentions an option next to
-    the blank's predicate is also evidence for it; this helps with many options, and with things.
+    the blank's predicate is also evidence for it; this helps if there are many options, or if
+    options are things.
 
     Each snippet is counted once, with its strongest reading, unless an equally strong reading
     supports another option. A snippet with 70 % of the problem's content words, and 70 % of those
@@ -85,7 +86,7 @@ class KnowledgeHunting:
         retriever: finds the snippets.
         snippets: number of snippets to read for each search.
         tagger: a function like `nltk.pos_tag`, to use only verbs and adjectives as one-word terms,
-            as in the paper; None uses all words except function words.
+            as in the paper; if None, all words except function words are used.
     """
 
     retriever: Retriever
@@ -340,7 +341,7 @@ def find_role_evidence(
 def find_mention_evidence(
     snippet: str, query: Query, option: int, term: Term
 ) -> tuple[int, int] | None:
-    """Return the option and the strength if a snippet has the option next to `term`, or None.
+    """If a snippet has the option next to `term`, return the option and strength; otherwise None.
 
     The strength is 2 if the term has several words, otherwise 1.
     """

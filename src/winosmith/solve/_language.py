@@ -57,7 +57,7 @@ def collect_scores(
     tokens_fed: int,
     model: str | Path,
 ) -> LanguageScores:
-    """For each part, return the sum and the mean of the values of each option as its scores."""
+    """For each part, return the sum and the mean of each option's values as the option's scores."""
     rows = iter(values)
     scores: dict[str, list[tuple[float, ...]]] = {}
     for part in parts:
@@ -361,9 +361,10 @@ class EncoderSolver:
     Attributes:
         model: a folder from `winosmith train` or `models.train_multiple_choice`, or its `model/`;
             or a hub id or folder of a model with a multiple-choice head.
-        how: the input format; by default the format used in training, or cut before the option.
+        how: the input format; by default the format used in training, or else split before the
+            option.
         sees: "blank" or "pronoun", for a model without its own input format; a model trained with
-            the other value is refused. By default as in `how`.
+            the other value is refused. The default is the value in `how`.
         device: a torch device ("cpu", "cuda:0"); by default the GPU if there is one.
         tokens_per_batch: number of tokens in a batch; the default depends on the device. A batch
             that does not fit into memory is halved.

@@ -189,7 +189,7 @@ def predict_to_file(
         force: whether to replace predictions, or unfinished work, of other problems or parameters.
         on_progress: called with the number of solved problems, at the start and after each chunk.
         executor: solves the chunks; by default this process does. Files that the solver needs, such
-            as a model's folder, must be accessible to the workers; each loads them once.
+            as a model's folder, must be accessible to the workers; each worker loads them once.
 
     Raises:
         OutputError: the file contains other predictions, can't be written, or is being written by

@@ -60,7 +60,7 @@ class PublishedAccuracy:
 
     @property
     def count_note(self) -> str:
-        """A note on the possible counts, if a number in `n` is impossible, or `n` has several.
+        """A note on the possible counts, if `n` has an impossible number or several numbers.
 
         >>> [found.count_note for found in get_published(6, "pdp") if found.system == "RoBERTa-DPR"]
         ['86.3 is impossible for 60 questions; 69 of 80 is possible']
@@ -202,7 +202,7 @@ class AccuracyLine(Result):
         system: the system with its marks.
         accuracy: accuracy, 0–1.
         printed: the percentage as printed; empty for the user's system.
-        table: number of the table that prints it; None for the user's system.
+        table: number of the table that prints this accuracy; None for the user's system.
         own: the user's accuracy with its interval; None for a printed accuracy.
         impossible: see `PublishedAccuracy.is_impossible`.
         counts: see `PublishedAccuracy.count_note`.

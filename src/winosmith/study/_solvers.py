@@ -1,6 +1,7 @@
 """The solvers of a study: made from rules, with a record of their training data, or fine-tuned.
 
-Training sets are split in whole blocks: to select on dev, to train on everything, or by size.
+Training sets are split in whole blocks, into train and dev or into nested sizes. After selection on
+dev, a solver can be trained on both parts.
 """
 
 from __future__ import annotations
@@ -60,8 +61,8 @@ def make_solver(
     Args:
         rule: the solver and its settings.
         folder: base folder of the rule's relative paths.
-        train: problems for training or few-shot examples; None uses winosmith's handwritten twins.
-        cache: folder of full-text indexes; None uses the user's cache.
+        train: problems for training or few-shot examples; by default winosmith's handwritten twins.
+        cache: folder of full-text indexes; by default the user's cache.
         timeout: time limit for a chat server's reply, in seconds.
 
     Raises:
@@ -178,12 +179,12 @@ Trainable = Dataset | tuple[Claim, ...]
 """Training data of an encoder: problems or claims."""
 
 SMALLEST_SIZE, SIZE_RATIO = 160, 4
-"""WinoGrande's nested sizes are 160, 640, 2,558, 10,234 and all (table 4): only about 160 · 4^k,
-because twins stay together."""
+"""WinoGrande's nested sizes are 160, 640, 2,558, 10,234 and all (table 4). They are only
+approximately 160 · 4^k, because twins stay together."""
 
 
 def join_data(parts: Sequence[Trainable], name: str = "") -> Trainable:
-    """Join data sets; if ids repeat, each is prefixed with the number of its data set.
+    """Join data sets; if ids repeat, each id is prefixed with the number of its data set.
 
     Raises:
         DataError: some parts are problems and others are claims.
@@ -340,8 +341,9 @@ COPA_TRAIN, COPA_SIZE = 400, 500
 def split_as_in_paper(name: str, data: Trainable) -> tuple[Trainable, Trainable]:
     """Split a data set's training data into train and dev, as in WinoGrande.
 
-    DPR: 1,200 and 122, in whole twins (the paper does not say how). COPA: 400 and 100, as in
-    SuperGLUE. Otherwise a random tenth, in whole blocks, becomes dev.
+    DPR is split into 1,200 and 122 problems, in whole twins (the paper does not say how), and COPA
+    into 400 and 100, as in SuperGLUE. In other data sets, a random tenth, in whole blocks, becomes
+    dev.
 
     >>> from winosmith.testing import make_twins
     >>> [len(part) for part in split_as_in_paper("dpr", make_twins(661))]

@@ -33,7 +33,7 @@ TARGETS = {
 """The data sets by name, in the order of table 6."""
 
 WSC_SIZE, PDP_SIZE = 273, 60
-"""Number of Winograd schemas in published results (the first of 285), and of PDPs of 2016."""
+"""Numbers of Winograd schemas (the first of 285) and of PDPs (of 2016) in published results."""
 
 _BY_FORMAT = {
     "wsc-xml": "wsc",
@@ -101,7 +101,7 @@ def read_target(
 
     Args:
         path: path of the file.
-        name: one of `TARGETS`; None derives it from the format.
+        name: one of `TARGETS`; by default derived from the format.
         scan_options: arguments of `formats.scan`, if the content does not determine the format.
 
     Raises:
@@ -195,7 +195,7 @@ class TransferResult(Result):
 
     @property
     def comparable_accuracy(self) -> Proportion:
-        """The accuracy comparable with published ones: of two-way comparisons, if there are any."""
+        """The accuracy to compare with published ones: that of two-way comparisons, if any."""
         return self.comparisons or self.accuracy
 
 
@@ -210,8 +210,8 @@ def solve_target(
 ) -> TransferResult:
     """Solve a data set of WinoGrande's table 5, and score the predictions.
 
-    Predictions are saved in `out`/NAME.jsonl, so that an interrupted run resumes. Claims are judged
-    again in each run.
+    Predictions are saved in `out`/NAME.jsonl, so that an interrupted run can resume. Claims are
+    judged again in each run.
 
     Args:
         target: the data set, from `read_target`.
