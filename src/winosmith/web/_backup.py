@@ -122,20 +122,20 @@ def restore(
 ) -> Manifest:
     """Restore a site from an archive, completely or not at all.
 
-    All log-ins, tokens, invitations and password links are revoked, because they may have been
-    revoked since the backup, and other people may have read the archive.
+    All log-ins, tokens, invitations and password links are revoked: some may have been revoked
+    since the backup, and other people may have read the archive.
 
     Args:
         file: The archive that `backup` wrote.
         folder: A new or empty folder.
-        database: The URL of an empty PostgreSQL database, if the archive contains such a database.
+        database: The URL of an empty PostgreSQL database, if the archived site used PostgreSQL.
         erased: The site's erasure log, or the folder that contains it. By default, the log next to
             the archive, or in the site's folder if the archive is in its backup folder.
 
     Raises:
         OutputError: The folder is not empty.
         InputError: The file is not a backup, or is damaged; `database` is missing or
-            superfluous; the erasure log does not exist.
+            superfluous; or the erasure log does not exist.
     """
     path, target = Path(file), Path(folder).absolute()
     logs = _find_erasure_logs(path, erased)

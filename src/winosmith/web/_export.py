@@ -1,6 +1,6 @@
 """Export a site's data to files: the public problems, and the data that moderators may see.
 
-The same data gives the same bytes, and so the same digest over all files, on SQLite and PostgreSQL.
+On SQLite and PostgreSQL, the same data gives the same bytes, and thus the same digest of all files.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def export(
     the families of perturbed problems (`versions`), the models' predictions (`predictions`), the
     people's pseudonyms and consents (`people`), the texts of the consents (`documents`), and the
     human tests (`rounds`). Each human test also has a folder `tests/NAME`, which `winosmith humans`
-    can read. It identifies respondents only by their codes in that test.
+    can read. These folders identify respondents only by their codes in that test.
 
     Args:
         folder: The output folder.

@@ -136,8 +136,8 @@ def import_problems(
         on_progress: A function that is called with the number of imported problems.
 
     Raises:
-        NotImportableError: An id is not valid, or belongs to another problem; a text is too long; a
-            required answer is missing. Nothing is imported.
+        NotImportableError: An id is not valid, or belongs to another problem; a text is too long;
+            or a required answer is missing. In these cases, nothing is imported.
     """
     for _problem, error in find_unimportable(dataset, purpose):
         raise error
@@ -184,7 +184,8 @@ def assign_new_ids(dataset: Dataset, key: str, number: int = 1) -> Dataset:
 
     Args:
         dataset: The problems.
-        key: The secret from which the ids are derived, and without which nobody can map them.
+        key: The secret from which the ids are derived; without it, nobody can trace a new id to the
+            previous one.
         number: The 1-based number of the data set among data sets with the same name.
     """
     file = dataset.name if number == 1 else f"{dataset.name}\0{number}"
@@ -371,7 +372,7 @@ def find_ids_below_embargoes(data: Iterable[Datum]) -> set[str]:
 def add_versions(data: Iterable[Datum]) -> tuple[int, int]:
     """Link each perturbed problem to its family, unless it is already linked.
 
-    The problems must be on the site. If the lineages differ, those on the site are used.
+    The problems must be on the site, whose lineages take precedence over those in `data`.
 
     Returns:
         The number of linked problems, and the number of problems without a path to their root on

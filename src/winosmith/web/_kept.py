@@ -25,7 +25,7 @@ def cache_stats(name: str, compute: Callable[[], tuple[int, Value]]) -> Value:
     """Return cached statistics; `compute` returns the number of problems and the statistics.
 
     Statistics are cached for one second per `PROBLEMS_PER_SECOND` problems, up to `MAX_AGE`. On a
-    site with fewer problems than that, they are always current.
+    site with fewer than `PROBLEMS_PER_SECOND` problems, they are always current.
     """
     return cache_stats_by_key(name, [0], lambda _: {0: compute()})[0]
 
@@ -48,8 +48,8 @@ QUICK_SECONDS = 0.03
 """Values that take at most this many seconds to compute are not cached."""
 
 CACHE_FACTOR = 20
-"""Factor by which the caching time exceeds the computing time: a value takes at most 5 % of a
-core."""
+"""Factor by which the caching time exceeds the computing time, so that recomputing a value takes
+at most 5 % of a core."""
 
 RETRY_SECONDS = 10
 """Seconds before a failed computation is retried."""

@@ -74,7 +74,7 @@ def writing() -> Iterator[None]:
 
 @contextmanager
 def limit_write_waits(seconds: float) -> Iterator[None]:
-    """Limit how long this thread waits to write: to `MAX_WAIT`, less the seconds already waited."""
+    """Limit this thread's write waits to `MAX_WAIT`, less the `seconds` already waited."""
     before = getattr(_THREAD, "deadline", None)
     _THREAD.deadline = time.monotonic() + MAX_WAIT - seconds
     try:
@@ -93,7 +93,7 @@ def limit_lock_waits() -> None:
 
 
 def set_lock_timeout(connection: Any, seconds: float) -> None:
-    """Set the maximum seconds that each SQL statement of a connection waits for a lock."""
+    """Set for how many seconds each SQL statement of a connection may wait for a lock."""
     setting = "PRAGMA busy_timeout =" if connection.vendor == "sqlite" else "SET lock_timeout ="
     with connection.cursor() as cursor:
         cursor.execute(f"{setting} {max(1, round(1000 * seconds))}")
@@ -102,7 +102,7 @@ def set_lock_timeout(connection: Any, seconds: float) -> None:
 def _begin_sqlite_transaction(stack: ExitStack, deadline: float) -> None:
     """Begin an SQLite transaction; waiting writers are served in order of arrival.
 
-    SQLite itself polls for its lock, which makes some writers starve. With a lock file, the kernel
+    SQLite itself polls for its lock, so that some writers starve. With a lock file, the kernel
     wakes the writer that has waited longest. If the database is locked, each writer polls for
     `MIN_WAIT` and then lets the next one poll, so that no writer exceeds its `MAX_WAIT`.
     """

@@ -240,7 +240,7 @@ _NAME = re.compile(
 
 
 def is_site_file(name: str) -> bool:
-    """Return whether `iter_site_files` can yield this name; if so, it is inside the folder."""
+    """Return whether `iter_site_files` can yield this name; if so, its path is in the folder."""
     return _NAME.fullmatch(name) is not None
 
 

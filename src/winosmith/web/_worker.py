@@ -67,8 +67,9 @@ def raise_connection_limit() -> int:
 def supervise(targets: Sequence[Callable[[], None]], children: Sequence[Child] = ()) -> bool:
     """Run a forked process for each target until SIGTERM or Ctrl-C; return whether it was Ctrl-C.
 
-    A process that ends is replaced. At the end all processes receive SIGTERM, and SIGKILL after
-    `GRACE` + 2 seconds. All processes ignore Ctrl-C, which a terminal sends to each of them.
+    A process that ends is replaced. At the end, all processes receive SIGTERM, and any that still
+    run after `GRACE` + 2 seconds receive SIGKILL. All processes ignore Ctrl-C, which a terminal
+    sends to each of them.
 
     Args:
         targets: The functions that the processes call; SIGTERM ends them unless they handle it.

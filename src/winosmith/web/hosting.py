@@ -1,8 +1,8 @@
-"""Functions for the command line: prepare, serve, back up and restore a site; import and export.
+"""Command-line functions: prepare, serve, back up and restore a site; import and export its data.
 
 Before a site is served, it needs tables, static files, settings, texts and an admin. The server
 consists of forked processes that share one loaded application (`_worker`). A folder has at most one
-server, because the server holds a lock, which the kernel releases when the server ends.
+server at a time, because a server locks its folder; when it ends, the kernel releases the lock.
 """
 
 from __future__ import annotations

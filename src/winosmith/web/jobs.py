@@ -58,10 +58,10 @@ class Job(models.Model):
         actor: The person who requested the job; None for the site itself.
         decided: The person who confirmed, discarded, stopped or retried the job.
         kind: The kind of work.
-        asked: The request, by the form's field names; never a secret.
+        asked: The values of the form's fields, by field name; secrets are never included.
         state: The state.
         tries: The number of times that a worker has started the job since the job last ended.
-        done, total: The number of finished and of all problems; 0 if they are not counted.
+        done, total: The numbers of finished problems and of all problems; 0 if not counted.
         came: The result.
         error: The reason for the last failure, for admins.
         at: The time of the request; for a periodic job, the time of the next run.
@@ -240,7 +240,7 @@ STOPPABLE_KINDS = (IMPORT, *RESUMABLE_KINDS)
 """Kinds of jobs that can be stopped while they run."""
 
 PENDING_STATES = (State.READING, State.WAITING)
-"""States before the job has changed anything: the worker is reading its file or has not started."""
+"""States before a job has changed anything: it waits, or the worker is reading its file."""
 
 BUSY_STATES = (*PENDING_STATES, State.RUNNING)
 
@@ -261,7 +261,7 @@ Progress = Callable[[int], object]
 transaction that finishes them. It raises `JobStopped` if a user has stopped the job."""
 
 runners: dict[str, Callable[[Job, Progress], dict[str, Any] | None]] = {}
-"""For each kind, the function that runs a job and returns its result; a second call resumes it."""
+"""For each kind, the function that runs a job and returns its result; a rerun resumes the job."""
 
 Reading = Callable[[float], object]
 """Function that is called with the fraction, 0–1, of a file that has been read."""
@@ -442,7 +442,7 @@ POLL_SECONDS, ERROR_SECONDS, POSTPONE_SECONDS = 0.5, 5.0, 30.0
 """Polling intervals in seconds: normally, after an error, and for a postponed job."""
 
 ROUND_LOCK, ROUND_KEY = "rounds.lock", ONE_WORKER + 1
-"""Lock file and key of the process that runs rounds: the worker, or a command if there is none."""
+"""Lock file and key of the process that runs rounds: the worker or, without a worker, a command."""
 
 MAX_TRIES = 3
 
@@ -613,7 +613,7 @@ def _run_jobs_forever(kinds: Iterable[str]) -> None:
 
 
 class Child:
-    """A Python process that is restarted when it ends, after longer delays if it fails repeatedly.
+    """A Python process that is restarted when it ends, after increasing delays if it keeps failing.
 
     Args:
         arguments: The arguments for Python.

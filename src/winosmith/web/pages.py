@@ -181,8 +181,8 @@ def list_adjacent_pages(page: Page) -> dict[str, str]:
 def get_newest_rows(rows: QuerySet[Any], before: str, size: int) -> tuple[list[Any], str]:
     """Return a page of rows, newest first, and the value of `before` for the next page.
 
-    The `rows` must be in descending order of their keys. The page starts before the key `before`,
-    which is ignored if it is not a number. On the last page, the next value is "".
+    The `rows` must be in descending order of their keys. The page has rows with keys below
+    `before`, which is ignored if it is not a number. On the last page, the next value is "".
     """
     if is_number(before):
         rows = rows.filter(pk__lt=int(before))
@@ -229,7 +229,7 @@ def mark_as_download(response: Sent, name: str) -> Sent:
 
 
 def translate_message(text: str, phrases: Iterable[str]) -> str:
-    """Translate an English message, such as "2 of 3 judges"; return it if no phrase matches.
+    """Translate an English message, such as "2 of 3 judges"; if no phrase matches, return it as is.
 
     The toolkit's messages, and the messages that the site has stored, are in English. The phrases,
     such as "%(n)s of %(of)s judges", are marked for translation.
@@ -333,7 +333,7 @@ def make_bar_chart(
     """Return the context of a bar chart for `partials/bars.html`.
 
     Args:
-        stacks: For each bar, its parts from the bottom: the height, and whether the part is pale.
+        stacks: The parts of each bar, from the bottom up: a part's height, and whether it is pale.
         labels: The text below each bar, or "".
         description: A description of the chart for people who can't see it.
         top: The value of the highest grid line.
@@ -449,7 +449,8 @@ def reject_nul(
 def handle_error(request: HttpRequest) -> HttpResponse:
     """Return the error page: status 503 if the database is unavailable or locked, otherwise 500.
 
-    The page does not use the database. With status 503 it contains the form, to be resubmitted.
+    The page does not use the database. With status 503, it contains the submitted form, so that
+    the reader can send the form again.
     """
     away = isinstance(sys.exc_info()[1], OperationalError | InterfaceError)
     context = {"away": True, **_get_submitted_form(request)} if away else {}

@@ -111,7 +111,7 @@ CHECK_SECONDS = 0.8
 """Seconds within which the database and the disk must answer."""
 
 LOCK_SECONDS = 0.5
-"""Seconds after which the database is reported as locked: nearly all writes of the site take
+"""Seconds after which the database is reported as locked. Nearly all of the site's writes take
 hundredths of a second; only a large import takes longer."""
 
 CACHE_SECONDS = 1.0

@@ -8,7 +8,7 @@ from django.apps import AppConfig
 class Config(AppConfig):
     """The Django application; registers the functions that delete tokens.
 
-    The operations are loaded only with the first request.
+    The operations are not loaded until the first request.
     """
 
     name = "winosmith.web.api"

@@ -53,7 +53,7 @@ class InvalidTokenError(Exception):
 
 
 class MalformedRequestError(RefusedError):
-    """A request's parameters are unknown or contradictory; `faults` maps each to its errors."""
+    """Parameters of a request are unknown or contradictory; `faults` maps their names to errors."""
 
 
 def make_error_response(
@@ -64,8 +64,8 @@ def make_error_response(
 ) -> HttpResponse:
     """Return an error as problem details.
 
-    `detail` is the error, and what to do about it; `errors` has the location `where` and the
-    `detail` of each field with an error.
+    `detail` states the error and what to do about it. `errors` contains, for each field with an
+    error, its location (`where`) and its own `detail`.
     """
     body = {
         "type": f"/api/#status-{status}",
@@ -80,7 +80,7 @@ def make_error_response(
 
 
 MAX_ERRORS = 100
-"""Maximum number of errors that are reported for a request; 900 kB can contain 60,000 errors."""
+"""Maximum number of errors reported for a request, because 900 kB can contain 60,000 errors."""
 
 
 def _handle_malformed_request(request: HttpRequest, error: Any) -> HttpResponse:
@@ -190,7 +190,7 @@ class Problem(Response):
 def to_records(rows: Iterable[Row]) -> list[dict[str, Any]]:
     """Return problems as JSON records, without edits that would reveal a non-public parent.
 
-    The caller may see the problems; their twins and contributors are loaded.
+    The caller must be allowed to see the problems, and their twins and contributors must be loaded.
     """
     return [problem_record(datum) for datum in as_public(list(rows))]
 

@@ -101,7 +101,7 @@ def load_answers(root: Problem, tree: Tree, model: Model) -> Answers:
 
 
 def compute_tie_credit(choice: int | None, scores: Sequence[float], answer: int | None) -> float:
-    """Return a tie's credit: 1 / (tied options) if the correct option is among them, or 0."""
+    """Return a tie's credit: 1 / (tied options) if one of them is correct, otherwise 0."""
     return Prediction("", choice or 0, tuple(scores)).credit(answer)
 
 
@@ -226,8 +226,8 @@ def count_first_errors(answers: Answers, kind: DepthKind) -> list[PathsAtDepth]:
     """Count the first errors on the paths from the root to each public leaf, by depth.
 
     A path without an error is censored at its end. A tie is an error with weight 1 minus its
-    credit, and the path continues with its credit as weight. Versions without an answer or a known
-    depth are ignored, and so are paths without answers.
+    credit, and the path continues with the tie's credit as its weight. Versions without an
+    answer or a known depth are ignored, and so are paths without answers.
     """
     tree = answers.tree
     depths, known = _get_depths(answers, kind)
@@ -256,7 +256,7 @@ def count_first_errors(answers: Answers, kind: DepthKind) -> list[PathsAtDepth]:
 
 
 def _get_depths(answers: Answers, kind: DepthKind) -> tuple[Ints, Bools]:
-    """Return the versions' depths, 0 for the root, and which versions have a depth and an answer.
+    """Return the versions' depths (0 for the root), and a mask of those with a depth and an answer.
 
     Both have the shape (n,).
     """
@@ -268,8 +268,9 @@ def _get_depths(answers: Answers, kind: DepthKind) -> tuple[Ints, Bools]:
 def _follow_paths(parents: Ints, credit: Floats, known: Bools, depths: Ints) -> tuple[Floats, Ints]:
     """Return each version's probability of a correct path, and its path's deepest answered depth.
 
-    Both include the version itself; the depth is -1 if no version has an answer. All paths are
-    processed together, in segments that double in length, so that log2(depth) passes are enough.
+    Both include the version itself; the depth is -1 if no version on the path has an answer.
+    All paths are processed together, in segments that double in length, so that log2(depth) passes
+    are enough.
     """
     fine = np.append(credit, 1.0)
     last = np.append(np.where(known, depths, -1), -1)

@@ -46,8 +46,8 @@ class Family:
         versions: The number of versions.
         deepest: The maximum number of steps between a version and the root.
         newest: The key of the newest version.
-        results: For each model's key, its numbers of errors as `wrong` (a tie counts as 1 minus its
-            credit), of answers as `answered` (including ties), and of `ties`.
+        results: For each model's key, the numbers of its errors (`wrong`; a tie counts as 1 minus
+            its credit), of its answers (`answered`, including ties), and of its `ties`.
         fooling: The number of incorrect answers by all current models, without ties.
         problem: The root, if the family is on the page.
     """
@@ -139,7 +139,7 @@ BOARD_SORTS: dict[str, tuple[Any, Callable[[BoardEntry], int]]] = {
     "families": (_("families started"), lambda entry: entry.families),
     "deepest": (_("the deepest version that fooled a model"), lambda entry: entry.deepest or 0),
 }
-"""The orders of the leaderboard: the label, and the value, which decreases."""
+"""The orders of the leaderboard: the label, and the value that is sorted in descending order."""
 
 
 @dataclass(slots=True)

@@ -75,7 +75,7 @@ def read_options(request: HttpRequest, tree: Tree) -> ViewOptions:
 
 
 def get_root(ref: str, person: Person | None) -> Problem:
-    """Return the problem with an id if the person may see its family; otherwise, raise Http404.
+    """Return the problem with the id `ref`; raise Http404 if the person may not see its family.
 
     A hidden root with a public version has a page, which shows only the root's id.
     """
@@ -103,7 +103,7 @@ Text = Any
 
 
 Verdict = tuple[str, str, str, Text]
-"""A model's name and its result on a version: its kind, as a sign, and in words."""
+"""A model's name, and its result on a version: the kind of result, its sign, and its text."""
 
 OWN_STATE_NOTES: Mapping[Any, Text] = {
     State.REJECTED: _("yours, not found valid"),
@@ -123,14 +123,14 @@ def build_nodes(
 ) -> dict[str, Any]:
     """Return the template context of a page's nodes, from the top down, each with its `children`.
 
-    The shown versions are recorded as read. `options` are empty if they equal the parent's options.
-    `note` is the reason that a version is not public, and `wrong` is the number of incorrect
-    answers in a folded branch. `page` and `fragment` are the URLs of the tree around and below it;
-    `more` has both for its next children. A hidden root is shown without text, and its versions
-    without changes from it.
+    The shown versions are recorded as read. In a node, `options` is empty if the parent has the
+    same options. `note` is the reason that a version is not public, and `wrong` is the number of
+    incorrect answers in a folded branch. `page` and `fragment` are the URLs of the tree around and
+    below the version; `more` has both URLs for its next children. A hidden root is shown without
+    text, and its children are shown without their changes.
 
-    `answers` are the chosen models; a single one has its answers, for folded branches. `focus` is
-    the number of the version at the centre of the page.
+    `answers` contains the chosen models and, if one model is chosen, its answers, for folded
+    branches. `focus` is the number of the version at the centre of the page.
     """
     hidden_root = not is_visible_to(person, root)
     problems = _load_problems(tree, top)

@@ -202,8 +202,9 @@ def show_models(request: HttpRequest) -> HttpResponse:
 def download_file(request: HttpRequest, name: str) -> HttpResponseBase:
     """Send the problems of families, or a model's predictions for them.
 
-    `problems.jsonl` contains all problems, or with `?model=NAME` those that the model answered.
-    `NAME.jsonl` contains its predictions. With `?of=all`, both include other public problems.
+    `problems.jsonl` contains all problems or, with `?model=NAME`, those that the model answered.
+    `NAME.jsonl` contains the model's predictions. With `?of=all`, both files include other public
+    problems.
     """
     families = request.GET.get("of", "") != "all"
     if name == PROBLEMS:

@@ -60,7 +60,7 @@ CHANGES = ("exclude", "include", "resume", "discard")
 
 - exclude: exclude all votes.
 - include: count excluded votes again. Later votes are no longer excluded because of their address.
-- resume: count the votes that wait for a moderator, not for a market. Call `resume_judge` first.
+- resume: count votes that wait for a moderator, but not for a market. Call `resume_judge` first.
 - discard: exclude the pending votes. Problems decided by other votes stay decided.
 """
 
@@ -74,10 +74,11 @@ def change_votes(
     until: datetime | None = None,
     progress: Progress = lambda _: None,
 ) -> int:
-    """Exclude or include a judge's votes, and decide the problems; return the number of changes.
+    """Exclude or include a judge's votes, and decide their problems; return how many votes changed.
 
-    A problem that votes decided is decided again if enough votes remain; otherwise it returns to
-    the judges. A problem that waited only for these votes is decided. Moderators' decisions stay.
+    A problem that was decided by votes is decided again if enough votes remain; otherwise, it
+    returns to the judges. A problem that waited only for these votes is decided. Decisions by
+    moderators remain.
 
     Each problem has its own transaction, in which `progress` is called with the number of changed
     votes. If a call was interrupted, the same call completes it. `kind` and `until` are those of
@@ -148,7 +149,7 @@ def find_votes_to_change(person: Person, kind: str, until: datetime | None) -> S
 def recount_votes(problem: Problem, actor: Person | None, reason: str, kind: str) -> None:
     """Log that votes changed, and update the verdict; the caller has locked the problem.
 
-    `kind` is "exclude" or "include"; `actor` is the person who changed the votes (None: the site).
+    `kind` is "exclude" or "include"; `actor` is who changed the votes, or None for the site.
     """
     problem.log_event(f"{kind}-vote", by=actor, reason=reason)
     missing = settings.RULES.judges - count_votes(problem)
@@ -188,8 +189,9 @@ def _check_moderator(person: Person, moderator: Person) -> None:
 def include_paid_votes(job: int, reason: str, *, refused: bool = False) -> int:
     """Count the answers of paid work (`Slot.job`) as votes; return the number of included votes.
 
-    Problems that waited only for them are decided. Votes that a moderator excluded stay excluded,
-    unless the market had `refused` the answers by mistake; votes on hold still wait.
+    Problems that waited only for these votes are decided. Votes that a moderator excluded stay
+    excluded, unless the market had rejected the answers by mistake (`refused`). Votes on hold
+    remain pending.
     """
     with writing():
         Judge.objects.filter(job=job).update(provisional=False)

@@ -41,7 +41,7 @@ class Slots(models.QuerySet["Slot"]):
         return self.included().filter(provisional=True)
 
     def answers(self, since: datetime | None = None) -> Slots:
-        """Return the answers, including those to gold questions, or only those after `since`."""
+        """Return the answers, including those to gold questions; with `since`, only later ones."""
         answers = self.filter(answered_at__isnull=False)
         return answers if since is None else answers.filter(answered_at__gt=since)
 
@@ -64,12 +64,12 @@ class Slot(models.Model):
         gold: Whether this is a gold question; its answer is not a vote.
         holder: The judge who leased or answered the slot.
         lease_until: The end of the lease; a time in the distant past if the slot was returned.
-        ref: The problem's random reference on the judge's pages; each lease has a new one.
+        ref: The problem's random reference on the judge's pages; each lease gets a new reference.
         shown: The order of the options on the judge's page.
         local_choice, choice: 0-based indices of options; None if unanswered, or for "neither".
         right: Whether the answer to a gold question is correct.
         excluded: Whether the vote is excluded, because a moderator excluded it, a market did not
-            confirm it, or its address already had the most votes allowed (`trust.apply_limits`).
+            confirm it, or its address already had as many votes as allowed (`trust.apply_limits`).
         job: The number of the paid work; None for unpaid answers.
         provisional: Whether the vote waits for a market, or for a moderator to check the judge.
         origin: A digest of the client's address, stored for up to two hours; "" afterwards.
@@ -164,7 +164,7 @@ class Seen(models.Model):
         block: The key of the twin; if the site lets one person judge both halves, the negated key
             of the problem. A person may read each block once.
         spent: Whether the person read the whole problem or skipped it, and so never gets it again.
-            Otherwise, they know only its local context; they may get it, but not its other half.
+            Otherwise, they know only its local context; they may get this half, but not the other.
     """
 
     person = models.ForeignKey(
@@ -222,12 +222,12 @@ class Judge(models.Model):
         cursor: The queue position of the last fresh slot that the judge took.
         next_gold: The judge's next gold question; None until it is drawn.
         since: The start of measuring pace and gold questions; earlier answers are ignored.
-        qualified: The time when the judge passed the training; None before, or if there is none.
+        qualified: The time when the judge passed the training; None before, or without training.
         held: The time since which the judge's votes are on hold, or None.
         cause: The reason for the hold, with the numbers in `measured`. Judges on hold as a group
             have the same `together`.
         cleared: Whether a moderator ended a hold because of the judge's address, or counted their
-            votes again. Afterwards, no vote waits or is excluded because of the address.
+            votes again. Afterwards, none of the votes waits or is excluded because of the address.
         job: The number of the judge's paid work.
         quota: The number of answers that the paid work needs; 0 when the work is over.
         provisional: Whether answers are not votes until a market confirms the judge's identity.
@@ -358,7 +358,7 @@ def mark_seen(person: Person, problem: Problem | Slot, *, spent: bool = True) ->
 
 
 def mark_all_seen(person: Person, problems: Iterable[Problem]) -> None:
-    """Record that a person has read many whole problems; only each block's first is stored."""
+    """Record that a person has read many whole problems; only the first of each block is stored."""
     first = {get_block_key(problem): problem for problem in reversed(list(problems))}
     known = Seen.objects.filter(person=person, block__in=first, spent=False)
     parts = list(known.values_list("block", flat=True))

@@ -43,10 +43,11 @@ def submit_twin(
 
     The problems are created in random order, so that their numbers reveal nothing. The problems
     will be compared with new sentences. If the twin is a revision, readers of the old twin are
-    recorded as its readers. The caller is in a transaction.
+    recorded as its readers. The caller must be in a transaction.
 
-    There are two halves, or one for a single. `hints`, `embargo` and `record` are stored with each
-    `Problem`; `columns` are other fields of `Twin` (source, domain, topic, anchor, revises).
+    There are two halves, or one for a single problem. `hints`, `embargo` and `record` are stored
+    with each `Problem`; `columns` are other fields of `Twin` (source, domain, topic, anchor,
+    revises).
     """
     licence = settings.RULES.licence[:60]
     twin = Twin.objects.create(ref=make_ref(), contributor=contributor, licence=licence, **columns)
@@ -288,7 +289,7 @@ def _blank_texts(person: Person) -> None:
 def _delete_text_traces(problems: QuerySet[Problem]) -> None:
     """Delete the edits and digests from which erased texts could be restored.
 
-    Problems that other people perturbed from these texts remain, with root, parent and depths.
+    Problems that other people perturbed from these texts remain, and keep root, parent and depths.
     """
     for child in Problem.objects.filter(version__parent__in=problems).exclude(pk__in=problems):
         lineage = {k: v for k, v in (child.record.get("lineage") or {}).items() if k != "edits"}

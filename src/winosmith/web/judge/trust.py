@@ -74,7 +74,7 @@ def measure_pace(person: int, since: datetime | None = None) -> Pace:
 def count_gold_answers(people: Sequence[Person]) -> dict[int, tuple[int, int]]:
     """Map each judge's key to the numbers of gold questions answered correctly and in total.
 
-    Retired questions are ignored. An incorrect, contested answer is only included if a moderator
+    Retired questions are ignored. An incorrect, contested answer is included only if a moderator
     has rejected the contest, or if more than `MAX_CREDITED_CONTESTS` of the judge's contests are
     pending.
     """
@@ -112,7 +112,7 @@ def _check_gold_accuracy(judge: Judge, contests: int = MAX_CREDITED_CONTESTS) ->
 
 
 def compute_false_hold_rate(accuracy: float = CAREFUL_ACCURACY) -> float:
-    """Return the probability that a careful judge is put on hold by chance for gold answers.
+    """Return the probability that a careful judge's gold answers lead to a hold by chance.
 
     This is the binomial probability, for one check, that fewer than `SiteRules.hold_gold_percent`
     percent of `hold_gold_over` answers are correct if each is correct with probability `accuracy`.
@@ -128,9 +128,9 @@ def compute_false_hold_rate(accuracy: float = CAREFUL_ACCURACY) -> float:
 def get_training_progress(judge: Judge | None) -> dict[str, int] | None:
     """Return a judge's progress in the training; None if the judge needs no training.
 
-    It contains the numbers of questions `done` in this attempt and of `right` answers, the number
-    `of` questions in an attempt, and the number of correct answers that the judge needs (`need`).
-    Sites with too few gold questions have no training.
+    It contains the numbers of questions answered in this attempt (`done`), of correct answers
+    (`right`), of questions in an attempt (`of`), and of correct answers that the judge needs
+    (`need`). Sites with too few gold questions have no training.
     """
     rules = settings.RULES
     if not rules.training_questions or (judge is not None and judge.qualified is not None):
@@ -159,7 +159,7 @@ def get_askable_questions() -> QuerySet[Problem]:
 
 
 def finish_training(judge: Judge) -> None:
-    """Qualify a judge who has passed the training, or restart the training.
+    """Qualify a judge who has passed the training, or restart the training of a judge who failed.
 
     Call this after each answer to a gold question, with a locked `judge`.
     """
@@ -283,9 +283,9 @@ def check_gold(judge: Judge) -> None:
 
 
 def _hold_accounts(judge: Judge, problem: Problem, people: set[int]) -> None:
-    """Put the accounts with one address on hold, with a label that marks them as a group.
+    """Put the accounts that share an address on hold, with a label that marks them as a group.
 
-    Accounts that are answering at this moment are skipped, because their answer is checked, too.
+    Accounts that are answering at this moment are skipped, because their own answer is checked.
     """
     rows = Judge.objects.filter(pk__in=people - {judge.pk}).order_by("pk")
     others = list(rows.select_for_update(skip_locked=True))
@@ -303,10 +303,10 @@ def _hold_accounts(judge: Judge, problem: Problem, people: set[int]) -> None:
 def put_on_hold(
     judge: Judge, cause: str, measured: dict[str, Any] | None = None, *, group: str = ""
 ) -> None:
-    """Hold a judge's later votes, and those on undecided problems, until a moderator decides.
+    """Put a judge's later votes and those on undecided problems on hold until a moderator decides.
 
     Decided problems stay decided (see `get_suspect_problems`). The judge's row must be locked or
-    new. `cause` is one of `Judge.Cause`, `measured` has the numbers that violate the limit, and
+    new. `cause` is one of `Judge.Cause`, `measured` holds the numbers that violate a limit, and
     `group` is the label of judges who are put on hold together.
     """
     judge.held, judge.cause = timezone.now(), cause
@@ -360,7 +360,7 @@ def get_judge_on_hold(person: Person) -> Judge | None:
 def is_stopped(judge: Judge | None) -> bool:
     """Return whether a judge gets no more problems until a moderator has checked their votes.
 
-    This applies if a moderator put them on hold, or `SiteRules.held_most` votes are pending.
+    This is so if a moderator put them on hold, or if `SiteRules.held_most` votes are pending.
     """
     if judge is None or judge.held is None:
         return False
@@ -386,7 +386,7 @@ def add_gold(problem: Problem, explanation: str, *, attention: bool = False) -> 
     """Turn a problem into a gold question, which is excluded from the data.
 
     Raises:
-        InputError: The problem has no answer, no explanation, votes, or a public other half.
+        InputError: The problem lacks an answer or explanation, or has votes or a public other half.
     """
     if problem.answer is None:
         raise InputError(f"the problem {problem.ref} has no answer; a gold question needs one")

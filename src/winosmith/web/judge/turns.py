@@ -202,8 +202,9 @@ def get_local_context(problem: Problem) -> str:
 def make_idle_judge_context(person: Person, judge: Judge | None) -> dict[str, Any]:
     """Return the template context for a judge who has no problem at the moment.
 
-    `paused`: a moderator must check the judge's votes first. `testing`: the judge is taking a human
-    test. `left`: a problem is available to the judge; otherwise `none_left` is the reason.
+    It contains `paused`, whether a moderator must check the judge's votes first; `testing`, whether
+    the judge is taking a human test; and `left`, whether a problem is available to the judge.
+    If the judge could continue but no problem is left, `none_left` is the reason.
     """
     paused, testing = trust.is_stopped(judge), is_taking_test(person)
     free = not (paused or testing)
@@ -215,10 +216,10 @@ def make_idle_judge_context(person: Person, judge: Judge | None) -> dict[str, An
 def explain_no_work(person: Person) -> dict[str, Any]:
     """Return why none of the problems that still need votes can be given to a person.
 
-    Three numbers count slots, up to `MAX_COUNTED`: `own`, on problems of the person's own twins;
-    `seen`, on problems whose twin the person has read, at least in part; and `held`, slots that
-    other judges have leased but that are otherwise available. `until` is when the first lease ends,
-    or None.
+    The result counts slots, each kind up to `MAX_COUNTED`: `own`, those on problems of the person's
+    own twins; `seen`, those on problems whose twin the person has read, at least in part; and
+    `held`, those that other judges have leased but that are otherwise available. `until` is the
+    time when the first of these leases ends, or None.
     """
     rows = Slot.objects.filter(open=True, gold=False).exclude(holder=person)
     held = rows.filter(unseen_by(person), lease_until__gt=timezone.now())
@@ -369,7 +370,7 @@ def get_undoable_slot(person: Person) -> Slot | None:
 
 
 def summarise_judged_problems(person: Person) -> tuple[int, str | None]:
-    """Return the number of judged problems, and the `ref` of the slot to undo (None if none)."""
+    """Return the number of judged problems, and the `ref` of the slot to undo, or None."""
     answers = Slot.objects.filter(holder=person).answers()
     columns = "answered_at", "gold", "excluded", "problem__state", "ref"
     newest = answers.filter(open=False).order_by("-answered_at").values_list(*columns)[:1]

@@ -87,7 +87,7 @@ def make_slot(
 
 
 def add_slots(problem: Problem, count: int) -> None:
-    """Add slots to a problem; its first slots wait in the queue, additional slots have priority."""
+    """Add slots to a problem; its first slots join the queue, but additional slots get priority."""
     last = Slot.objects.filter(problem=problem).aggregate(last=Max("n"))["last"] or 0
     lease_until = timezone.now() if last else None
     Slot.objects.bulk_create(
@@ -324,11 +324,11 @@ def measure_agreement() -> dict[str, Any]:
     """Return the agreement of the site's judges; on large sites, the result is cached for a while.
 
     It contains the numbers of `problems` decided by votes, of those found `valid`, and of
-    `unanimous` ones, on which all judges made the same choice; the fraction of `pairs` of a
-    problem's judges who made the same choice (None if no problem has two judges); Krippendorff's
-    `alpha` over the last `MAX_PROBLEMS_COMPARED` problems, by the stored order of options, with
-    their number `alpha_of`; and the numbers of correct answers and of all answers to `gold`
-    questions. The counts come from the verdicts; only alpha needs the votes.
+    `unanimous` ones, on which all judges made the same choice. `pairs` is the fraction of pairs of
+    a problem's judges who made the same choice (None if no problem has two judges). `alpha` is
+    Krippendorff's alpha, by the stored order of options, over the last `MAX_PROBLEMS_COMPARED`
+    problems, whose number is `alpha_of`. `gold` has the numbers of correct answers and of all
+    answers to gold questions. The counts come from the verdicts; only alpha needs the votes.
     """
     return cache_stats("judge.agreement", _compute_agreement)
 
@@ -381,9 +381,9 @@ def compare_with_others(judges: Iterable[int]) -> dict[int, metrics.Proportion]:
 
     The majority is that of the other judges' votes on the same problem. Only a judge's last
     `MAX_VOTES_COMPARED` votes are compared, and only on problems with votes of at least two other
-    judges. Votes on hold are compared with other votes, but never the reverse. `ties` counts the
-    votes on problems without such a majority; `n` does not include them. Judges without any problem
-    that has a majority are omitted.
+    judges. Votes on hold are compared with other votes, but no vote is compared with a vote on
+    hold. `ties` counts the votes on problems without such a majority; `n` does not include them.
+    Judges without any problem that has a majority are omitted.
     """
     mine: dict[int, dict[int, int | None]] = {}
     for judge in judges:
@@ -416,7 +416,7 @@ def compare_with_others(judges: Iterable[int]) -> dict[int, metrics.Proportion]:
 
 
 def compute_chance_agreement(counts: Mapping[tuple[Any, Any], int]) -> float:
-    """Return the agreement expected by chance, 0–1, from the counts of two raters' answer pairs."""
+    """Return the agreement expected by chance, 0–1, from counts of pairs of two raters' answers."""
     ours, theirs = Counter[Any](), Counter[Any]()
     for (a, b), count in counts.items():
         ours[a] += count

@@ -1,4 +1,4 @@
-"""Exports of submissions from a crowd market: reading, preview, and effects.
+"""Read a crowd market's exports of submissions, preview their effects, and apply them.
 
 Each error in the file is reported with its line. The market's decisions determine which votes are
 included.
@@ -63,7 +63,7 @@ class Format:
     Attributes:
         verdicts: The verdict for each status.
         partial: The statuses of partly paid submissions.
-        worker, submission, status: The required columns; `submission` only if links contain one.
+        worker, submission, status: The required columns; `submission` if links contain one.
         code, seconds, paid: The optional columns.
     """
 
@@ -115,7 +115,7 @@ def read_export(path: Path, provider: str, currency: str = "") -> list[Row]:
     """Return the rows of a market's export file; amounts in another currency are errors.
 
     Raises:
-        InputError: The file is not an export of this market; the message lists errors with lines.
+        InputError: The file is not an export of this market; the message lists the errors by line.
     """
     table, format_ = read_table(path), FORMATS[provider]
     needed = [format_.worker, format_.status]
@@ -308,8 +308,8 @@ def plan_changes(
     """Return the changes that an export would make, without writing to the database.
 
     A submission belongs to a participation if both of its ids match the participation's link. If
-    the export is `final`, missing participations are rejected, except of people who started after
-    the export was `sent`.
+    the export is `final`, missing participations are rejected, except those of people who started
+    after the export was `sent`.
     """
     unknown: list[int] = []
     doubts: list[tuple[int, str]] = []
@@ -412,7 +412,7 @@ def _has_effect(change: Change) -> bool:
 def apply_plan(study: Study, plan: Plan) -> int:
     """Apply a plan; return the number of votes whose status changed.
 
-    Each participation has its own transaction; another call resumes the work.
+    Each participation has its own transaction, so that another call can resume interrupted work.
     """
     with writing():
         Study.objects.filter(pk=study.pk).update(unmatched=plan.unmatched)

@@ -61,7 +61,7 @@ class Entry:
     def owed(self) -> Decimal:
         """Return the reward, or a proportional part for incomplete work.
 
-        It is zero if the market rejected the worker or they left the study.
+        It is zero if the market rejected the worker, or the worker left the study.
         """
         study, turned_away = self.part.study, self.part.verdict in models.UNUSED_VERDICTS
         if self.part.state == models.COMPLETE and not turned_away:
@@ -97,7 +97,7 @@ class Entry:
     def due(self) -> Decimal:
         """Return the unpaid amount; zero while a decision is pending.
 
-        The market decides, or a moderator if the worker's votes are on hold.
+        The decision is the market's, or a moderator's if the worker's votes are on hold.
         """
         if self.on_hold:
             return ZERO

@@ -34,7 +34,7 @@ class Study(models.Model):
         least_wage: The hourly pay below which the ledger warns; None for no warning.
         code: The completion code for completed work; empty if codes are individual.
         short_code: The code if the work ran out early, or "".
-        short_reward: The market's reward for that code; None if it pays nothing.
+        short_reward: The market's reward for that code; None if the market pays nothing.
         market_study: The market's id of the study, which links must contain; empty for any.
         digest: The digest of the link's secret part, which readers of the database can't recover.
         unmatched: The payments in the market's last export to people who never started on the site.
@@ -100,7 +100,7 @@ class Participation(models.Model):
 
     Attributes:
         person: The person created for this study; texts that the worker read earlier count as read.
-        browser: A digest of an identifier in the worker's browser; no other can continue the work.
+        browser: A digest of an identifier in the worker's browser; only that browser can continue.
         state: The progress of the stored work.
         verdict: The market's decision in its last export; `said` is the status in that export.
         seconds: The seconds of work, set when it ends; `market_seconds` is the market's value.

@@ -100,7 +100,7 @@ class Provider:
     Attributes:
         title: The market's name.
         worker, submission, study: The parameter names of these ids in its links; `study` may be "".
-        needs_submission: Whether its links always have a submission.
+        needs_submission: Whether its links always contain a submission's id.
         id_pattern: The pattern of an id.
         query: The query string of the study link that the market gets.
         return_url: The URL to which a worker returns with a code; empty if they type the code.
@@ -120,7 +120,7 @@ class Provider:
     def read_link_ids(self, query: Mapping[str, str], market_study: str = "") -> tuple[str, str]:
         """Return the worker's id and the submission's id ("" if none) from a study link's query.
 
-        They are unverified, because markets don't sign their links.
+        The ids are unverified, because markets don't sign their links.
 
         Raises:
             UnfilledLinkError: The link has a placeholder instead of an id.

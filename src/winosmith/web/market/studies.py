@@ -70,7 +70,7 @@ class Requirement:
     def is_met_by(self, cell: str) -> bool:
         """Return whether a cell meets the requirement.
 
-        "98.5 %" and "5,000" are numbers, "98,5" is not.
+        "98.5 %" and "5,000" are numbers; "98,5" is not.
 
         Raises:
             InputError: The cell is not a number.
@@ -117,7 +117,7 @@ def read_ids(path: Path, provider: str, requirements: Sequence[Requirement] = ()
 
 
 def screen_workers(study: Study, ids: Sequence[str], *, allowed: bool) -> int:
-    """Admit only the listed workers, or exclude them; return how many are listed in all."""
+    """Admit only the listed workers, or exclude them; return how many the study now lists."""
     digests = (digest_id(study.provider, WORKER, worker) for worker in ids)
     with writing():
         Screen.objects.bulk_create(

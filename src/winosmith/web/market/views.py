@@ -61,7 +61,7 @@ def store_link_claim(request: HttpRequest, token: str) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def show_welcome(request: HttpRequest) -> HttpResponse:
-    """Show the tasks and the pay of a study, and start it."""
+    """Show the tasks and the pay of a study, or start the study."""
     arrival = workers.read_arrival(request)
     study = Study.objects.filter(pk=arrival.study).first() if arrival else None
     if arrival is None or study is None:
@@ -119,7 +119,7 @@ def _start_study(request: HttpRequest, study: Study, arrival: workers.Arrival) -
 
 @require_safe
 def show_work(request: HttpRequest) -> HttpResponse:
-    """Show the progress of the work, and the completion code once all of it is stored."""
+    """Show the progress of the work, and the completion code once all work is stored."""
     part = workers.find_participation(gates.get_current_writer(request))
     if part is None:
         if workers.read_arrival(request) is not None:
@@ -130,7 +130,7 @@ def show_work(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def end_work(request: HttpRequest, end: Callable[[Participation], None]) -> HttpResponse:
-    """End the work by calling `end`, which completes it or leaves the study."""
+    """End the work by calling `end`, which completes the work or leaves the study."""
     part = workers.find_participation(gates.get_current_writer(request))
     if part is None:
         return redirect("market:work")

@@ -196,7 +196,7 @@ def describe_missing_work(part: Participation, done: int) -> str:
 
 @register.simple_tag(name="study_progress")
 def get_study_progress(user: Any) -> dict[str, Any] | None:
-    """Return the progress of a worker's unfinished study, for every page, or None."""
+    """Return the progress of a worker's unfinished study, to be shown on every page, or None."""
     part = find_participation(user)
     if part is None or part.state != models.WORKING:
         return None
@@ -490,8 +490,9 @@ def _find_training_twins(person: Person, others: QuerySet[Participation]) -> lis
 def erase_worker(person: Person, _texts: bool) -> None:
     """Delete an erased person's market ids; their payments are kept without a name.
 
-    Votes that the market has not confirmed can no longer be confirmed, so they don't count, and
-    others judge these problems. If the study has a list of ids, the worker's id is removed from it.
+    Votes that the market has not confirmed can no longer be confirmed, so these votes don't count,
+    and other people judge the problems. If the study has a list of ids, the worker's id is removed
+    from the list.
     """
     part = Participation.objects.select_related("study", "person").filter(person=person).first()
     if part is None:
@@ -509,7 +510,7 @@ def erase_worker(person: Person, _texts: bool) -> None:
 def delete_old_ids(_now: datetime, before: datetime) -> int:
     """Delete the market ids of settled work that is older than the site's retention time.
 
-    Their digests stay, so that a worker never reads a problem twice.
+    The digests of the ids stay, so that a worker never reads a problem twice.
     """
     settled = Identity.objects.filter(participation__ended__lt=before)
     settled = settled.exclude(participation__verdict=models.WAITING).exclude(sealed="")

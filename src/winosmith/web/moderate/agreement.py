@@ -2,7 +2,7 @@
 
 Two accounts of one person agree more than accounts of two people; a judge who follows different
 rules agrees less. Kappa can't distinguish careful judging from these causes, so the site takes no
-action on it: moderators read it together with pace, gold questions and the judged problems.
+action based on kappa. Moderators read it together with pace, gold questions and judged problems.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from winosmith.web.judge.votes import compute_chance_agreement
 from winosmith.web.people.models import Person, pseudonym
 
 MIN_SHARED = 20
-"""Minimum number of shared problems for a pair of judges to be listed. With this number, the 95 %
-interval (Wilson's) of a pair that agrees on half of them reaches 20 points in each direction; with
-fewer, chance could be mistaken for a result."""
+"""Minimum number of shared problems for a pair of judges to be listed. With this number, if a pair
+agrees on half of the problems, the 95 % interval (Wilson's) extends 20 percentage points in each
+direction; with fewer problems, chance could be mistaken for a result."""
 
 MAX_JUDGES = 40
 """Maximum number of judges on a page: 780 pairs."""
@@ -85,10 +85,10 @@ def list_pairs(judge: Person | None = None) -> list[tuple[str, str, Pair]]:
     """Return the pairs among the MAX_JUDGES judges with the most votes, with both pseudonyms.
 
     Args:
-        judge: If given, return this judge's pairs with the judges with the most shared problems.
+        judge: If given, return this judge's pairs with those who share the most problems.
 
     Returns:
-        The pairs with MIN_SHARED problems or more, highest kappa first. Large sites cache them.
+        The pairs with MIN_SHARED problems or more, highest kappa first; cached on large sites.
     """
     key = 0 if judge is None else judge.pk
     found = cache_stats(f"moderate.agreement.{key}", lambda: _compute_pairs(judge))
@@ -109,7 +109,7 @@ COLUMNS = (
 
 
 def iter_csv_rows(pairs: Sequence[tuple[str, str, Pair]]) -> Iterator[Sequence[object]]:
-    """Yield the columns and the pairs for a CSV file."""
+    """Yield the header and the pairs' rows for a CSV file."""
     yield COLUMNS
     for one, other, pair in pairs:
         ends = pair.kappa_interval or (None, None)
@@ -159,7 +159,7 @@ def rank_pairs(tables: Mapping[JudgePair, Table], waits: Mapping[JudgePair, int]
 
     Args:
         tables: For each pair of judges, the number of problems for each combination of two answers.
-        waits: For each pair, the number of problems with a waiting vote.
+        waits: For each pair, the number of problems with a pending vote.
     """
     pairs = [
         Pair(

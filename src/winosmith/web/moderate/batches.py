@@ -1,8 +1,8 @@
 """Bulk actions on problems, which are processed in chunks and can be undone.
 
 Each chunk is one transaction, which also stores the progress: after a crash, a batch resumes where
-it stopped, and nothing is done twice. The request processes the first chunk, so that an action on a
-page of the queue is instant; the worker processes the others, as a job. `ActionRequest` is the
+it stopped, and nothing is done twice. The web request processes the first chunk, so that an action
+on a page of the queue is instant; the worker processes the others, as a job. `ActionRequest` is the
 request in the queue's forms: the action, the problems, and the reason.
 """
 
@@ -41,7 +41,7 @@ NewestKeys = tuple[int, int]
 
 
 def get_newest_event_and_problem() -> NewestKeys:
-    """Return the newest event's and problem's keys, so that bulk actions skip later changes."""
+    """Return the keys of the newest event and problem, so that bulk actions skip later changes."""
     event = Event.objects.aggregate(last=Max("pk"))["last"] or 0
     return event, Problem.objects.aggregate(last=Max("pk"))["last"] or 0
 
@@ -51,11 +51,12 @@ def apply_to_selected(
 ) -> Batch:
     """Apply an action to the selected problems; skipped problems are listed in the batch.
 
-    `picks` has the problems' ids, each with the newest event that the moderator saw.
+    `picks` contains the problems' ids, each with the newest event that the moderator saw.
 
     Raises:
         ConflictError: Only one problem is selected, and it changed after the moderator saw it.
-        InputError: No problem is selected, the reason is empty, or the only problem is refused.
+        InputError: No problem is selected, the reason is empty, or the action is not allowed on
+            the only selected problem.
     """
     _check_request(person, action, reason)
     seen = dict(picks)
@@ -161,7 +162,7 @@ def _check_not_undone(batch: Batch) -> None:
 
 
 def _process_chunk(batch: Batch) -> bool:
-    """Process the batch's next problems, in the caller's transaction; return whether it is done."""
+    """Process a batch's next chunk in the caller's transaction; return whether it was the last."""
     chunk, note = list(_list_items(batch)[:CHUNK]), {"reason": batch.reason, "batch": batch.mark}
     for row in chunk:
         batch.cursor = row.pk
@@ -214,7 +215,7 @@ class ActionRequest:
         back: The page to return to.
         preset: The index of one of the action's reasons; -1 for none; None before confirmation.
         text: The reason in the moderator's own words.
-        at: The newest event and problem when the moderator saw the number of problems.
+        at: The newest event and problem at the time when the moderator saw `expected`.
         expected: The number of problems that the moderator saw.
     """
 

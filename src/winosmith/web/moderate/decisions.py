@@ -62,7 +62,7 @@ class Action:
 
     @property
     def preselects_reason(self) -> bool:
-        """Whether a reason is preselected: not for decisions against contributors or on appeals."""
+        """Whether a reason is preselected: never against contributors or in answers to appeals."""
         return self.name not in {"hold", "reject", "withdraw"} | APPEAL_ANSWERS
 
     def list_reasons(self, *, has_appeal: bool = True) -> tuple[Any, ...]:
@@ -396,7 +396,7 @@ def decide(
 
     Raises:
         ConflictError: The problem has events that the moderator has not seen.
-        InputError: The person may not decide on it, or the action is not possible in its state.
+        InputError: The person may not decide on the problem, or its state excludes the action.
     """
     reason = clean_reason(reason)
     with writing():
@@ -520,7 +520,7 @@ def get_undoable_decision(person: Person, problem: Problem) -> Event | None:
 def undo(person: Person, event: Event, *, reason: str, batch: str) -> Event:
     """Undo a moderator's decision: the problem returns to its earlier state.
 
-    Any moderator can undo a decision that no other event follows, except undone events. The new
+    Any moderator can undo a decision that is followed only by undone events, or by none. The new
     event is returned; its `undoes` is the undone event.
 
     Raises:

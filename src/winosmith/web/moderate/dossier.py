@@ -29,12 +29,12 @@ from winosmith.web.problems.states import LATE, get_public_time
 def list_rows(reader: Person, problems: Sequence[Problem], twin: str = "") -> list[dict[str, Any]]:
     """Return the template context for problems whose twins and contributors are loaded.
 
-    Each row contains: `pick`, the value of its checkbox, which has the problem's id and the newest
-    event that the reader has seen; `contributor`, a pseudonym, or "" for an imported problem;
-    `own`, whether the reader may not decide on the problem; `appeal`, the text of an open appeal;
-    `root`, the id of the family's root, or "" if the problem was not perturbed; and `until`, the
-    latest time of its publication if it waits for the other half of its twin. Differences from the
-    sentence `twin`, another half, are marked.
+    Each row contains: `pick`, the value of its checkbox, which contains the problem's id and the
+    newest event that the reader has seen; `contributor`, a pseudonym, or "" for an imported
+    problem; `own`, whether the reader may not decide on the problem; `appeal`, the text of an open
+    appeal; `root`, the id of the family's root, or "" if the problem was not perturbed; and
+    `until`, the latest time of the problem's publication if it waits for the other half of its
+    twin. Differences from `twin`, the sentence of the other half, are marked.
     """
     seen, keys = decisions.get_newest_events(problems), [problem.pk for problem in problems]
     open_appeals = Appeal.objects.filter(problem__in=keys, answer=None)

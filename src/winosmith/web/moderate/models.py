@@ -67,7 +67,7 @@ class Appeal(models.Model):
     """A contributor's appeal against a decision; at most one is open per problem.
 
     Attributes:
-        answer: The moderator's event that settled it, with the answer as its reason, or None.
+        answer: The moderator's event that settled the appeal, whose reason is the answer; or None.
     """
 
     problem = models.ForeignKey("problems.Problem", models.PROTECT, related_name="appeals")

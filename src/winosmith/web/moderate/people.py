@@ -266,8 +266,8 @@ def get_people_held_as_group(other: Person) -> list[Person]:
 def change_person(person: Person, other: Person, kind: str, reason: str) -> Appointment:
     """Change another person's roles, or whether their votes count; return the log entry.
 
-    Only admins appoint moderators. The reason has 1 to MAX_REASON characters. A job changes votes
-    (`run_vote_job`).
+    Only admins appoint moderators. The reason has 1 to MAX_REASON characters. Votes are changed
+    by a job (`run_vote_job`).
 
     Raises:
         InputError: The person may not do this, or the change has already been made.
@@ -331,7 +331,7 @@ second only pending votes."""
 
 
 def iter_vote_decisions(person: Person, after: datetime) -> Iterator[Item]:
-    """Yield moderators' decisions on a judge's votes; only the log has the reasons."""
+    """Yield moderators' decisions on a judge's votes; only the log contains the reasons."""
     texts = {
         Kind.EXCLUDE: _("A moderator excluded your votes"),
         Kind.INCLUDE: _("A moderator included your votes again"),

@@ -130,9 +130,9 @@ class QueueFilters:
         domain: A domain.
         by: A contributor's pseudonym.
         kind: One of `KINDS`.
-        family: The id of a problem, for its root and all problems perturbed from the root.
+        family: The id of a problem, which selects its root and everything perturbed from the root.
         age: One of `AGES`.
-        text: Words, "phrases" and -words of the sentence.
+        text: Words and "phrases" in the sentence, and -words that are not in the sentence.
         oldest: "1" to sort the oldest first.
     """
 

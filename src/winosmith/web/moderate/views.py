@@ -183,7 +183,7 @@ def _render_confirmation(
 
 
 def _get_next_url(back: str, mark: str) -> str:
-    """Return the next URL: the batch's if it runs or has skipped problems, otherwise the list's."""
+    """Return the batch's URL if it is running or has skipped problems, otherwise the list's URL."""
     made = Batch.objects.select_related("job").get(mark=mark)
     if made.busy or made.left_count:
         return reverse("moderate:batch", args=[made.mark])
