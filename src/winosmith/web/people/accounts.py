@@ -49,11 +49,11 @@ ROLES: dict[str, tuple[str, ...]] = {
 def invite(role: str, minutes: int, *, creator: Person | None = None, label: str = "") -> str:
     """Return the path of a new link that creates one account with a role, one of `ROLES`.
 
-    `label` describes it in the list of active links. Only a digest is stored, so that readers of
-    the database or of a backup can't use the link.
+    `label` describes the link in the list of active links. Only a digest is stored, so that readers
+    of the database or of a backup can't use the link.
 
     Raises:
-        InputError: `creator` may not give the role, or the role is unknown.
+        InputError: `creator` may not grant the role, or the role is unknown.
     """
     if role not in ROLES:
         raise InputError(f"unknown role {role!r}; use one of {', '.join(ROLES)}")
@@ -140,8 +140,8 @@ class Argon2(Argon2PasswordHasher):
     """Argon2id with OWASP's minimum: 19 MiB, two passes, one thread.
 
     Django's default of 100 MiB and eight threads takes six times as long, and needs 1.6 GB for
-    sixteen log-ins at once. The limit on guesses compensates for this (OWASP's "Password Storage
-    Cheat Sheet").
+    sixteen log-ins at once. The limit on guesses compensates for the lower cost (OWASP's "Password
+    Storage Cheat Sheet").
     """
 
     time_cost = 2
@@ -241,7 +241,7 @@ def check_login(
     An attempt is counted in one transaction before the password is checked, so that simultaneous
     attempts all count. If the password is correct, a second transaction removes the attempt from
     the count, and calls `on_success`. Nothing is locked in between, because checking a password is
-    slow. The failures of the name and of the request's network are counted.
+    slow. Failures are counted by name and by the request's network.
 
     Raises:
         RateLimitError: There were too many failures within an hour; this attempt is not counted.
@@ -308,7 +308,7 @@ def count_credentials(person: Person) -> AccessCounts:
 
 
 def end_access(person: Person) -> AccessCounts:
-    """End a person's log-ins, and revoke their tokens and links; return how many of each."""
+    """End a person's log-ins, and revoke their tokens and links; return the number of each."""
     with writing():
         ended = count_credentials(person)
         person.entry = make_salt()
@@ -322,7 +322,7 @@ def end_access(person: Person) -> AccessCounts:
 def set_new_password(
     person: Person, password: str, invitation: Invitation | None = None
 ) -> AccessCounts:
-    """Set a new password, and end all log-ins, tokens and links; return how many of each.
+    """Set a new password, and end all log-ins, tokens and links; return the number of each.
 
     Raises:
         ValidationError: The password is too easy to guess.
@@ -339,7 +339,7 @@ def set_new_password(
 
 
 adopters: list[Callable[[Person, Person], None]] = []
-"""Functions that move an area's rows to an account (first argument) from a visitor (second)."""
+"""Functions that move an area's rows from a visitor (second argument) to an account (first)."""
 
 
 def merge_visitor(account: Person, anonymous: Person) -> None:
@@ -348,7 +348,7 @@ def merge_visitor(account: Person, anonymous: Person) -> None:
     Texts that the account has already read are withdrawn. Each of `adopters` moves its own rows.
 
     Raises:
-        InputError: `account` has no account, or `anonymous` has one.
+        InputError: `account` is a person without an account, or `anonymous` has an account.
     """
     with writing():
         both = Person.objects.select_for_update().filter(pk__in=(account.pk, anonymous.pk))

@@ -2,7 +2,7 @@
 
 Two rules need client addresses: rate limits count by network, and a single address must not decide
 a problem. A proxy that hides its clients' addresses therefore changes verdicts. Errors in the
-header are logged, and shown to admins for a day.
+X-Forwarded-For header are logged, and shown to admins for a day.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _WITH_PORT = re.compile(r"\[(?P<six>[^\[\]]+)\](?::\d{1,5})?|(?P<four>\d[\d.]+):
 def read_address(text: str) -> IPv4Address | IPv6Address | None:
     """Return the IP address in a string, or None.
 
-    A port, brackets and an IPv6 zone are dropped; an IPv4 address inside IPv6 becomes IPv4.
+    A port, brackets and an IPv6 zone are dropped; an IPv4-mapped IPv6 address becomes IPv4.
 
     >>> # str(read_address("203.0.113.7:50123")) == "203.0.113.7"
     >>> # str(read_address("[2001:db8::1%eth0]:443")) == "2001:db8::1"
@@ -51,9 +51,10 @@ def read_address(text: str) -> IPv4Address | IPv6Address | None:
 def get_client_address(request: HttpRequest) -> str:
     """Return the address of a request's client, or "" if it can't be read.
 
-    Behind proxies (the site has a public address), the address is in X-Forwarded-For, to which each
-    proxy appends the address that it saw. The addresses are read from the right, past the proxies
-    of `SiteRules.proxies`; clients can forge everything to the left of the result.
+    If the site has a public address, it is behind proxies, and the client's address is in
+    X-Forwarded-For, to which each proxy appends the address that it saw. The addresses are read
+    from the right, past the proxies of `SiteRules.proxies`; clients can forge everything to the
+    left of the result.
     """
     header = str(request.META.get("HTTP_X_FORWARDED_FOR", ""))
     hops = header.split(",") if header.strip() else []
@@ -69,7 +70,7 @@ def get_client_address(request: HttpRequest) -> str:
 
 
 def _count_trusted_proxies(chain: Sequence[str]) -> int:
-    """Count the trusted proxies at the end of a chain of addresses; the first is never counted."""
+    """Count the trusted proxies at the end of a chain of addresses, never counting the first."""
     expected = settings.RULES.proxies if settings.SITE.public_url else 0
     last = len(chain) - 1
     if isinstance(expected, int):

@@ -5,7 +5,8 @@ table contains only the key's SHA-256, so that readers of the database, or of a 
 it. A visitor without an account is known only by their session.
 
 The database also stores the counts for rate limits, which all processes share: by account, or by
-network for visitors. Only digests that need the site's key are stored.
+network for visitors. Accounts and networks are stored only as digests that depend on the site's
+key.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ class SessionStore(DatabaseStore):
         return bool(super().exists(digest_token(session_key or "")))
 
     def load(self) -> dict[str, Any]:
-        """Return the session's data; if there is no session, return {} and save under a new key."""
+        """Return the session's data; if there is none, return {} and let `save` use a new key."""
         key = digest_token(self.session_key or "")
         rows = Session.objects.filter(session_key=key, expire_date__gt=timezone.now())
         for data in rows.values_list("session_data", flat=True):
@@ -196,7 +197,7 @@ def rate_limit(actor: HttpRequest | Person | str, action: str, limit: int) -> No
 
 
 def rate_limit_reading(actor: HttpRequest | Person | str, action: str, limit: int) -> None:
-    """Count a read request as `rate_limit` does, unless the database can't be written.
+    """Count a read request as `rate_limit` does, unless the database can't be written to.
 
     Raises:
         RateLimitError: The limit is reached.
@@ -206,16 +207,16 @@ def rate_limit_reading(actor: HttpRequest | Person | str, action: str, limit: in
 
 
 TYPING_FACTOR = 100
-"""Number of checks, and of saves, allowed for each text that may be submitted. Typing a twin needs
-about 50: the form checks after 0.3 seconds, and saves after 0.7."""
+"""Number of checks, and of saves, allowed for each text that may be submitted. Typing a twin takes
+about 50: the form is checked after 0.3 seconds, and saved after 0.7."""
 
 
 def rate_limit_typing(actor: HttpRequest | Person, action: str, limit: int) -> None:
     """Count a check or an autosave (action "save") that is made while the user types into a form.
 
     Raises:
-        RateLimitError: There were `TYPING_FACTOR` checks or saves for each of the `limit` texts
-            that may be submitted with that form within an hour.
+        RateLimitError: Within an hour, there were `TYPING_FACTOR` checks or saves for each of the
+            `limit` texts that may be submitted with that form per hour.
     """
     rate_limit_reading(actor, action, TYPING_FACTOR * limit)
 
@@ -290,8 +291,9 @@ def process_once(
         person: The sender; different people's keys are independent.
         key: The form's key, from `new_key`.
         form: The name of the form, such as its path; a key is valid for one form.
-        act: A function that writes, and returns a result for JSON. It runs in the transaction that
-            stores the result, so that either both are stored or neither.
+        act: A function that writes to the database and returns a JSON-serializable result. It runs
+            in the transaction that stores the result, so that the changes and the result are stored
+            together or not at all.
 
     Returns:
         The result with the name of the form, and whether this call ran `act`.
@@ -328,8 +330,8 @@ def process_form(
 ) -> dict[str, Any]:
     """Process a form at most once per key, like `process_once`; repetitions get the first result.
 
-    The form's name is the request's path, with the `part` of the page if one URL accepts several
-    forms. `act` writes, and may return a result for JSON.
+    The form's name is the request's path, followed by `part` if one URL accepts several forms.
+    `act` writes to the database, and may return a JSON-serializable result.
 
     Raises:
         InputError: The key is not valid, or belongs to another form.
@@ -348,14 +350,14 @@ View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
 
 
 def may_judge(person: Person | None) -> bool:
-    """Return whether a person may judge: they have an account, and the role if it is required."""
+    """Return whether a person may judge: this takes an account and, if required, the role."""
     if person is None or person.anonymous or not person.is_active or person.erased:
         return False
     return settings.RULES.open_judging or person.is_judge
 
 
 def accounts_only(view: View[P]) -> View[P]:
-    """Admit only people with an account; visitors log in first."""
+    """Admit only people with an account; visitors must log in first."""
     return _require_permission(view, lambda person: person.is_active and not person.anonymous)
 
 
@@ -416,7 +418,7 @@ def _require_permission(view: View[P], is_allowed: Callable[[Person], bool]) -> 
 
 
 def redirect_to(request: HttpRequest, name: str) -> HttpResponse:
-    """Redirect to a page that later returns to the current page, with or without htmx."""
+    """Redirect, with or without htmx, to a page that later returns to the current page."""
     to = f"{reverse(name)}?{urlencode({'next': get_current_page(request)})}"
     if request.headers.get("HX-Request") == "true":
         return HttpResponse(status=204, headers={"HX-Redirect": to})

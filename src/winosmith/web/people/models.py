@@ -67,10 +67,11 @@ class Person(AbstractBaseUser, PermissionsMixin):
     Everybody may write. The roles are `is_judge`, `is_moderator` and `is_superuser` (admin).
 
     Attributes:
-        hired: Whether they came by a crowd market's study link, for one study, without a password.
+        hired: Whether the person came by a crowd market's study link (for one study, without a
+            password).
         look: The name's skeleton, unique among accounts; None if the site chose the name.
         salt: The salt of the pseudonym; an erasure replaces it.
-        entry: The salt of log-in sessions; a new value ends all of them.
+        entry: The salt of log-in sessions; a new value ends all these sessions.
         email: The confirmed address, or "". See `people.news`.
         mail_news: Whether to email news; `mailed` is the time of the last such email, or of the
             address's confirmation.
@@ -323,7 +324,7 @@ def pseudonym(person: Person) -> str:
 def check_still_active(person: Person) -> None:
     """Raise an error if a person was erased, or merged into an account, in the meantime.
 
-    The caller is in a transaction; the person can't be erased before it ends.
+    Must be called in a transaction; the person can't be erased until it ends.
 
     Raises:
         InputError: The person no longer takes part.
@@ -338,7 +339,7 @@ _cached_keys: dict[str, int] = {}
 """Map each pseudonym computed by this process to the person's key; hits are verified."""
 
 _RECHECKED = 1000
-"""Number of people before the newest cached person that are checked again: in PostgreSQL, a person
+"""Number of people before the newest cached person who are checked again: in PostgreSQL, a person
 may become visible after another person with a higher key."""
 
 

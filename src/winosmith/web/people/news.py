@@ -4,10 +4,11 @@ Each area adds functions to the lists below when the site starts. Only the time 
 stored; news is computed from other rows.
 
 The site sends mail if the operator configured a server: a link for a new password, a link that
-confirms an address, and news once a day. An address is optional, stored once its owner has opened
-the link sent to it, visible to nobody else, and deleted on request or by an erasure. Neither the
-response nor its time reveals whether an address is known: the worker does all work that depends on
-it. The worker's job has the address but no link, and is deleted when the email is sent.
+confirms an address, and news once a day. An address is optional. It is stored once its owner has
+opened the link sent to it, is visible to nobody else, and is deleted on request or by an erasure.
+Neither the response nor its time reveals whether an address is known: the worker does all work that
+depends on the address. The worker's job contains the address but no link, and is deleted when the
+email is sent.
 """
 
 from __future__ import annotations
@@ -109,7 +110,7 @@ def count_unread(person: Person) -> int:
 
 
 def mark_read(person: Person) -> None:
-    """Record that a person has seen their news, unless the database can't be written."""
+    """Record that a person has seen their news, unless the database can't be written to."""
     with suppress(OperationalError), limit_write_waits(_lock.MAX_WAIT - COUNT_WAIT), writing():
         Person.objects.filter(pk=person.pk).update(news_seen=timezone.now())
 
@@ -132,7 +133,7 @@ RESET_MINUTES = 60
 """Minutes for which a link for a new password works."""
 
 LINK_PURPOSE = "people.mail"
-"""The purpose of confirmation links, for keys and digests."""
+"""The `purpose` from which the keys and digests of confirmation links are derived."""
 
 
 def sends_mail() -> bool:
@@ -245,7 +246,7 @@ def _send_link(job: Job) -> None:
 
 
 def make_address_token(person: Person, email: str, news: bool) -> str:
-    """Return the token that confirms an address; logs of links don't reveal the address."""
+    """Return the token that confirms an address; links in logs don't reveal the address."""
     return encrypt(LINK_PURPOSE, [_compute_owner_digest(person), email, news])
 
 
@@ -253,7 +254,7 @@ def confirm_address(person: Person, token: str) -> None:
     """Store a person's address, confirmed by the token that was sent to it.
 
     Raises:
-        InputError: The token is not valid, too old, another person's, or revoked by a change.
+        InputError: The token is invalid, expired, another person's, or revoked by a later change.
     """
     try:
         whose, email, news = decrypt(LINK_PURPOSE, token, LINK_SECONDS)
@@ -267,8 +268,8 @@ def confirm_address(person: Person, token: str) -> None:
 def _compute_owner_digest(person: Person) -> str:
     """Return a digest that changes with the person's password, log-in and address.
 
-    Any such change therefore revokes the link with the digest. The digest does not reveal any of
-    these to a reader of the email.
+    Any such change therefore revokes the link with the digest. The digest reveals none of these
+    values to a reader of the email.
     """
     state = f"{person.pk}:{person.get_session_auth_hash()}:{person.email}"
     return str(salted_hmac(LINK_PURPOSE, state, algorithm="sha256").hexdigest())

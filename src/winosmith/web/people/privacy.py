@@ -1,4 +1,4 @@
-"""Consent, and personal data: their export, hiding, erasure and retention.
+"""Consent, and the export, hiding, erasure and retention of personal data.
 
 The consent and the contributor licence have versions; everybody is asked to agree to each new
 version. Each area adds functions for its own rows to the registries below when the site starts. The
@@ -42,7 +42,7 @@ def get_current_documents() -> list[Document]:
 def get_pending_documents(person: Person | None, *, judging: bool = False) -> list[Document]:
     """Return the current documents that a person, or a visitor (None), has not agreed to.
 
-    For `judging`, paid judges need fewer documents.
+    If `judging`, paid judges need to agree to fewer documents.
     """
     paid_judge = bool(judging and person is not None and person.hired and person.is_judge)
     agreed = set(Agreement.objects.filter(person=person).values_list("document", flat=True))
@@ -58,7 +58,8 @@ def has_agreed(person: Person) -> bool:
 def save_agreement(person: Person, shown: set[int] | None = None, *, judging: bool = False) -> None:
     """Record that a person agrees to the current documents, and when.
 
-    `shown` are the keys of the documents that the person was shown; None for the current ones.
+    `shown` are the keys of the documents that the person was shown; None stands for the current
+    documents.
 
     Raises:
         InputError: A new version was published in the meantime, or the person was erased.
@@ -131,7 +132,7 @@ SECRET_COLUMNS = {
 
 
 def export_personal_data(person: Person) -> dict[str, Any]:
-    """Return all data about a person, for JSON.
+    """Return all data about a person, as JSON-serializable values.
 
     The data cover every table with a relation to people.
     """
@@ -273,7 +274,7 @@ def find_people_to_erase_again() -> list[tuple[Person, bool]]:
     """Find the people who were erased but are present again because a backup was restored.
 
     Returns:
-        Each person, and whether their unreleased texts were erased, too; in the order of keys.
+        Each person, in the order of keys, and whether their unreleased texts were erased, too.
     """
     path = settings.SITE.folder / ERASURES
     logged: dict[tuple[int, str], bool] = {}

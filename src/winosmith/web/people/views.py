@@ -222,7 +222,7 @@ def join(request: HttpRequest, token: str = "") -> HttpResponseBase:
 def _create_account(
     request: HttpRequest, form: JoinForm, invitation: Invitation | None
 ) -> Person | None:
-    """Return a new or existing account with this name and password; None if the form is wrong."""
+    """Return a new or existing account with this name and password; None if the form has errors."""
     typed = form.cleaned_data
     try:
         if invitation is None:
@@ -462,7 +462,7 @@ def withdraw_texts(request: HttpRequest, person: Person) -> HttpResponse:
 @sensitive_post_parameters()
 @_pass_current_person
 def erase(request: HttpRequest, person: Person) -> HttpResponse:
-    """Erase the person; an account must confirm it with its password."""
+    """Erase the person, who must confirm this with the password of their account, if any."""
     form = EraseForm(request)
     if request.method == "POST" and form.is_valid():
         with _add_errors_to_form(form):
@@ -475,7 +475,7 @@ def erase(request: HttpRequest, person: Person) -> HttpResponse:
 @gates.admins_only
 @sensitive_post_parameters()
 def erase_other_person(request: HttpRequest, number: int) -> HttpResponseBase:
-    """Erase a person at that person's request; the admin's own password confirms it."""
+    """Erase a person at that person's request; the admin confirms this with their own password."""
     person = get_object_or_404(Person, pk=number, erased=None)
     form = EraseForm(request)
     if request.method == "POST" and form.is_valid():
@@ -580,7 +580,7 @@ def _create_link(creator: Person, form: InviteForm) -> str:
 @gates.moderators_only
 @require_POST
 def revoke_invitation(request: HttpRequest, number: int) -> HttpResponse:
-    """Revoke an invitation; only admins can revoke those of others."""
+    """Revoke an invitation; only admins can revoke other people's invitations."""
     by = request.user
     rows = Invitation.objects.all() if by.is_superuser else Invitation.objects.filter(made_by=by)
     accounts.revoke_invitation(get_object_or_404(rows, pk=number))

@@ -73,8 +73,8 @@ class SentenceFilters(Filters):
 def list_problems_with_families(problems: list[Problem]) -> list[dict[str, Any]]:
     """Return each problem with information on its family, using two queries.
 
-    Each problem has the `root`'s id, or None if nobody has perturbed it; its `step` from the root;
-    and the number of public `versions` in its family, including the root.
+    Each result has the `problem`; the id of its `root`, or None if nobody has perturbed it; its
+    `step` from the root; and the number of public `versions` in its family, including the root.
     """
     rows = Version.objects.filter(problem__in=problems).select_related("root")
     versions: dict[Any, Version] = {version.problem_id: version for version in rows}
@@ -168,7 +168,7 @@ def _list_bad_examples(root_sentence: str) -> list[dict[str, Any]]:
 
 
 def explain_unavailability(model: Model) -> str:
-    """Return a message for users on why a model can't answer now; "" if it can."""
+    """Return a message that tells users why a model can't answer now; "" if it can."""
     alive, why = check_model(model)
     return "" if alive else why
 
@@ -266,11 +266,11 @@ VOID_STATES = (State.REJECTED, State.WITHDRAWN, State.REVISED)
 def make_predictions_context(person: Person | None, version: Version) -> dict[str, Any]:
     """Return the template context for the models' predictions on a version.
 
-    For each shown prediction, `target`: the contributor tried to fool this model. `waits`: the
-    prediction is pending. `fooled`: the model's choice differs from the contributor's answer; None
-    if unknown, and for a tie. `bars`: the options in order; none before the prediction is done.
-    `down`: why the model can't answer now. `parent`: whether it was correct on the parent; None if
-    unknown, or if the reader may not see the parent.
+    Each shown prediction has `target`, whether the contributor tried to fool the model; `waits`,
+    whether the prediction is pending; `fooled`, whether the model's choice differs from the
+    contributor's answer (None if unknown, and for a tie); `bars`, the options in order (none before
+    the prediction is done); `down`, why the model can't answer now; and `parent`, whether it was
+    correct on the parent (None if unknown, or if the reader may not see the parent).
     """
     problem, parent, before = version.problem, version.parent, dict[int, bool | None]()
     if parent and is_visible_to(person, parent):

@@ -66,7 +66,7 @@ class SentenceInput:
 
     @classmethod
     def from_parent(cls, problem: Problem, target: str = "") -> SentenceInput:
-        """Return the initial input for perturbing a problem: its texts, but no answer."""
+        """Return the initial input for perturbing a problem: its texts without its answer."""
         return cls(problem.sentence, tuple(problem.options), None, "", target)
 
     @classmethod
@@ -319,9 +319,10 @@ def create_version(
 ) -> Problem:
     """Create a version from the input, at most once per `key`, and request every prediction.
 
-    The version is stored as a single, judged and moderated like any problem, before any model reads
-    it, so that no model can lose or delay it. A repeated submission of the form with the key
-    returns the same problem. `precheck` (a rate limit) must succeed first in the same transaction.
+    The version is stored as a single problem before any model reads it, so that no model can lose
+    or delay it. It is judged and moderated like any problem. A repeated submission of the form with
+    the key returns the same problem. `precheck` (a rate limit) must succeed first in the same
+    transaction.
 
     Raises:
         RefusedError: A rule is violated; nothing was written.

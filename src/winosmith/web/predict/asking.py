@@ -1,7 +1,8 @@
 """The models of the site: the current ones, their pending predictions, and their status.
 
-A prediction is stored as waiting, together with the problem. The models' processes complete it:
-immediately for new problems, in the background for older ones, and again after failures.
+Each prediction is stored together with its problem, with the status "waiting". The models'
+processes complete it: immediately for new problems, in the background for older ones, and again
+after failures.
 """
 
 from __future__ import annotations
@@ -215,7 +216,7 @@ def register_revision(rule: SolverRule, loaded: MadeSolver) -> Model:
 
 
 def store_model_fault(model_name: str, fault: str) -> None:
-    """Store a message for users on why a model can't predict at the moment."""
+    """Store a message that tells users why a model can't predict at the moment."""
     with writing():
         Model.objects.filter(name=model_name, current=True).update(fault=fault, seen=timezone.now())
 
@@ -230,9 +231,9 @@ def list_model_statuses(models: Sequence[Model]) -> list[dict[str, Any]]:
     """Return the status of each model, with the counts of its predictions.
 
     A status has the `model`; the `state` of its process, as a message for users; whether it is
-    `alive`, so that it predicts or will soon; the numbers of predictions that are `done`, `late`,
-    `failed` or `waiting`; the `total` once it has seen all problems; and the median `seconds` per
-    problem over the last predictions, or None.
+    `alive`, that is, predicts or soon will; the numbers of predictions that are `done`, `late`,
+    `failed` or `waiting`; their `total` after it has seen all problems; and the median `seconds`
+    per problem over the last predictions, or None.
     """
     counted = Prediction.objects.filter(model__in=models).values_list("model", "stand")
     counts = {(model, stand): n for model, stand, n in counted.annotate(n=Count("pk"))}

@@ -125,7 +125,7 @@ def claim_tasks(model: Model, max_tasks: int, lease_seconds: float) -> list[Pred
 
 
 def store_outcomes(model: Model, outcomes: Sequence[Outcome]) -> None:
-    """Store the outcomes of tasks in one transaction, except for rows that no longer wait."""
+    """Store the outcomes of those tasks that are still waiting, in one transaction."""
     with writing():
         for outcome in outcomes:
             get_waiting_predictions([outcome.task.pk]).update(**outcome.row_values())

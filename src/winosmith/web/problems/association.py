@@ -1,6 +1,6 @@
 """The association meter: how well word pairs alone predict the answers.
 
-It is trained on the public problems of the site and the handwritten twins: how often a word of an
+From the public problems of the site and the handwritten twins, it learns how often a word of an
 option occurs with another word of the sentence if that option is correct, and if it is not. Every
 ten minutes, the worker trains it for all processes and writes a file in the site's folder. So all
 processes show the same reading, a restarted server need not train, and each process stores only two
@@ -38,13 +38,13 @@ INTERVAL = 600.0
 """Seconds between trainings."""
 
 MAX_TRAINING = 4_000
-"""Maximum number of training problems, the newest first; training takes a third of a second."""
+"""Maximum number of training problems, the newest ones; training takes a third of a second."""
 
 CHUNK = 500
 """Number of problems read at a time."""
 
 SMOOTHING = 1.0
-"""Laplace smoothing; small, because data are few (Gururangan et al. 2018 add 100 to 300,000)."""
+"""Laplace smoothing, small because data are few (Gururangan et al. 2018 add 100 to 300,000)."""
 
 FILE = "association.npy"
 """Path of the weights file in the site's folder."""

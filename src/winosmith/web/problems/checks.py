@@ -251,7 +251,7 @@ class Check:
     """The result of one rule.
 
     Attributes:
-        rule: The rule's name, in `winosmith.validate` if it exists there.
+        rule: The rule's name, as in `winosmith.validate` if the rule exists there.
         verdict: The result.
         label: The requirement.
         figure: The measured value ("17 words"), or "".

@@ -68,10 +68,10 @@ def measure_depths(
 ) -> Depths:
     """Measure the depths of a new version of the last problem in `path`; see `winosmith.lineage`.
 
-    The path is from `get_path`. Without `edits` from its last problem to the sentence, a
-    shortest script is used. The time depends on the path, not on the size of the family. If a text
-    on the path was erased, the lineage depth is unknown; if the root's text was erased, so is the
-    edit depth.
+    The path is from `get_path`. Without `edits` from its last problem to the sentence, a shortest
+    edit script is used. The time depends on the length of the path, not on the size of the family.
+    If a text on the path was erased, the lineage depth is unknown; if the root's text was erased,
+    so is the edit depth.
     """
     row = Datum(
         "new",
@@ -103,7 +103,8 @@ def add_to_family(problem: Problem, parent: Problem, **columns: Any) -> Version:
     """Add a new problem to its parent's family, with its depths and the parent's embargo.
 
     Must be called in a transaction. The edits and the declared depth come from `Problem.record`. A
-    parent without versions becomes the root. `columns` are other fields of the row (`against`).
+    parent without versions becomes the root. `columns` are other fields of the row, such as
+    `against`.
     """
     root = lock_family_root(parent)
     above = Version.objects.get(problem=parent)
@@ -154,7 +155,7 @@ UNPUBLISHED_STATES = (State.HELD, State.JUDGING, State.VALID)
 
 
 def may_perturb(person: Person | None, problem: Problem) -> bool:
-    """Return whether a person may perturb a problem: if it is public, or unpublished and theirs."""
+    """Return whether a person may perturb a problem: a public one, or their own unpublished one."""
     if problem.embargo or problem.gold:
         return False
     if problem.public:

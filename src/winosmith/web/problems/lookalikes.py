@@ -35,7 +35,7 @@ MAX_HASHES = 100
 """Maximum number of hashes by which a text is looked up: three times as many as a half has."""
 
 VALUES_STEP = 16
-"""SQL statements have multiples of this number of values, so that few distinct ones occur."""
+"""The number of values in an SQL statement is a multiple of this, so that statements repeat."""
 
 MAX_PER_HASH = 200
 """Maximum number of sentences considered per hash: a more frequent hash is not informative."""
@@ -119,9 +119,10 @@ def find_lookalikes(
 
     Words are compared ignoring punctuation and case, with placeholders for options, so that
     different names don't make a new sentence. Withdrawn and revised problems are ignored. Readers
-    who are not moderators see the text of public and published problems and their own. All other
-    similar problems give a single result without text or share, unless they are under embargo. Gold
-    questions are treated like problems that are being judged, so that judges can't recognise them.
+    who are not moderators see the text of public and published problems and of their own problems.
+    All other similar problems give a single result without text or share, unless they are under
+    embargo. Gold questions are treated like problems that are being judged, so that judges can't
+    recognise them.
 
     Args:
         halves: Sentences, perhaps unfinished, with their options so far.
@@ -321,8 +322,8 @@ def compute_word_overlap(first: Sequence[str], second: Sequence[str]) -> float:
     """Return the fraction of words (0–1) that two sentences share; see `winosmith.text.overlap`.
 
     The words are those of `get_words_to_compare`. The fraction is 0 if they share less than
-    `MIN_CONTENT_SHARE` of the content words. Without this condition, 1,572 other sentences share
-    70 % of their words with one of 250 sentences of WinoGrande, most of them little more than
+    `MIN_CONTENT_SHARE` of the content words. Without this rule, 1,572 other sentences share 70 % of
+    their words with one of 250 sentences of WinoGrande; in most cases, these are little more than
     function words.
     """
     if overlap(_select_content_words(first), _select_content_words(second)) < MIN_CONTENT_SHARE:

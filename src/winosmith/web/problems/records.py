@@ -1,4 +1,4 @@
-"""Conversion between database rows and `winosmith.Problem`; lineages without hidden texts.
+"""Conversion between rows and `winosmith.Problem`, and removal of hidden texts from lineages.
 
 A version's edits, its sentence and its parent's sentence determine each other: any two of them give
 the third. So edits from a parent that is not public never leave the site. Depths are published,
@@ -139,10 +139,10 @@ def _build_origin(row: Problem) -> Mapping[str, Any]:
 def as_public(rows: Sequence[Problem]) -> list[Datum]:
     """Convert public rows to problems without hidden information.
 
-    Root and parent are always included, because an id reveals nothing. Edits from a parent that is
-    not public are omitted. If part of the path from the root is not public, readers can't compute
-    the depths. So `extra` contains them (`winosmith.lineage.MEASURED`), and the same results can be
-    computed from the data as on the site.
+    The ids of root and parent are always included, because they reveal nothing. Edits from a parent
+    that is not public are omitted. If part of the path from the root is not public, readers can't
+    compute the depths. Therefore, `extra` contains them (`winosmith.lineage.MEASURED`), so that the
+    same results can be computed from the data as on the site.
     """
     data = [as_problem(row) for row in rows]
     hidden = _find_hidden_ancestors(data)

@@ -1,10 +1,11 @@
 """Full-text search for problems: the search terms and the database index.
 
-SQLite has an external-content FTS5 table with triggers on the table of problems, PostgreSQL a GIN
-index on an expression; the database keeps both up to date. Both indexes match whole words, ignoring
-case but not accents. The site has two indexes: this one of public problems for everybody, and one
-of all problems for moderators (`winosmith.web.moderate.queue`). Problems that are not public are
-not in the public index, so results, counts, order and response times reveal nothing about them.
+In SQLite, an index is an external-content FTS5 table with triggers on the table of problems; in
+PostgreSQL, it is a GIN index on an expression. The database keeps the index up to date. Both kinds
+match whole words, ignoring case but not accents. The site has two indexes: this one of public
+problems for everybody, and one of all problems for moderators (`winosmith.web.moderate.queue`).
+Problems that are not public are not in the public index, so results, counts, order and response
+times reveal nothing about them.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ def parse_terms(text: str) -> list[Term]:
 
 
 RARE = 1000
-"""Maximum number of results that are read completely and sorted; with more, a page fills fast."""
+"""Maximum number of results that are all read and sorted; with more, a scan fills a page fast."""
 
 _TRIGGERS = ("insert", "update", "delete")
 _VECTOR = "to_tsvector('simple', problems_problem.sentence)"

@@ -111,10 +111,10 @@ def update_waits(twins: Collection[int], newly_decided: Collection[int] = ()) ->
     """Make decided halves wait for their other halves, and end the waits that are over.
 
     A wait ends when no half is on hold or being judged. A wait also ends `SiteRules.wait_days` days
-    after the first decision, which is logged. A wait never ends while a half is one of
-    `get_gold_questions`. Only the problems in `newly_decided` start to wait: a public problem stays
-    public. They have a new state, or their embargo has just ended. The caller must have written the
-    change to these `twins` in the same transaction.
+    after the first decision, and this end is logged. A wait never ends while a half is one of
+    `get_gold_questions`. Only the problems in `newly_decided`, which have a new state or whose
+    embargo has just ended, start to wait: a public problem stays public. The caller must have
+    written the change to these `twins` in the same transaction.
     """
     if connection.features.has_select_for_update:
         # Both halves may get their last votes concurrently: the lock lets the second see the first.

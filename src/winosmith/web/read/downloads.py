@@ -1,10 +1,10 @@
-"""Downloads: the problems in each output format, in constant memory, and the votes.
+"""Downloads of the problems, in each output format and in constant memory, and of the votes.
 
 A download reads the rows twice. First, it computes the digest, which is `winosmith.Dataset.digest`
 of the data, and finds problems that don't fit the format. Then it sends the file in parts; each
-part of a table has the columns of the whole file. If a row was withdrawn in between, the download
-ends with an error, so each complete file matches its digest. The judges' votes are a separate file,
-in the format of `winosmith check`.
+part of a table has the columns of the whole file. If a problem was withdrawn in between, the
+download ends with an error, so each complete file matches its digest. The judges' votes are a
+separate file, in the format of `winosmith check`.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ class Content:
         rows: The keys of the rows, oldest first.
         digest: The `winosmith.Dataset.digest` of the problems.
         header: The columns of a table; empty for other formats.
-        unfit: The reasons why problems don't fit the format, by the problem's id.
+        unfit: The reasons why problems don't fit the format, by problem id.
         silent: Whether none of the problems has a twin or a lineage. In that case, each problem is
             marked as single, if the format allows it, because otherwise readers could mistake
             similar problems for twins.
@@ -337,7 +337,7 @@ def send_file(
     """Send a file, or status 304 if the client's copy is current.
 
     The name's extension determines the content type. The source is closed at the end, or
-    immediately if no body is sent; `parts` are those of the response, by default the source itself.
+    immediately if no body is sent. `parts` are the parts of the response; by default, the source.
     """
     tag = quote_etag(f"{digest[:32]}-{__version__}-{name}")
     known = tag in parse_etags(request.headers.get("If-None-Match", ""))

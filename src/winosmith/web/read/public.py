@@ -43,8 +43,8 @@ def get_stats() -> dict[str, Any]:
     public problems on this site. `judged` problems are those that judges have decided here, except
     problems under embargo, those waiting for their other half, and those imported as valid. They
     are `valid` (and public) or `rejected`, also in percent (`valid_percent`, `rejected_percent`;
-    None if there are none). `since` and `until` are when the first and the last problem were
-    written.
+    None if there are none). `since` and `until` are the times when the first and the last problem
+    were written.
     """
     return cache_stats("read.figures", _compute_stats)
 
@@ -197,7 +197,7 @@ def render_card_markdown(card: dict[str, Any], site_url: str) -> str:
 
 
 MAX_ROWS_COUNTED = 1_000
-"""Maximum number of problems that a page counts; above it, the page shows "more than", which is
+"""Maximum number of problems that a page counts; if there are more, it shows "more than", which is
 faster."""
 
 

@@ -248,9 +248,9 @@ def count_votes(problem: Problem) -> JudgeVotes | None:
 def _make_family_context(person: Person | None, problem: Problem) -> dict[str, Any] | None:
     """Return the family context for a problem's page, or None if there is no family.
 
-    Versions that the person may not see have neither text nor URL, and no edits that reveal them.
-    An original has no path, and its family is included only if one of its versions is visible.
-    `tree` is the id of the family's page.
+    Versions that the person may not see have neither text nor URL, and edits that would reveal them
+    are omitted. An original has no path, and its family is included only if one of its versions is
+    visible. `tree` is the id of the family's page.
     """
     path = get_path(problem)
     version = getattr(path[-1], "version", None)

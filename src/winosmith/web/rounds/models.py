@@ -16,7 +16,7 @@ from winosmith.web.pages import round_percent
 
 
 class Round(models.Model):
-    """A round, in which public problems are filtered, solved, and compared with the last round.
+    """A round: public problems are filtered and solved, and results compared with the last round's.
 
     Attributes:
         name: The name, which is part of the URLs and of the folder's path.
@@ -181,7 +181,7 @@ class Place(models.Model):
         guessed: The number of correct predictions by models that were not trained on the problem.
         asked: The number of all predictions by these models; both are None without a score.
         phase: The 1-based phase in which the problem was omitted.
-        root: The problem's number among the roots for the next round, from 0, or None.
+        root: The problem's 0-based number among the roots for the next round, or None.
         fools: The names of the solvers that the problem fools, if it is perturbed.
     """
 

@@ -4,7 +4,8 @@ The report and the files contain only problems that are public at the time of th
 that were withdrawn or put under embargo since the round are omitted.
 
 A flag shows contributors why a round omitted one of their problems, and its score. A flag has no
-effect, appears next to a problem that its reader may see anyway, and reveals nothing about others.
+effect, appears next to a problem that its reader may see anyway, and reveals nothing about other
+problems.
 """
 
 from __future__ import annotations
@@ -97,7 +98,7 @@ def list_funnel_stages(record: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def compare_rounds(round_: Round) -> list[tuple[str, str, str, str]]:
-    """Return the changes since the last round: label, previous value, current value, difference."""
+    """Return each change since the last round: (label, value before, value now, difference)."""
     found = []
     for change in starmap(Change, round_.changes):
         old, new = (
@@ -193,7 +194,7 @@ def get_metric_label(metric: str) -> str:
 
 
 FILES = {"kept.jsonl": True, "dropped.jsonl": False}
-"""Maps each file name to whether the file contains kept problems, not omitted ones."""
+"""Maps each file name to True if the file contains kept problems, or False if omitted ones."""
 
 POLICY = "; ".join(
     (
@@ -329,7 +330,7 @@ def _get_cached_last_published_round(request: Any) -> Round | None:
 def erase_texts(person: Person, texts: bool) -> None:
     """Delete an erased person's unreleased texts from rounds; numbers are kept.
 
-    Reasons that may quote the texts are deleted now, lines of files after the commit.
+    Reasons that may quote the texts are deleted now; lines of files are deleted after the commit.
     """
     if not texts:
         return
@@ -344,9 +345,9 @@ def erase_remaining_texts() -> int:
     """Remove erased texts from the files of all rounds; return the number of changed files.
 
     Reports, which may quote the texts, are deleted; the site's own pages do not need them. This
-    runs after each erasure, and regularly, for interrupted erasures and rounds that were running. A
-    round also stores the splits of earlier problems, and a failed round has no places, so all
-    rounds are checked for all erased texts.
+    function runs after each erasure, and also regularly, to cover interrupted erasures and rounds
+    that were running. A round also stores the splits of earlier problems, and a failed round has no
+    `Place`, so all rounds are checked for all erased texts.
     """
     erased = Problem.objects.filter(state__in=REMOVED_STATES, sentence=ERASED_SENTENCE)
     gone = set(erased.values_list("ref", flat=True))

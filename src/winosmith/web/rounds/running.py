@@ -54,8 +54,8 @@ LEARNER = {"name": "taught-words", "solver": "association", "learn": True}
 def get_default_solvers() -> list[dict[str, Any]]:
     """Return the default solver tables for a recipe that names no solvers.
 
-    These are the site's models and `LEARNER`, without chat models: they may cost money, so a recipe
-    must name them.
+    These are the site's models and `LEARNER`. Chat models are not included, because they may cost
+    money; a recipe must name them.
     """
     models = [
         {"name": rule.name, "solver": rule.solver, **rule.options}
@@ -74,7 +74,7 @@ def list_recipes() -> list[str]:
 
 
 def read_recipe(path: str | Path) -> tuple[dict[str, Any], str]:
-    """Return the TOML table and the folder of the recipe with a path or a name (`list_recipes`).
+    """Return the TOML table and the folder of a recipe, given its path or name (`list_recipes`).
 
     Raises:
         RecipeError: There is no such file, or it is not valid TOML.
@@ -158,7 +158,7 @@ def create_round(
         name: The name of the round: lower-case letters, digits and dashes.
         table: The recipe, which `complete_recipe` completes.
         base: The folder to which relative paths in the recipe refer; "" for the site's folder.
-        by: An admin; None for a command.
+        by: The admin who creates the round; None for a command.
 
     Raises:
         BusyError: Another round is waiting or running.
@@ -360,7 +360,7 @@ def _estimate_seconds(round_: Round, fraction: float | None) -> float | None:
     """Estimate the seconds until a round ends; None if there is no earlier round.
 
     The estimate uses the times of the last round's steps, scaled by how much longer the current
-    step takes.
+    step takes than it did then.
     """
     before = Round.objects.filter(state=Round.State.DONE, pk__lt=round_.pk).order_by("-pk").first()
     if before is None:
@@ -561,7 +561,7 @@ def run_job(job: Job, progress: Progress) -> None:
     """Run a job's round in the worker.
 
     Raises:
-        InputError: The round failed; its row also has the reason.
+        InputError: The round failed; the reason is also stored in its row.
         JobStopped: The round was just cancelled.
     """
     round_ = find_round(job)

@@ -27,7 +27,7 @@ from winosmith.web.pages import reload_rules
 from winosmith.web.people.models import Person
 
 PENDING = "chosen.new"
-"""File in the site's folder with the new settings, until their log entry is committed."""
+"""File in the site's folder that holds the new settings until their log entry is committed."""
 
 
 def get_setting_label(name: str) -> str:

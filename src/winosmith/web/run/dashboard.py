@@ -138,8 +138,8 @@ MAX_LABELS = 6
 def draw_plots(statistics: Statistics) -> list[dict[str, Any]]:
     """Draw the charts of the dashboard, each with a table.
 
-    `parts` has the names of the numbers in a row; the second of two is stacked on the first. `rows`
-    has a row per period, newest first: its day, and its formatted numbers.
+    `parts` are the names of the numbers in a row; if there are two, the second is stacked on the
+    first. `rows` has a row per period, newest first, with its day and its formatted numbers.
     """
     shares = [None if one is None else 100 * one for one in statistics.agreed]
     draw = partial(_draw_plot, statistics.first)

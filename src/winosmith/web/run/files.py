@@ -68,7 +68,7 @@ FORMATS = [
 
 
 class FileForm(forms.Form):
-    """A form with a file; a script uploads files that are too large for a request in chunks.
+    """A form with a file; a file too large for one request is uploaded in chunks by a script.
 
     In that case, `sent` is the id of the uploaded chunks, and the form contains no file.
 
@@ -122,7 +122,7 @@ class FileForm(forms.Form):
 
 
 NO_COLUMN = "-"
-"""Entered instead of a column's name if no column marks twins."""
+"""The text to enter instead of a column's name if no column marks twins."""
 
 
 class DataForm(FileForm):
@@ -189,7 +189,7 @@ class FileContent:
     Attributes:
         format: The format in which it was read.
         dataset: The problems that can be imported.
-        refused: (line, reason) for each other record, by line.
+        refused: (line, reason) for each record that can't be imported, sorted by line.
         notes: Sentences on the assumptions and corrections that were made while reading.
     """
 
@@ -217,7 +217,7 @@ def translate_fault(line: str) -> str:
 
 
 READ, IDENTIFIED = 0.6, 0.75
-"""Progress of reading a file, as a fraction, after the lines are read and ids are assigned."""
+"""Progress of reading a file (0–1) once its lines are read, and once ids are assigned."""
 
 
 def read_file(
@@ -225,11 +225,11 @@ def read_file(
 ) -> FileContent:
     """Read an uploaded file according to the form's options: file, format, pair_by and new_ids.
 
-    The format "" is detected. Without a purpose, the problems are only read. `reading` is called
-    with the progress, 0–1.
+    If the format is "", it is detected. Without a purpose, the problems are only read. `reading` is
+    called with the progress, 0–1.
 
     Raises:
-        InputError: The file can't be read; the message has its name, and the line if known.
+        InputError: The file can't be read; the message contains its name, and the line if known.
     """
     name, report = options["file"], reading or (lambda _share: None)
     pair_by = options["pair_by"]

@@ -233,7 +233,7 @@ def preview_decisions(job: Job, _reading: Reading) -> None:
     """Read the crowd market's decisions, and store a preview of the effect in the job.
 
     Raises:
-        InputError: The file is not an export of this market; the message lists the lines.
+        InputError: The file is not an export of this market; the message lists the faulty lines.
     """
     job.came = _make_plan_record(_make_plan(job))
 

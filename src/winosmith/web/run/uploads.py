@@ -31,7 +31,7 @@ ABANDONED_AFTER = timedelta(minutes=10)
 space is needed."""
 
 CHUNK_BYTES = 900_000
-"""Maximum number of a file's bytes per request; the whole request may have at most a million."""
+"""Maximum number of a file's bytes per request; a whole request is limited to a million bytes."""
 
 
 def get_max_bytes() -> int:
@@ -48,8 +48,8 @@ def store_chunk(upload_id: str, offset: int, data: bytes) -> None:
         data: `CHUNK_BYTES` bytes, or the rest of the file.
 
     Raises:
-        InputError: The job already exists, an earlier chunk is missing, or the file or all files
-            together would exceed the limit.
+        InputError: The job already exists, an earlier chunk is missing, or the file, or all files
+            together, would exceed the limit.
         OutputError: The chunk can't be written.
     """
     path = Path(settings.SITE.folder, UPLOADS, upload_id)

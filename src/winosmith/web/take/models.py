@@ -22,7 +22,7 @@ class Round(models.Model):
         seed: Random seed for the halves, the orders, and the assignment of sheets.
         consent: The text that people agree to before they get a sheet; it never changes.
         declared: The questions about respondents: a list of {"name", "asked", "choices"}.
-        figures: Results of `humans.compute_results`; None before closing or without answers.
+        figures: Results of `humans.compute_results`; None before closing, or if nobody answered.
     """
 
     class State(models.TextChoices):
@@ -133,8 +133,9 @@ class Sitting(models.Model):
         state: The state, as in `humans.Assignment`; in every state, the person has seen the sheet.
         at: The number of the next question; at the end, the number of questions plus 1.
         given: The time of its assignment; None after the retention period.
-        ended: The time when it was submitted or abandoned; None before, or after retention.
-        pace: The median seconds between answers; None before submission, or after retention.
+        ended: The time of submission or abandonment; None before, or after the retention period.
+        pace: The median seconds between answers; None before submission, or after the retention
+            period.
         held: Whether the sheet was filled in faster than people read, and is excluded from results
             until a moderator (`looked_by`) approves it.
     """

@@ -191,7 +191,7 @@ class Publication:
 
     Attributes:
         used: The number of problems that the round used.
-        alternates: The number of their unused other halves, released with them.
+        alternates: The number of their unused other halves, which are released with them.
         withheld: The number of problems that stay under embargo.
         canary: The canary string that was added to all problems of the round.
     """
@@ -212,7 +212,7 @@ def get_round(name: str) -> Round:
 
 
 def close_round(name: str, *, drop: bool = False) -> Round:
-    """Close a round and wait for its results; takes the same arguments as `end_round`.
+    """Close a round and wait for its results; `drop` has the same meaning as in `end_round`.
 
     Raises:
         InputError: There is no such round, it is closed, or sheets are in use; or the results can't

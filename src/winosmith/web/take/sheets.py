@@ -76,8 +76,8 @@ def _annotate_family(rows: QuerySet[Problem]) -> QuerySet[Problem]:
 def find_known_problems(person: Person, round_: Round) -> set[str]:
     """Find the ids of a round's problems that a person has seen or whose answer they may know.
 
-    The person knows all problems of a twin or family if they have written one of these or read it
-    (`judge.models.Seen`), even if they read only its local context.
+    The person knows all problems of a twin or family if they have written or read one of these
+    problems (`judge.models.Seen`), even if they read only its local context.
     """
     asked = Problem.objects.filter(pk__in=Material.objects.filter(round=round_).values("problem"))
     family_of = dict(_annotate_family(asked).values_list("ref", "kin"))
@@ -125,8 +125,8 @@ def assign_sheet(person: Person, round_: Round, declared: Mapping[str, str]) -> 
     """Assign a sheet of a round to a person, or return the one that they are filling in.
 
     The person thereby agrees to the round's consent text, and the time is stored. A problem that
-    they have not judged yet goes back to the queue. `declared` are their answers about themselves,
-    by name; names unknown to the round are ignored.
+    they were given but have not judged yet goes back to the queue. `declared` are their answers
+    about themselves, by name; names unknown to the round are ignored.
 
     Raises:
         InputError: The person has no account, has a sheet from another round, or knows part of
@@ -238,7 +238,7 @@ def sign_time_shown(sitting: Sitting, number: int) -> str:
 
 
 def measure_time_shown(token: str, visible_seconds: str, sitting: Sitting, number: int) -> float:
-    """Return for how many seconds a question was visible before its form was submitted.
+    """Return how many seconds a question was visible before its form was submitted.
 
     `token` is from `sign_time_shown`; for the token of another question, the result is 0.
     `visible_seconds` is reported by the page's script. Without a script, it is "", and the result
@@ -317,7 +317,7 @@ def store_answer(
 
 
 def store_question_note(person: Person, ref: str, number: int, kind: str, text: str) -> None:
-    """Store a note on a question's page, as `add_note` does; an empty text deletes it."""
+    """Store a note on a question's page, as `add_note` does; an empty text deletes the note."""
     with writing():
         sitting, text = _lock_and_clean_text(person, ref, number, text)
         rows = Remark.objects.filter(sitting=sitting, kind=kind, number=number)

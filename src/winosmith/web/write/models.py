@@ -17,7 +17,7 @@ class Draft(models.Model):
     Attributes:
         ref: The reference in URLs, and the key of the submission, so that a draft becomes only one
             twin even if several windows submit it.
-        topic: The title of the topic; `text` is its text, `anchors` the words drawn from it.
+        topic: The topic's title; `text` is its text, and `anchors` are the words drawn from it.
         typed: The input, as returned by `rules.TwinInput.as_form`.
         version: A number that grows with each save, so that no window overwrites another's input.
         revises: The twin that it will replace, or None.

@@ -1,4 +1,4 @@
-"""Contexts of the pages for writing: a draft's form, checklist and preview, counts, twins."""
+"""Template contexts for writing: a draft's form, checklist and preview, counts, and twins."""
 
 from __future__ import annotations
 

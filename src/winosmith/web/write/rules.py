@@ -372,7 +372,7 @@ MIN_WORDS, MAX_WORDS = RULES.length or (1, checks.MAX_SENTENCE_LENGTH)
 MIN_OVERLAP = RULES.overlap or 0.0
 
 WORD_RULES, ENGLISH_RULES = ("length", "overlap", "edit distance"), ("anchor", "function word")
-"""Rules that are not checked in text without spaces, and rules not checked in other scripts."""
+"""Rules that are not checked in text without spaces, and rules checked only in Latin script."""
 
 PLACEHOLDER_OPTIONS = ("option 1", "option 2")
 """Options used while the typed options are invalid; rules on options are ignored meanwhile."""
@@ -423,7 +423,7 @@ def check_twin(typed: TwinInput, anchors: Sequence[str]) -> list[Check]:
 
 @dataclass(frozen=True, slots=True)
 class _CheckedInput:
-    """The checked input, with the findings; `rows` maps each half with one blank to its row."""
+    """The checked input and the findings; `rows` maps halves with one blank to rows of `found`."""
 
     typed: TwinInput
     anchors: tuple[str, ...]
