@@ -385,7 +385,7 @@ def _of_one() -> list[str]:
 
 LIMITS = {
     "files": 376,
-    "lines": 105_740,
+    "lines": 105_690,
     "folders": 38,
     "lines of imports": 6_680,
     "modules that one module beside them imports and no other": 10,
