@@ -414,7 +414,9 @@ def test_labels_in_numbers_are_choices_where_their_column_is_named_as_that_of_ch
     """Without choices, a number may be anything; `--choices label` says that it is a class."""
     rows = [{"question": f"is it {n}", "passage": "A text.", "label": n % 2} for n in range(4)]
     path = put(tmp_path, jsonl(rows))
-    with pytest.raises(FormatError, match="or the answer column if its labels"):
+    with pytest.raises(
+        FormatError, match="if the labels in the answer column are themselves the choices"
+    ):
         formats.read(path)
     read = formats.read(path, columns=Columns(choices=("label",)))
     assert (read[1].sentence, read[1].options, read[1].answer) == (

@@ -266,14 +266,13 @@ def read_file(
     return FileContent(contents.format.name, data, sorted(bad), notes)
 
 
-_PAIR_ADVICE = re.compile(r"name it with `pair_by=.*?`, give .* if it does not mark twins$")
+_PAIR_ADVICE = re.compile(r"name it with `pair_by=.*; if not, use `pair_by=''`$")
 
 
 def _remove_option_advice(reason: str) -> str:
     reason = reason.replace("name one with `pair_by=`, or ", "")
     reason = _PAIR_ADVICE.sub(
-        "enter its name under “Column that marks twins” (or a hyphen, if it doesn't mark twins)",
-        reason,
+        "enter its name under “Column that marks twins”; if not, enter a hyphen there", reason
     )
     for advice in ("; name its encoding with", "; name it with `encoding="):
         if advice in reason:
