@@ -318,8 +318,8 @@ def test_a_table_with_the_data_in_it_has_only_the_models(data: Path, tmp_path: P
     pd.DataFrame(rows, columns=["id", "A", "B", "C", "D", "m"]).to_csv(path, index=False)
     assert [*answers.read(path, DATA)] == ["m"]
     folds = [[p.id, at % 3, 1] for at, p in enumerate(DATA)]
-    pd.DataFrame(folds, columns=["id", "fold", "m"]).to_csv(path, index=False)
-    with pytest.raises(FormatError, match="the column 'fold': 'q0': 0 is not a label"):
+    pd.DataFrame(folds, columns=["id", "group", "m"]).to_csv(path, index=False)
+    with pytest.raises(FormatError, match="the column 'group': 'q0': 0 is not a label"):
         answers.read(path, DATA)
 
 
