@@ -135,4 +135,4 @@ def test_a_wrong_share_for_fine_tuning_is_told(
     """--finetune takes two numbers that leave something to embed."""
     command = ["embed", str(data), "--encoder", str(tiny_encoder), "--out", str(tmp_path / "x.npz")]
     assert "two numbers are needed, such as 5000:1000" in cli.refused(*command, "--finetune", "40")
-    assert "80 problems can't be split" in cli.refused(*command, "--finetune", "60:20")
+    assert "80 problems can't be divided" in cli.refused(*command, "--finetune", "60:20")

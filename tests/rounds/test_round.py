@@ -322,8 +322,8 @@ def test_a_later_round_remembers_what_the_last_one_did_not_have(two, pools, tmp_
     small = replace(whole, data=str(tmp_path / "half.jsonl"), votes_file=None)
     build(small, tmp_path / "third", last=second.folder / "build")
     fourth = build(whole, tmp_path / "fourth", last=tmp_path / "third")
-    old = {f.problem.id: f.split for f in read_last_build(second.folder / "build").former}
-    new = {f.problem.id: f.split for f in read_last_build(fourth.folder).former}
+    old = {f.problem.id: f.split for f in read_last_build(second.folder / "build").previous}
+    new = {f.problem.id: f.split for f in read_last_build(fourth.folder).previous}
     assert old.keys() <= new.keys()
     assert {id_ for id_, side in old.items() if side and new[id_] != side} == set()
 
