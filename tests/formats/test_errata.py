@@ -48,7 +48,7 @@ def test_keys_are_texts_or_letters(
          r"errata.csv:3: the key of 'q2' is 'a cat' in the data, not 'a dog'"),
         ("id,old,new,evidence\nq1,A,D,x\n", r"errata.csv:2: 'D' is not an option of 'q1'"),
         ("id,old,new,evidence\nq1,A,a dog,\n", r"errata.csv:2: .*no evidence"),
-        ("id,old,new,evidence\nq3,A,B,x\n", r"errata.csv:2: 'q3' has no key"),
+        ("id,old,new,evidence\nq3,A,B,x\n", r"errata.csv:2: .* 'q3' .* the item has no key"),
         ("id,old,new,evidence\nq1,A,a dog,x\nq1,A,a dog,x\n",
          r"errata.csv:3: 'q1' already has an erratum \(.*errata.csv:2\)"),
     ],
