@@ -504,7 +504,7 @@ def _print_selection(chosen: Selection, fit: CrossFit | str, problems: int) -> N
         f"({percent(low)} to {percent(high)}; {fit.folds} folds)"
     )
     share = percent(fit.kept, 0)
-    echo(f"If one fold is left out, {share} of the problems are still chosen, on average.")
+    echo(f"Without one fold, {share} of the problems are still chosen, on average.")
 
 
 def _generalise(reason: str) -> str:
