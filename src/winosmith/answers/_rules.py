@@ -139,14 +139,15 @@ def check_ids(ids: Collection[str], file: AnswerFile, noun: str, hint: str = "")
     Ids that are numbered from 1 are refused if the items are numbered from 0, and vice versa.
     """
     item_ids = file.problems.keys()
-    plain_ids, plain_item_ids = {*map(normalise_id, ids)}, {*map(normalise_id, item_ids)}
-    if plain_ids ^ plain_item_ids == {"0", str(len(ids))} and len(ids) == len(item_ids) > 1:
-        first, item_first = ("1", "0") if "0" in plain_item_ids else ("0", "1")
-        raise file.error(
-            f"the answers' ids count from {first}, but the data set's ids count from {item_first}; "
-            "use the data set's ids"
-        )
     unknown = [name for name in ids if name not in item_ids]
+    if unknown and len(ids) == len(item_ids) > 1:
+        plain_ids, plain_item_ids = {*map(normalise_id, ids)}, {*map(normalise_id, item_ids)}
+        if plain_ids ^ plain_item_ids == {"0", str(len(ids))}:
+            first, item_first = ("1", "0") if "0" in plain_item_ids else ("0", "1")
+            raise file.error(
+                f"the answers' ids count from {first}, but the data set's ids count from "
+                f"{item_first}; use the data set's ids"
+            )
     matched = len(ids) - len(unknown)
     if not ids or (matched < len(item_ids) and 2 * (len(unknown) - len(file.omitted)) > len(ids)):
         raise file.error(

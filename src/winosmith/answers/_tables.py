@@ -92,12 +92,13 @@ def read(file: AnswerFile) -> list[Answers]:
         for name in models
     }
     keys, reasons = _classify_columns(columns, file)
+    places = {item: place for item, (place, _) in rows.items()}
     found: dict[str, tuple[Prediction, ...]] = dict.fromkeys(reasons, ())
     for name, column in columns.items():
         if name in reasons or (column.repeats_option and len(models) > 1):
             continue
         try:
-            found[name], reason = _read_column(column, scores, rows)
+            found[name], reason = _read_column(column, scores, rows, places)
         except FormatError as error:
             if len(models) == 1:
                 raise
@@ -123,13 +124,15 @@ def read(file: AnswerFile) -> list[Answers]:
 
 
 def _read_column(
-    column: _Column, scores: Mapping[str, tuple[float, ...]], rows: _Rows
+    column: _Column,
+    scores: Mapping[str, tuple[float, ...]],
+    rows: _Rows,
+    places: Mapping[str, Place],
 ) -> tuple[tuple[Prediction, ...], str]:
     """Return a column's answers, and the reason why they may not be a model's answers, or ""."""
     values = _MARKS if column.has_grades else _GRADES
     if grades := _read_grades(column.texts, column.file, values):
         return grades, "has grades" if column.has_grades else ""
-    places = {item: place for item, (place, _) in rows.items()}
     choices = read_choices(column.labels, column.readings, column.file, places)
     letters = {str(column.labels[item]).strip().upper() for item in choices}
     if {*"CI"} <= letters <= {*"CIPN"} and None in choices.values():
