@@ -212,7 +212,7 @@ def test_another_recipe_is_refused(folder: Path, wordnet: None, cli: Cli) -> Non
         ("twins.jsonl twins.jsonl --with wordnet --out o", "with several data sets, add --roots"),
         ("twins.jsonl --with wordnet --roots 2 --roots 3 --out o", "given 2 times for 1"),
         ("twins.jsonl --with magic --out o", "is not one of"),
-        ("twins.jsonl --with wordnet --right other.jsonl --out o", "add --roots N"),
+        ("twins.jsonl --with wordnet --right other.jsonl --out o", "needs --roots N"),
         (
             "twins.jsonl --with wordnet --roots 2 --right other.jsonl --out o",
             "40 of 40 problems have no prediction",
