@@ -209,7 +209,7 @@ def test_choices_that_count_from_1_are_refused(tmp_path: Path) -> None:
     lines = [json.dumps({"id": p.id, "choice": (p.answer or 0) + 1}) for p in items]
     path = tmp_path / "m.jsonl"
     path.write_text("\n".join(lines), "utf-8")
-    with pytest.raises(FormatError, match=r"'choice' must count from 0, but .* and no choice is 0"):
+    with pytest.raises(FormatError, match=r"'choice' must count from 0, but no choice is 0"):
         answers.read(path, items)
     path.write_text("\n".join([json.dumps({"id": items[0].id, "choice": 0}), *lines[1:]]), "utf-8")
     assert answers.read(path, items)["m"].by_id[items[0].id].choice == 0

@@ -280,5 +280,5 @@ def test_splits_share_answers_and_only_answered_ones_set_items_aside(tmp_path: P
         audit.repair_splits({"other": other}, tmp_path / "b", answers=from_choices(foreign), **HOW)
     with pytest.raises(DataError, match="a different data set"):
         _repaired(data, answers=from_choices(foreign))
-    with pytest.raises(DataError, match="3 items can't be set aside without models' answers"):
+    with pytest.raises(DataError, match="setting aside 3 items requires models' answers"):
         _repaired(data, set_aside=3)

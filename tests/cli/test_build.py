@@ -67,7 +67,7 @@ def test_build_tells_where_the_report_is_and_what_matters(twins, built, cli):
     assert "it detects no difference" in (twins / "out" / "report.html").read_text("utf-8")
     assert str(twins / "out" / "report.html") in printed
     record = json.loads((twins / "out" / "report.json").read_text("utf-8"))
-    assert f"{record['funnel']['steps'][-1]['kept']['problems']} problems kept of 120" in printed
+    assert f"Kept {record['funnel']['steps'][-1]['kept']['problems']} of 120 coll" in printed
     accuracy = record["measures"]["verified"]["before"]["linear"]["accuracy"]
     assert f"{100 * accuracy:.1f} % →" in printed.replace("\u202f", " ").replace("\xa0", " ")
 
@@ -107,7 +107,7 @@ def test_debias_writes_kept_and_dropped_with_reasons(twins, cli):
     assert len(kept) + len(dropped) == 120
     assert len(dropped) >= 20
     assert all("of the ensemble in phase" in record["reason"] for record in dropped)
-    assert "problems kept of 120" in shown
+    assert " of 120 problems" in shown
 
 
 def test_a_finished_filter_shows_its_result_at_once(twins, cli):
@@ -177,7 +177,7 @@ def test_what_fine_tuned_the_encoder_is_dropped_first(twins, cli):
     ids = [*data.ids[:2], *data.ids[12:]]
     np.savez("tuned.npz", X=rows, ids=np.array(ids), **tuned_on)
     command = ["debias", "twins.jsonl", "--out", "out", "--embeddings", "tuned.npz"]
-    assert "60 problems kept of 120" in cli(*command, "--method", "random", "--keep", "60", *QUICK)
+    assert "Kept 60 of 120 problems" in cli(*command, "--method", "random", "--keep", "60", *QUICK)
     kept = formats.read("out/kept.jsonl")
     lines = (twins / "out" / "dropped.jsonl").read_text("utf-8").splitlines()
     dropped = [json.loads(line) for line in lines]
@@ -281,7 +281,7 @@ def test_a_filter_that_sees_nothing_is_no_success(twins, capsys):
             "not measured: for 60 of 60 twins and singles the vectors don't depend on the answer"
             in (" ".join(printed.split()))
         )
-        assert "120 problems kept of 120" in printed
+        assert "Kept 120 of 120 problems" in printed
     (twins / "zeros.toml").write_text(
         'name = "blind"\ndata = "twins.jsonl"\n[embed]\narray = "zeros.npy"\n'
     )

@@ -124,7 +124,7 @@ def test_a_folder_of_another_run_is_refused(train: Train) -> None:
     ("problem", "message"),
     [
         (Problem("p1", "A _ b.", ("x", "y")), "'p1' has no answer; it needs one to measure on"),
-        (Problem("p2", "A _ b.", ("x", "y", "z"), 0), "'p2' has 3 options, not 2"),
+        (Problem("p2", "A _ b.", ("x", "y", "z"), 0), "'p2' has 3 options; 2 are needed"),
     ],
 )
 def test_problems_that_can_not_be_learned_from_are_named(

@@ -247,9 +247,7 @@ def test_the_command_reports_coins(
     command = "release source --about release.toml --out out --keyed"
     assert main(command.split()) == 0
     said = capsys.readouterr().err
-    assert re.search(
-        r"8 blocks decided by a coin flip: \d exchange names, \d reverse options; 0 have", said
-    )
+    assert re.search(r"of 8 blocks: with names exchanged \(\d\) or options reversed \(\d\)", said)
     assert main([*command.split(), "--json"]) == 0
     record = json.loads(capsys.readouterr().out)
     assert record["keyed"]["commitment"] in said

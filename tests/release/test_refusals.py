@@ -42,7 +42,7 @@ def test_what_is_not_known_is_not_promised(tmp_path: Path) -> None:
          "are on two sides of a split"),
         (_halves, "'q7a' and 'q7b' .* on two sides of a split: they are halves of the twin 'q7'"),
         (lambda p: {**p, "dev": p["dev"].blind()}, "has no answer, .*\nand 13 more; add its"),
-        (lambda p: {**p, "dev": by(p["dev"], author="ann@example.org")}, "an e-mail address"),
+        (lambda p: {**p, "dev": by(p["dev"], author="ann@example.org")}, "an email address"),
         (lambda p: {**p, "dev": by(p["dev"], source="elsewhere")},
          "16 problems .*no licence is stated for the source 'elsewhere'; add"),
         (lambda p: {**p, "dev": by(p["dev"], licence="MIT")},

@@ -117,7 +117,7 @@ IN_PROBLEMS: dict[str, tuple[Callable[[Content], Content], str]] = {
     ),
     "an address for a name": (
         _in("dev", 0, _origin(author="ann@example.org")),
-        r"data/dev\.jsonl:1: '.*' has a contributor name that looks like an e-mail address",
+        r"data/dev\.jsonl:1: '.*' has a contributor name that looks like an email address",
     ),
     "the hour of writing": (
         _in("dev", 0, _origin(created="2026-11-21T13:05")),

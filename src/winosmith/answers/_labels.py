@@ -116,8 +116,8 @@ def _read_label_lines(source: Source, dataset: Dataset) -> list[_Label]:
     if 2 * len(invalid) > len(labels):
         place, text = invalid[0]
         raise FormatError(
-            f"{text[:40]!r} is not a label, such as 1 or A for the first option; write one "
-            "label per line",
+            f"{text[:40]!r} is not a label; write one label per line, such as 1 or A for the first "
+            "option",
             *place[:3],
         )
     return labels

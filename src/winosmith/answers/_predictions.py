@@ -126,9 +126,9 @@ def read(file: AnswerFile) -> list[Answers]:
     beyond = next((one for one in chosen if one.choice == counts.get(one.problem_id)), None)
     if beyond and all(one.choice for one in chosen):
         raise file.error(
-            f"'choice' must count from 0, but {beyond.problem_id!r} has the choice "
-            f"{beyond.choice}, which is its number of options, and no choice is 0. Write letters, "
-            "or rename the column to 'prediction' if it counts from 1"
+            f"'choice' must count from 0, but no choice is 0, and the choice {beyond.choice} of "
+            f"{beyond.problem_id!r} is out of range. If the choices count from 1, rename the "
+            "column to 'prediction'; otherwise, write letters"
         )
     name = header.predictions or file.rows.name
     return [Answers(tuple(found.values()), name, header.parameters, header.data)]

@@ -397,7 +397,7 @@ def _iter_letter_edits(
             continue
         named = _REFERENCE.search(value.value) or _REFERENCE_BY_POSITION.search(value.value)
         if named and formats.tidy(value.value) not in options:
-            raise ProblemError(f"{name!r} of an option may refer to another option")
+            raise ProblemError(f"the {name!r} of an option may refer to another option")
     for name, value in _iter_other_values(record, located):
         is_question = isinstance(value.value, str) and (
             len(value.value.split()) > 1 and value.value.strip() in problem.sentence

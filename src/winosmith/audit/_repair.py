@@ -239,7 +239,7 @@ class PreparedSet:
         """
         answers, number, seed = plan.answers, plan.settings.set_aside, plan.settings.seed
         if number and answers is None:
-            raise DataError(f"{number} items can't be set aside without models' answers")
+            raise DataError(f"setting aside {number} items requires models' answers")
         removals = _find_in_later_splits(data, later)
         if removals and len(removals) == len(data):
             raise DataError(

@@ -166,7 +166,7 @@ def triage(items: Items, answers: Mapping[str, Answers], *, seed: int = 0) -> Tr
         DataError: there are no models, or an answer is not an option of its item.
     """
     if not answers:
-        raise DataError("there are no models' answers")
+        raise DataError("no model's answers were given")
     votes = Votes.from_answers(items, answers)
     there, right, shares = votes.asked, votes.credit, votes.accuracy
     order = sorted(range(len(answers)), key=lambda model: (-shares[model], model))

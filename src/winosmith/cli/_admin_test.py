@@ -47,7 +47,7 @@ def command(context: click.Context, folder: str) -> None:
 @click.option("--ask", multiple=True, metavar="NAME=QUESTION", help="Additional optional question "
               "before the test; may be repeated.")  # fmt: skip
 @click.option("--consent", type=_options.FILE, metavar="FILE",
-              help="Consent text that people agree to, instead of the default.")  # fmt: skip
+              help="Consent form that people agree to, instead of the default.")  # fmt: skip
 @click.option("--public-too", is_flag=True, help="Include problems that are public on the site.")
 @_options.new_ids_option
 @_options.format_option

@@ -400,7 +400,7 @@ _LISTED_REASONS = 10
 @click.option("--out", type=click.Path(file_okay=False), metavar="DIR",
               help="Write chosen.jsonl, left-out.jsonl and report.json to this "
               "folder.")  # fmt: skip
-@click.option("--force", is_flag=True, help="Overwrite files from a different selection in DIR.")
+@click.option("--force", is_flag=True, help="Overwrite a different selection in DIR.")
 @_options.json_option
 def select_problems(**options: Any) -> None:
     """Select the problems in DATA that people agree on, according to their RESPONSES.
@@ -532,7 +532,7 @@ canary string, so that training data can be searched for it; please keep this li
 @_options.format_option
 @click.option("--out", type=click.Path(file_okay=False), required=True, metavar="DIR",
               help="Write released.jsonl and private/withheld.jsonl to this folder.")  # fmt: skip
-@click.option("--force", is_flag=True, help="Overwrite files from a different round in DIR.")
+@click.option("--force", is_flag=True, help="Overwrite a different round in DIR.")
 @_options.json_option
 def publish_problems(data: str, used: str, out: str, force: bool) -> None:
     """Release the problems in DATA that a round USED, and put the rest under embargo.

@@ -65,7 +65,7 @@ _LISTED_REASONS = 5
               help="Folder with fonts for scripts that have no font on this machine.")  # fmt: skip
 @click.option("--no-pdf", is_flag=True, help="Skip the PDF files, for example if you need only "
               "forms.")  # fmt: skip
-@click.option("--force", is_flag=True, help="Overwrite sheets for different data in DIR.")
+@click.option("--force", is_flag=True, help="Overwrite sheets of other data in DIR.")
 @_options.json_option
 def make_test_sheets(**options: Any) -> None:
     """Make test sheets from the problems in DATA.

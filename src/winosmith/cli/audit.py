@@ -98,8 +98,8 @@ _SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet")
               "drawn at random from each file, for the word and vector models.  [default: "
               "all]")  # fmt: skip
 @click.option("--embed", "encoder", metavar="light|minilm|HUB_ID|FOLDER",
-              help="Besides the word models, train models on this encoder's vectors; light uses "
-              "hashed words and needs no download.")  # fmt: skip
+              help="Also train models on the vectors of this encoder; 'light' uses hashed words "
+              "and needs no download.")  # fmt: skip
 @click.option("--fail-on", "rules", default="", metavar="RULES",
               help="Exit with code 1 if any of these comma-separated conditions is met: "
               f"{', '.join(audit.RULE_FORMS.values())}.")  # fmt: skip

@@ -27,7 +27,7 @@ from winosmith.report import count_twins_and_singles, format_value
 @click.command()
 @click.argument("recipe", type=FILE)
 @click.option("--out", required=True, metavar="DIR", help="Output folder; created if missing.")
-@click.option("--force", is_flag=True, help="Overwrite files from a different recipe in DIR, or "
+@click.option("--force", is_flag=True, help="Overwrite a different recipe's files in DIR, or "
               "build the same recipe again.")  # fmt: skip
 @click.option("--last", metavar="DIR", type=FOLDER,
               help="Folder of the previous build. Its problems keep their split (train, dev or "
@@ -82,12 +82,12 @@ def print_build(folder: Path) -> dict[str, Any]:
     if funnel := record.get("funnel"):
         collected, steps = funnel["collected"], funnel["steps"]
         kept = steps[-1]["kept"] if steps else collected
-        echo(f"{kept['problems']:,} problems kept of {collected['problems']:,} collected,")
+        echo(f"Kept {kept['problems']:,} of {collected['problems']:,} collected problems:")
         echo(f"  {count_twins_and_singles(kept['twins'], kept['singles'])}")
         for line in describe_small_splits(record):
             say(f"{line}.")
     else:
-        echo(f"{record['kept']:,} problems kept of {record['kept'] + record['dropped']:,}")
+        echo(f"Kept {record['kept']:,} of {record['kept'] + record['dropped']:,} problems")
     for figure in others:
         _print_key_figure(figure)
     echo(f"The report is in {(folder / 'report.html').resolve()}", bold=True)

@@ -69,7 +69,7 @@ _LISTED_PARENTS = 3
               help="Number of examples to show for each broken rule.")  # fmt: skip
 @click.option("--out", type=click.Path(file_okay=False), metavar="DIR", help="Write kept.jsonl, "
               "dropped.jsonl and report.html to this folder.")  # fmt: skip
-@click.option("--force", is_flag=True, help="Overwrite files from a different check in DIR.")
+@click.option("--force", is_flag=True, help="Overwrite a different check in DIR.")
 @click.option("--strict", is_flag=True, help="Exit with code 1 if a problem is dropped.")
 @_options.json_option
 def command(**options: Any) -> None:

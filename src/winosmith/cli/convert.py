@@ -224,7 +224,7 @@ def _recast_items(contents: Contents, kind: str | None, with_embargo: bool) -> _
     if not with_embargo:
         pairs = [(item, place) for item, place in pairs if not _is_embargoed(item)]
     elif kind == "claims" and any(map(_is_embargoed, contents.items)):
-        raise FormatError("a claim would lose the embargo of its problem; omit --with-embargo")
+        raise FormatError("claims can't store the embargo of their problems; omit --with-embargo")
     bad, embargoed = contents.bad, len(contents.items) - len(pairs)
     if kind is None:
         return _Converted(pairs, bad, embargoed=embargoed)

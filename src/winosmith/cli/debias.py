@@ -45,7 +45,7 @@ METHODS_BY_OPTION = {
 @click.option("--scratch", metavar="DIR", type=click.Path(exists=True, file_okay=False),
               help="Folder for the rotated copy of the vectors, which saves memory.")  # fmt: skip
 @_options.seed_option()
-@click.option("--force", is_flag=True, help="Overwrite files from a different run in DIR.")
+@click.option("--force", is_flag=True, help="Overwrite a different run in DIR.")
 @_options.format_option
 @_options.json_option
 @click.pass_context

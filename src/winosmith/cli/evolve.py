@@ -89,7 +89,7 @@ Options = Mapping[str, Any]
               "core.")  # fmt: skip
 @_options.cluster_option
 @_options.seed_option()
-@click.option("--force", is_flag=True, help="Overwrite files from a different recipe in DIR.")
+@click.option("--force", is_flag=True, help="Overwrite a different recipe's files in DIR.")
 @_options.format_option
 @_options.json_option
 def command(**options: Any) -> None:

@@ -131,9 +131,9 @@ def _print_release(released: ReleaseResult) -> None:
     if content.keyed:
         coins = content.keyed
         say(
-            f"{format_count(coins.block_count, 'block')} decided by a coin flip: {coins.names:,} "
-            f"exchange names, {coins.options:,} reverse options; {coins.without:,} have no "
-            "equivalent presentation"
+            f"A coin flip chose the presentation of {format_count(coins.block_count, 'block')}: "
+            f"with names exchanged ({coins.names:,}) or options reversed ({coins.options:,}). "
+            f"{coins.without:,} have no equivalent presentation."
         )
         for models, shift in coins.detectable_shifts.items():
             say(

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
               "used instead of the recipe's data, and whose database is used instead of "
               "--out.")  # fmt: skip
 @click.option("--name", metavar="NAME", help="With --site: name of the round, used in its "
-              "URL. By default the interrupted round, otherwise round-1, round-2 and so on. "
-              "The name of a failed or cancelled round resumes it.")  # fmt: skip
+              "URL; by default that of the interrupted round, otherwise round-1, round-2 and so "
+              "on. To resume a failed or cancelled round, give its name.")  # fmt: skip
 @database_option
 @click.option("--last", metavar="DIR", type=FOLDER,
               help="Folder of the last round, for comparison. Its problems keep their split "

@@ -65,7 +65,7 @@ _DECLARED_SETTINGS = ("weight_decay", "dropout", "split_point", "max_length", "p
               "blank to the end.")  # fmt: skip
 @add_declared_options(TrainingSettings, only=_DECLARED_SETTINGS)
 @_options.device_option
-@click.option("--force", is_flag=True, help="Overwrite files from different settings in DIR.")
+@click.option("--force", is_flag=True, help="Overwrite results of other settings in DIR.")
 @_options.format_option
 @_options.json_option
 def command(**options: Any) -> None:

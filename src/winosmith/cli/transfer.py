@@ -49,7 +49,7 @@ _OCCUPATIONS = "occupations-stats.tsv"
               help="With --tune: grid of settings, as in winosmith train.")  # fmt: skip
 @trained_option
 @_options.format_option
-@click.option("--force", is_flag=True, help="Overwrite results from a different solver in DIR.")
+@click.option("--force", is_flag=True, help="Overwrite another solver's results in DIR.")
 @_options.json_option
 def command(**options: Any) -> None:
     """Solve DATA, and show the results next to those of WinoGrande's tables 3, 6 and 7.

@@ -70,7 +70,8 @@ class Item:
             raise ProblemError(f"{self.shown} is not a permutation of {len(self.options)} options")
         if not 2 <= len(self.options) <= len(LETTERS):
             raise ProblemError(
-                f"item {self.number} has {len(self.options)} options, not 2 to {len(LETTERS)}"
+                f"item {self.number} has {len(self.options)} options; it must have 2 to "
+                f"{len(LETTERS)}"
             )
         if not self.text[1] or not self.snippet[1]:
             raise ProblemError(f"item {self.number} has no pronoun in its text or in its snippet")
@@ -96,7 +97,7 @@ class Item:
             return None
         if len(letter) != 1 or letter not in self.letters:
             raise ProblemError(
-                f"question {self.number} has no answer {letter!r}; use one of "
+                f"{letter!r} is not an answer to question {self.number}; use "
                 f"{', '.join(self.letters)}, or X for ambiguous"
             )
         return self.shown[self.letters.index(letter)]

@@ -435,7 +435,7 @@ def _iterate_consistent_counts(
     try:
         value = Decimal(str(printed).strip().removesuffix("%").strip())
     except InvalidOperation:
-        raise DataError(f"{printed!r} is not a number such as 86.3") from None
+        raise DataError(f"{printed!r} is not a number; use one such as 86.3") from None
     if not value.is_finite() or n < 1:
         raise DataError(f"{printed!r} of {n}: use a finite number and a count of 1 or more")
     exponent = value.as_tuple().exponent

@@ -290,7 +290,7 @@ def read_questions(
     if isinstance(items, Dataset):
         for problem in items:
             if len(problem.options) != 2:
-                raise DataError(f"{problem.id!r} has {len(problem.options)} options, not 2")
+                raise DataError(f"{problem.id!r} has {len(problem.options)} options; 2 are needed")
             if problem.answer is None:
                 raise DataError(f"{problem.id!r} has no answer; it needs one to {purpose}")
         answers = np.array(items.answers, np.int64)

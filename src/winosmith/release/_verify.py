@@ -122,7 +122,7 @@ def _check_problem(problem: Problem, part: str, content: Content) -> Iterator[tu
         do = "add its answer, remove it, or rename the file to test if its answer is withheld"
         yield "has no answer, although it is not in test", do
     if problem.origin and "@" in (problem.origin.author or ""):
-        yield "has a contributor name that looks like an e-mail address", "use a pseudonym"
+        yield "has a contributor name that looks like an email address", "use a pseudonym"
     if problem.origin and len(problem.origin.created or "") > 10:
         yield "reveals the time at which it was written", "release again"
     if content.ids == "digest":

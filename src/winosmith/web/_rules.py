@@ -139,7 +139,7 @@ _IS_MAIL_ADDRESS = _make_validator(
 )
 _IS_CONTACT = _make_validator(
     re.compile(r"$|.*(\S@\S|https?://\S)", re.DOTALL).match,
-    _("it must contain an e-mail address or a web address (https://…)"),
+    _("it must contain an email address or a web address (https://…)"),
 )
 # The tags of BCP 47 (RFC 5646, section 2.1) for a language in use.
 _IS_LANGUAGE_TAG = _make_validator(
@@ -212,7 +212,7 @@ class SiteRules:
     title: Annotated[str, _setting("name", min_length=1, max_length=MAX_LENGTH)] = "Winosmith"
     """Name of the site. Shown at the top of each page."""
     contact: Annotated[Short, _setting("name", max_length=MAX_LENGTH), _IS_CONTACT] = ""
-    """How to reach you. A mail address or the address of a page; shown with the consent text and
+    """How to reach you. An email address or the URL of a page; shown with the consent form and
     below each page."""
     goal: Annotated[int, _setting("name", ge=0, le=1_000_000_000)] = 0
     """Goal for the number of valid problems. Shown to contributors; 0 for no goal."""

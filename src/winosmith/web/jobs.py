@@ -84,7 +84,7 @@ class Job(models.Model):
         STUDY_PAID = "study-paid", gettext_lazy("market’s decisions on a study")
         BACKUP = "backup", gettext_lazy("backup")
         MAIL = "mail", gettext_lazy("mail")
-        NEWS = "news", gettext_lazy("news by e-mail")
+        NEWS = "news", gettext_lazy("news by email")
         PUBLISH = "publish", gettext_lazy("publication of halves whose wait is over")
         ORIGINS = "origins", gettext_lazy("deletion of judges’ network digests")
         TIDY = "tidy", gettext_lazy("deletion of old data")

@@ -126,7 +126,7 @@ def test_a_new_version_is_asked_again(visit: Any, ann: Any) -> None:
     browser = visit(ann)
     assert browser.get("/write/").status_code == 302
     page = browser.get("/people/consent/")
-    assert "A consent text has changed" in page.content.decode()
+    assert "A consent form has changed" in page.content.decode()
     assert "something else" in page.content.decode()
     browser.post("/people/consent/", {"agree": "yes", "shown": _shown(page)})
     assert has_agreed(ann)

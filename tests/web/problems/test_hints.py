@@ -76,7 +76,7 @@ def test_phrases_and_beginnings_can_be_listed() -> None:
     ],
 )
 def test_contact_data_is_named(text: str, found: list[str]) -> None:
-    """E-mail and web addresses, telephone numbers and names in social media are found."""
+    """Email and web addresses, telephone numbers and names in social media are found."""
     assert find_contact_data(text) == found
 
 

@@ -110,7 +110,7 @@ def test_no_file_address_or_program_is_chosen_in_a_browser() -> None:
         ({"judges": 101, "title": "Kept"}, "Enter 99 or less."),
         ({"words_to_flag": "x" * 1001, "title": "Kept"}, "at most 10,000 words"),
         ({"judges": 2, "goal": -3, "title": "Kept"}, "It must be odd, so that a majority exists."),
-        ({"contact": "not a mail", "title": "Kept"}, "It must contain an e-mail address or a web"),
+        ({"contact": "not a mail", "title": "Kept"}, "It must contain an email address or a web"),
     ],
 )
 def test_what_does_not_go_together_comes_back_filled(

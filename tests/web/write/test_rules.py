@@ -76,7 +76,7 @@ def test_an_empty_form_is_told_the_first_things_alone(site: Any) -> None:
 
 def test_without_consent_nothing_is_taken(db: Any, person: Any) -> None:
     """Somebody who has not agreed to the texts can't send a twin."""
-    with pytest.raises(InputError, match="First agree to the site’s consent texts"):
+    with pytest.raises(InputError, match="First agree to the site’s consent forms"):
         submitted(person("bob"))
     assert not Twin.objects.exists()
 

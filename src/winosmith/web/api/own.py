@@ -37,7 +37,7 @@ class Me(Response):
     name: str
     pseudonym: str
     roles: list[str]
-    to_agree: list[str] = Field(description="URLs of the consent texts that you must accept first")
+    to_agree: list[str] = Field(description="URLs of the consent forms that you must accept first")
     counts: pages.ProblemCounts
     token: Token
 

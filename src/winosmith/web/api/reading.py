@@ -47,16 +47,16 @@ class ProblemFilters(RequestData):
 class ProblemsQuery(ProblemFilters):
     """The query parameters of the list of problems: filters, and where the page starts."""
 
-    after: str = Field("", max_length=40, description="`next` value of a page, for older problems")
-    before: str = Field("", max_length=40, description="`previous` of a page, for newer problems")
+    after: str = Field("", max_length=40, description="the `next` value of the newer page")
+    before: str = Field("", max_length=40, description="the `previous` value of the older page")
 
 
 class ProblemPage(Response):
     """A page of at most 20 problems, newest first."""
 
     items: list[Problem]
-    next: str | None = Field(description="value of `after` for older problems; null at the end")
-    previous: str | None = Field(description="value of `before` for newer problems")
+    next: str | None = Field(description="`after` of the next, older page; null at the end")
+    previous: str | None = Field(description="`before` of the previous, newer page")
     count: int = Field(description="number of matches, at most 1,000")
     more: bool = Field(description="whether there are more matches than `count`")
 

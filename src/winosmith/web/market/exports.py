@@ -203,7 +203,7 @@ def parse_amount(text: str, currency: str = "") -> Decimal:
     """
     match = _SUM.fullmatch(text.strip())
     if match is None:
-        raise InputError(_("%r is not an amount of money, such as 2.50") % text)
+        raise InputError(_("%r is not an amount of money; use one such as 2.50") % text)
     named = {code for code in (match["before"], match["after"]) if code}
     signed = CURRENCIES_BY_SIGN.get(match["sign"] or "", {currency})
     if currency and not (named <= {currency} and currency in signed):

@@ -64,7 +64,7 @@ class Requirement:
         """
         match = re.fullmatch(r"\s*(.+?)\s*(>=|<=|=)\s*(-?[0-9]+(?:\.[0-9]+)?)\s*", text)
         if not match:
-            raise InputError(_('%r is not a requirement, such as "approval rate>=99"') % text)
+            raise InputError(_('%r is not a requirement; write e.g. "approval rate>=99"') % text)
         return cls(match[1].lower(), match[2], Decimal(match[3]))
 
     def is_met_by(self, cell: str) -> bool:
@@ -202,7 +202,7 @@ def _check_study(study: Study) -> None:
         if value is not None and value != round(value, 2):
             raise InputError(_("%(what)s %(value)s has more than two decimal places") % details)
     if not re.fullmatch("[A-Z]{3}", study.currency):
-        raise InputError(_("%r is not a currency code, such as GBP, USD or EUR") % study.currency)
+        raise InputError(_("%r is not a currency code; use one such as GBP") % study.currency)
     for code in filter(None, (study.code, study.short_code)):
         if not CODE.fullmatch(code):
             raise InputError(_("the code %r may contain only letters, digits and -") % code)

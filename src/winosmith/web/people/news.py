@@ -151,7 +151,7 @@ class ResetForm(PasswordResetForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["email"].label = _("E-mail address")
+        self.fields["email"].label = _("Email address")
 
     def get_users(self, email: str) -> Any:
         """Return the accounts with an address and a password."""
@@ -179,7 +179,7 @@ def send_address_link(person: Person, email: str, news: bool, request: HttpReque
     try:
         validate_email(email)
     except ValidationError:
-        raise InputError(_("This is not an e-mail address.")) from None
+        raise InputError(_("This is not an email address.")) from None
     rate_limit(person, "mail", MAX_MAILS_PERSON)
     rate_limit(f"mail {email.lower()}", "mail", MAX_MAILS_ADDRESS)
     _queue_mail(request, person=person.pk, email=email, news=news)
@@ -211,7 +211,7 @@ def send_mail(job: Job, _progress: Progress) -> None:
     """
     if job.at < timezone.now() - STALE:
         raise MailError(
-            "The e-mail was not sent, because it had waited for more than an hour.",
+            "The email was not sent, because it had waited for more than an hour.",
             is_temporary=False,
         )
     try:
@@ -229,7 +229,7 @@ def _send_link(job: Job) -> None:
             for person in Person.objects.filter(pk=asked["person"], is_active=True):
                 token = make_address_token(person, email, asked["news"])
                 page = {"link": asked["there"] + reverse("people:mail_confirm", args=[token])}
-                subject = _("Confirm your e-mail address for %s") % settings.RULES.title
+                subject = _("Confirm your email address for %s") % settings.RULES.title
                 _deliver(subject, "people/mail_confirm.txt", page, email)
             return
         subject = _("Set a new password for %(title)s") % {"title": settings.RULES.title}

@@ -296,7 +296,7 @@ class EmailForm(ConfirmedForm):
     """Form for changing the email address, which requires the password."""
 
     email = forms.EmailField(
-        label=gettext_lazy("E-mail address"),
+        label=gettext_lazy("Email address"),
         required=False,
         max_length=254,
         widget=forms.EmailInput(attrs={"autocomplete": "email"}),
@@ -337,7 +337,7 @@ def edit_mail_address(request: HttpRequest) -> HttpResponseBase:
 @require_safe
 @gates.accounts_only
 def confirm_mail_address(request: HttpRequest, token: str) -> HttpResponseBase:
-    """Store an e-mail address after its owner opened the link that was sent to it."""
+    """Store an email address after its owner opened the link that was sent to it."""
     try:
         mails.confirm_address(request.user, token)
         messages.success(request, _("Your address has been confirmed."))

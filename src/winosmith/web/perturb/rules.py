@@ -334,7 +334,7 @@ def create_version(
 
     def store_version() -> dict[str, str]:
         if not has_agreed(person):
-            raise InputError(_("First agree to the site’s consent texts. Your text is kept."))
+            raise InputError(_("First agree to the site’s consent forms. Your text is kept."))
         current = _lock_position(position)
         faults = group_advice_by_field(
             one for one in run_checks(typed, current) if one.verdict in ("fail", "todo")

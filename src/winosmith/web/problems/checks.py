@@ -29,7 +29,7 @@ from winosmith.web.problems.lookalikes import AnyHalf, Lookalike, find_lookalike
 from winosmith.web.problems.models import Problem
 
 _CONTACTS = re.compile(
-    r"""[\w.+-]{1,64}@[\w-]{1,63}\.[\w.-]*\w                          # an e-mail address
+    r"""[\w.+-]{1,64}@[\w-]{1,63}\.[\w.-]*\w                          # an email address
     | \b(?:https?://|www\.)\S+                                       # a web address
     | \b[\w-]{1,63}\.(?:com|org|net|edu|gov|info|io|co|uk|de|fr|eu|me)\b(?:/\S*)?
     | (?<!\w)@\w{3,}                                                 # a social media name
@@ -86,7 +86,7 @@ def find_flagged_words(text: str, word_list: Iterable[str]) -> list[str]:
 
 
 def find_contact_data(text: str) -> list[str]:
-    """Return e-mail and web addresses, telephone numbers and social media names.
+    """Return email and web addresses, telephone numbers and social media names.
 
     >>> find_contact_data("Write to ann@example.org or call 555-0134 from 1990-2000.")
     ['ann@example.org', '555-0134']

@@ -38,7 +38,7 @@ class TestForm(DataForm):
         initial=1,
     )
     consent = forms.CharField(
-        label=gettext_lazy("Consent text for respondents"),
+        label=gettext_lazy("Consent form for respondents"),
         help_text=gettext_lazy(
             "If empty, the built-in text is used. Lines without a full stop are shown as headings."
         ),

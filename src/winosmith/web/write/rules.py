@@ -209,7 +209,7 @@ def submit_draft(
 
     def store_twin() -> dict[str, str]:
         if not has_agreed(person):
-            raise InputError(_("First agree to the site’s consent texts. Your text is kept."))
+            raise InputError(_("First agree to the site’s consent forms. Your text is kept."))
         if faults:
             raise RefusedError(faults)
         if precheck:

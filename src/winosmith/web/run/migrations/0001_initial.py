@@ -48,7 +48,7 @@ class Migration(migrations.Migration):
                             ("study-paid", "market’s decisions on a study"),
                             ("backup", "backup"),
                             ("mail", "mail"),
-                            ("news", "news by e-mail"),
+                            ("news", "news by email"),
                             ("publish", "publication of halves whose wait is over"),
                             ("origins", "deletion of judges’ network digests"),
                             ("tidy", "deletion of old data"),
