@@ -305,6 +305,8 @@ class TestEveryFormat:
                 "a".encode("utf-32-le") * 2,
                 "the file is not UTF-8, but in UTF-32LE; name its encoding with `encoding='utf-32le'`",
             ),
+            ("ok\n日".encode("iso-2022-jp"), "but in ISO-2022-JP; name its encoding with"),
+            ("ok\n가".encode("iso-2022-kr"), "but in ISO-2022-KR; name its encoding with"),
         ],
     )
     def test_what_is_no_text_is_refused(

@@ -38,6 +38,9 @@ _BLOCK = re.compile(r"(?:^[^\S\n]*\S.*\n?)+", re.MULTILINE)
 _ZERO_PATTERNS = {"0111": "utf-32le", "1110": "utf-32be", "0101": "utf-16le", "1010": "utf-16be"}
 """Map a file's first four bytes (1 for a zero byte) to an encoding without a byte-order mark."""
 
+_ESCAPES = {b"\x1b$B": "iso-2022-jp", b"\x1b$@": "iso-2022-jp", b"\x1b$)C": "iso-2022-kr"}
+"""Map escape sequences to encodings that need only ASCII bytes (RFC 1468 and RFC 1557)."""
+
 CONTROLS = re.compile(r"[\x80-\x9f]")
 """Latin-1's control characters, whose bytes are quotes and dashes in cp1252."""
 
@@ -151,6 +154,9 @@ def _decode(raw: bytes, path: Path, encoding: str | None) -> str:
     zeros = "".join("01"[byte == 0] for byte in raw[:4])
     if unmarked := _ZERO_PATTERNS.get(zeros):
         raise _make_codec_error(f"in {unmarked.upper()}", unmarked, path)
+    for escape, codec in _ESCAPES.items():
+        if escape in raw and raw.isascii():
+            raise _make_codec_error(f"in {codec.upper()}", codec, path)
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
