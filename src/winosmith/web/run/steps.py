@@ -12,6 +12,7 @@ from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _, ngettext
 
+from winosmith.web._kept import cache_stats
 from winosmith.web._rules import GROUPS, SiteRules, get_editable, get_settings
 from winosmith.web.jobs import BACKUP, SETTINGS, Job
 from winosmith.web.judge.trust import count_address_judges, get_askable_questions
@@ -142,9 +143,7 @@ def _make_rules_step() -> Step:
 
 
 def _make_problems_step() -> Step:
-    counts = Problem.objects.filter(gold=False).aggregate(
-        all=Count("pk"), public=Count("pk", filter=Q(public=True))
-    )
+    counts = cache_stats("run.steps.problems", _count_problems)
     total = ngettext("%d problem", "%d problems", counts["all"]) % counts["all"]
     public = ngettext("%d of them public", "%d of them public", counts["public"]) % counts["public"]
     return Step(
@@ -159,6 +158,13 @@ def _make_problems_step() -> Step:
         reverse("run:import"),
         _("Import problems"),
     )
+
+
+def _count_problems() -> tuple[int, dict[str, int]]:
+    counts = Problem.objects.filter(gold=False).aggregate(
+        all=Count("pk"), public=Count("pk", filter=Q(public=True))
+    )
+    return counts["all"], counts
 
 
 def _make_gold_step() -> Step:
