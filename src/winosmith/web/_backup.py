@@ -46,9 +46,9 @@ class Manifest:
 
     Attributes:
         database: "sqlite" or "postgresql".
-        made: The time of the backup, in UTC, ISO 8601.
+        made: The time of the backup in UTC, in ISO 8601.
         version: The version of winosmith that made the backup.
-        files: The checksum (SHA-256) of each file.
+        files: The SHA-256 checksum of each file, by name.
     """
 
     database: str
@@ -58,14 +58,10 @@ class Manifest:
 
 
 def backup(site: Site, file: str | Path) -> Manifest:
-    """Write a snapshot of the site to an archive, while the site is in use.
+    """Write a snapshot of the site to an archive, without interrupting the site.
 
     The file appears only when the archive is complete, and only its owner can read it. An archive
     with the extension .gz or .tgz is compressed.
-
-    Raises:
-        OutputError: The file already exists, or can't be written.
-        InputError: The database can't be read, or is damaged.
     """
     path = Path(file)
     if path.exists():
@@ -125,17 +121,9 @@ def restore(
     All log-ins, tokens, invitations and password links are revoked: some may have been revoked
     since the backup, and other people may have read the archive.
 
-    Args:
-        file: The archive that `backup` wrote.
-        folder: A new or empty folder.
-        database: The URL of an empty PostgreSQL database, if the archived site used PostgreSQL.
-        erased: The site's erasure log, or the folder that contains it. By default, the log next to
-            the archive, or in the site's folder if the archive is in its backup folder.
-
-    Raises:
-        OutputError: The folder is not empty.
-        InputError: The file is not a backup, or is damaged; `database` is missing or
-            superfluous; or the erasure log does not exist.
+    `database` is the URL of an empty PostgreSQL database, if the archived site used PostgreSQL.
+    `erased` is the site's erasure log, or the folder that contains it. By default, this is the log
+    next to the archive, or the log in the site's folder if the archive is in its backup folder.
     """
     path, target = Path(file), Path(folder).absolute()
     logs = _find_erasure_logs(path, erased)
@@ -186,7 +174,7 @@ REVOCATIONS = (
     "UPDATE people_invitation SET used = CURRENT_TIMESTAMP WHERE used IS NULL",
     "DELETE FROM run_job WHERE kind = 'mail'",
 )
-"""SQL statements, valid in SQLite and PostgreSQL, that revoke all access without a password."""
+"""SQL statements for SQLite and PostgreSQL that revoke all access without a password."""
 
 
 def _revoke_access(path: Path) -> None:
@@ -333,11 +321,6 @@ def _extract_member(
 
 
 def copy_sqlite(source: Path, target: Path) -> None:
-    """Copy a snapshot of a database with SQLite's backup API, without blocking writers.
-
-    Raises:
-        InputError: The database does not exist, or is damaged.
-    """
     if not source.exists():
         raise InputError(f"{source} does not exist; there is nothing to back up yet")
     os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
@@ -355,11 +338,7 @@ def copy_sqlite(source: Path, target: Path) -> None:
 
 
 def check_sqlite(path: Path) -> None:
-    """Reject a damaged SQLite database.
-
-    Raises:
-        InputError: The database is damaged, or does not belong to a site.
-    """
+    """Raise InputError if a database is damaged or does not belong to a site."""
     try:
         with closing(sqlite3.connect(path)) as database:
             result = database.execute("PRAGMA quick_check(1)").fetchone()[0]
@@ -371,11 +350,6 @@ def check_sqlite(path: Path) -> None:
 
 
 def dump_postgresql(url: str, target: Path) -> None:
-    """Write a snapshot of a database with pg_dump, without blocking writers.
-
-    Raises:
-        InputError: pg_dump is not installed, or can't read the database.
-    """
     os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     _run_program(
         url, "pg_dump", "--format=custom", "--no-owner", "--no-privileges", f"--file={target}"
@@ -383,11 +357,6 @@ def dump_postgresql(url: str, target: Path) -> None:
 
 
 def restore_postgresql(url: str, dump: Path) -> None:
-    """Restore a dump into an empty database, in a single transaction.
-
-    Raises:
-        InputError: The database is not empty, or pg_restore can't write it.
-    """
     psycopg = require("psycopg", "postgres")
     try:
         with psycopg.connect(url) as connection:
@@ -411,7 +380,7 @@ def restore_postgresql(url: str, dump: Path) -> None:
 
 
 def _run_program(url: str, program: str, *arguments: str) -> None:
-    """Run one of PostgreSQL's programs, with the password only in its environment."""
+    """Run a PostgreSQL program, and pass the password only in its environment."""
     path = _find_program(program)
     parts = urlsplit(url)
     bare = parts._replace(netloc=parts.netloc.rpartition("@")[2])

@@ -37,8 +37,8 @@ class ExportResult:
 
     Attributes:
         digest: The SHA-256 of the names and checksums of all files, as 64 hex digits.
-        files: The checksum of each file, by the file's name.
-        counts: The number of records in each file.
+        files: The SHA-256 checksum of each file, by name.
+        counts: The number of records in each file or human test, by its name without extension.
     """
 
     digest: str
@@ -51,21 +51,13 @@ def export(
 ) -> ExportResult:
     """Export the data to a new folder, or replace an earlier export of the same kind.
 
-    `problems.*` contains the public problems, in any format. The other files are in `private/`: all
-    problems, their states (`states`), the judges' answers (`responses`), the audit log (`events`),
-    the families of perturbed problems (`versions`), the models' predictions (`predictions`), the
-    people's pseudonyms and consents (`people`), the texts of the consents (`documents`), and the
-    human tests (`rounds`). Each human test also has a folder `tests/NAME`, which `winosmith humans`
-    can read. These folders identify respondents only by their codes in that test.
-
-    Args:
-        folder: The output folder.
-        format_name: The format of the public problems, one of the writable `formats.FORMATS`.
-        public: Whether to write only the public problems.
-
-    Raises:
-        OutputError: The folder contains other files, or can't be written.
-        FormatError: The format is unknown or read-only, or can't store a problem.
+    `problems.*` contains the public problems in the requested format. Unless `public` is true, the
+    folder `private/` contains the other files: all problems, their states (`states`), the judges'
+    answers (`responses`), the audit log (`events`), the families of perturbed problems
+    (`versions`), the models' predictions (`predictions`), the people's pseudonyms and consents
+    (`people`), the texts of the consents (`documents`), and the human tests (`rounds`). Each human
+    test also has a folder `tests/NAME`, which `winosmith humans` can read. These folders identify
+    respondents only by their codes in that test.
     """
     suffix = formats.get_writer(format_name).suffix
     recipe = {"command": "winosmith admin export", "format": format_name, "public": public}
@@ -119,8 +111,8 @@ def _write_public(output: OutputFolder, format_name: str, suffix: str) -> int:
 def _row_to_record(row: Any, *names: str, **paths: str) -> dict[str, Any]:
     """Convert a database row to a record for JSON.
 
-    `names` are columns. `paths` gives the paths of additional values, such as "problem.ref", which
-    are None if a related row is missing.
+    `names` are columns. `paths` maps further keys to paths such as "problem.ref", whose value is
+    None if a related row is missing.
     """
     found = {}
     for name, path in {**paths, **dict(zip(names, names, strict=True))}.items():
@@ -154,7 +146,6 @@ def _iter_person_records() -> Records:
 
 
 def _make_table_reader(rows: Any, *names: str, **paths: str) -> Callable[[], Records]:
-    """Return a function that yields the table's rows as records; see `_row_to_record`."""
     return lambda: (_row_to_record(row, *names, **paths) for row in _iter_rows(rows))
 
 
@@ -197,12 +188,10 @@ _PRIVATE: dict[str, Callable[[], Records]] = {
 
 
 def _iter_rows(query: Any) -> Iterator[Any]:
-    """Yield the rows in ascending order of their keys, reading one chunk at a time."""
     return chain.from_iterable(iter_chunks(query))
 
 
 def iter_chunks(query: Any) -> Iterator[list[Any]]:
-    """Yield the rows in chunks of a thousand, in ascending order of their keys."""
     query, last = query.order_by("pk"), 0
     while chunk := list(query.filter(pk__gt=last)[:1000]):
         yield chunk

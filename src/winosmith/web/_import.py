@@ -100,7 +100,6 @@ class ImportResult:
     """The result of an import.
 
     Attributes:
-        added: The number of new problems.
         known: The number of problems that were already on the site.
         versions: The number of perturbed problems that are linked to a family.
         apart: The number of perturbed problems that are not linked to a family, because the site
@@ -124,7 +123,8 @@ def import_problems(
 
     After an interruption, the same call adds the missing problems. Origin, lineage and all fields
     of the file's format are stored, so that an export gives the same records. Perturbed problems
-    are linked to the family of their root, which must be in the file or on the site.
+    are linked to the family of their root, which must be in the file or on the site. If any problem
+    can't be imported, nothing is imported, and NotImportableError is raised.
 
     Args:
         dataset: The problems, which keep their ids on the site.
@@ -133,11 +133,7 @@ def import_problems(
             questions need the reason for their answer in `extra`, under `EXPLANATION`; `ATTENTION`
             marks a sentence that names its own answer.
         embargo: Whether to put all problems under embargo, not only those marked in the file.
-        on_progress: A function that is called with the number of imported problems.
-
-    Raises:
-        NotImportableError: An id is not valid, or belongs to another problem; a text is too long;
-            or a required answer is missing. In these cases, nothing is imported.
+        on_progress: A function that is called with the number of problems imported so far.
     """
     for _problem, error in find_unimportable(dataset, purpose):
         raise error
@@ -160,8 +156,9 @@ def assign_free_ids(dataset: Dataset, key: str) -> Dataset:
     """Return the problems with new ids that differ from those of other imported files.
 
     If other problems have these ids and the site has none of the file's problems, then another file
-    of the same name was imported before, and the ids are derived from the name and a number. If the
-    site has some of the file's problems, the file is a corrected version of the imported one.
+    of the same name was imported before. In this case, the ids are derived from the name and a
+    number. If the site has some of the file's problems, the file is a corrected version of the
+    imported one.
     """
     for number in count(1):
         renamed = assign_new_ids(dataset, key, number)
@@ -182,11 +179,8 @@ def assign_new_ids(dataset: Dataset, key: str, number: int = 1) -> Dataset:
     Published ids may reveal the answer (WinoGrande's do), and two data sets may use the same ids.
     The same data and key give the same ids. References to roots and parents are updated.
 
-    Args:
-        dataset: The problems.
-        key: The secret from which the ids are derived; without it, nobody can trace a new id to the
-            previous one.
-        number: The 1-based number of the data set among data sets with the same name.
+    Without the secret `key`, nobody can trace a new id to the previous one. `number`, from 1,
+    distinguishes data sets with the same name.
     """
     file = dataset.name if number == 1 else f"{dataset.name}\0{number}"
 
@@ -213,10 +207,6 @@ def assign_new_ids(dataset: Dataset, key: str, number: int = 1) -> Dataset:
 def find_unimportable(
     dataset: Dataset, purpose: Purpose
 ) -> Iterator[tuple[Datum, NotImportableError]]:
-    """Yield each problem that can't be imported, with an error that states the reason.
-
-    The arguments are those of `import_problems`, which rejects a data set with such a problem.
-    """
     found = set()
     reasons = ((datum, _find_import_obstacle(datum, purpose)) for datum in dataset)
     for datum, why in chain(reasons, _find_conflicts(dataset)):
@@ -226,20 +216,17 @@ def find_unimportable(
 
 
 def count_existing(dataset: Dataset) -> int:
-    """Return the number of problems whose ids are already on the site."""
     found = (Problem.objects.filter(ref__in=refs) for refs in chunked(dataset.ids, CHUNK))
     return sum(rows.count() for rows in found)
 
 
 def contains_nul(datum: Datum) -> bool:
-    """Return whether any text of a problem contains NUL (U+0000)."""
     return "\\x00" in repr(datum) and "\\u0000" in json.dumps(problem_record(datum)).replace(
         "\\\\", ""
     )
 
 
 def _find_import_obstacle(datum: Datum, purpose: Purpose) -> str | None:
-    """Return why a problem can't be imported, or None."""
     for name in (datum.id, datum.twin_id or ""):
         if (
             len(name) > MAX_ID_LENGTH
@@ -264,17 +251,13 @@ def _find_import_obstacle(datum: Datum, purpose: Purpose) -> str | None:
 
 
 def _get_twin_ref(datum: Datum) -> str:
-    """Return the id of the problem's twin; a single problem gets a twin id of its own."""
     if datum.twin_id is not None:
         return datum.twin_id
     return f"single-{blake2b(datum.id.encode(), digest_size=12).hexdigest()}"
 
 
 def _find_conflicts(dataset: Dataset) -> Iterator[tuple[Datum, str]]:
-    """Yield each problem whose id or twin id is taken on the site, with the reason.
-
-    If a twin id is taken, all halves of the twin in the file are yielded.
-    """
+    """Yield each problem whose id or twin id is taken on the site, with the reason."""
     twins: dict[str, set[str]] = defaultdict(set)
     for datum in dataset:
         twins[_get_twin_ref(datum)].add(datum.id)
@@ -376,7 +359,7 @@ def add_versions(data: Iterable[Datum]) -> tuple[int, int]:
 
     Returns:
         The number of linked problems, and the number of problems without a path to their root on
-        the site. To link such problems, import their ancestors, and then the same data again.
+        the site. To link the latter, import their ancestors, and then the same data again.
     """
     perturbed = {datum.id: datum.root for datum in data if datum.lineage}
     if not perturbed:
@@ -409,7 +392,7 @@ def _load_families(perturbed: Mapping[str, str]) -> dict[str, Problem]:
 
 
 def _count_steps(family: Dataset) -> dict[str, int]:
-    """Map each version's id to the number of perturbations between the version and its root.
+    """Map each version's id to the number of perturbations between the root and the version.
 
     Versions without a path to their root are omitted.
     """

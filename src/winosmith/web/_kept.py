@@ -22,10 +22,11 @@ Value = TypeVar("Value")
 
 
 def cache_stats(name: str, compute: Callable[[], tuple[int, Value]]) -> Value:
-    """Return cached statistics; `compute` returns the number of problems and the statistics.
+    """Return cached statistics, or compute them.
 
-    Statistics are cached for one second per `PROBLEMS_PER_SECOND` problems, up to `MAX_AGE`. On a
-    site with fewer than `PROBLEMS_PER_SECOND` problems, they are always current.
+    `compute` returns the number of problems and the statistics. Statistics are cached for one
+    second per `PROBLEMS_PER_SECOND` problems, up to `MAX_AGE`. On a site with fewer than
+    `PROBLEMS_PER_SECOND` problems, they are always current.
     """
     return cache_stats_by_key(name, [0], lambda _: {0: compute()})[0]
 
@@ -33,7 +34,6 @@ def cache_stats(name: str, compute: Callable[[], tuple[int, Value]]) -> Value:
 def cache_stats_by_key(
     name: str, keys: Sequence[int], compute: Callable[[list[int]], dict[int, tuple[int, Value]]]
 ) -> dict[int, Value]:
-    """Return cached statistics for each key; `name` is the prefix of the cache keys."""
     names = {f"{name}.{key}": key for key in keys}
     found = {names[known]: value for known, value in cache.get_many(names).items()}
     if missing := [key for key in keys if key not in found]:
@@ -56,11 +56,7 @@ RETRY_SECONDS = 10
 
 
 class RefreshedValue(Generic[Value]):
-    """A cached value that one thread recomputes while other threads read the old value.
-
-    Args:
-        make: A function that computes the value from the database.
-    """
+    """A cached value that one thread recomputes while other threads read the old value."""
 
     def __init__(self, make: Callable[[], Value]):
         self._make = make
@@ -71,7 +67,8 @@ class RefreshedValue(Generic[Value]):
     def latest(self) -> Value:
         """Return the cached value; the first call waits until the value is computed.
 
-        If a later computation fails, the error is logged; the old value stays for `RETRY_SECONDS`.
+        If a later computation fails, the error is logged, and the old value stays for
+        `RETRY_SECONDS`.
         """
         held = self._made
         if self._lock.acquire(blocking=not held):
@@ -95,6 +92,5 @@ class RefreshedValue(Generic[Value]):
         return held[0]
 
     def clear(self) -> None:
-        """Discard the value, so that the next call recomputes it."""
         with self._lock:
             self._made = []

@@ -1,7 +1,7 @@
 """Write transactions with bounded waits, and rows in chunks.
 
-SQLite allows one writing connection at a time among all processes; PostgreSQL locks tables and
-rows. A write that waits too long fails with `OperationalError` and writes nothing; the page then
+SQLite allows one writing connection at a time among all processes. PostgreSQL locks tables and
+rows. A write that waits too long fails with `OperationalError` and writes nothing. The page then
 returns status 503 (`pages.handle_error`).
 """
 
@@ -27,8 +27,8 @@ MAX_WAIT = 5.0
 """Maximum number of seconds that a write waits for other writes."""
 
 MIN_WAIT = 0.1
-"""Minimum number of seconds that a write waits; also the time for which one write polls a locked
-SQLite database before the next write may poll it."""
+"""Minimum number of seconds that a write waits. It is also the time for which one write polls a
+locked SQLite database before the next write may poll it."""
 
 _WRITER = threading.Lock()
 """Lock between the writing threads of one process, which share the process's file locks."""
@@ -40,7 +40,7 @@ which the thread's request may wait."""
 
 @contextmanager
 def writing() -> Iterator[None]:
-    """Run the block as one durable write transaction; all writes of the site use this.
+    """Run the block as one durable write transaction, as all writes of the site do.
 
     When the block ends, the commit is on disk. A nested `writing()` joins the outer transaction. To
     continue after an error in a nested block, put `transaction.atomic()` around that block.
@@ -74,7 +74,7 @@ def writing() -> Iterator[None]:
 
 @contextmanager
 def limit_write_waits(seconds: float) -> Iterator[None]:
-    """Limit this thread's write waits to `MAX_WAIT`, less the `seconds` already waited."""
+    """Limit this thread's waits for writes to `MAX_WAIT` minus the `seconds` already waited."""
     before = getattr(_THREAD, "deadline", None)
     _THREAD.deadline = time.monotonic() + MAX_WAIT - seconds
     try:
@@ -84,7 +84,7 @@ def limit_write_waits(seconds: float) -> Iterator[None]:
 
 
 def limit_lock_waits() -> None:
-    """Limit the time that each SQL statement of this process waits for a lock to `MAX_WAIT`."""
+    """Let each SQL statement of this process wait for a lock for at most `MAX_WAIT` seconds."""
     connection_created.connect(
         lambda connection, **_: set_lock_timeout(connection, MAX_WAIT),
         weak=False,
@@ -93,7 +93,6 @@ def limit_lock_waits() -> None:
 
 
 def set_lock_timeout(connection: Any, seconds: float) -> None:
-    """Set for how many seconds each SQL statement of a connection may wait for a lock."""
     setting = "PRAGMA busy_timeout =" if connection.vendor == "sqlite" else "SET lock_timeout ="
     with connection.cursor() as cursor:
         cursor.execute(f"{setting} {max(1, round(1000 * seconds))}")

@@ -48,7 +48,6 @@ class Group:
 
     Attributes:
         name: The group's anchor on the page.
-        title: The heading.
         lead: The purpose of the settings, in one sentence.
     """
 
@@ -80,7 +79,6 @@ GROUPS = (
         _("How much one person may submit in an hour, and which words are flagged for moderators."),
     ),
 )
-"""Groups of settings in the browser form."""
 
 SERVER = Group(
     "server",
@@ -92,14 +90,11 @@ SERVER = Group(
 
 
 def _setting(group: str, **options: Any) -> Any:
-    """Return the pydantic field of a setting, without its type, default and description.
+    """Declare the group, the range and the form options of a setting.
 
-    The first sentence of a setting's docstring is its label in the form; the rest is a hint.
-
-    Args:
-        group: The name of the setting's group.
-        options: `more`, if the form shows the setting only behind "More"; `choices`, the label of
-            each value; `example`, a value if there is no default; and pydantic's range arguments.
+    The first sentence of a setting's docstring is its label in the form; the rest is a hint. The
+    form shows a setting with `more` only behind "More". `choices` contains the label of each value,
+    and `example` a value if there is no default. The other options are pydantic's range arguments.
     """
     shown = {name: options.pop(name, None) for name in ("more", "choices", "example")}
     return Field(json_schema_extra={"group": group, **shown}, **options)
@@ -187,11 +182,6 @@ class Mail:
     """Encryption of the connection; "none" for a server on the same machine."""
 
     def password(self, folder: Path) -> str:
-        """Return the mail server's password; "" if there is none.
-
-        Raises:
-            InputError: The file can't be read.
-        """
         if not self.password_file:
             return os.environ.get(MAIL_PASSWORD, "")
         path = folder / self.password_file
@@ -325,11 +315,7 @@ class SiteRules:
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """Read the settings from a TOML file; if it does not exist, return the defaults.
-
-        Raises:
-            RecipeError: The file is not TOML, or has an unknown key or an invalid value.
-        """
+        """Return the settings in a TOML file, or the defaults if the file does not exist."""
         table = read_settings(path)
         try:
             if "models" in table:
@@ -341,12 +327,7 @@ class SiteRules:
     def with_saved_settings(self, folder: Path, fixed: Collection[str]) -> Self:
         """Return these settings, overridden by those that admins saved in the browser.
 
-        Args:
-            folder: The site's folder.
-            fixed: The names of the settings in `site.toml`, which take precedence.
-
-        Raises:
-            RecipeError: The settings from the browser contradict those in `site.toml`.
+        The settings named in `fixed`, which are in `site.toml`, are not overridden.
         """
         saved = read_saved(folder)
         values = {
@@ -401,7 +382,6 @@ def split_label(key: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def describe_setting(key: Mapping[str, Any]) -> str:
-    """Return the description of a setting on one line."""
     return " ".join(key["description"].split())
 
 
@@ -411,11 +391,6 @@ def iter_form_texts() -> Iterator[str]:
 
 
 def read_settings(path: Path) -> dict[str, Any]:
-    """Return the keys and values of `site.toml`; {} if the file does not exist.
-
-    Raises:
-        RecipeError: The file is not TOML.
-    """
     try:
         return tomllib.loads(path.read_text("utf-8"))
     except FileNotFoundError:
@@ -425,11 +400,7 @@ def read_settings(path: Path) -> dict[str, Any]:
 
 
 def read_saved(folder: Path) -> dict[str, Any]:
-    """Return the settings that admins saved in the browser, by name.
-
-    Raises:
-        RecipeError: The file can't be read, or contains keys that are not settings.
-    """
+    """Return the settings that admins saved in the browser, by name."""
     path = folder / CHOSEN
     try:
         found = parse_json(path.read_text("utf-8"))
@@ -445,10 +416,7 @@ def read_saved(folder: Path) -> dict[str, Any]:
 
 
 def render_settings() -> str:
-    """Return the initial `site.toml`: each setting with its description and default, commented out.
-
-    If a setting allows only certain words, the description lists them with their labels.
-    """
+    """Return the initial `site.toml`, in which all settings are described and commented out."""
     parts = [
         "# The settings of this site, with their defaults. Remove the # before a setting to\n"
         "# change it, and start the server again. A setting that is set here can't be\n"

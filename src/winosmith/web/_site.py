@@ -35,7 +35,6 @@ class Database:
 
     @property
     def name(self) -> str:
-        """Name of the SQLite file, or of the PostgreSQL database."""
         return urlsplit(self.url).path.lstrip("/") if self.url else self.path.name
 
     @property
@@ -56,7 +55,6 @@ class Site:
         folder: The absolute path of the folder.
         secret: The key for sessions and pseudonyms; at least 50 random characters.
         rules: The settings from `site.toml`, and those that admins changed in the browser.
-        database: The database.
         public_url: The public URL of the site ("https://twins.example.org"); None on loopback.
         fixed: The names of the settings in `site.toml`.
     """
@@ -72,13 +70,7 @@ class Site:
     def open(
         cls, folder: str | Path, *, database: str | None = None, public_url: str | None = None
     ) -> Site:
-        """Return the site of a folder; create the folder and the key if they are missing.
-
-        Raises:
-            InputError: The folder can't be used; the key is readable by other users, or is missing
-                although a database exists; or a URL is not valid.
-            RecipeError: `site.toml`, or the settings from the browser, are not valid.
-        """
+        """Open the site in a folder; create the folder and the key if they are missing."""
         path = Path(folder).resolve()
         if path.exists() and not path.is_dir():
             raise InputError(f"{path} is a file; a site needs a folder")
@@ -102,11 +94,6 @@ class Site:
 
     @classmethod
     def from_environment(cls) -> Site:
-        """Return the site of this process, according to the environment variables.
-
-        Raises:
-            InputError: The environment variables don't name a site.
-        """
         folder = os.environ.get(FOLDER)
         if not folder:
             raise InputError(f"{FOLDER} is not set; start the platform with `winosmith serve DIR`")
@@ -126,12 +113,7 @@ class Site:
         }
 
     def activate(self) -> None:
-        """Set up Django for this site, once per process, without reading or writing its data.
-
-        Raises:
-            MissingExtraError: The `web` (or `postgres`) extra is not installed.
-            InputError: This process already serves another site.
-        """
+        """Set up Django for this site, once per process, without reading or writing its data."""
         django = require("django", "web")
         if self.database.url:
             require("psycopg", "postgres")
@@ -143,11 +125,6 @@ class Site:
         django.setup()
 
     def check_host(self, host: str) -> None:
-        """Reject a host that other machines can reach, unless the site has a `public_url`.
-
-        Raises:
-            InputError: The host is not on loopback, and there is no `public_url`.
-        """
         if not _is_loopback(host) and self.public_url is None:
             raise InputError(
                 f"{host} can be reached from other machines; give the site's public address as "
@@ -157,9 +134,10 @@ class Site:
 
 
 def _read_or_create_key(path: Path, database: Database) -> str:
-    """Return the site's key; create one for a new site, readable only by its owner.
+    """Return the site's key; create a key for a new site, readable only by its owner.
 
-    If an existing site lacks its key, no key is created. `hosting.prepare` checks the key.
+    If the SQLite database exists without its key, no key is created. `hosting.prepare` checks the
+    key against the database.
     """
     if not path.exists():
         # Check again, because another process may have created both in the meantime.
@@ -180,7 +158,6 @@ def _read_or_create_key(path: Path, database: Database) -> str:
 
 
 def _create_key(path: Path) -> None:
-    """Create a key file atomically, unless another process has created it."""
     aside = path.with_name(f".{path.name}-{secrets.token_hex(8)}")
     with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
         file.write(secrets.token_urlsafe(48) + "\n")
@@ -240,7 +217,7 @@ _NAME = re.compile(
 
 
 def is_site_file(name: str) -> bool:
-    """Return whether `iter_site_files` can yield this name; if so, its path is in the folder."""
+    """Return whether `iter_site_files` can yield a name. Such a path never leaves the folder."""
     return _NAME.fullmatch(name) is not None
 
 

@@ -1,4 +1,4 @@
-"""The server's processes: each runs waitress, unchanged, and all share one listening socket.
+"""The server's processes, which run waitress and share one listening socket.
 
 Waitress reads a request completely before it passes the request to a thread, and buffers a response
 until the client has received it. So a client that sends or reads one byte per second occupies a
@@ -42,13 +42,12 @@ MAX_BYTES_IN_MEMORY = 1 << 16
 """Maximum number of bytes of a request or response in memory; the rest is in a temporary file."""
 
 MAX_HEADER_BYTES = 1 << 15
-"""Maximum size of a request's headers in bytes."""
 
 GRACE = 28.0
 """Maximum number of seconds for requests to finish after SIGTERM."""
 
 ORPHAN_GRACE = 5.0
-"""Maximum number of seconds for requests to finish after the parent process was killed; a new
+"""Maximum number of seconds for requests to finish after the parent process was killed. A new
 server waits for the lock meanwhile."""
 
 POLL_SECONDS = 0.2
@@ -67,13 +66,13 @@ def raise_connection_limit() -> int:
 def supervise(targets: Sequence[Callable[[], None]], children: Sequence[Child] = ()) -> bool:
     """Run a forked process for each target until SIGTERM or Ctrl-C; return whether it was Ctrl-C.
 
-    A process that ends is replaced. At the end, all processes receive SIGTERM, and any that still
+    A process that ends is replaced. At the end, all processes receive SIGTERM. Processes that still
     run after `GRACE` + 2 seconds receive SIGKILL. All processes ignore Ctrl-C, which a terminal
     sends to each of them.
 
     Args:
         targets: The functions that the processes call; SIGTERM ends them unless they handle it.
-        children: Processes that are not forks; they are started, and restarted when they end.
+        children: Processes that are not forks. They are started, and restarted when they end.
     """
     received: list[int] = []
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -139,7 +138,6 @@ def answer_requests(
     )
 
     def finish(grace: float = GRACE) -> None:
-        """End this process when all requests are finished, or after `grace` seconds."""
         until = time.monotonic() + grace
         while time.monotonic() < until and any(
             channel.request or channel.requests or channel.total_outbufs_len

@@ -1,8 +1,9 @@
-"""Command-line functions: prepare, serve, back up and restore a site; import and export its data.
+"""Functions for commands: prepare, serve, back up and restore a site; import and export its data.
 
 Before a site is served, it needs tables, static files, settings, texts and an admin. The server
 consists of forked processes that share one loaded application (`_worker`). A folder has at most one
-server at a time, because a server locks its folder; when it ends, the kernel releases the lock.
+server at a time, because a server locks its folder. When the server ends, the kernel releases the
+lock.
 """
 
 from __future__ import annotations
@@ -84,10 +85,6 @@ def prepare(site: Site) -> None:
 
     The tables are created, or migrated to this version. Static files are collected once per
     version. `site.toml` is written at the first start, with every setting commented out.
-
-    Raises:
-        InputError: The database can't be reached, is from a newer version, or has another key.
-        MissingExtraError: The `web` (or `postgres`) extra is not installed.
     """
     write_settings(site.folder)
     site.activate()
@@ -98,12 +95,7 @@ def prepare(site: Site) -> None:
 
 
 def open_site(site: Site) -> Site:
-    """Set up Django for a command, even while a server is running, and return the site.
-
-    Raises:
-        InputError: The folder contains no site, the database can't be reached or was created with
-            another key, or its tables are from another version.
-    """
+    """Set up Django for a command, even while a server is running, and return the site."""
     site.activate()
     if site.database.url is None and not site.database.path.exists():
         raise InputError(
@@ -121,7 +113,7 @@ def open_site(site: Site) -> Site:
 
 
 def _check_key(site: Site, *, first: bool = False) -> None:
-    """Reject a key that does not match the stored digest; if `first`, store a missing digest."""
+    """Reject a key that does not match the stored digest; with `first`, store a missing digest."""
     from winosmith.web._lock import writing
     from winosmith.web.people.models import SiteKey, make_digest
 
@@ -139,7 +131,6 @@ def _check_key(site: Site, *, first: bool = False) -> None:
 
 
 def write_settings(folder: Path) -> None:
-    """Create `site.toml` with every setting commented out, unless the file exists."""
     path = folder / "site.toml"
     if not path.exists():
         with atomic_write(path) as file:
@@ -163,11 +154,7 @@ def _convert_database_errors(site: Site) -> Iterator[None]:
 
 
 def _needs_migration() -> bool:
-    """Return whether the tables need a migration.
-
-    Raises:
-        InputError: The tables are from a newer version of winosmith.
-    """
+    """Return whether the tables need a migration; raise InputError if they are too new."""
     from django.apps import apps
     from django.db import connection
     from django.db.migrations.executor import MigrationExecutor
@@ -289,7 +276,7 @@ def get_first_admin_path(minutes: int) -> str | None:
 LOCK = "server.lock"
 
 CLAIM_PATIENCE = 10.0
-"""Seconds to wait for the lock; the processes of a killed server end within about a second."""
+"""Seconds to wait for the lock. The processes of a killed server end within about a second."""
 
 SPARE_CONNECTIONS = 10
 """Number of PostgreSQL connections reserved for `winosmith admin` and the database's administrator,
@@ -301,14 +288,7 @@ requests, and a few for background work."""
 
 
 def lock_site(folder: Path) -> FileLock:
-    """Lock the site's folder for this process and its children, until all of them have ended.
-
-    Returns:
-        The lock, which need not be closed.
-
-    Raises:
-        InputError: Another server uses the folder; the message contains the server's process id.
-    """
+    """Lock the site's folder until this process and its children have ended."""
     until = time.monotonic() + CLAIM_PATIENCE
     while (lock := FileLock.acquire(folder / LOCK)) is None:
         holder = _read_server_process(folder).get("process")
@@ -324,12 +304,10 @@ def lock_site(folder: Path) -> FileLock:
 
 
 def store_address(lock: FileLock, address: str) -> None:
-    """Store the site's URL in the lock file from `lock_site`, for `read_last_address`."""
     lock.write_note({"process": os.getpid(), "address": address})
 
 
 def read_last_address(folder: Path) -> str | None:
-    """Return the URL at which a site is or was last served; None if unknown."""
     return _read_server_process(folder).get("address")
 
 
@@ -358,12 +336,6 @@ BIND_ERRORS = {
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return a listening socket; port 0 chooses a free port.
-
-    Raises:
-        InputError: The machine has no such address.
-        OutputError: The port is in use, or not permitted.
-    """
     host = host.strip("[]")
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
@@ -386,7 +358,6 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def get_browser_address(listener: socket.socket) -> str:
-    """Return the URL of a listening socket, for a browser."""
     host, port = listener.getsockname()[:2]
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
@@ -395,9 +366,6 @@ def choose_worker_count(requested: int | None) -> int:
     """Return the number of server processes: the requested number, or one per core.
 
     The default is lower if the database allows too few connections for all threads.
-
-    Raises:
-        InputError: A PostgreSQL server allows too few connections.
     """
     from django.conf import settings
     from django.db import connection
@@ -426,10 +394,7 @@ def choose_worker_count(requested: int | None) -> int:
 def run(site: Site, listener: socket.socket, *, workers: int, run_jobs: bool = True) -> None:
     """Serve the site until SIGTERM or Ctrl-C, after which current requests are finished.
 
-    Django must already be set up.
-
-    Raises:
-        Interrupted: After Ctrl-C; nothing is lost.
+    Django must already be set up. After Ctrl-C, this function raises Interrupted.
     """
     require("waitress", "web")
     from django.db import connections
@@ -463,9 +428,9 @@ def _merge_write_ahead_log(site: Site) -> None:
 
 
 def preload() -> None:
-    """Load the code and data shared by all processes: views, templates, association meter.
+    """Load the code and data that all processes share.
 
-    The API takes a third of a second to load, so it is loaded only if somebody has a token.
+    The API takes a third of a second to load, so it is loaded only if a person has a token.
     """
     from django.db import connection
     from django.template import engines

@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 
 
 def make_job_id() -> str:
-    """Return a random identifier for a new job: 32 hexadecimal digits."""
     return secrets.token_hex(16)
 
 
@@ -57,20 +56,16 @@ class Job(models.Model):
         mark: The identifier in the URL of the job's page; for a periodic job, the kind.
         actor: The person who requested the job; None for the site itself.
         decided: The person who confirmed, discarded, stopped or retried the job.
-        kind: The kind of work.
         asked: The values of the form's fields, by field name; secrets are never included.
-        state: The state.
         tries: The number of times that a worker has started the job since the job last ended.
         done, total: The numbers of finished problems and of all problems; 0 if not counted.
-        came: The result.
+        came: The preview or the result.
         error: The reason for the last failure, for admins.
         at: The time of the request; for a periodic job, the time of the next run.
-        ended: The time when the job, or the periodic job's last run, ended.
+        ended: The time when the job, or the last run of a periodic job, ended.
     """
 
     class Kind(models.TextChoices):
-        """Kinds of jobs."""
-
         SETTINGS = "settings", gettext_lazy("settings")
         IMPORT = "import", gettext_lazy("import")
         TEST = "test", gettext_lazy("opening of a human test")
@@ -95,8 +90,6 @@ class Job(models.Model):
         VOTES = "votes", gettext_lazy("change of a judge’s votes")
 
     class State(models.TextChoices):
-        """States of jobs."""
-
         READING = "reading", gettext_lazy("reading the file")
         SHOWN = "shown", gettext_lazy("to be confirmed")
         WAITING = "waiting", gettext_lazy("waiting")
@@ -139,12 +132,10 @@ class Job(models.Model):
 
     @property
     def busy(self) -> bool:
-        """Whether the job is running or waits for the worker."""
         return self.state in BUSY_STATES
 
     @property
     def is_stoppable(self) -> bool:
-        """Whether the job can be stopped now."""
         by_a_person = self.state in PENDING_STATES and self.actor_id is not None
         return by_a_person or (self.busy and self.kind in STOPPABLE_KINDS)
 
@@ -163,27 +154,14 @@ class Job(models.Model):
         return Path(settings.SITE.folder, UPLOADS, self.mark)
 
     def confirm(self, person: Any) -> None:
-        """Confirm a job after its preview, so that the worker runs it.
-
-        Raises:
-            InputError: The job was already confirmed or discarded.
-        """
         self._change_state(Q(state=State.SHOWN), ALREADY_DECIDED, State.WAITING, decided=person)
 
     def discard(self, person: Any = None) -> None:
-        """Discard a job after its preview; `person` is None if nobody confirmed it in time.
-
-        Raises:
-            InputError: The job was already confirmed or discarded.
-        """
+        """Discard a job after its preview; `person` is None if nobody confirmed it in time."""
         self._change_state(Q(state=State.SHOWN), ALREADY_DECIDED, State.DROPPED, decided=person)
 
     def stop(self, person: Any) -> None:
-        """Stop a job that has not changed anything yet, or one that keeps its finished parts.
-
-        Raises:
-            InputError: The job can't be stopped, or has already ended.
-        """
+        """Stop a job that has not changed anything yet, or one that keeps its finished parts."""
         by_a_person = Q(state__in=PENDING_STATES, actor__isnull=False)
         allowed = by_a_person | Q(state__in=BUSY_STATES, kind__in=STOPPABLE_KINDS)
         refusal = gettext_noop("This job can no longer be stopped.")
@@ -193,11 +171,7 @@ class Job(models.Model):
                 stop_hooks[self.kind](self)
 
     def retry(self, person: Any) -> None:
-        """Run a failed or stopped job again, without repeating its finished parts.
-
-        Raises:
-            InputError: The job can't be run again (see `is_retryable`).
-        """
+        """Run a failed or stopped job again, without repeating its finished parts."""
         unread = self.kind in file_readers and self.decided_id is None
         state = State.WAITING
         if unread:
@@ -211,7 +185,7 @@ class Job(models.Model):
         self._change_state(ended, why, state, tries=0, error="", **columns)
 
     def _change_state(self, allowed: Q, refusal: str, state: Any, **columns: Any) -> None:
-        """Set the job's state and columns; raise `refusal` if its row does not match `allowed`."""
+        """Change the job's row, or raise InputError(`refusal`) if it does not match `allowed`."""
         is_over = state in (State.DROPPED, State.STOPPED)
         ended = timezone.now() if is_over else None
         with writing():
@@ -278,7 +252,7 @@ stop_hooks: dict[str, Callable[[Job], object]] = {}
 """For each kind, the function that is called in the transaction that stops a job."""
 
 periods: dict[str, float] = {}
-"""For each kind of periodic job, the seconds between its runs."""
+"""For each kind of periodic job, the number of seconds between its runs."""
 
 _SEPARATE_LANES = (
     (MAIL,),
@@ -319,8 +293,6 @@ def queue_job(kind: str, **asked: Any) -> None:
 
 
 def register_periodic_task(kind: str, seconds: float, work: Callable[[], object]) -> None:
-    """Register a function that the worker calls when it starts, and then periodically."""
-
     def run(_job: Job, _progress: Progress) -> None:
         work()
 
@@ -332,10 +304,8 @@ def run_next_job(
 ) -> bool:
     """Run the oldest due job of the given kinds, or read its file; return whether there was a job.
 
-    Args:
-        kinds: The kinds of jobs.
-        postponed: For each postponed job's key, the time (`time.monotonic`) until which the job
-            waits. The next run of the postponed job does not count as another try.
+    `postponed` maps each postponed job's key to the time (`time.monotonic`) until which the job
+    waits. The next run of a postponed job does not count as another try.
 
     Raises:
         UnavailableError: The database or mail server did not answer; other jobs may still run.
@@ -413,11 +383,7 @@ def _make_reading_reporter(job: Job) -> Reading:
 
 
 def _store_progress(job: Job, done: int) -> None:
-    """Store the progress of a job, even if the job was stopped.
-
-    Raises:
-        JobStopped: Somebody has stopped the job.
-    """
+    """Store the progress of a job; then raise JobStopped if the job was stopped."""
     row = Job.objects.filter(pk=job.pk)
     with writing():
         row.update(done=done)
@@ -524,12 +490,10 @@ def get_worker_process_id(folder: Path) -> int | None:
 
 
 def is_worker_missing() -> bool:
-    """Return whether no worker is running."""
     return not _is_lock_held(LOCK, ONE_WORKER)
 
 
 def are_rounds_idle() -> bool:
-    """Return whether no worker or command can be running a round."""
     return is_worker_missing() and not _is_lock_held(ROUND_LOCK, ROUND_KEY)
 
 
@@ -583,7 +547,6 @@ def take_over_jobs(kinds: Iterable[str] = Job.Kind.values) -> None:
 
 
 def _run_jobs_forever(kinds: Iterable[str]) -> None:
-    """Run the jobs of the given kinds one after the other, until the process ends."""
     if ROUND in kinds:  # a round takes hours: pages and models have priority
         with suppress(OSError):  # the process has a lower priority already
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
@@ -613,12 +576,7 @@ def _run_jobs_forever(kinds: Iterable[str]) -> None:
 
 
 class Child:
-    """A Python process that is restarted when it ends, after increasing delays if it keeps failing.
-
-    Args:
-        arguments: The arguments for Python.
-        environment: Environment variables in addition to those of this process.
-    """
+    """A Python process that is restarted when it ends, with growing delays if it keeps failing."""
 
     MAX_DELAY, HEALTHY_AFTER, GRACE = 60.0, 20.0, 10.0
     """Times in seconds: the maximum delay before a restart, the run time after which a process is
@@ -631,7 +589,10 @@ class Child:
         self.failures = 0
 
     def restart_if_ended(self) -> None:
-        """Start the process if it is not running; must be called at least about once a second."""
+        """Start the process if it is not running.
+
+        Must be called about once a second or more often.
+        """
         now = time.monotonic()
         if self.process is not None:
             code = self.process.poll()
@@ -646,7 +607,6 @@ class Child:
             self.start()
 
     def start(self) -> None:
-        """Start the process."""
         self.process = subprocess.Popen(  # noqa: S603 - our own modules
             [sys.executable, "-P", *self.arguments],
             stdin=subprocess.DEVNULL,
@@ -657,7 +617,6 @@ class Child:
         """Handle the end of the process; subclasses can override this method."""
 
     def stop(self) -> None:
-        """Terminate the process, so that it can be replaced."""
         if self.process is not None:
             self.process.terminate()
             try:
@@ -667,5 +626,4 @@ class Child:
 
 
 def make_worker_process(site: Site) -> Child:
-    """Return a site's worker process, for the server to start and restart."""
     return Child(["-m", "winosmith", "work", str(site.folder)], site.get_environment())

@@ -1,4 +1,4 @@
-"""Common parts of all pages: site context, language, numbers, headers, and error pages."""
+"""Common parts of all pages, such as formats of numbers, security headers, and error pages."""
 
 from __future__ import annotations
 
@@ -51,7 +51,6 @@ forms.SlugField.default_error_messages = {
 
 
 def site_context(request: HttpRequest) -> dict[str, Any]:
-    """Return the template variables that every page needs (context processor)."""
     match = request.resolver_match
     area = match.namespace if match else ""
     if area == "read":
@@ -107,7 +106,6 @@ def _get_safe_return_url(request: HttpRequest, url: str) -> str:
 
 
 def is_site_url(request: HttpRequest, url: str) -> bool:
-    """Return whether a URL is on this site."""
     return url_has_allowed_host_and_scheme(
         url, allowed_hosts={request.get_host()}, require_https=request.is_secure()
     )
@@ -134,13 +132,11 @@ def to_percent(fraction: float | str | None, digits: int = 1) -> str:
 
 @register.simple_tag(name="interval")
 def format_interval(ends: Sequence[float] | None, digits: int = 2) -> str:
-    """Format an interval; None becomes a dash."""
     return "–".join(to_fixed(end, digits) for end in ends) if ends else "–"
 
 
 @register.simple_tag(name="shares")
 def format_percentage_interval(ends: Sequence[float] | None, digits: int = 1) -> str:
-    """Format an interval of fractions (0–1) as percentages; None becomes a dash."""
     return format_interval([100 * end for end in ends], digits) if ends else "–"
 
 
@@ -161,17 +157,14 @@ def format_count(value: float) -> Any:
 
 
 def round_percent(fraction: float) -> int:
-    """Round a fraction (0–1) to a whole percentage, for a bar and its label."""
     return int(report.to_fixed(100 * fraction, ".0f"))
 
 
 def is_number(text: str, digits: int = 18) -> bool:
-    """Return whether a string consists of 1 to `digits` ASCII digits."""
     return text.isascii() and text.isdigit() and len(text) <= digits
 
 
 def list_adjacent_pages(page: Page) -> dict[str, str]:
-    """Return the query strings of the newer and the older page; "" if there is none."""
     return {
         "newer": f"page={page.number - 1}" if page.has_previous() else "",
         "older": f"page={page.number + 1}" if page.has_next() else "",
@@ -195,7 +188,7 @@ BOM = "\ufeff"
 
 
 def make_csv_response(rows: Iterable[Iterable[object]], name: str) -> StreamingHttpResponse:
-    """Return a streaming CSV response; cells are escaped so that no spreadsheet runs formulas."""
+    """Return a streaming CSV response whose cells can't run as formulas in a spreadsheet."""
 
     def iter_lines() -> Iterator[str]:
         yield BOM
@@ -223,16 +216,16 @@ Sent = TypeVar("Sent", bound=HttpResponseBase)
 
 
 def mark_as_download(response: Sent, name: str) -> Sent:
-    """Make the browser download a response as a file, and return the response."""
     response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
     return response
 
 
 def translate_message(text: str, phrases: Iterable[str]) -> str:
-    """Translate an English message, such as "2 of 3 judges"; if no phrase matches, return it as is.
+    """Translate an English message, such as "2 of 3 judges", with the first phrase that matches.
 
-    The toolkit's messages, and the messages that the site has stored, are in English. The phrases,
-    such as "%(n)s of %(of)s judges", are marked for translation.
+    A message without a matching phrase is returned unchanged. The toolkit's messages, and the
+    messages that the site has stored, are in English. The phrases, such as "%(n)s of %(of)s
+    judges", are marked for translation.
     """
     for phrase in phrases:
         if found := _compile_phrase(phrase).fullmatch(text):
@@ -285,19 +278,18 @@ def _compile_phrase(phrase: str) -> re.Pattern[str]:
 
 @register.filter("day")
 def format_day(time: date | None) -> str:
-    """Format the day of a date or time; None becomes a dash."""
     return _format_time(time, _("j M Y"))
 
 
 @register.filter("moment")
 def format_moment(time: datetime | None) -> str:
-    """Format a moment, which times.js shows in the reader's time zone; None becomes a dash."""
+    """Format a moment, which times.js shows in the reader's time zone."""
     return _format_time(time, _("j M Y, H:i"), "moment")
 
 
 @register.filter("clock")
 def format_clock(time: datetime | None) -> str:
-    """Format a time of day, which times.js shows in the reader's time zone; None becomes a dash."""
+    """Format a time of day, which times.js shows in the reader's time zone."""
     return _format_time(time, "H:i", "clock")
 
 
@@ -421,7 +413,6 @@ _RELOADING = threading.Lock()
 
 
 def read_file_stamp(path: Path) -> tuple[int, int] | None:
-    """Return a file's inode and modification time, or None if the file does not exist."""
     try:
         about = path.stat()
     except FileNotFoundError:
@@ -449,8 +440,8 @@ def reject_nul(
 def handle_error(request: HttpRequest) -> HttpResponse:
     """Return the error page: status 503 if the database is unavailable or locked, otherwise 500.
 
-    The page does not use the database. With status 503, it contains the submitted form, so that
-    the reader can send the form again.
+    The page does not use the database. With status 503, it contains the submitted form, so that the
+    reader can submit the form again.
     """
     away = isinstance(sys.exc_info()[1], OperationalError | InterfaceError)
     context = {"away": True, **_get_submitted_form(request)} if away else {}
@@ -472,7 +463,6 @@ class SecretLinkFilter(logging.Filter):
     """A log filter that replaces secret links, which may still work, with their routes."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Remove a secret link from a log record; return True to log the record."""
         match = getattr(getattr(record, "request", None), "resolver_match", None)
         if match is not None and "token" in match.kwargs and isinstance(record.args, tuple):
             record.args = (*record.args[:-1], f"/{match.route}")
@@ -483,7 +473,6 @@ class ClientAddressFilter(logging.Filter):
     """A log filter that removes client addresses from waitress's messages on failed connections."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Remove the client's address from a log record; return True to log the record."""
         record.msg = re.sub(r"\bconnected (?!at )\S+", "connected", str(record.msg))
         return True
 

@@ -43,7 +43,6 @@ _files = threading.BoundedSemaphore(MAX_LONG_FILES)
 
 
 def application(environ: Environ, start_response: Start) -> Iterable[bytes]:
-    """Answer a WSGI request."""
     path = environ.get("PATH_INFO", "")
     if path == HEALTH:
         found = find_fault()
@@ -75,7 +74,7 @@ class _LongFile:
         return iter(self._answer)
 
     def close(self) -> None:
-        """Close the response; WSGI servers call this once per response."""
+        """Close the response; WSGI servers call this method once per response."""
         try:
             self._answer.close()
         finally:
@@ -83,7 +82,6 @@ class _LongFile:
 
 
 def _send_text(start_response: Start, text: str, status: str) -> Iterable[bytes]:
-    """Start a plain-text response with one line, and return the body."""
     body = f"{text}\n".encode()
     headers = [
         ("Content-Type", "text/plain; charset=utf-8"),
@@ -128,7 +126,7 @@ _CHECKING = threading.Lock()
 
 
 def find_fault() -> str:
-    """Return a message about the site's current fault; "" if the site is healthy."""
+    """Return a message about the site's current fault, or "" if the site is healthy."""
     with _CHECKING:
         if not _last or time.monotonic() > _last[0][0] + CACHE_SECONDS:
             results: queue.SimpleQueue[str] = queue.SimpleQueue()
@@ -160,7 +158,7 @@ def _find_disk_fault() -> str:
 
 
 def _find_database_fault() -> str:
-    """Return why the database can't be written to, or ""; this check itself writes nothing."""
+    """Return why the database can't be written to, or "". The check itself writes nothing."""
     try:
         set_lock_timeout(connection, LOCK_SECONDS)
         with transaction.atomic():

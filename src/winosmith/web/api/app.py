@@ -89,7 +89,6 @@ _TAGS = {
 
 @cache
 def build_api_description() -> dict[str, Any]:
-    """Return the OpenAPI description of the API."""
     schema: dict[str, Any] = dict(api.get_openapi_schema(path_prefix=f"{ROOT}/"))
     schema["info"]["description"] = ABOUT
     schema["tags"] = [{"name": name, "description": about} for name, about in _TAGS.items()]
@@ -109,7 +108,6 @@ def build_api_description() -> dict[str, Any]:
 
 
 def list_api_operations(schema: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
-    """Return the operations of an OpenAPI description: path, method, and definition."""
     return [
         (path, method, operation)
         for path, methods in schema["paths"].items()

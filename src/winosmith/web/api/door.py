@@ -39,7 +39,6 @@ STATUS_TITLES: Mapping[int, Any] = {
     500: gettext_lazy("The site has an internal error."),
     503: gettext_lazy("The database is unavailable; try again in a moment."),
 }
-"""The title of each status code."""
 
 _LOG = logging.getLogger("django.request")
 

@@ -16,10 +16,7 @@ from winosmith.web.people.models import Person, digest_token
 
 
 class Tokens(models.QuerySet["Token"]):
-    """Queries on tokens."""
-
     def active(self) -> Tokens:
-        """Return the tokens that have neither expired nor been revoked."""
         return self.filter(expires__gt=timezone.now(), revoked=None)
 
 
@@ -29,7 +26,6 @@ class Token(models.Model):
     Only a digest is stored, so that readers of the database or a backup can't use the token.
 
     Attributes:
-        name: The owner's name for the token ("the nightly download").
         start: The first characters, by which the owner recognises the token.
         used: The day of the last use; the time is not stored.
         revoked: The time when the token, or all access to the account, was revoked.
@@ -50,7 +46,7 @@ class Token(models.Model):
 
 
 PREFIX = "ws_"
-"""The prefix of every token, so that a leaked token can be recognised."""
+"""Prefix of every token, by which a leaked token can be recognised."""
 
 TOKEN_BYTES = 32
 """Number of random bytes in a token: 256 bits."""
@@ -71,19 +67,7 @@ def may_have_tokens(person: Person) -> bool:
 
 
 def create_token(person: Person, name: str, days: int = DAYS) -> tuple[Token, str]:
-    """Create a token for a person.
-
-    Args:
-        person: A person with an account.
-        name: The owner's name for the token, 1 to 60 characters.
-        days: The number of days for which the token works, 1 to `MAX_DAYS`.
-
-    Returns:
-        The database row, and the token itself, which is not stored.
-
-    Raises:
-        InputError: An argument is out of range, or the person already has `MAX_TOKENS` tokens.
-    """
+    """Create a token; return its row and its text, which is not stored."""
     name = " ".join(name.split())
     if not may_have_tokens(person):
         raise InputError(_("Only accounts have tokens; sign up, or log in."))
@@ -125,29 +109,24 @@ def find_token(text: str) -> Token | None:
 
 
 def list_tokens(person: Person) -> list[Token]:
-    """Return a person's active tokens, newest first."""
     return list(person.tokens.active().order_by("-pk"))
 
 
 def revoke_token(person: Person, number: int) -> bool:
-    """Revoke one of a person's tokens; return whether the token was active."""
     with writing():
         return bool(person.tokens.active().filter(pk=number).update(revoked=timezone.now()))
 
 
 def revoke_all_tokens(person: Person) -> int:
-    """Revoke all of a person's active tokens, and return their number."""
     with writing():
         return int(person.tokens.active().update(revoked=timezone.now()))
 
 
 def delete_inactive_tokens(_now: datetime, before: datetime) -> int:
-    """Delete the tokens that expired or were revoked before a time, and return their number."""
     dead = models.Q(expires__lt=before) | models.Q(revoked__lt=before)
     with writing():
         return int(Token.objects.filter(dead).delete()[0])
 
 
 def delete_tokens(person: Person, _texts: bool) -> None:
-    """Delete the tokens of an erased person."""
     Token.objects.filter(person=person).delete()

@@ -125,7 +125,6 @@ router = Router(tags=["read"])
 
 
 def make_filters(parameters: ProblemFilters) -> Filters:
-    """Return the filter form for a request; raise an error if the filters contradict each other."""
     filters = Filters(_make_query(parameters.model_dump(mode="json")))
     if not filters.is_valid():
         raise MalformedRequestError(
@@ -171,7 +170,6 @@ def read_problem(request: HttpRequest, ref: Ref) -> dict[str, Any]:
 
 
 def make_judged_record(row: Row) -> dict[str, Any]:
-    """Return the record of a problem with its state and the judges' votes."""
     return {
         "problem": to_records([row])[0],
         "state": row.state,

@@ -1,4 +1,4 @@
-"""Views of the API: its entry point, its description, its page, and the page of a person's tokens.
+"""Views of the API: its entry point, its description, and the page of a person's tokens.
 
 The entry point accepts tokens but no cookies, and returns all errors in one format. The operations
 are loaded with the first request, so that they cost nothing on sites without API users.
@@ -29,7 +29,6 @@ from winosmith.web.people.models import Person
 
 @csrf_exempt  # the Authorization header, which other sites can't send, identifies the caller
 def handle_request(request: HttpRequest, rest: str) -> HttpResponse:
-    """Answer an API request; HEAD is answered like GET, without the body."""
     from winosmith.web.api.app import resolver
     from winosmith.web.api.door import make_error_response as refuse
 
@@ -94,7 +93,6 @@ def _make_conditional(request: HttpRequest, response: HttpResponse) -> HttpRespo
 
 @require_safe
 def show_operations(request: HttpRequest) -> HttpResponse:
-    """Show django-ninja's page of all operations, with scripts and styles served by this site."""
     from winosmith.web.api.app import api
 
     return api.docs.render_page(request, api)
@@ -102,7 +100,6 @@ def show_operations(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def send_description(request: HttpRequest) -> HttpResponse:
-    """Send the API's OpenAPI 3.1 description."""
     from winosmith.web.api.app import build_api_description
 
     url = request.build_absolute_uri("/").rstrip("/")
@@ -113,7 +110,6 @@ def send_description(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @accounts_only
 def show_tokens(request: HttpRequest) -> HttpResponseBase:
-    """Show the person's tokens, or create a token, whose text is shown only once."""
     person = request.user
     if request.method != "POST":
         return _render_tokens(request, person)
@@ -147,7 +143,6 @@ def show_tokens(request: HttpRequest) -> HttpResponseBase:
 @require_POST
 @accounts_only
 def revoke_one_token(request: HttpRequest, number: int) -> HttpResponseBase:
-    """Revoke one of the person's tokens; a repeated request has no effect."""
     person = request.user
     rules.revoke_token(person, get_object_or_404(person.tokens, pk=number).pk)
     messages.success(request, _("This token no longer works."))
@@ -157,7 +152,6 @@ def revoke_one_token(request: HttpRequest, number: int) -> HttpResponseBase:
 @require_POST
 @accounts_only
 def revoke_every_token(request: HttpRequest) -> HttpResponseBase:
-    """Revoke all of the person's tokens."""
     count = rules.revoke_all_tokens(request.user)
     text = ngettext("%d token no longer works.", "%d tokens no longer work.", count)
     messages.success(request, text % count)

@@ -6,12 +6,9 @@ from django.apps import AppConfig
 
 
 class Config(AppConfig):
-    """The Django application; registers the regular measurement of stability."""
-
     name = "winosmith.web.families"
 
     def ready(self) -> None:
-        """Make the worker measure stability every ten minutes, if the data have changed."""
         from winosmith.web.jobs import MEASURE, register_periodic_task
 
         register_periodic_task(MEASURE, 600.0, _measure)

@@ -47,7 +47,6 @@ class Answers:
     """A model's answers to the versions of a family.
 
     Attributes:
-        tree: The family.
         stands: `UNASKED`, `WAITING`, `STUCK`, `RIGHT`, `WRONG` or `TIED` for each version, (n,).
         ties: The credit of each tied version, by the version's number: 1 / (number of tied options)
             if the correct option is among them, otherwise 0.
@@ -68,7 +67,7 @@ class Answers:
 
     @cached_property
     def credit(self) -> Floats:
-        """Credit of each public answer: 1 if correct, fractional for ties, else 0; shape (n,)."""
+        """Credit of each public answer, (n,): 1 if correct, a fraction for a tie, otherwise 0."""
         found = self.select(RIGHT).astype(np.float64)
         for number, credit in self.ties.items():
             found[number] = credit if self.tree.public[number] else 0.0
@@ -76,7 +75,6 @@ class Answers:
 
     @property
     def unanswered_count(self) -> int:
-        """Number of public versions that the model has not answered, whatever the reason."""
         return int(self.tree.public.sum() - self.answered_mask.sum())
 
     @cached_property
@@ -86,7 +84,6 @@ class Answers:
 
 
 def load_answers(root: Problem, tree: Tree, model: Model) -> Answers:
-    """Load a model's answers to the versions of a family."""
     done = str(Status.DONE)
     with connection.cursor() as cursor:
         query = _ANSWERS.replace("JOINED", _JOINED.get(connection.vendor, "group_concat"))
@@ -101,7 +98,7 @@ def load_answers(root: Problem, tree: Tree, model: Model) -> Answers:
 
 
 def compute_tie_credit(choice: int | None, scores: Sequence[float], answer: int | None) -> float:
-    """Return a tie's credit: 1 / (tied options) if one of them is correct, otherwise 0."""
+    """Return a tie's credit: 1 / (number of tied options) if one is correct, otherwise 0."""
     return Prediction("", choice or 0, tuple(scores)).credit(answer)
 
 
@@ -123,7 +120,6 @@ class ErrorDepth:
     """A summary of the depths of a model's errors on one family, for one kind of depth.
 
     Attributes:
-        kind: The kind of depth: "declared", "lineage" or "edit".
         n: The number of public versions with an answer and a known depth.
         errors: The number of incorrect answers; a tie counts as 1 minus its credit.
         mean: The mean depth of the errors; None if there are none.
@@ -148,10 +144,8 @@ class DepthAccuracy:
     """A model's accuracy at one depth.
 
     Attributes:
-        depth: The depth.
         n: The number of public versions with an answer.
         right: The number of correct answers; each tie adds its credit (`compute_tie_credit`).
-        ties: The number of ties.
     """
 
     depth: int
@@ -161,7 +155,6 @@ class DepthAccuracy:
 
     @property
     def percent(self) -> float:
-        """Accuracy in percent."""
         return 100 * self.right / self.n
 
 
@@ -169,15 +162,14 @@ class DepthAccuracy:
 class PathsAtDepth:
     """The number of paths from the root that reach one depth, and how they continue.
 
+    Ties make the counts fractional: a path with ties counts with the probabilities of its outcomes
+    if ties are broken at random, as in `winosmith.metrics.Survival`.
+
     Attributes:
-        depth: The depth.
         before: The number of paths that reach this depth without an earlier error.
         errors: The number of paths whose first error is at this depth.
         ends: The number of paths that end at this depth without an error (censored).
         ties: The number of tied versions at this depth, on paths that may have no earlier error.
-
-    Ties make the counts fractional: a path with ties counts with the probabilities of its outcomes
-    if ties are broken at random, as in `winosmith.metrics.Survival`.
     """
 
     depth: int
@@ -188,7 +180,6 @@ class PathsAtDepth:
 
 
 def compute_error_depths(answers: Answers) -> list[ErrorDepth]:
-    """Return the error depths for all three kinds of depth."""
     found = []
     for kind in DEPTHS:
         depths, known = _get_depths(answers, kind)
@@ -256,10 +247,7 @@ def count_first_errors(answers: Answers, kind: DepthKind) -> list[PathsAtDepth]:
 
 
 def _get_depths(answers: Answers, kind: DepthKind) -> tuple[Ints, Bools]:
-    """Return the versions' depths (0 for the root), and a mask of those with a depth and an answer.
-
-    Both have the shape (n,).
-    """
+    """Return the depths (0 for the root), and a mask of the versions with a depth and an answer."""
     depths = answers.tree.depths[kind].copy()
     depths[0] = 0
     return depths, answers.answered_mask & (depths >= 0)
@@ -268,7 +256,7 @@ def _get_depths(answers: Answers, kind: DepthKind) -> tuple[Ints, Bools]:
 def _follow_paths(parents: Ints, credit: Floats, known: Bools, depths: Ints) -> tuple[Floats, Ints]:
     """Return each version's probability of a correct path, and its path's deepest answered depth.
 
-    Both include the version itself; the depth is -1 if no version on the path has an answer.
+    The path includes the version itself. The depth is -1 if no version on the path has an answer.
     All paths are processed together, in segments that double in length, so that log2(depth) passes
     are enough.
     """
@@ -298,7 +286,7 @@ def draw_chart(
 ) -> dict[str, Any] | None:
     """Return the chart of a model's accuracies by depth, or None if there are no accuracies.
 
-    The rows are in ascending order of depth; `chance` is the accuracy of guessing, 0–1, or None.
+    `rows` is in ascending order of depth. `chance` is the accuracy of guessing, 0–1, or None.
     """
     shown = rows[:MAX_BARS]
     if not shown:

@@ -43,7 +43,6 @@ class Family:
 
     Attributes:
         root: The key of the root.
-        versions: The number of versions.
         deepest: The maximum number of steps between a version and the root.
         newest: The key of the newest version.
         results: For each model's key, the numbers of its errors (`wrong`; a tie counts as 1 minus
@@ -61,7 +60,6 @@ class Family:
     problem: Problem | None = None
 
     def summarise_model(self, model: Model) -> dict[str, Any]:
-        """Return a model's name and the numbers of its errors, answers and ties."""
         none = {"wrong": 0, "answered": 0, "ties": 0}
         return {"model": model.name, **self.results.get(model.pk, none)}
 
@@ -76,7 +74,6 @@ def _get_predictions() -> QuerySet[Prediction]:
 
 
 def list_families() -> list[Family]:
-    """Return all families with a public version, with their numbers of versions and errors."""
     counts = _get_versions().values_list("root")
     counts = counts.annotate(Count("pk"), Max("step"), Max("problem_id"))
     found = {row[0]: Family(*row) for row in counts}
@@ -102,10 +99,9 @@ _FAMILIES = RefreshedValue(list_families)
 
 
 def get_families_page(terms: list[Term], sort: str, page: object) -> Page:
-    """Return a page of the families with a public root, in one of the orders of `SORTS`.
+    """Return a page of the families with a public root; pages are numbered from 1.
 
-    The root or a public version must contain the search terms. Pages are numbered from 1; larger
-    numbers give the last page.
+    The root or a public version must contain the search terms.
     """
     roots = set(_find_public_roots(terms))
     found = [family for family in _FAMILIES.latest() if family.root in roots]
@@ -148,7 +144,6 @@ class BoardEntry:
 
     Attributes:
         name: The contributor's pseudonym.
-        versions: The number of perturbed problems.
         families: The number of families whose first version the contributor wrote.
         fools: For each current model's key, the number of versions that fooled the model.
         deepest: The maximum edit depth of a version that fooled a current model, or None.
@@ -164,12 +159,10 @@ class BoardEntry:
 
     @property
     def fooled_count(self) -> int:
-        """Number of times that a version fooled a current model."""
         return sum(self.fools.values())
 
 
 def list_board_entries() -> list[BoardEntry]:
-    """Return the leaderboard entries of all contributors, unsorted."""
     by = "problem__twin__contributor"
     versions = _get_versions().filter(**{f"{by}__isnull": False})
     first = _get_versions().values("root").annotate(first=Min("problem_id")).values("first")
@@ -194,7 +187,6 @@ _ENTRIES = RefreshedValue(list_board_entries)
 
 
 def get_board_page(sort: str, page: object) -> Page:
-    """Return a page of ranked leaderboard entries, in one of the orders of `BOARD_SORTS`."""
     value = BOARD_SORTS[sort][1]
     found = sorted(_ENTRIES.latest(), key=lambda entry: (-value(entry), entry.name))
     values = [value(entry) for entry in found]

@@ -51,10 +51,6 @@ def count_versions_by_target_model() -> list[tuple[str, int]]:
 
 
 def get_answered_problems(model: Model, *, families: bool = True) -> QuerySet[Problem]:
-    """Return the public problems with a public answer and a prediction of a model revision.
-
-    With `families`, only problems in families are included.
-    """
     public = get_family_problems() if families else get_public_problems().alias(place=F("id"))
     return public.filter(
         answer__isnull=False,
@@ -114,7 +110,6 @@ SEED = 0
 
 
 def compute_inputs_digest() -> str:
-    """Return a digest of the measured versions, answers and models, and of winosmith's version."""
     with connection.cursor() as cursor:
         cursor.execute(_INPUTS)
         sums = [[int(value) for value in row] for row in cursor.fetchall()]
@@ -134,7 +129,6 @@ _INPUTS = """SELECT r.model_id, count(*), sum(v.problem_id), sum(v.problem_id * 
 
 
 def measure_if_changed() -> bool:
-    """Measure the stability again if the inputs have changed; return whether they have."""
     stamp = compute_inputs_digest()
     if Measured.objects.filter(stamp=stamp).count() == len(DEPTHS):
         return False
@@ -185,7 +179,6 @@ def _measure_depth(depth: Any, graded: list[tuple[Model, Graded | None, str]]) -
 
 
 def draw_stability(stabilities: Mapping[str, Stability]) -> list[str]:
-    """Draw the models' survival curves and accuracies by depth, as SVG for a page."""
     made = [svg for panels in metrics.draw_stability(stabilities) for svg in panels]
     return [convert_styles_to_attributes(svg.inline(f"d{at}")) for at, svg in enumerate(made)]
 

@@ -12,11 +12,10 @@ class Measured(models.Model):
     Attributes:
         depth: The kind of depth: "declared", "lineage" or "edit".
         stamp: A digest of the measured versions and answers.
-        made_at: The time of the measurement.
         seconds: The duration of the measurement.
         answers: For each model, its name and revision, and either
-            `winosmith.metrics.Stability.record` without the families, or the `fault` that
-            prevented the measurement.
+            `winosmith.metrics.Stability.record` without the families, or the `fault` that prevented
+            the measurement.
         drawings: The site's charts for the page, as SVG.
         fault: The reason why nothing could be measured, or "".
     """

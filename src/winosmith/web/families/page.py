@@ -50,20 +50,14 @@ class ViewOptions:
 
     @property
     def shows_several_models(self) -> bool:
-        """Whether several models are shown."""
         return len(self.chosen) > 1
 
     def query(self, **changes: str | int) -> str:
-        """Return the query string with these options, updated with the changes."""
         values = {"model": self.name, "depth": self.kind} | changes
         return urlencode({key: value for key, value in values.items() if value not in ("", 0)})
 
 
 def read_options(request: HttpRequest, tree: Tree) -> ViewOptions:
-    """Return the view options of a request; raise Http404 for an unknown model or depth.
-
-    Defaults are the first model and the tree's main depth.
-    """
     models = get_current_models()
     name = request.GET.get("model", models[0].name if models else "")
     chosen = models if name == ALL else [model for model in models if model.name == name]
@@ -75,7 +69,7 @@ def read_options(request: HttpRequest, tree: Tree) -> ViewOptions:
 
 
 def get_root(ref: str, person: Person | None) -> Problem:
-    """Return the problem with the id `ref`; raise Http404 if the person may not see its family.
+    """Return the problem with an id, or raise Http404 if the person may not see its family.
 
     A hidden root with a public version has a page, which shows only the root's id.
     """
@@ -89,7 +83,6 @@ def get_root(ref: str, person: Person | None) -> Problem:
 
 
 def get_version_number(tree: Tree, ref: str) -> int:
-    """Return the number of a version in a tree; raise Http404 if it is not in the tree."""
     row = Problem.objects.filter(ref=ref).values_list("pk", flat=True).first()
     if row not in tree.numbers:
         raise Http404
@@ -123,14 +116,15 @@ def build_nodes(
 ) -> dict[str, Any]:
     """Return the template context of a page's nodes, from the top down, each with its `children`.
 
-    The shown versions are recorded as read. In a node, `options` is empty if the parent has the
-    same options. `note` is the reason that a version is not public, and `wrong` is the number of
-    incorrect answers in a folded branch. `page` and `fragment` are the URLs of the tree around and
-    below the version; `more` has both URLs for its next children. A hidden root is shown without
-    text, and its children are shown without their changes.
+    The shown versions are recorded as read. A hidden root is shown without text, and its children
+    are shown without their changes. `answers` contains the chosen models and, if one model is
+    chosen, its answers, for folded branches. `focus` is the number of the version at the centre of
+    the page.
 
-    `answers` contains the chosen models and, if one model is chosen, its answers, for folded
-    branches. `focus` is the number of the version at the centre of the page.
+    In a node, `options` is empty if the parent has the same options. `note` is the reason that a
+    version is not public, and `wrong` is the number of incorrect answers in a folded branch. `page`
+    and `fragment` are the URLs of the tree around and below the version; `more` has both URLs for
+    its next children.
     """
     hidden_root = not is_visible_to(person, root)
     problems = _load_problems(tree, top)
@@ -192,7 +186,6 @@ def build_nodes(
 
 
 def _load_problems(tree: Tree, top: VisibleNode) -> dict[int, Problem]:
-    """Load the problems of a page's nodes and their parents, by key."""
     numbers = {shown.number for shown in top.walk()}
     numbers |= {int(tree.parents[number]) for number in numbers if number}
     fields = "ref", "sentence", "options", "answer", "state", "embargo", "twin"
@@ -241,7 +234,7 @@ register = template.Library()
 
 @register.filter("verdicts")
 def format_verdicts(verdicts: Sequence[Verdict], with_names: bool) -> SafeString:
-    """Format models' results on a version as HTML, with the models' names if `with_names`.
+    """Format models' results on a version as HTML.
 
     This and `format_depths` build HTML in Python, because templates take ten times as long.
     """
@@ -257,20 +250,17 @@ def format_verdicts(verdicts: Sequence[Verdict], with_names: bool) -> SafeString
 
 @register.filter("depths")
 def format_depths(depths: Iterable[tuple[Any, int | None]]) -> SafeString:
-    """Format a version's depths with their names, as HTML."""
     texts = (f"{escape(name)} {'–' if depth is None else depth}" for name, depth in depths)
     return mark_safe(" · ".join(texts))  # noqa: S308 - all escaped
 
 
 @register.simple_tag(name="depth_name")
 def get_depth_name(kind: str) -> Any:
-    """Return the name of a kind of depth."""
     return DEPTH_NAMES[kind]
 
 
 @register.simple_tag(name="error_depths")
 def list_error_depths(stability: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    """Return the three error depths with their names."""
     return [
         (_("errors"), stability["mean"]),
         (_("families"), stability["family_mean"]),
@@ -280,6 +270,5 @@ def list_error_depths(stability: dict[str, Any]) -> list[tuple[str, dict[str, An
 
 @register.simple_tag(name="curve")
 def list_curve_rows(survival: dict[str, Any]) -> list[tuple[Any, ...]]:
-    """Return a survival curve's rows: depth, at risk, errors, censored, fraction without error."""
     columns = ("depths", "at_risk", "errors", "censored", "share")
     return list(zip(*(survival[name] for name in columns), strict=True))

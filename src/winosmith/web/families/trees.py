@@ -102,7 +102,6 @@ class Tree:
         return {row: number for number, row in enumerate(self._rows)}
 
     def get_depth(self, kind: DepthKind, number: int) -> int | None:
-        """Return a version's depth, or None if it is unknown."""
         depth = int(self.depths[kind][number])
         return None if depth == UNKNOWN else depth
 
@@ -142,7 +141,6 @@ class Tree:
 
     @cached_property
     def descendant_counts(self) -> Ints:
-        """Number of descendants of each version; shape (n,)."""
         return self.sum_below(np.ones(len(self), dtype=np.int64))
 
 
@@ -175,7 +173,6 @@ def _compute_stamp(root: Problem) -> tuple[Any, ...]:
 
 
 def _find_own_hidden_keys(root: Problem, person: Person | None) -> tuple[int, ...]:
-    """Return the keys of versions that only this person can see, except gold questions."""
     if person is None or not person.is_active:
         return ()
     mine = Version.objects.filter(
@@ -262,7 +259,6 @@ class VisibleNode:
     skipped: int = 0
 
     def walk(self) -> Iterator[VisibleNode]:
-        """Yield this node and all nodes below it, each before its children."""
         yield self
         for child in self.children:
             yield from child.walk()
@@ -291,7 +287,7 @@ def build_tree_below(
 ) -> VisibleNode:
     """Return the nodes of a version and its descendants, by generation, until the page is full.
 
-    `after` is the number of the version's children that are already shown, and `limit` the maximum
+    `after` is the number of the version's children that are already shown. `limit` is the maximum
     number of versions below the version.
     """
     top = VisibleNode(number)

@@ -28,12 +28,10 @@ from winosmith.web.problems.states import is_visible_to
 from winosmith.web.read.downloads import FILES, QUOTA, HeadedFile, iter_file, send_file, survey
 
 MAX_QUERY_LENGTH = 200
-"""Maximum number of characters in a search."""
 
 
 @require_safe
 def show_families(request: HttpRequest) -> HttpResponse:
-    """Show a page of the families that match a search, in the chosen order."""
     words = request.GET.get("q", "")[:MAX_QUERY_LENGTH]
     sort = request.GET.get("sort", "")
     sort = sort if sort in SORTS else "size"
@@ -55,7 +53,6 @@ def show_families(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def show_family(request: HttpRequest, ref: str) -> HttpResponseBase:
-    """Show the tree of a family around its root, or around the requested version."""
     person = get_current_writer(request)
     root = pages.get_root(ref, person)
     version = getattr(root, "version", None)
@@ -98,7 +95,6 @@ def show_family(request: HttpRequest, ref: str) -> HttpResponseBase:
 
 @require_safe
 def show_subtree(request: HttpRequest, ref: str, version: str) -> HttpResponseBase:
-    """Show the part of the tree below a version, for htmx; redirect other requests to the page."""
     person = get_current_writer(request)
     root = pages.get_root(ref, person)
     tree = load_tree(root, person)
@@ -119,7 +115,6 @@ def show_subtree(request: HttpRequest, ref: str, version: str) -> HttpResponseBa
 
 @require_safe
 def show_board(request: HttpRequest) -> HttpResponse:
-    """Show the leaderboard of contributors, with their pseudonyms."""
     sort = request.GET.get("sort", "")
     sort = sort if sort in BOARD_SORTS else "fools"
     models = get_current_models()
@@ -165,7 +160,6 @@ def _make_depth_tabs(options: pages.ViewOptions, version: str) -> list[tuple[str
 
 
 PROBLEMS = "problems.jsonl"
-"""Name of the file with the problems."""
 
 MAX_DEPTHS = 60
 """Maximum number of depths in the table; the files contain all depths."""
@@ -173,7 +167,6 @@ MAX_DEPTHS = 60
 
 @require_safe
 def show_models(request: HttpRequest) -> HttpResponse:
-    """Show the stability of all models over all families, as last measured."""
     depth = request.GET.get("depth", "lineage")
     if depth not in DEPTHS:
         raise Http404

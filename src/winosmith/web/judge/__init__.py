@@ -1,4 +1,4 @@
-"""Judging: several different people judge each problem."""
+"""Judging: several people judge each problem."""
 
 from __future__ import annotations
 
@@ -6,12 +6,9 @@ from django.apps import AppConfig
 
 
 class Config(AppConfig):
-    """The Django application; registers its functions for accounts and privacy."""
-
     name = "winosmith.web.judge"
 
     def ready(self) -> None:
-        """Register the functions that export, hide, reassign, erase and clean up judging data."""
         from winosmith.web.jobs import HOUR, ORIGINS, register_periodic_task
         from winosmith.web.judge import submissions, trust, turns, votes
         from winosmith.web.people import accounts, news, privacy

@@ -1,4 +1,4 @@
-"""Exclude or include votes, as decided by a moderator or a crowd market."""
+"""Exclude and include votes, as decided by a moderator or a crowd market."""
 
 from __future__ import annotations
 
@@ -21,14 +21,10 @@ from winosmith.web.problems.states import lock_problem, move
 
 
 def resume_judge(person: Person, moderator: Person) -> None:
-    """End a judge's hold and let the judge continue.
+    """End a judge's hold, and restart the measurement of pace and gold questions.
 
-    Afterwards, new votes count, and the measurement of pace and gold questions restarts.
-    To count the pending votes, call `change_votes`. A judge who was on hold because of their
-    address is never put on hold for this reason again.
-
-    Raises:
-        InputError: `moderator` is not allowed to do this, or the votes are not on hold.
+    New votes count, but pending votes stay pending until `change_votes` is called. If the hold was
+    caused by a shared address, the judge is never put on hold for this reason again.
     """
     _check_moderator(person, moderator)
     with writing():
@@ -45,9 +41,6 @@ def pause_judge(person: Person, moderator: Person) -> None:
     """Put a judge on hold: their votes are pending, and they get no more problems.
 
     They can still answer the problem that is reserved for them.
-
-    Raises:
-        InputError: `moderator` is not allowed to do this.
     """
     _check_moderator(person, moderator)
     with writing():
@@ -74,18 +67,15 @@ def change_votes(
     until: datetime | None = None,
     progress: Progress = lambda _: None,
 ) -> int:
-    """Exclude or include a judge's votes, and decide their problems; return how many votes changed.
+    """Change a judge's votes and update the verdicts; return the number of changed votes.
 
     A problem that was decided by votes is decided again if enough votes remain; otherwise, it
     returns to the judges. A problem that waited only for these votes is decided. Decisions by
     moderators remain.
 
-    Each problem has its own transaction, in which `progress` is called with the number of changed
-    votes. If a call was interrupted, the same call completes it. `kind` and `until` are those of
-    `find_votes_to_change`; the audit log shows the reason.
-
-    Raises:
-        InputError: `moderator` is not allowed to do this, or the reason is empty.
+    Each problem has its own transaction, in which `progress` is called with the number of votes
+    changed so far. If a call was interrupted, the same call completes it. See
+    `find_votes_to_change` for `kind` and `until`.
     """
     _check_moderator(person, moderator)
     if not (reason := reason.strip()):
@@ -110,7 +100,7 @@ def _update_votes(
     progress: Progress = lambda _: None,
     **values: bool,
 ) -> int:
-    """Change votes and update verdicts, problem by problem; return the number of changed votes."""
+    """Set fields of votes and update the verdicts, in one transaction per problem."""
     changed = 0
     for key in list(rows.order_by("problem_id").values_list("problem_id", flat=True)):
         with writing():
@@ -123,7 +113,6 @@ def _update_votes(
 
 
 def exclude_pending_votes(person: Person) -> None:
-    """Exclude the pending votes of a judge who is being erased."""
     judge = trust.get_judge_on_hold(person)
     if judge is not None:
         reason = "the judge was erased before a moderator checked the votes"
@@ -131,10 +120,9 @@ def exclude_pending_votes(person: Person) -> None:
 
 
 def find_votes_to_change(person: Person, kind: str, until: datetime | None) -> Slots:
-    """Return a judge's votes to which one of `CHANGES` can be applied.
+    """Return a judge's votes to which a change applies, except votes given after `until`.
 
-    Votes given after `until` stay unchanged. A moderator can't include votes that a market has not
-    confirmed.
+    `kind` is one of `CHANGES`. A moderator can't include votes that a market has not confirmed.
     """
     rows = Slot.objects.filter(holder=person, excluded=kind == "include").votes()
     if kind == "include":
@@ -149,7 +137,7 @@ def find_votes_to_change(person: Person, kind: str, until: datetime | None) -> S
 def recount_votes(problem: Problem, actor: Person | None, reason: str, kind: str) -> None:
     """Log that votes changed, and update the verdict; the caller has locked the problem.
 
-    `kind` is "exclude" or "include"; `actor` is who changed the votes, or None for the site.
+    `kind` is "exclude" or "include"; `actor` is None if the site changed the votes.
     """
     problem.log_event(f"{kind}-vote", by=actor, reason=reason)
     missing = settings.RULES.judges - count_votes(problem)
@@ -173,7 +161,7 @@ def recount_votes(problem: Problem, actor: Person | None, reason: str, kind: str
 def _close_spare_slot(problem: Problem) -> None:
     """Close the replacement slot of a re-included vote, unless a judge has leased the slot.
 
-    Otherwise, the number of votes would be even, so that a tie would be possible.
+    Otherwise, the number of votes would be even, and a tie would be possible.
     """
     waiting = Slot.objects.filter(problem=problem, gold=False, open=True)
     spare = waiting.filter(holder=None).order_by("-n").first()
@@ -189,9 +177,8 @@ def _check_moderator(person: Person, moderator: Person) -> None:
 def include_paid_votes(job: int, reason: str, *, refused: bool = False) -> int:
     """Count the answers of paid work (`Slot.job`) as votes; return the number of included votes.
 
-    Problems that waited only for these votes are decided. Votes that a moderator excluded stay
-    excluded, unless the market had rejected the answers by mistake (`refused`). Votes on hold
-    remain pending.
+    Votes that a moderator excluded stay excluded, unless the market had rejected the answers by
+    mistake (`refused`). Votes on hold stay pending.
     """
     with writing():
         Judge.objects.filter(job=job).update(provisional=False)
@@ -206,7 +193,7 @@ def include_paid_votes(job: int, reason: str, *, refused: bool = False) -> int:
 
 
 def exclude_paid_votes(job: int, reason: str) -> int:
-    """Exclude the votes from paid work, and return their number; other judges will vote instead."""
+    """Exclude the votes of paid work, so that other judges vote instead; return their number."""
     with writing():
         Judge.objects.filter(job=job).update(provisional=True)
         Slot.objects.filter(job=job, gold=True).update(provisional=True)

@@ -1,7 +1,8 @@
-"""Judging: the problems' slots, the answers in them, and which problems each person has read.
+"""Database models for judging: slots, answers, and the problems that each person has read.
 
-Nobody who knows one half of a twin judges the other half. Judges see the local context first. A
-judge whose lease expires at that point may get the same problem again, but never its other half.
+Unless `SiteRules.both_halves` is set, nobody who knows one half of a twin judges the other half.
+Judges see the local context first. If their lease expires at that point, they may get the same
+problem again, but not its other half.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ from winosmith.web.problems.models import Problem, State, Twin
 
 
 class Slots(models.QuerySet["Slot"]):
-    """Queries on slots, which define which answers are votes and which votes count."""
+    """Queries that define which answers are votes and which votes count."""
 
     def votes(self) -> Slots:
-        """Return the answers to judged problems; answers to gold questions are not votes."""
+        """Return the answers, without those to gold questions."""
         return self.answers().filter(gold=False, open=False)
 
     def included(self) -> Slots:
@@ -33,20 +34,19 @@ class Slots(models.QuerySet["Slot"]):
         return self.votes().filter(excluded=False)
 
     def counted(self) -> Slots:
-        """Return the votes that count."""
         return self.included().filter(provisional=False)
 
     def pending(self) -> Slots:
-        """Return the votes that await the decision of a moderator or a crowd market."""
+        """Return the votes that wait for a moderator or a crowd market."""
         return self.included().filter(provisional=True)
 
     def answers(self, since: datetime | None = None) -> Slots:
-        """Return the answers, including those to gold questions; with `since`, only later ones."""
+        """Return the answers given after `since`, including those to gold questions."""
         answers = self.filter(answered_at__isnull=False)
         return answers if since is None else answers.filter(answered_at__gt=since)
 
     def gold_answers(self, since: datetime | None = None) -> Slots:
-        """Return the answers to gold questions, except retired ones; `since` is as in `answers`."""
+        """Return the answers given after `since` to gold questions that are not retired."""
         return self.answers(since).filter(gold=True, open=False, problem__as_gold__retired=False)
 
 
@@ -61,16 +61,15 @@ class Slot(models.Model):
         n: The slot's number on its problem, from 1; for a gold question, the judge's key.
         place: The position in the queue; a problem's slots have adjacent positions.
         twin, contributor: Copies of the problem's values, so that an index covers the queue.
-        gold: Whether this is a gold question; its answer is not a vote.
         holder: The judge who leased or answered the slot.
-        lease_until: The end of the lease; a time in the distant past if the slot was returned.
-        ref: The problem's random reference on the judge's pages; each lease gets a new reference.
-        shown: The order of the options on the judge's page.
+        lease_until: The end of the lease. If the slot was returned, this is a time in the past.
+        ref: The problem's random reference on the judge's pages, which changes with each lease.
+        shown: The 0-based indices of the options, in their order on the judge's page.
         local_choice, choice: 0-based indices of options; None if unanswered, or for "neither".
         right: Whether the answer to a gold question is correct.
         excluded: Whether the vote is excluded, because a moderator excluded it, a market did not
             confirm it, or its address already had as many votes as allowed (`trust.apply_limits`).
-        job: The number of the paid work; None for unpaid answers.
+        job: The key of the paid `Participation`; None for unpaid answers.
         provisional: Whether the vote waits for a market, or for a moderator to check the judge.
         origin: A digest of the client's address, stored for up to two hours; "" afterwards.
     """
@@ -161,10 +160,11 @@ class Seen(models.Model):
     """A problem that a person has read, at least in part, as a judge or in a human test.
 
     Attributes:
-        block: The key of the twin; if the site lets one person judge both halves, the negated key
-            of the problem. A person may read each block once.
-        spent: Whether the person read the whole problem or skipped it, and so never gets it again.
-            Otherwise, they know only its local context; they may get this half, but not the other.
+        block: The key of the twin. If the site lets one person judge both halves, this is the
+            negated key of the problem instead. A person may read each block once.
+        spent: Whether the person has read the whole problem or skipped it, and so never gets it
+            again. Otherwise, they know only its local context; they may get this half, but not the
+            other.
     """
 
     person = models.ForeignKey(
@@ -194,11 +194,7 @@ class Seen(models.Model):
 
 
 class Skip(models.Model):
-    """A problem that a judge skipped, and the reason."""
-
     class Reason(models.TextChoices):
-        """Reasons for skipping a problem."""
-
         KNOWN = "known", _("I know this sentence")
         UNSURE = "unsure", _("I don’t understand the question")
         BROKEN = "broken", _("Something is wrong with the text")
@@ -216,7 +212,7 @@ class Skip(models.Model):
 
 
 class Judge(models.Model):
-    """A person's state as a judge, such as their queue position and whether their votes count.
+    """A person's state as a judge.
 
     Attributes:
         cursor: The queue position of the last fresh slot that the judge took.
@@ -224,18 +220,17 @@ class Judge(models.Model):
         since: The start of measuring pace and gold questions; earlier answers are ignored.
         qualified: The time when the judge passed the training; None before, or without training.
         held: The time since which the judge's votes are on hold, or None.
-        cause: The reason for the hold, with the numbers in `measured`. Judges on hold as a group
-            have the same `together`.
+        cause: The reason for the hold.
+        measured: The numbers that led to the hold.
+        together: A label shared by judges who were put on hold as a group, or "".
         cleared: Whether a moderator ended a hold because of the judge's address, or counted their
-            votes again. Afterwards, none of the votes waits or is excluded because of the address.
-        job: The number of the judge's paid work.
+            votes again. Afterwards, no vote waits or is excluded because of the address.
+        job: The key of the judge's paid `Participation`.
         quota: The number of answers that the paid work needs; 0 when the work is over.
-        provisional: Whether answers are not votes until a market confirms the judge's identity.
+        provisional: Whether answers become votes only when a market confirms the judge's identity.
     """
 
     class Cause(models.TextChoices):
-        """Reasons for a hold."""
-
         PACE = "pace", _("answers faster than people can read")
         GOLD = "gold", _("gold questions answered incorrectly")
         ADDRESS = "address", _("several accounts at one address judged the same problem")
@@ -265,7 +260,7 @@ class Judge(models.Model):
 
 
 class Gold(models.Model):
-    """A gold question: a problem with a gold answer, which shows whether judges read carefully.
+    """A problem with a gold answer, which shows whether judges read carefully.
 
     Attributes:
         explanation: The reason for the answer, shown to judges who have answered.
@@ -289,7 +284,6 @@ class Contest(models.Model):
 
     Attributes:
         upheld: Whether the judge was right; None until a moderator has decided.
-        settled_at: The time of the moderator's decision, or None.
     """
 
     slot = models.OneToOneField(Slot, models.PROTECT, related_name="contest")
@@ -327,14 +321,14 @@ class Verdict(models.Model):
 def lock_reading_record(person: Person) -> None:
     """Lock the record of the problems that a person has read, until the transaction ends.
 
-    Under this lock, a judge's next problem, a test sheet or a page with one half is issued, so that
+    A judge's next problem, a test sheet or a page with one half is issued under this lock, so that
     two browser windows never show both halves of a twin.
     """
     Judge.objects.select_for_update().get_or_create(person=person)
 
 
 def get_block_key(problem: Problem | Slot) -> int:
-    """Return the key of a problem's block, as stored in `Seen.block`."""
+    """Return the value of `Seen.block` for a problem."""
     key = problem.problem_id if isinstance(problem, Slot) else problem.pk
     return -key if settings.RULES.both_halves else problem.twin_id
 
@@ -342,7 +336,7 @@ def get_block_key(problem: Problem | Slot) -> int:
 def mark_seen(person: Person, problem: Problem | Slot, *, spent: bool = True) -> bool:
     """Record that a person has read a problem; return whether its block is new to them.
 
-    `spent` is whether they read the whole problem, not only its local context.
+    `spent` is False if they have read only the local context.
     """
     key = problem.problem_id if isinstance(problem, Slot) else problem.pk
     known, new = Seen.objects.get_or_create(
@@ -382,8 +376,8 @@ def mark_read(person: Person, slot: Slot) -> None:
 def mark_revision_seen(old: Twin, new: Twin) -> None:
     """Record everyone who has read a twin as a reader of its revision, whose halves must exist.
 
-    If one person may judge both halves, readers of either old half get neither new half, because a
-    revision may swap the halves. The same applies to readers of a local context.
+    Even if one person may judge both halves, readers of either old half get neither new half,
+    because a revision may swap the halves. The same applies to readers of a local context.
     """
     people = set(Seen.objects.filter(twin=old).values_list("person", flat=True))
     halves = list(new.problems.order_by("pk"))
@@ -402,10 +396,10 @@ def has_seen(person: Person, problem: Problem) -> bool:
 
 
 def unseen_by(person: Person) -> models.Q:
-    """Return a query condition for slots whose twin a person has neither read nor written.
+    """Return a condition for slots whose twin a person has neither read nor written.
 
-    A problem whose local context the person knows meets the condition, unless they have another
-    slot on it; its other half does not.
+    A problem of which the person knows only the local context meets the condition, unless they have
+    another slot on it. Its other half does not.
 
     The condition looks up twins and problems, not blocks, so that it stays correct if the site's
     rule on both halves changes. It is raw SQL because each vote needs it twice, and building it
@@ -429,7 +423,7 @@ _UNSEEN = """
 
 
 def mark_twins_seen(person: Person | None, shown: Iterable[Problem]) -> None:
-    """Record that a person has read problems whose twin has a half that is not judged yet.
+    """Record that a person has read these problems, if a half of their twin is still undecided.
 
     Nothing is recorded about anonymous visitors, because they never judge.
     """

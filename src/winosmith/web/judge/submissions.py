@@ -24,10 +24,10 @@ from winosmith.web.problems.models import Event, Problem, State, Twin, Version, 
 from winosmith.web.problems.states import REMOVED_STATES, is_visible_to, move
 
 HIDDEN = gettext_noop("the contributor hid everything they wrote")
-"""Reason in the log, which is translated for each reader."""
+"""Reason stored in the log and translated for each reader."""
 
 OPEN = (State.HELD, State.JUDGING, State.REJECTED)
-"""States of a problem in which a revision is useful."""
+"""States in which a revision of a problem is useful."""
 
 
 def submit_twin(
@@ -41,13 +41,12 @@ def submit_twin(
 ) -> list[Problem]:
     """Create a twin with its problems, and pass these to the judges or to a moderator.
 
-    The problems are created in random order, so that their numbers reveal nothing. The problems
-    will be compared with new sentences. If the twin is a revision, readers of the old twin are
-    recorded as its readers. The caller must be in a transaction.
+    The problems are created in random order, so that their keys reveal nothing. They are added to
+    the near-duplicate index. If the twin is a revision, readers of the old twin are recorded as its
+    readers. The caller must be in a transaction.
 
     There are two halves, or one for a single problem. `hints`, `embargo` and `record` are stored
-    with each `Problem`; `columns` are other fields of `Twin` (source, domain, topic, anchor,
-    revises).
+    with each `Problem`; `columns` are other fields of `Twin`.
     """
     licence = settings.RULES.licence[:60]
     twin = Twin.objects.create(ref=make_ref(), contributor=contributor, licence=licence, **columns)
@@ -80,14 +79,12 @@ def submit_twin(
 
 
 def get_own_halves(person: Person | None, twin: Twin) -> list[Problem]:
-    """Return a twin's halves if the person wrote the twin, otherwise an empty list."""
     if person is None or twin.contributor_id != person.pk:
         return []
     return list(Problem.objects.filter(twin=twin, gold=False).order_by("pk"))
 
 
 def get_own_twin(person: Person | None, ref: str) -> Twin:
-    """Return a person's own twin; raise Http404 for other twins."""
     found = Twin.objects.select_related("revises").filter(ref=ref, contributor=person).first()
     if found is None or not get_own_halves(person, found):
         raise Http404
@@ -95,7 +92,6 @@ def get_own_twin(person: Person | None, ref: str) -> Twin:
 
 
 def may_revise(person: Person, twin: Twin) -> bool:
-    """Return whether a twin has an undecided or rejected half, but no released half or revision."""
     problems = [half for half in get_own_halves(person, twin) if half.state not in REMOVED_STATES]
     return (
         any(problem.state in OPEN for problem in problems)
@@ -105,11 +101,7 @@ def may_revise(person: Person, twin: Twin) -> bool:
 
 
 def retire_replaced_halves(person: Person, twin: Twin) -> bool:
-    """Retire the halves that a revision replaces; return whether a half was under embargo.
-
-    Raises:
-        InputError: The person can't revise the twin now.
-    """
+    """Retire the halves that a revision replaces; return whether a half was under embargo."""
     if not may_revise(person, twin):
         raise InputError(_("This text has been decided or replaced; it can’t be revised."))
     problems = get_own_halves(person, twin)
@@ -122,7 +114,7 @@ def retire_replaced_halves(person: Person, twin: Twin) -> bool:
 def _retire_problem(
     person: Person, problem: Problem, state: State, kind: str, reason: str = ""
 ) -> None:
-    """Change a problem's state to one in which only moderators and its contributor can see it."""
+    """Move a problem to a state in which only moderators and its contributor can see it."""
     event = move(problem, state, by=person, kind=kind, reason=reason)
     if event.before == State.JUDGING:
         close_slots(problem)
@@ -136,14 +128,14 @@ def _choose_first_state(person: Person | None, hints: Sequence[str]) -> Any:
 
 
 def may_withdraw(person: Person, twin: Twin) -> bool:
-    """Return whether a person can withdraw a half of a twin."""
     return bool(_find_withdrawable(person, twin))
 
 
 def _find_withdrawable(person: Person, twin: Twin) -> list[Problem]:
     """Return the halves that a person can withdraw.
 
-    These include halves that a moderator withdrew, so that no moderator can restore them.
+    These include halves that a moderator withdrew: after the contributor's own withdrawal, no
+    moderator can restore them.
     """
     own = Event.objects.filter(actor=person, kind="withdraw")
     return [
@@ -155,11 +147,6 @@ def _find_withdrawable(person: Person, twin: Twin) -> list[Problem]:
 
 
 def withdraw_twin(person: Person, twin: Twin, reason: str = "") -> None:
-    """Withdraw both halves of a twin, so that only moderators and the contributor can see them.
-
-    Raises:
-        InputError: The twin is not the person's, or there is nothing to withdraw.
-    """
     with writing():
         left = _find_withdrawable(person, twin)
         if not left:
@@ -170,7 +157,6 @@ def withdraw_twin(person: Person, twin: Twin, reason: str = "") -> None:
 
 
 def export_problems(person: Person) -> list[dict[str, Any]]:
-    """Return the records of a person's problems, with their histories, using two queries."""
     events: dict[int, list[Event]] = defaultdict(list)
     for event in Event.objects.filter(problem__twin__contributor=person).order_by("pk"):
         events[event.problem_id].append(event)
@@ -216,12 +202,10 @@ def get_contributor_reason(event: Event) -> str:
 
 
 def get_visible_ref(person: Person, problem: Problem | None) -> str | None:
-    """Return a problem's id if the person may see it, otherwise None."""
     return problem.ref if problem is not None and is_visible_to(person, problem) else None
 
 
 def withdraw_texts(person: Person) -> int:
-    """Withdraw everything that a person wrote; return the number of withdrawn twins."""
     twins = [t for t in Twin.objects.filter(contributor=person) if may_withdraw(person, t)]
     for twin in twins:
         withdraw_twin(person, twin, HIDDEN)
@@ -242,7 +226,10 @@ def move_texts_to_account(account: Person, anonymous: Person) -> None:
 
 
 def erase_judge(person: Person, texts: bool) -> bool:
-    """Erase a person's judging data and, with `texts`, their texts; return whether texts remain."""
+    """Erase a person's judging data, and their texts if `texts` is set.
+
+    Return whether texts remain.
+    """
     slots = Slot.objects.filter(holder=person)
     for slot in slots.filter(answered_at=None):
         return_slot(slot)
@@ -287,9 +274,9 @@ def _blank_texts(person: Person) -> None:
 
 
 def _delete_text_traces(problems: QuerySet[Problem]) -> None:
-    """Delete the edits and digests from which erased texts could be restored.
+    """Delete the edits and digests from which erased texts could be reconstructed.
 
-    Problems that other people perturbed from these texts remain, and keep root, parent and depths.
+    Problems that other people perturbed from these texts keep their root, parent and depths.
     """
     for child in Problem.objects.filter(version__parent__in=problems).exclude(pk__in=problems):
         lineage = {k: v for k, v in (child.record.get("lineage") or {}).items() if k != "edits"}

@@ -72,7 +72,7 @@ def measure_pace(person: int, since: datetime | None = None) -> Pace:
 
 
 def count_gold_answers(people: Sequence[Person]) -> dict[int, tuple[int, int]]:
-    """Map each judge's key to the numbers of gold questions answered correctly and in total.
+    """Map each judge's key to the numbers of correct and of all answers to gold questions.
 
     Retired questions are ignored. An incorrect, contested answer is included only if a moderator
     has rejected the contest, or if more than `MAX_CREDITED_CONTESTS` of the judge's contests are
@@ -128,9 +128,9 @@ def compute_false_hold_rate(accuracy: float = CAREFUL_ACCURACY) -> float:
 def get_training_progress(judge: Judge | None) -> dict[str, int] | None:
     """Return a judge's progress in the training; None if the judge needs no training.
 
-    It contains the numbers of questions answered in this attempt (`done`), of correct answers
-    (`right`), of questions in an attempt (`of`), and of correct answers that the judge needs
-    (`need`). Sites with too few gold questions have no training.
+    The result contains the numbers of questions answered in this attempt (`done`), of correct
+    answers (`right`), of questions in an attempt (`of`), and of correct answers that the judge
+    needs (`need`). Sites with too few gold questions have no training.
     """
     rules = settings.RULES
     if not rules.training_questions or (judge is not None and judge.qualified is not None):
@@ -145,7 +145,6 @@ def get_training_progress(judge: Judge | None) -> dict[str, int] | None:
 
 
 def has_enough_gold() -> bool:
-    """Return whether the site has gold questions from enough different twins for the training."""
     return (
         get_askable_questions().values("twin").distinct().count()
         >= settings.RULES.training_questions
@@ -161,7 +160,7 @@ def get_askable_questions() -> QuerySet[Problem]:
 def finish_training(judge: Judge) -> None:
     """Qualify a judge who has passed the training, or restart the training of a judge who failed.
 
-    Call this after each answer to a gold question, with a locked `judge`.
+    Call this after each answer to a gold question, with the judge's row locked.
     """
     progress = get_training_progress(judge)
     if progress is not None and progress["done"] >= progress["of"]:
@@ -187,7 +186,6 @@ def digest_origin(address: str, time: datetime | None = None) -> str:
 
 
 def delete_origins(now: datetime | None = None) -> int:
-    """Delete the address digests of votes older than two hours, and return their number."""
     before = (now or timezone.now()) - 2 * HOUR
     with writing():
         return Slot.objects.filter(answered_at__lt=before).exclude(origin="").update(origin="")
@@ -235,8 +233,7 @@ def apply_limits(judge: Judge, slot: Slot, address: str = "") -> None:
     A hold for pace is temporary while it is based on fewer than `SiteRules.hold_pace_over` answers:
     the hold ends if the next answers take long enough. Only a moderator ends other holds.
 
-    The judge's row must be locked. The slot is that of a saved vote, or of a saved answer to a gold
-    question.
+    The judge's row must be locked, and the answer in the slot must be saved.
     """
     rules = settings.RULES
     if rules.hold_accounts and address and not (slot.gold or judge.cleared):
@@ -273,11 +270,6 @@ def _check_pace(judge: Judge, slot: Slot) -> None:
 
 
 def check_gold(judge: Judge) -> None:
-    """Put a judge on hold if too few of their last answers to gold questions are correct.
-
-    The limit is `hold_gold_percent` percent of the last `SiteRules.hold_gold_over` answers.
-    `compute_false_hold_rate` returns the probability that a careful judge falls below it.
-    """
     if failed := _check_gold_accuracy(judge):
         put_on_hold(judge, GOLD, failed)
 
@@ -285,7 +277,7 @@ def check_gold(judge: Judge) -> None:
 def _hold_accounts(judge: Judge, problem: Problem, people: set[int]) -> None:
     """Put the accounts that share an address on hold, with a label that marks them as a group.
 
-    Accounts that are answering at this moment are skipped, because their own answer is checked.
+    Accounts that are answering at this moment are skipped, because their own answers are checked.
     """
     rows = Judge.objects.filter(pk__in=people - {judge.pk}).order_by("pk")
     others = list(rows.select_for_update(skip_locked=True))
@@ -306,7 +298,7 @@ def put_on_hold(
     """Put a judge's later votes and those on undecided problems on hold until a moderator decides.
 
     Decided problems stay decided (see `get_suspect_problems`). The judge's row must be locked or
-    new. `cause` is one of `Judge.Cause`, `measured` holds the numbers that violate a limit, and
+    new. `cause` is one of `Judge.Cause`, `measured` contains the numbers that violate a limit, and
     `group` is the label of judges who are put on hold together.
     """
     judge.held, judge.cause = timezone.now(), cause
@@ -339,7 +331,7 @@ def _end_hold_and_count_votes(judge: Judge, *, answered: Slot | None = None) -> 
 
 
 def end_hold(judge: Judge) -> None:
-    """End a judge's hold; the caller counts the pending votes."""
+    """End a judge's hold; the caller must count the pending votes."""
     judge.held, judge.cause, judge.measured, judge.together = None, "", {}, ""
     judge.save(update_fields=["held", "cause", "measured", "together"])
     if not judge.provisional:
@@ -348,20 +340,15 @@ def end_hold(judge: Judge) -> None:
 
 
 def get_pending_votes(judge: Judge) -> Slots:
-    """Return the votes of a judge that wait for a moderator or a crowd market."""
     return Slot.objects.filter(holder=judge.pk).pending()
 
 
 def get_judge_on_hold(person: Person) -> Judge | None:
-    """Return a person's row as a judge if their votes are on hold, otherwise None."""
     return Judge.objects.filter(person=person, held__isnull=False).first()
 
 
 def is_stopped(judge: Judge | None) -> bool:
-    """Return whether a judge gets no more problems until a moderator has checked their votes.
-
-    This is so if a moderator put them on hold, or if `SiteRules.held_most` votes are pending.
-    """
+    """Return whether a judge gets no more problems until a moderator has checked their votes."""
     if judge is None or judge.held is None:
         return False
     if judge.cause == MODERATOR:
@@ -383,11 +370,7 @@ _chance = secrets.SystemRandom()
 
 
 def add_gold(problem: Problem, explanation: str, *, attention: bool = False) -> Gold:
-    """Turn a problem into a gold question, which is excluded from the data.
-
-    Raises:
-        InputError: The problem lacks an answer or explanation, or has votes or a public other half.
-    """
+    """Turn a problem into a gold question, which is excluded from the data."""
     if problem.answer is None:
         raise InputError(f"the problem {problem.ref} has no answer; a gold question needs one")
     if not explanation.strip():
@@ -417,8 +400,8 @@ def draw_gold(judge: Judge) -> Slot | None:
     """Return a gold question's slot with probability 1 / `SiteRules.gold_every`, otherwise None.
 
     Each draw is independent, so that judges can't predict the next gold question. The next question
-    is drawn in advance and always looked up, so that gold questions don't take longer to load than
-    other problems. During the training, every problem is a gold question.
+    is drawn in advance and looked up for each problem, so that gold questions don't take longer to
+    load than other problems. During the training, every problem is a gold question.
     """
     if get_training_progress(judge) is not None:
         questions = _get_unread_questions(judge.person)
@@ -471,17 +454,11 @@ def _get_unread_questions(person: Person) -> QuerySet[Problem]:
 
 
 def get_answered_gold(person: Person) -> Slots:
-    """Return the slots of the gold questions that a person has answered."""
     rows = Slot.objects.answers().filter(holder=person, gold=True, open=False)
     return rows.select_related("problem__as_gold")
 
 
 def contest_gold(person: Person, ref: str, text: str) -> Contest:
-    """Store a judge's objection to a gold question's answer, for a moderator to settle.
-
-    Raises:
-        InputError: The text is empty or too long, or the judge has no incorrect answer to contest.
-    """
     if not 1 <= len(text := text.strip()) <= 2000:
         raise InputError(gettext("Give your reason in 1 to %d characters.") % 2000)
     with writing():
@@ -494,11 +471,6 @@ def contest_gold(person: Person, ref: str, text: str) -> Contest:
 def settle_contest(
     contested: Contest, moderator: Person, *, upheld: bool, answer: str = ""
 ) -> None:
-    """Settle a contest; if it is upheld, retire the question for everybody.
-
-    Raises:
-        InputError: The contest was already settled, or the moderator is the judge.
-    """
     with writing():
         contest = (
             Contest.objects.select_for_update(of=("self",))

@@ -1,4 +1,4 @@
-"""A judge's work: get a problem, answer, skip or undo; and the judge's history and news.
+"""Judges' work: getting, answering and skipping problems, undo, history, and news.
 
 A gold question looks like any other problem: its reference, order, time and text don't reveal it.
 """
@@ -36,14 +36,12 @@ MAX_COUNTED = 1000
 """Maximum number of slots to count; larger numbers are shown as 1000."""
 
 MAX_COMMENT_LENGTH = 2000
-"""Maximum number of characters in a comment."""
 
 UNDO_PERIOD = timedelta(minutes=1)
-"""Time for which judges can undo their last answer."""
 
 
 class ProblemLostError(InputError):
-    """The judge can no longer answer the problem."""
+    """The judge can no longer answer the problem, or can no longer undo the answer."""
 
 
 def lease_next_problem(person: Person, judge: Judge | None = None) -> Slot | None:
@@ -52,9 +50,6 @@ def lease_next_problem(person: Person, judge: Judge | None = None) -> Slot | Non
     The slot is leased for `SiteRules.lease_minutes`. The result is None if no problem is left for
     the person, or if they have done their paid work, are waiting for a moderator, or are taking a
     test. Pass `judge` if the transaction got it from `lock_judge`.
-
-    Raises:
-        InputError: The person may not judge.
     """
     with writing():
         judge = judge or lock_judge(person)
@@ -78,7 +73,6 @@ def lease_next_problem(person: Person, judge: Judge | None = None) -> Slot | Non
 
 
 def is_paid_work_done(judge: Judge) -> bool:
-    """Return whether a paid judge has given all answers that the work requires."""
     if judge.job is None:
         return False
     answers = Slot.objects.filter(job=judge.job, holder=judge.person_id).answers()
@@ -102,9 +96,6 @@ def lock_judge(person: Person) -> Judge:
     """Return a person's `Judge` row, locked until the transaction ends.
 
     Every action of a judge takes this lock first, so that actions in two windows don't overlap.
-
-    Raises:
-        InputError: The person may not judge.
     """
     if not may_judge(person):
         raise InputError(_("this account is not allowed to judge; ask a moderator for the role"))
@@ -114,12 +105,11 @@ def lock_judge(person: Person) -> Judge:
 
 
 def is_taking_test(person: Person) -> bool:
-    """Return whether a person is taking a human test; they get no new problem until it ends."""
     return any(is_taking(person) for is_taking in test_checks)
 
 
 def get_current_slot(person: Person) -> Slot | None:
-    """Return the slot that a person has leased and not answered, or None.
+    """Return the slot that a person has leased and not answered.
 
     After its lease expires, the slot remains theirs until another judge takes it.
     """
@@ -128,12 +118,11 @@ def get_current_slot(person: Person) -> Slot | None:
 
 
 def get_lease_length() -> timedelta:
-    """Return the time for which a problem is reserved for a judge."""
     return timedelta(minutes=settings.RULES.lease_minutes)
 
 
 def find_next_slot(person: Person, cursor: int, *, lock: bool = False) -> Slot | None:
-    """Return the next slot for a person, with its problem; None if there is none.
+    """Return the next slot for a person, with its problem.
 
     All judges get the slots in the same order, so that problems are decided quickly. The search
     starts at the judge's cursor; at the end of the queue, it continues from the start. With `lock`,
@@ -154,7 +143,6 @@ def find_next_slot(person: Person, cursor: int, *, lock: bool = False) -> Slot |
 
 
 def get_expired_slots(person: Person, now: datetime) -> QuerySet[Slot]:
-    """Return the slots with expired leases that a person may take, sorted by expiry time."""
     rows = Slot.objects.filter(open=True, lease_until__isnull=False, lease_until__lte=now)
     return rows.filter(unseen_by(person), gold=False).order_by("lease_until")
 
@@ -190,21 +178,19 @@ def make_slot_context(slot: Slot, typed: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def needs_local_answer(slot: Slot) -> bool:
-    """Return whether the judge must first answer from the local context."""
     return settings.RULES.local_first and slot.local_at is None
 
 
 def get_local_context(problem: Problem) -> str:
-    """Return the local context of a problem, which judges see before the whole sentence."""
     return text.local_context(problem.sentence, settings.RULES.local_before)
 
 
 def make_idle_judge_context(person: Person, judge: Judge | None) -> dict[str, Any]:
     """Return the template context for a judge who has no problem at the moment.
 
-    It contains `paused`, whether a moderator must check the judge's votes first; `testing`, whether
-    the judge is taking a human test; and `left`, whether a problem is available to the judge.
-    If the judge could continue but no problem is left, `none_left` is the reason.
+    The context contains whether a moderator must check the judge's votes first (`paused`), whether
+    the judge is taking a human test (`testing`), and whether a problem is available (`left`). If
+    the judge could continue but no problem is left, `none_left` contains the reason.
     """
     paused, testing = trust.is_stopped(judge), is_taking_test(person)
     free = not (paused or testing)
@@ -216,10 +202,10 @@ def make_idle_judge_context(person: Person, judge: Judge | None) -> dict[str, An
 def explain_no_work(person: Person) -> dict[str, Any]:
     """Return why none of the problems that still need votes can be given to a person.
 
-    The result counts slots, each kind up to `MAX_COUNTED`: `own`, those on problems of the person's
-    own twins; `seen`, those on problems whose twin the person has read, at least in part; and
-    `held`, those that other judges have leased but that are otherwise available. `until` is the
-    time when the first of these leases ends, or None.
+    The result contains numbers of slots, each counted up to `MAX_COUNTED`: those on problems of the
+    person's own twins (`own`), those on problems whose twin the person has read at least in part
+    (`seen`), and those that other judges have leased but that are otherwise available (`held`).
+    `until` is the time when the first of these leases ends, or None.
     """
     rows = Slot.objects.filter(open=True, gold=False).exclude(holder=person)
     held = rows.filter(unseen_by(person), lease_until__gt=timezone.now())
@@ -236,10 +222,6 @@ def store_local_answer(person: Person, ref: str, choice: int | None) -> Slot:
     """Store a judge's answer to the local context; a later answer does not replace it.
 
     `ref` is the reference of the judge's slot, and `choice` the 0-based index of an option.
-
-    Raises:
-        ProblemLostError: The judge can no longer answer the problem.
-        InputError: There is no such option.
     """
     with writing():
         lock_judge(person)
@@ -270,20 +252,8 @@ def store_answer(
 
     An answer after the end of the lease counts, unless another judge has taken the slot.
 
-    Args:
-        person: The judge.
-        ref: The reference of the judge's slot.
-        choice: The 0-based index of the chosen option; None (neither) requires `ambiguous`.
-        ambiguous: Whether both options are plausible.
-        associative: Whether nearby words give the answer away.
-        comment: A comment for the contributor and the moderators, of at most `MAX_COMMENT_LENGTH`
-            characters.
-        address: The client's address, of which a digest is stored for up to two hours.
-
-    Raises:
-        ProblemLostError: The judge can no longer answer the problem, or has answered it.
-        InputError: The choice is missing or unknown, the comment is too long, or the judge has not
-            answered from the local context yet.
+    `ref` is the reference of the slot, and `choice` the 0-based index of an option; None (neither)
+    requires `ambiguous`. A digest of the client's `address` is stored for up to two hours.
     """
     with writing():
         judge = lock_judge(person)
@@ -317,16 +287,10 @@ _ANSWER_FIELDS = (
     *("choice", "ambiguous", "associative", "comment", "answered_at", "open"),
     *("seconds", "right", "job", "provisional", "origin"),
 )
-"""Model fields that an answer sets."""
 
 
 def skip_problem(person: Person, ref: str, reason: str, comment: str = "") -> None:
-    """Return a problem to the queue for other judges; this judge never gets it again.
-
-    Raises:
-        ProblemLostError: The judge can no longer answer the problem.
-        InputError: The reason is not one of `Skip.Reason`, or the comment is too long.
-    """
+    """Return a problem to the queue for other judges; this judge never gets it again."""
     with writing():
         lock_judge(person)
         slot = _lock_slot(person, ref)
@@ -340,11 +304,6 @@ def skip_problem(person: Person, ref: str, reason: str, comment: str = "") -> No
 
 
 def undo_answer(person: Person, ref: str) -> Slot:
-    """Undo a judge's last answer, within `UNDO_PERIOD` and before the problem is decided.
-
-    Raises:
-        ProblemLostError: The answer can no longer be undone.
-    """
     with writing():
         judge = lock_judge(person)
         slot = get_undoable_slot(person)
@@ -364,13 +323,12 @@ def undo_answer(person: Person, ref: str) -> Slot:
 
 
 def get_undoable_slot(person: Person) -> Slot | None:
-    """Return the slot of a person's last answer if the answer can still be undone, or None."""
     ref = summarise_judged_problems(person)[1]
     return Slot.objects.get(holder=person, ref=ref) if ref else None
 
 
 def summarise_judged_problems(person: Person) -> tuple[int, str | None]:
-    """Return the number of judged problems, and the `ref` of the slot to undo, or None."""
+    """Return the number of answers, and the `ref` of the slot whose answer can be undone."""
     answers = Slot.objects.filter(holder=person).answers()
     columns = "answered_at", "gold", "excluded", "problem__state", "ref"
     newest = answers.filter(open=False).order_by("-answered_at").values_list(*columns)[:1]
@@ -416,13 +374,13 @@ def _measure_seconds(start: datetime | None, end: datetime) -> float | None:
 
 
 PAGE_SIZE = 20
-"""Number of answers on a page."""
+"""Number of answers on a page of a judge's history."""
 
 
 def list_shown_options(slot: Slot) -> list[tuple[str, bool]]:
     """Return an answered problem's options in the judge's order, each with whether it was chosen.
 
-    The result is empty for withdrawn problems, whose text is no longer shown.
+    The list is empty for withdrawn and revised problems, whose text is no longer shown.
     """
     options = slot.problem.options
     if slot.problem.state in REMOVED_STATES or any(at >= len(options) for at in slot.shown):
@@ -431,7 +389,6 @@ def list_shown_options(slot: Slot) -> list[tuple[str, bool]]:
 
 
 def iter_judging_news(person: Person, after: datetime) -> Iterator[Item]:
-    """Yield news about a judge's settled objections and about new problems to judge."""
     if not may_judge(person):
         return
     settled = Contest.objects.filter(slot__holder=person, settled_at__gt=after)
@@ -458,7 +415,6 @@ def _has_work(person: Person) -> bool:
 
 
 def iter_pending_work(person: Person) -> Iterator[Work]:
-    """Yield an entry for each kind of work that a judge can do now, with the number of problems."""
     if not may_judge(person):
         return
     to = reverse("judge:turn")

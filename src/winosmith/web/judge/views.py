@@ -1,4 +1,4 @@
-"""The pages for judging, and the public page about the judges' agreement."""
+"""Pages for judging, and the public page about the judges' agreement."""
 
 from __future__ import annotations
 
@@ -23,14 +23,13 @@ from winosmith.web.people.addresses import get_client_address
 from winosmith.web.people.models import Person
 
 FormResult = tuple[dict[str, Any], Slot | None]
-"""A form's result, which is stored for repeated submissions, and the judge's current slot."""
+"""The result of a form, which is stored for repeated submissions, and the judge's current slot."""
 
 
 @require_safe
 @gates.judges_only
 @gates.judging_consent_required
 def show_turn(request: HttpRequest) -> HttpResponse:
-    """Show the judge's current problem, a link to the next one, or why there is none."""
     person: Person = request.user
     return _render_turn(request, person, turns.get_current_slot(person))
 
@@ -56,7 +55,7 @@ def _make_form_view(
 ) -> Callable[[HttpRequest], HttpResponse]:
     """Return a view that processes a form once and shows errors with the form.
 
-    htmx receives the next part of the page; without JavaScript, the view redirects to the page.
+    The view sends htmx the next part of the page. Without JavaScript, it redirects to the page.
     """
 
     @require_POST
@@ -91,20 +90,17 @@ def _make_form_view(
 
 @_make_form_view
 def take_next(_request: HttpRequest, person: Person) -> FormResult:
-    """Lease the next problem."""
     return {}, turns.lease_next_problem(person)
 
 
 @_make_form_view
 def submit_local(request: HttpRequest, person: Person) -> FormResult:
-    """Store the answer to the local context."""
     choice = _parse_choice(request.POST.get("choice"))
     return {}, turns.store_local_answer(person, _read_slot_ref(request), choice)
 
 
 @_make_form_view
 def submit_answer(request: HttpRequest, person: Person) -> FormResult:
-    """Store the answer to the whole problem, and lease the next problem."""
     gates.rate_limit(person, "judge", settings.RULES.answers_per_hour)
     slot = turns.store_answer(
         person,
@@ -122,7 +118,6 @@ def submit_answer(request: HttpRequest, person: Person) -> FormResult:
 
 @_make_form_view
 def skip_problem(request: HttpRequest, person: Person) -> FormResult:
-    """Skip the problem, and lease the next problem."""
     gates.rate_limit(person, "judge", settings.RULES.answers_per_hour)
     reason, comment = request.POST.get("reason", ""), request.POST.get("comment", "")
     turns.skip_problem(person, _read_slot_ref(request), reason, comment)
@@ -131,7 +126,6 @@ def skip_problem(request: HttpRequest, person: Person) -> FormResult:
 
 @_make_form_view
 def undo_answer(request: HttpRequest, person: Person) -> FormResult:
-    """Undo the last answer, and show the problem again."""
     return {}, turns.undo_answer(person, _read_slot_ref(request))
 
 
@@ -139,7 +133,6 @@ def undo_answer(request: HttpRequest, person: Person) -> FormResult:
 @gates.judges_only
 @gates.judging_consent_required
 def show_gold_result(request: HttpRequest, ref: str) -> HttpResponse:
-    """Show the result of a gold question, its explanation, and the form to contest it."""
     slot = get_object_or_404(trust.get_answered_gold(request.user), ref=ref)
     return _render_gold_result(request, slot)
 
@@ -148,7 +141,6 @@ def show_gold_result(request: HttpRequest, ref: str) -> HttpResponse:
 @gates.judges_only
 @gates.judging_consent_required
 def contest_gold_answer(request: HttpRequest, ref: str) -> HttpResponse:
-    """Store a judge's objection to a gold question's answer."""
     person, text = request.user, request.POST.get("text", "")
     slot = get_object_or_404(trust.get_answered_gold(person), ref=ref)
     try:
@@ -226,7 +218,6 @@ def _read_slot_ref(request: HttpRequest) -> str:
 
 
 def _parse_choice(text: str | None) -> int | None:
-    """Return the index of the chosen option; None if no option was chosen."""
     if not text:
         return None
     if not is_number(text, 2):
@@ -237,7 +228,6 @@ def _parse_choice(text: str | None) -> int | None:
 @require_safe
 @gates.judges_only
 def show_history(request: HttpRequest) -> HttpResponse:
-    """Show the judge's answers, newest first."""
     person: Person = request.user
     rows = Slot.objects.filter(holder=person, open=False).answers()
     rows = rows.select_related("problem").order_by("-answered_at", "-pk")
@@ -253,7 +243,6 @@ def show_history(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def show_agreement(request: HttpRequest) -> HttpResponse:
-    """Show the agreement of the site's judges."""
     found = votes.measure_agreement()
     page: dict[str, Any] = {"figures": found}
     if found["pairs"] is not None:

@@ -27,19 +27,18 @@ from winosmith.web.problems.records import as_problem
 from winosmith.web.problems.states import move
 
 CHUNK = 500
-"""Number of slots, or of problems with their votes, that are read or written per batch."""
+"""Number of slots, or of problems with their votes, that are read or written at a time."""
 
 POSITIONS_PER_PROBLEM = 1000
 """Number of queue positions reserved for each problem; must exceed the number of its judges."""
 
 
 def get_queue_position(problem: Problem) -> int:
-    """Return the queue position of a problem's first slot."""
     return problem.pk * POSITIONS_PER_PROBLEM
 
 
 def count_votes(problem: Problem) -> int:
-    """Return the number of a problem's votes that are not excluded, including provisional votes."""
+    """Return the number of a problem's votes that are not excluded, including pending votes."""
     return Slot.objects.filter(problem=problem).included().count()
 
 
@@ -47,9 +46,9 @@ def open_slots(problem: Problem) -> None:
     """Open a problem's slots to judges; call this when the problem's state becomes JUDGING.
 
     A new problem gets k slots (`SiteRules.judges`). A problem that was on hold gets its unanswered
-    slots back. If all judges had voted, a moderator wants the problem to be judged again, and it
+    slots back. If all k judges have voted, a moderator wants the problem to be judged again, and it
     gets k + 1 more slots. This number is even, so that the total stays odd and can't be tied, and
-    large enough to overrule the first k votes.
+    it is large enough to overrule the first k votes.
     """
     with writing():
         rows = Slot.objects.filter(problem=problem, gold=False)
@@ -87,7 +86,10 @@ def make_slot(
 
 
 def add_slots(problem: Problem, count: int) -> None:
-    """Add slots to a problem; its first slots join the queue, but additional slots get priority."""
+    """Add slots to a problem.
+
+    The first slots of a problem join the queue; additional slots get priority.
+    """
     last = Slot.objects.filter(problem=problem).aggregate(last=Max("n"))["last"] or 0
     lease_until = timezone.now() if last else None
     Slot.objects.bulk_create(
@@ -121,10 +123,10 @@ def return_slot(slot: Slot) -> None:
 
 
 def settle_votes(problem: Problem) -> None:
-    """Decide a problem if no votes are awaited; the caller has locked the problem.
+    """Decide a problem if no votes are outstanding; the caller has locked the problem.
 
-    A vote is awaited if its slot is open, or if it waits for a moderator or a market. If votes are
-    missing, for example after an exclusion, slots are added instead.
+    A vote is outstanding if its slot is open, or if it waits for a moderator or a market. If votes
+    are missing, for example after an exclusion, slots are added instead.
     """
     slots = Slot.objects.filter(problem=problem, gold=False, excluded=False)
     rows = list(slots.values_list("open", "provisional", "answered_at"))
@@ -143,7 +145,7 @@ def decide_by_votes(
     """Decide from a problem's votes whether the problem is valid.
 
     The reasons are stored with the problem, in the words of `winosmith.validate`. `actor` is the
-    moderator whose action led to the decision; None if the last vote settled it.
+    moderator whose action led to the decision; None if the last vote led to it.
     """
     with writing():
         datum, cast = as_problem(problem), list(iter_responses([problem]))
@@ -179,7 +181,7 @@ _FAULT_SEPARATOR = re.compile(f"; (?={'|'.join(fault.partition(':')[0] for fault
 
 
 def translate_verdict(reason: str) -> str:
-    """Translate the reason, or joined reasons, of a verdict; other messages stay unchanged."""
+    """Translate the reasons of a verdict; other messages stay unchanged."""
     return "; ".join(translate_message(each, FAULTS) for each in _FAULT_SEPARATOR.split(reason))
 
 
@@ -194,14 +196,13 @@ UNDEFINED_REASONS = (
 
 
 def translate_undefined_reason(reason: str) -> str:
-    """Translate the reason for an undefined coefficient to the reader's language."""
     return translate_message(reason, UNDEFINED_REASONS)
 
 
 def get_vote_rules() -> VoteRules:
     """Return the site's rules for votes, for `winosmith.validate`.
 
-    With these rules, `winosmith check` on a download gives the same result.
+    With these rules, `winosmith check` on a download gives the same result as the site.
     """
     rules = settings.RULES
     return VoteRules(
@@ -215,13 +216,11 @@ class Vote:
 
     Attributes:
         judge: The label "Judge 1", "Judge 2", … in the reader's language, in the order of slots.
-            The label is stable, but only applies to this problem, so that readers can't follow a
+            The label is stable, but applies only to this problem, so that readers can't follow a
             judge from one problem to the next.
         choice, local_choice: 0-based indices of options; None for neither, or if not asked.
         chose, local: The texts of these options; `local` is empty for None.
         right: Whether the choice is the problem's answer; None if the answer is withheld.
-        excluded: Whether the vote does not count.
-        provisional: Whether the vote waits for a moderator or a market.
     """
 
     judge: str
@@ -238,7 +237,7 @@ class Vote:
 
 
 def list_votes(problem: Problem, *, excluded: bool = False) -> list[Vote]:
-    """Return the votes that count, or with `excluded` all votes, without the judges' names."""
+    """Return the votes that count; with `excluded`, return all votes."""
     rows = Slot.objects.filter(problem=problem).votes().order_by("n")
     return [
         Vote(
@@ -267,8 +266,9 @@ def _get_option_text(problem: Problem, choice: int | None) -> str:
 def iter_responses(problems: Iterable[Problem]) -> Iterator[Response]:
     """Yield the responses of the votes that count, under the judges' pseudonyms.
 
-    Each vote gives a response to the whole sentence, preceded by a response to the local context if
-    the judge saw that first. Within each chunk of problems, responses are sorted by time.
+    Each vote gives a response to the whole sentence. If the judge saw the local context first, the
+    response to the local context precedes it. Within each chunk of problems, responses are sorted
+    by time.
     """
     for chunk in chunked(problems, CHUNK):
         refs = {problem.pk: problem.ref for problem in chunk}
@@ -288,11 +288,10 @@ _RESPONSE_COLUMNS = (
     *("problem", "holder", "shown", "local_choice", "local_seconds"),
     *("choice", "ambiguous", "associative", "seconds"),
 )
-"""Columns that identify the responses of a slot, and the fields of its last response."""
+"""Columns of a slot: first those that `iter_responses` converts, then fields of a `Response`."""
 
 
 def count_skips(problem: Problem) -> dict[str, int]:
-    """Map the label of each skip reason to the number of judges who gave it."""
     rows: Any = Skip.objects.filter(problem=problem).values("reason")
     counts = rows.annotate(n=Count("pk")).values_list("reason", "n")
     return {str(Skip.Reason(reason).label): n for reason, n in counts}
@@ -323,11 +322,11 @@ MAX_VOTES_COMPARED = 200
 def measure_agreement() -> dict[str, Any]:
     """Return the agreement of the site's judges; on large sites, the result is cached for a while.
 
-    It contains the numbers of `problems` decided by votes, of those found `valid`, and of
-    `unanimous` ones, on which all judges made the same choice. `pairs` is the fraction of pairs of
-    a problem's judges who made the same choice (None if no problem has two judges). `alpha` is
+    The result contains the number of `problems` decided by votes, of those found `valid`, and of
+    those on which all judges made the same choice (`unanimous`). `pairs` is the fraction of pairs
+    of a problem's judges who made the same choice (None if no problem has two judges). `alpha` is
     Krippendorff's alpha, by the stored order of options, over the last `MAX_PROBLEMS_COMPARED`
-    problems, whose number is `alpha_of`. `gold` has the numbers of correct answers and of all
+    problems, whose number is `alpha_of`. `gold` contains the numbers of correct answers and of all
     answers to gold questions. The counts come from the verdicts; only alpha needs the votes.
     """
     return cache_stats("judge.agreement", _compute_agreement)
@@ -379,11 +378,10 @@ def _compute_alpha() -> tuple[metrics.Reliability | None, int]:
 def compare_with_others(judges: Iterable[int]) -> dict[int, metrics.Proportion]:
     """Map each judge to the fraction of their votes that match the other judges' majority vote.
 
-    The majority is that of the other judges' votes on the same problem. Only a judge's last
-    `MAX_VOTES_COMPARED` votes are compared, and only on problems with votes of at least two other
-    judges. Votes on hold are compared with other votes, but no vote is compared with a vote on
-    hold. `ties` counts the votes on problems without such a majority; `n` does not include them.
-    Judges without any problem that has a majority are omitted.
+    Only a judge's last `MAX_VOTES_COMPARED` votes are compared, and only on problems with votes of
+    at least two other judges. Votes on hold are compared with other votes, but no vote is compared
+    with a vote on hold. `ties` counts the votes on problems without a majority; `n` does not
+    include them. Judges without any problem that has a majority are omitted.
     """
     mine: dict[int, dict[int, int | None]] = {}
     for judge in judges:

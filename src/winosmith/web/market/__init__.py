@@ -6,12 +6,9 @@ from django.apps import AppConfig
 
 
 class Config(AppConfig):
-    """The Django application; registers its functions to delete and erase data."""
-
     name = "winosmith.web.market"
 
     def ready(self) -> None:
-        """Register the functions that delete old ids and erase workers' data."""
         from winosmith.web.market.workers import delete_old_ids, erase_worker, export_studies
         from winosmith.web.people.privacy import cleaners, erasers, exporters
 

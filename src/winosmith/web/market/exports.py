@@ -1,7 +1,6 @@
 """Read a crowd market's exports of submissions, preview their effects, and apply them.
 
-Each error in the file is reported with its line. The market's decisions determine which votes are
-included.
+The market's decisions determine which votes are included.
 """
 
 from __future__ import annotations
@@ -35,9 +34,7 @@ class Row:
     """A submission in an export.
 
     Attributes:
-        line: The line number in the file.
         worker, submission: The market's ids; the submission may be "".
-        status: The market's status.
         verdict: The `Participation.Verdict` of the status.
         is_partial: Whether only part of the work is paid.
         code: The code entered by the worker, or "".
@@ -63,7 +60,8 @@ class Format:
     Attributes:
         verdicts: The verdict for each status.
         partial: The statuses of partly paid submissions.
-        worker, submission, status: The required columns; `submission` if links contain one.
+        worker, submission, status: The required columns. The column `submission` is required only
+            if the market's links contain a submission's id.
         code, seconds, paid: The optional columns.
     """
 
@@ -107,8 +105,11 @@ FORMATS = {
         },
     ),
 }
-"""Prolific's columns as in its demographic export ("Submission id,Participant id,Status, … ,Time
-taken,Completion code, …") with the statuses of its API; and a generic format."""
+"""The format of Prolific, and a generic format.
+
+Prolific's columns are those of its demographic export, whose header starts with
+"Submission id,Participant id,Status"; its statuses are those of its API.
+"""
 
 
 def read_export(path: Path, provider: str, currency: str = "") -> list[Row]:
@@ -198,8 +199,7 @@ _SUM = re.compile(
 def parse_amount(text: str, currency: str = "") -> Decimal:
     """Return the amount, with at most two decimals, in a text such as "2.50" or "2.50 GBP".
 
-    Raises:
-        InputError: The text is not an amount, or is in another currency.
+    An amount in a currency other than `currency` is an error.
     """
     match = _SUM.fullmatch(text.strip())
     if match is None:
@@ -239,8 +239,9 @@ class Change:
     """The effect of an export on one participation.
 
     Attributes:
-        part: The participation before the change.
-        verdict, said, paid, seconds: The new values; `seconds` as measured by the market.
+        part: The participation before the change; the other values are those after it.
+        said: The market's status.
+        seconds: The duration measured by the market.
         votes: The number of votes that wait for the verdict.
     """
 
@@ -252,7 +253,6 @@ class Change:
     votes: int
 
     def record(self) -> dict[str, Any]:
-        """Return the change for JSON, with the worker's pseudonym."""
         return {
             "worker": pseudonym(self.part.person),
             "before": str(self.part.verdict),
@@ -268,13 +268,12 @@ class Plan:
     """The effects of an export, and its unmatched lines.
 
     Attributes:
-        changes: The participations that change.
         unchanged: The number of participations that stay the same.
-        unknown: The lines of submissions that were never started on this site.
-        unmatched: The payments for unknown submissions, minus the ledger's sum for erased workers.
+        unknown: The line numbers of submissions that were never started on this site.
         missing: The participations that are not in the export.
         doubts: The lines without effect that a person must check, each with the reason.
-        notes: The lines that take effect but should be checked.
+        notes: The lines that take effect but should be checked, each with the reason.
+        unmatched: The payments for unknown submissions, minus the ledger's sum for erased workers.
     """
 
     changes: list[Change]
@@ -286,7 +285,6 @@ class Plan:
     unmatched: Decimal
 
     def record(self) -> dict[str, Any]:
-        """Return the plan for JSON, with workers' pseudonyms."""
         return {
             "changes": [change.record() for change in self.changes],
             "same": self.unchanged,
@@ -358,7 +356,7 @@ def plan_changes(
 def _match_participation(
     row: Row, worker: Participation | None, submission: Participation | None
 ) -> tuple[Participation | None, str]:
-    """Return the row's participation, or None; also return the reason if the match is doubtful."""
+    """Return the row's participation, or None and the reason if the match is doubtful."""
     if not row.submission:
         return worker, ""
     if worker is not None and submission is not None and worker.pk == submission.pk:

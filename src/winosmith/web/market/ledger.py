@@ -1,6 +1,6 @@
 """The ledger of a study: each worker's work, time and pay, and the hourly pay.
 
-The reward comes from the market's export. Bonuses are entries with ids.
+Rewards come from the market's export; each bonus is a `Payment` with an id.
 """
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ COLUMNS = (
     "worker", "state", "verdict", "done", "asked", "seconds", "market_seconds", "owed", "paid",
     "bonus", "currency", "wage_per_hour", "pace", "notes",
 )  # fmt: skip
-"""Columns of the ledger's CSV file."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +40,7 @@ class Entry:
     """A worker's line in the ledger.
 
     Attributes:
+        done: The number of stored answers or twins.
         seconds: The seconds of work, as measured by the site.
         pace: The pace of the worker's last answers; empty for writers.
         on_hold: Whether the worker's votes and pay are on hold until a moderator decides.
@@ -54,14 +54,13 @@ class Entry:
 
     @property
     def name(self) -> str:
-        """Return the worker's pseudonym; the market's ids are never shown."""
         return pseudonym(self.part.person)
 
     @property
     def owed(self) -> Decimal:
         """Return the reward, or a proportional part for incomplete work.
 
-        It is zero if the market rejected the worker, or the worker left the study.
+        The amount is zero if the market rejected the worker, or the worker left the study.
         """
         study, turned_away = self.part.study, self.part.verdict in models.UNUSED_VERDICTS
         if self.part.state == models.COMPLETE and not turned_away:
@@ -73,24 +72,20 @@ class Entry:
 
     @property
     def paid(self) -> Decimal:
-        """Return the sum of reward and bonuses."""
         return self.part.paid + self.part.total_bonus
 
     @property
     def wage(self) -> Decimal | None:
-        """Return the hourly pay; None if nothing was paid or no time was measured."""
         if not self.paid or not self.seconds:
             return None
         return (self.paid * 3600 / self.seconds).quantize(CENT)
 
     @property
     def minutes(self) -> str:
-        """Return the minutes of work, as text."""
         return f"{self.seconds / 60:.1f}"
 
     @property
     def pace_text(self) -> str:
-        """Return the seconds per problem, as text; "" without answers."""
         return "" if self.pace.seconds is None else f"{self.pace.seconds:.1f}"
 
     @property
@@ -106,11 +101,9 @@ class Entry:
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
-        """Return the notes for the admin."""
         return tuple(_iter_notes(self))
 
     def cells(self) -> list[str]:
-        """Return the cells of the line, in the order of COLUMNS."""
         part = self.part
         market = "" if part.market_seconds is None else str(part.market_seconds)
         return [
@@ -127,11 +120,9 @@ class Ledger:
     """A study's ledger.
 
     Attributes:
-        entries: The workers' lines, in the order in which they started.
+        entries: The workers' lines, in the order in which the workers started.
         total: The sum of all payments, including those to people who never started on this site.
-        due: The sum that remains to be paid.
         median_wage: The median hourly pay of paid workers; None if nobody was paid.
-        warnings: Warnings about the study as a whole.
     """
 
     study: Study
@@ -143,7 +134,6 @@ class Ledger:
 
 
 def compute_ledger(study: Study) -> Ledger:
-    """Return the ledger of a study."""
     parts = study.participations.select_related("person", "study").prefetch_related("payments")
     entries = [
         Entry(
@@ -213,7 +203,8 @@ def _iter_warnings(study: Study, median_wage: Decimal | None) -> Iterator[str]:
 def iter_payments(ledger: Ledger) -> Iterator[tuple[str, str, str, str]]:
     """Yield each due payment: the worker's id on the market, amount, currency, and payment id.
 
-    Only this function exports market ids. A payment keeps its id until it is recorded.
+    Apart from a worker's own data export, only this function exports market ids. A payment keeps
+    its id until it is recorded.
     """
     for entry in ledger.entries:
         identity = entry.part.identities.filter(kind=models.WORKER).exclude(sealed="").first()
@@ -230,11 +221,8 @@ def _make_payment_id(part: Participation, number: int) -> str:
 def record_bonuses(study: Study, path: Path) -> int:
     """Record the payments in a file made from `iter_payments`; return the number of new payments.
 
-    A payment whose id is already in the ledger is not counted twice.
-
-    Raises:
-        InputError: A line is not a payment, its worker did not take part, its currency is wrong, or
-            the ledger has the payment with another amount or worker. Nothing is written.
+    A payment whose id is already in the ledger is not counted twice. If any line is wrong, nothing
+    is written.
     """
     found: dict[str, tuple[str, Payment]] = {}
     for row in read_table(path).rows(("worker", "amount", "currency", "payment")):

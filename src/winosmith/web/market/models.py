@@ -1,4 +1,4 @@
-"""Studies on crowd markets, their participations, and the only table with the markets' ids."""
+"""Database models for studies on crowd markets; only `Identity` contains the markets' ids."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from django.utils.translation import gettext_lazy as _
 
 SPARE_FRACTION, MIN_SPARE = 0.5, 5
 """Maximum number of extra people who may start a study: a fraction of its places, and a minimum.
+
 Markets replace people who return the submission or run out of time. Ids in links are not signed, so
-without a limit anyone with a link could start with any number of invented ids."""
+without a limit anyone with a link could start any number of times with invented ids.
+"""
 
 
 ID_PURPOSE = "market ids"
@@ -36,16 +38,14 @@ class Study(models.Model):
         short_code: The code if the work ran out early, or "".
         short_reward: The market's reward for that code; None if the market pays nothing.
         market_study: The market's id of the study, which links must contain; empty for any.
-        digest: The digest of the link's secret part, which readers of the database can't recover.
+        digest: The digest of the link's secret part, from which nobody can recover the link.
         unmatched: The payments in the market's last export to people who never started on the site.
-        replaced: Digests of earlier links, one per line.
+        replaced: The digests of earlier links, one per line.
         trust: Whether votes are included immediately, without the market's confirmation.
         invited_only: Whether only people whose ids are listed are admitted.
     """
 
     class Kind(models.TextChoices):
-        """The kinds of paid work."""
-
         JUDGE = "judge", _("judging problems")
         WRITE = "write", _("writing twins")
 
@@ -80,7 +80,7 @@ class Study(models.Model):
 
 
 class Screen(models.Model):
-    """An entry in a study's screening list: a worker's digest, and whether they are admitted."""
+    """An entry of a study's list of admitted or excluded workers."""
 
     study = models.ForeignKey(Study, models.CASCADE, related_name="screens", db_index=False)
     digest = models.CharField(max_length=64)
@@ -99,25 +99,23 @@ class Participation(models.Model):
     """A worker's participation in a study; its key is the `job` of the worker's answers.
 
     Attributes:
-        person: The person created for this study; texts that the worker read earlier count as read.
+        person: The person created for this study. Texts that the worker read in earlier studies
+            count as read.
         browser: A digest of an identifier in the worker's browser; only that browser can continue.
-        state: The progress of the stored work.
-        verdict: The market's decision in its last export; `said` is the status in that export.
-        seconds: The seconds of work, set when it ends; `market_seconds` is the market's value.
+        verdict: The market's decision in its last export.
+        said: The market's status in that export.
+        seconds: The duration of the work, set when the work ends.
+        market_seconds: The duration of the work, as measured by the market.
         paid: The market's reward, without bonuses, in the study's currency.
     """
 
     class State(models.TextChoices):
-        """States of the work."""
-
         WORKING = "working", _("at work")
         COMPLETE = "complete", _("all done")
         SHORT = "short", _("ended early, because no work was left")
         LEFT = "left", _("left the study")
 
     class Verdict(models.TextChoices):
-        """The market's possible decisions on a participation."""
-
         WAITING = "waiting", _("not confirmed yet")
         APPROVED = "approved", _("approved")
         REJECTED = "rejected", _("rejected")
@@ -145,7 +143,6 @@ class Participation(models.Model):
 
     @property
     def total_bonus(self) -> Decimal:
-        """Return the sum of the bonuses, in the study's currency."""
         return sum((payment.amount for payment in self.payments.all()), Decimal("0.00"))
 
 
@@ -154,7 +151,7 @@ class Payment(models.Model):
 
     Attributes:
         key: The payment's id; the same id in another file is the same payment.
-        amount: The amount in units of the study's currency, above 0.
+        amount: The amount in the study's currency, above 0.
     """
 
     study = models.ForeignKey(Study, models.PROTECT, related_name="payments", db_index=False)
@@ -182,8 +179,6 @@ class Identity(models.Model):
     """
 
     class Kind(models.TextChoices):
-        """The kinds of ids."""
-
         WORKER = "worker", _("worker")
         SUBMISSION = "submission", _("submission")
 

@@ -18,11 +18,7 @@ from winosmith.web.people.models import make_digest
 
 
 def read_table(path: Path) -> Delimited:
-    """Return the table in a market's file; compressed files are rejected.
-
-    Raises:
-        InputError: The file is empty, or not text in UTF-8.
-    """
+    """Return the table in a market's file; compressed files are rejected."""
     try:
         return Delimited(Source(path, path.read_bytes()))
     except FormatError as error:
@@ -32,22 +28,17 @@ def read_table(path: Path) -> Delimited:
 
 
 def read_cells(row: Row[Mapping[str, str]]) -> dict[str, str]:
-    """Return the stripped cells of a row in a market's file, by column name.
-
-    Raises:
-        InputError: The row can't be read.
-    """
     if row.values is None:
         raise InputError(translate_message(row.reason or "", ROW_FAULTS))
     return {name: cell.strip() for name, cell in row.values.items()}
 
 
 CODE_LENGTH = 10
-"""Number of letters and digits in a completion code: 50 bits."""
+"""Number of letters and digits in a completion code, which contain 50 bits."""
 
 
 def digest_id(provider: str, kind: str, text: str) -> str:
-    """Return the digest of a market's id, for look-ups; 64 hex digits.
+    """Return the digest of a market's id, for look-ups, as 64 hex digits.
 
     Only the holder of the site's key can compute the digest.
     """
@@ -55,13 +46,12 @@ def digest_id(provider: str, kind: str, text: str) -> str:
 
 
 def make_individual_code(participation: int) -> str:
-    """Return the unique completion code of a participation."""
     digest = bytes.fromhex(make_digest("market code", str(participation)))
     return b32encode(digest).decode("ascii")[:CODE_LENGTH]
 
 
 class UnfilledLinkError(InputError):
-    """A link whose placeholders the market did not replace with ids."""
+    """The market did not replace the placeholders in a link with ids."""
 
     def __init__(self, name: str, text: str):
         self.name, self.text = name, text[:60]
@@ -72,14 +62,14 @@ class UnfilledLinkError(InputError):
 
 
 _MARKERS = re.compile(r"[{}$%<>\[\]]")
-"""Characters of placeholders such as {{%PROFILE_PID%}}, ${workerId} and [ID], but not of ids."""
+"""Characters in placeholders such as {{%PROFILE_PID%}}, ${workerId} and [ID], but not in ids."""
 
 _MARKER_WORDS = {
     "worker", "workerid", "submission", "submissionid", "participant", "participantid", "subject",
     "subjectid", "user", "userid", "prolificpid", "prolificid", "sessionid", "youridhere",
     "yourid", "none", "null", "undefined", "test",
 }  # fmt: skip
-"""Placeholder words, such as "WORKER" in our own link, reduced to letters."""
+"""Placeholder words, such as "WORKER" in our own link, in lower case and without punctuation."""
 
 
 def _is_placeholder(text: str) -> bool:
@@ -98,10 +88,9 @@ class Provider:
     """A crowd market.
 
     Attributes:
-        title: The market's name.
-        worker, submission, study: The parameter names of these ids in its links; `study` may be "".
-        needs_submission: Whether its links always contain a submission's id.
-        id_pattern: The pattern of an id.
+        worker, submission, study: The parameter names of these ids in the market's links; `study`
+            may be "".
+        needs_submission: Whether the market's links always contain a submission's id.
         query: The query string of the study link that the market gets.
         return_url: The URL to which a worker returns with a code; empty if they type the code.
         individual_codes: Whether each worker gets an individual code if the study has none.
@@ -124,7 +113,6 @@ class Provider:
 
         Raises:
             UnfilledLinkError: The link has a placeholder instead of an id.
-            InputError: An id is missing or not valid, or the link belongs to another study.
         """
         worker, submission = query.get(self.worker, ""), query.get(self.submission, "")
         for name, text in ((self.worker, worker), (self.submission, submission)):
@@ -139,7 +127,6 @@ class Provider:
         return worker, submission
 
     def make_return_url(self, code: str) -> str:
-        """Return the URL to which a worker returns with a code, or ""."""
         return self.return_url + urlencode({"cc": code}) if self.return_url else ""
 
 
@@ -167,8 +154,10 @@ PROVIDERS = {
         True,
     ),
 }
-"""The supported markets; Prolific's parameters and completion address follow its API documentation
-("The study object")."""
+"""The supported markets.
+
+Prolific's parameters and return URL follow its API documentation ("The study object").
+"""
 
 
 def make_study_link(provider: str, token: str, address: str) -> str:

@@ -1,7 +1,7 @@
-"""Studies: their creation, links, admission, progress, and closing.
+"""Studies: creation, links, admission, progress, and closing.
 
-Admitted or excluded workers are read from a file of ids or qualifications; only digests of their
-ids are stored.
+Files list the ids or qualifications of admitted or excluded workers; the site stores only digests
+of the ids.
 """
 
 from __future__ import annotations
@@ -57,11 +57,6 @@ class Requirement:
 
     @classmethod
     def parse(cls, text: str) -> Requirement:
-        """Parse a requirement such as "approval rate>=99".
-
-        Raises:
-            InputError: The text is not a requirement.
-        """
         match = re.fullmatch(r"\s*(.+?)\s*(>=|<=|=)\s*(-?[0-9]+(?:\.[0-9]+)?)\s*", text)
         if not match:
             raise InputError(_('%r is not a requirement; write e.g. "approval rate>=99"') % text)
@@ -70,10 +65,7 @@ class Requirement:
     def is_met_by(self, cell: str) -> bool:
         """Return whether a cell meets the requirement.
 
-        "98.5 %" and "5,000" are numbers; "98,5" is not.
-
-        Raises:
-            InputError: The cell is not a number.
+        "98.5 %" and "5,000" are numbers; "98,5" and other texts are errors.
         """
         try:
             value = Decimal(_THOUSANDS.sub("", cell.strip().removesuffix("%").strip()))
@@ -87,9 +79,6 @@ def read_ids(path: Path, provider: str, requirements: Sequence[Requirement] = ()
     """Return the ids in a file: one per line, or a CSV table with a column of ids.
 
     Rows whose other columns don't meet the requirements are skipped.
-
-    Raises:
-        InputError: An id is not valid, a column or number is missing, or the file is not text.
     """
     table, ids = read_table(path), []
     header = [name.lower() for name in table.header]
@@ -131,7 +120,6 @@ def screen_workers(study: Study, ids: Sequence[str], *, allowed: bool) -> int:
 
 
 def is_admitted(study: Study, digest: str) -> bool:
-    """Return whether a study admits the worker with this digest."""
     decisions = set(study.screens.filter(digest=digest).values_list("allowed", flat=True))
     return False not in decisions and (True in decisions or not study.invited_only)
 
@@ -157,9 +145,6 @@ def create_study(
 
     Each item of `screens` is a list of workers' ids and whether to admit them. The other arguments
     are fields of `Study`; `reward`, `currency`, `minutes` and `places` are required.
-
-    Raises:
-        InputError: The name is taken, or a value is not valid.
     """
     study = Study(name=name, provider=provider, kind=kind, amount=amount, **values)
     study.currency = study.currency.upper()
@@ -213,23 +198,17 @@ def _check_study(study: Study) -> None:
 
 
 def find_study(token: str) -> Study | None:
-    """Return the study whose link has this secret part, or None."""
+    """Return the study whose link has this secret part."""
     digest = digest_token(token)
     study = Study.objects.filter(digest=digest).first()
     return study if study and hmac.compare_digest(study.digest, digest) else None
 
 
 def is_link_replaced(token: str) -> bool:
-    """Return whether a link was replaced by a newer link to its study."""
     return Study.objects.filter(replaced__contains=digest_token(token)).exists()
 
 
 def get_study(name: str) -> Study:
-    """Return the study with this name.
-
-    Raises:
-        InputError: There is no such study.
-    """
     study = Study.objects.filter(name=name).first()
     if study is None:
         known = ", ".join(Study.objects.order_by("name").values_list("name", flat=True))
@@ -248,11 +227,7 @@ def replace_link(study: Study) -> str:
 
 
 def set_places(study: Study, places: int) -> None:
-    """Change how many people a study admits; those who have already started can finish.
-
-    Raises:
-        InputError: The number is out of range.
-    """
+    """Change how many people a study admits; those who have already started can finish."""
     _check_places(places)
     with writing():
         study.places = places
@@ -266,11 +241,7 @@ def _check_places(places: int) -> None:
 
 
 def close_study(study: Study) -> None:
-    """Close a study to new people; those who have started can finish.
-
-    Raises:
-        InputError: The study is already closed.
-    """
+    """Close a study to new people; those who have started can finish."""
     with writing():
         if not Study.objects.filter(pk=study.pk, closed=None).update(closed=timezone.now()):
             raise InputError(_("the study %r is already closed") % study.name)
@@ -292,11 +263,9 @@ class Progress:
 
     @property
     def started_count(self) -> int:
-        """Return the number of people who started the study."""
         return sum(self.states.values())
 
     def record(self) -> dict[str, Any]:
-        """Return the progress for JSON."""
         study = self.study
         return {
             "study": study.name,
@@ -321,7 +290,6 @@ class Progress:
 
 
 def measure_progress(study: Study) -> Progress:
-    """Return the progress of a study."""
     rows = list(study.participations.values_list("pk", "state", "verdict"))
     votes = Slot.objects.filter(job__in=[pk for pk, _, _ in rows]).pending()
     states, verdicts = (Counter(row[at] for row in rows) for at in (1, 2))

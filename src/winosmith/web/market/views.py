@@ -1,4 +1,4 @@
-"""The pages of a study: the market's link, the work, and the admin's ledger."""
+"""Pages of a study: the market's link, the work, and the admin's ledger."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def store_link_claim(request: HttpRequest, token: str) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def show_welcome(request: HttpRequest) -> HttpResponse:
-    """Show the tasks and the pay of a study, or start the study."""
+    """Show the tasks and the pay of a study; for a POST request, start the study."""
     arrival = workers.read_arrival(request)
     study = Study.objects.filter(pk=arrival.study).first() if arrival else None
     if arrival is None or study is None:
@@ -119,7 +119,6 @@ def _start_study(request: HttpRequest, study: Study, arrival: workers.Arrival) -
 
 @require_safe
 def show_work(request: HttpRequest) -> HttpResponse:
-    """Show the progress of the work, and the completion code once all work is stored."""
     part = workers.find_participation(gates.get_current_writer(request))
     if part is None:
         if workers.read_arrival(request) is not None:
@@ -130,7 +129,6 @@ def show_work(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def end_work(request: HttpRequest, end: Callable[[Participation], None]) -> HttpResponse:
-    """End the work by calling `end`, which completes the work or leaves the study."""
     part = workers.find_participation(gates.get_current_writer(request))
     if part is None:
         return redirect("market:work")
@@ -162,7 +160,6 @@ def _render_work(
 @require_safe
 @gates.admins_only
 def show_ledger(request: HttpRequest, name: str) -> HttpResponse:
-    """Show the ledger of a study."""
     context = {"ledger": compute_ledger(get_object_or_404(Study, name=name))}
     return render(request, "market/ledger.html", context)
 
@@ -170,7 +167,6 @@ def show_ledger(request: HttpRequest, name: str) -> HttpResponse:
 @require_safe
 @gates.admins_only
 def download_ledger(request: HttpRequest, name: str) -> StreamingHttpResponse:
-    """Send the ledger as a CSV file with workers' pseudonyms."""
     study = get_object_or_404(Study, name=name)
     rows = [entry.cells() for entry in compute_ledger(study).entries]
     return make_csv_response([COLUMNS, *rows], f"{name}-ledger.csv")

@@ -1,8 +1,7 @@
 """Workers of a study, from the market's link to the end of their participation.
 
 The worker's browser stores the ids of the link. When the worker starts, the site creates a person
-for this study and browser. Progress and working time are computed from stored rows. Workers can
-export and erase their data.
+for this study and browser. Progress and working time are computed from stored rows.
 """
 
 from __future__ import annotations
@@ -45,7 +44,6 @@ register = template.Library()
 
 @register.filter("verdict")
 def get_verdict_label(verdict: str) -> str:
-    """Return the label of a market's verdict."""
     return str(Participation.Verdict(verdict).label)
 
 
@@ -73,12 +71,11 @@ class Arrival:
 
     @property
     def digest(self) -> str:
-        """Return the digest of the browser's identifier (`mark`), as stored in a participation."""
+        """Return the digest of `mark`, as stored in `Participation.browser`."""
         return sha256(self.mark.encode()).hexdigest()
 
 
 def read_arrival(request: HttpRequest) -> Arrival | None:
-    """Return the study and ids stored in this browser's cookie, or None."""
     try:
         return Arrival(*decrypt(COOKIE, request.COOKIES.get(COOKIE, ""), MAX_AGE))
     except InvalidToken:
@@ -88,7 +85,6 @@ def read_arrival(request: HttpRequest) -> Arrival | None:
 def store_claim(
     request: HttpRequest, response: HttpResponse, study: Study, worker: str, submission: str
 ) -> None:
-    """Store the ids of a study link in an encrypted cookie, with an identifier of the browser."""
     before = read_arrival(request)
     mark = secrets.token_urlsafe(24) if before is None else before.mark
     value = encrypt(COOKIE, [study.pk, worker, submission, mark])
@@ -104,8 +100,11 @@ def store_claim(
 
 
 MAX_GAP = {models.JUDGE: timedelta(minutes=5), models.WRITE: timedelta(minutes=30)}
-"""Maximum time between two stored actions that is included in the working time; longer gaps are
-shortened. A problem takes seconds; a twin, which is a single action, takes many minutes."""
+"""Maximum time between two stored actions that is included in the working time.
+
+Longer gaps are shortened. A problem takes seconds; a twin, which is a single action, takes many
+minutes.
+"""
 
 
 def sum_work_seconds(times: Iterable[datetime], max_gap: timedelta) -> int:
@@ -121,7 +120,6 @@ def sum_work_seconds(times: Iterable[datetime], max_gap: timedelta) -> int:
 
 
 def count_work_seconds(part: Participation) -> int:
-    """Return the seconds that a person has worked in a study."""
     times = [part.began]
     if part.study.kind == models.WRITE:
         rows = Twin.objects.filter(contributor=part.person_id, created__gte=part.began)
@@ -139,7 +137,7 @@ class Workload:
     """The work that a study requires of a worker, and the worker's progress.
 
     Attributes:
-        done, amount: The number of problems or twins that are stored, and that are required.
+        done, amount: The number of stored problems or twins, and the required number.
         has_problem: Whether the worker has an unanswered problem.
         has_more: Whether more work is available now.
         paused: Whether the worker's votes are on hold until a moderator checks them.
@@ -155,12 +153,10 @@ class Workload:
 
     @property
     def is_complete(self) -> bool:
-        """Return whether all required work has been stored."""
         return self.done >= self.amount
 
     @property
     def lacks_work(self) -> bool:
-        """Return whether no work is available although more is required."""
         return not (self.is_complete or self.has_problem or self.has_more)
 
 
@@ -172,7 +168,7 @@ def find_participation(person: Person | None) -> Participation | None:
 
 
 def get_payable_twins(part: Participation) -> QuerySet[Twin]:
-    """Return the twins that count for pay: written since the work started and not withdrawn."""
+    """Return the paid twins: those written since the work started and not withdrawn."""
     rows = Twin.objects.filter(
         contributor=part.person_id, revises=None, created__gte=part.began
     ).filter(~Q(problems__state=State.WITHDRAWN))
@@ -180,7 +176,6 @@ def get_payable_twins(part: Participation) -> QuerySet[Twin]:
 
 
 def count_done(part: Participation) -> int:
-    """Return the number of stored answers or twins that count towards the required work."""
     if part.study.kind == models.WRITE:
         # A perturbed sentence is stored like a twin, but is not a paid twin.
         return get_payable_twins(part).filter(problems__version__parent=None).count()
@@ -196,7 +191,7 @@ def describe_missing_work(part: Participation, done: int) -> str:
 
 @register.simple_tag(name="study_progress")
 def get_study_progress(user: Any) -> dict[str, Any] | None:
-    """Return the progress of a worker's unfinished study, to be shown on every page, or None."""
+    """Return the progress of a worker's unfinished study, which every page shows."""
     part = find_participation(user)
     if part is None or part.state != models.WORKING:
         return None
@@ -205,7 +200,6 @@ def get_study_progress(user: Any) -> dict[str, Any] | None:
 
 
 def is_on_hold(part: Participation) -> bool:
-    """Return whether a worker's votes wait for a moderator."""
     return get_judge_on_hold(part.person) is not None
 
 
@@ -230,7 +224,6 @@ def describe_training(part: Participation) -> str:
 
 
 def measure_workload(part: Participation) -> Workload:
-    """Return a worker's workload, computed from the database."""
     done, amount = count_done(part), part.study.amount
     if part.study.kind == models.WRITE:
         return Workload(done, amount, False, done < amount, False, None)
@@ -244,11 +237,6 @@ def measure_workload(part: Participation) -> Workload:
 
 
 def finish_participation(part: Participation) -> None:
-    """End a participation whose work is complete, or for which no work is left.
-
-    Raises:
-        InputError: More work is available, or no work was done.
-    """
     with writing():
         part = _lock_participation(part)
         if part.state != models.WORKING:
@@ -277,7 +265,6 @@ def _lock_participation(part: Participation) -> Participation:
 
 
 def end_participation(part: Participation, state: str) -> None:
-    """End a participation, and release its leased problems to other judges."""
     with writing():
         Judge.objects.filter(person=part.person_id).update(quota=0)
         held = Slot.objects.filter(holder=part.person_id, answered_at=None, open=True)
@@ -307,19 +294,19 @@ ABANDONED_AFTER = timedelta(hours=24)
 
 
 class StudyClosedError(InputError):
-    """The study is closed to new participants."""
+    """The study is closed to new participants, or all places are taken."""
 
 
 class NotInvitedError(InputError):
-    """The worker is not on the list of admitted people."""
+    """The study does not admit the worker."""
 
 
 class StartedElsewhereError(InputError):
-    """The worker has already started in another browser."""
+    """The worker has started in another browser, or is active in another study."""
 
 
 def find_started(study: Study, arrival: Arrival) -> Participation | None:
-    """Return the participation that this browser started with these ids, or None.
+    """Return the participation that this browser started with these ids.
 
     Raises:
         StartedElsewhereError: The worker started the study in another browser or submission.
@@ -342,7 +329,6 @@ def find_started(study: Study, arrival: Arrival) -> Participation | None:
 
 
 def find_by_id(study: Study, kind: str, text: str) -> Participation | None:
-    """Return the participation with this worker or submission id on the market, or None."""
     ids = Identity.objects.select_related("participation__person", "participation__study")
     digest = digest_id(study.provider, kind, text)
     row = ids.filter(study=study, kind=kind, digest=digest).first()
@@ -427,7 +413,7 @@ def _get_earlier_participations(worker: str) -> list[Participation]:
     """Return a worker's participations in other studies, after ending abandoned ones.
 
     Raises:
-        StartedElsewhereError: A participation is not over.
+        StartedElsewhereError: The worker is still active in another study.
     """
     rows = Participation.objects.select_related("person", "study")
     found = list(rows.filter(identities__digest=worker).order_by("pk"))
@@ -471,10 +457,10 @@ def _mark_as_read(
 
 
 def _find_training_twins(person: Person, others: QuerySet[Participation]) -> list[int]:
-    """Return the gold questions' twins that a person may get although `others` have read them.
+    """Return the twins of gold questions that a person may get although `others` have read them.
 
     On a shared computer, the first worker may have used all gold questions. If too few are left,
-    return the twins of gold questions of which no half is judged.
+    these are the twins of gold questions of which no half is judged.
     """
     needed = settings.RULES.training_questions
     if not needed or Judge.objects.filter(person=person, qualified__isnull=False).exists():
@@ -491,8 +477,8 @@ def erase_worker(person: Person, _texts: bool) -> None:
     """Delete an erased person's market ids; their payments are kept without a name.
 
     Votes that the market has not confirmed can no longer be confirmed, so these votes don't count,
-    and other people judge the problems. If the study has a list of ids, the worker's id is removed
-    from the list.
+    and other people judge the problems. If a study's list contains the worker's id, the id is
+    removed.
     """
     part = Participation.objects.select_related("study", "person").filter(person=person).first()
     if part is None:
@@ -519,7 +505,6 @@ def delete_old_ids(_now: datetime, before: datetime) -> int:
 
 
 def export_studies(person: Person) -> list[dict[str, Any]]:
-    """Return a person's participations in studies, with their market ids."""
     rows = Participation.objects.filter(person=person).select_related("study")
     return [
         {

@@ -6,12 +6,9 @@ from django.apps import AppConfig
 
 
 class Config(AppConfig):
-    """The Django application; registers its indexes, jobs, and functions for accounts and news."""
-
     name = "winosmith.web.moderate"
 
     def ready(self) -> None:
-        """Register the queue's indexes, the worker's jobs, and the functions for appeals."""
         from winosmith.web.jobs import BATCH, VOTES, runners
         from winosmith.web.moderate import batches, decisions, people, queue
         from winosmith.web.people import accounts, news, privacy

@@ -1,7 +1,7 @@
 """Read-only pages in Django's admin for the tables of `SHOWN_APPS`.
 
 The site's own pages change states, roles, votes and the log, and enforce the rules; the admin pages
-only show them. Only new versions of consent texts are added here.
+only show them. Admins can add new versions of consent texts here, but change nothing else.
 """
 
 from __future__ import annotations
@@ -26,36 +26,31 @@ from winosmith.web.people.models import Document, Session
 from winosmith.web.people.privacy import publish_document
 
 SHOWN_APPS = ("people", "problems", "write", "judge", "moderate", "perturb", "predict")
-"""Django applications whose tables are shown."""
 
 SECRET_COLUMNS = frozenset({"password", "salt", "entry", "digest", "key", "who", "origin", "email"})
 """Columns that nobody sees, not even admins."""
 
 LONG_TYPES = ("TextField", "JSONField")
-"""Field types that lists omit."""
+"""Types of fields that lists omit because of their length."""
 
 TITLES = {"gold": _("gold questions"), "seen": _("problems seen")}
-"""Titles of tables whose name has no regular plural, by the name of the model."""
+"""Plural titles of tables for which adding an "s" would be wrong, by the name of the model."""
 
 UNSHOWN_MODELS = (Group, Session)
 """Models without pages: groups are not used, and the URL of a session would contain its key."""
 
 
 class ReadOnlyAdmin(admin.ModelAdmin):
-    """Admin for a read-only table."""
-
     actions = None
     list_per_page = 50
     show_full_result_count = False
 
     def get_list_display(self, request: HttpRequest) -> list[str]:
-        """Return the names of up to seven short columns."""
         shown = [field for field in _list_visible_fields(self.model) if not field.is_relation]
         short = [field.name for field in shown if field.get_internal_type() not in LONG_TYPES]
         return ["__str__", *[name for name in short if name != "id"][:7]]
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
-        """Return the names of all columns except secrets."""
         return [field.name for field in _list_visible_fields(self.model)]
 
     def lookup_allowed(self, lookup: str, value: Any, request: Any = None) -> bool:
@@ -63,17 +58,13 @@ class ReadOnlyAdmin(admin.ModelAdmin):
         return False
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return False, because rows can't be added, changed or deleted on these pages."""
         return False
 
     has_change_permission = has_delete_permission = has_add_permission
 
 
 class NewVersionForm(ModelForm):
-    """Form for a new version of a consent text."""
-
     def clean(self) -> dict[str, Any]:
-        """Reject a text that equals the current version."""
         values: dict[str, Any] = super().clean()
         newest = Document.objects.filter(kind=values.get("kind")).order_by("-version").first()
         if newest and newest.text.strip() == values.get("text", "").strip():
@@ -84,12 +75,11 @@ class NewVersionForm(ModelForm):
 
 
 class DocumentAdmin(ReadOnlyAdmin):
-    """Admin for consent texts: each version is a new row, and rows never change."""
+    """Admin for consent texts, of which each version is a new row; rows never change."""
 
     form = NewVersionForm
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return True, because admins can add versions."""
         return bool(request.user.is_superuser)
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
@@ -104,7 +94,6 @@ class DocumentAdmin(ReadOnlyAdmin):
             return super().changeform_view(request, *args, **kwargs)
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
-        """Publish the text as the next version of its kind."""
         if change:
             raise PermissionDenied
         newest = Document.objects.filter(kind=obj.kind).order_by("-version").first()

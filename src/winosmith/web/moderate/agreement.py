@@ -21,12 +21,14 @@ from winosmith.web.judge.votes import compute_chance_agreement
 from winosmith.web.people.models import Person, pseudonym
 
 MIN_SHARED = 20
-"""Minimum number of shared problems for a pair of judges to be listed. With this number, if a pair
-agrees on half of the problems, the 95 % interval (Wilson's) extends 20 percentage points in each
-direction; with fewer problems, chance could be mistaken for a result."""
+"""Minimum number of shared problems for a pair of judges to be listed.
+
+With this number, if a pair agrees on half of the problems, the 95 % interval (Wilson's) extends 20
+percentage points in each direction. With fewer problems, chance could be mistaken for a result.
+"""
 
 MAX_JUDGES = 40
-"""Maximum number of judges on a page: 780 pairs."""
+"""Maximum number of judges on a page, who form 780 pairs."""
 
 JudgePair = tuple[int, int]
 Table = Mapping[tuple[Any, Any], int]
@@ -64,15 +66,18 @@ class Pair:
 
     @property
     def kappa(self) -> float | None:
-        """Return Cohen's kappa (1960), at most 1; None if only one answer was ever given."""
+        """Return Cohen's kappa, at most 1; None if only one answer was ever given.
+
+        See Cohen (1960).
+        """
         return self._correct_for_chance(self.share)
 
     @property
     def kappa_interval(self) -> tuple[float, float] | None:
         """Return a 95 % interval of kappa, computed from `interval` with `chance` held fixed.
 
-        The usual interval (Fleiss, Cohen & Everitt 1969) contains a kappa of 0.9 in only 63 % of
-        samples of 20; this interval does in 93 %.
+        The usual interval contains a kappa of 0.9 in only 63 % of samples of 20; this interval does
+        in 93 %. See Fleiss, Cohen and Everitt (1969) for the usual interval.
         """
         low, high = (self._correct_for_chance(end) for end in self.interval)
         return None if low is None or high is None else (low, high)
@@ -82,13 +87,11 @@ class Pair:
 
 
 def list_pairs(judge: Person | None = None) -> list[tuple[str, str, Pair]]:
-    """Return the pairs among the MAX_JUDGES judges with the most votes, with both pseudonyms.
+    """Return pairs of judges with their pseudonyms, highest kappa first; cached on large sites.
 
-    Args:
-        judge: If given, return this judge's pairs with those who share the most problems.
-
-    Returns:
-        The pairs with MIN_SHARED problems or more, highest kappa first; cached on large sites.
+    Both judges of a pair have judged at least `MIN_SHARED` common problems. Without `judge`, the
+    pairs are among the `MAX_JUDGES` judges with the most votes. With `judge`, each pair consists of
+    this judge and one of those who share the most problems.
     """
     key = 0 if judge is None else judge.pk
     found = cache_stats(f"moderate.agreement.{key}", lambda: _compute_pairs(judge))
@@ -109,7 +112,6 @@ COLUMNS = (
 
 
 def iter_csv_rows(pairs: Sequence[tuple[str, str, Pair]]) -> Iterator[Sequence[object]]:
-    """Yield the header and the pairs' rows for a CSV file."""
     yield COLUMNS
     for one, other, pair in pairs:
         ends = pair.kappa_interval or (None, None)
@@ -155,11 +157,9 @@ def _compute_pairs(judge: Person | None) -> tuple[int, list[Pair]]:
 
 
 def rank_pairs(tables: Mapping[JudgePair, Table], waits: Mapping[JudgePair, int]) -> list[Pair]:
-    """Return the pairs with MIN_SHARED problems or more, highest kappa first.
+    """Return the pairs with `MIN_SHARED` problems or more, highest kappa first.
 
-    Args:
-        tables: For each pair of judges, the number of problems for each combination of two answers.
-        waits: For each pair, the number of problems with a pending vote.
+    `waits` maps each pair to the number of problems with a pending vote.
     """
     pairs = [
         Pair(

@@ -41,7 +41,7 @@ NewestKeys = tuple[int, int]
 
 
 def get_newest_event_and_problem() -> NewestKeys:
-    """Return the keys of the newest event and problem, so that bulk actions skip later changes."""
+    """Return the newest keys, so that bulk actions skip later changes."""
     event = Event.objects.aggregate(last=Max("pk"))["last"] or 0
     return event, Problem.objects.aggregate(last=Max("pk"))["last"] or 0
 
@@ -79,7 +79,7 @@ def apply_to_matching(
 ) -> Batch:
     """Apply an action to all matching problems; `expected` is the number shown to the moderator.
 
-    `newest` are the newest event and problem when the moderator confirmed; later problems are not
+    `newest` are the newest event and problem when the moderator confirmed. Later problems are not
     included, and problems changed later are skipped and listed.
     """
     _check_request(person, action, reason)
@@ -88,11 +88,6 @@ def apply_to_matching(
 
 
 def undo_batch(person: Person, batch: Batch, reason: str) -> Batch:
-    """Undo a whole batch.
-
-    Raises:
-        InputError: The batch is unfinished, is an undo, or was already undone.
-    """
     _check_request(person, decisions.UNDO, reason)
     with writing():
         now = Batch.objects.select_for_update(of=("self",)).select_related("job").get(pk=batch.pk)
@@ -105,11 +100,7 @@ def undo_batch(person: Person, batch: Batch, reason: str) -> Batch:
 
 
 def undo_decision(person: Person, event: Event, reason: str) -> Batch:
-    """Undo one decision, independently of its batch.
-
-    Raises:
-        InputError: The decision can't be undone; see `decisions.undo`.
-    """
+    """Undo one decision, independently of its batch."""
     _check_request(person, decisions.UNDO, reason)
     with writing():
         batch = Batch.objects.create(
@@ -134,11 +125,7 @@ def _start_batch(person: Person, action: str, reason: str, **columns: Any) -> Ba
 
 
 def run_batch_job(job: Job, progress: Progress) -> None:
-    """Process the rest of a batch in the worker; another call resumes an interrupted batch.
-
-    Raises:
-        InputError: The batch was stopped, and then undone.
-    """
+    """Process the rest of a batch in the worker; another call resumes an interrupted batch."""
     is_done = False
     while not is_done:
         with writing():
@@ -211,7 +198,6 @@ class ActionRequest:
         action: The action; None for an unknown name.
         picks: The ids of selected problems, each with the newest event that the moderator saw.
         all_matching: Whether to use all matches of `where` instead of the selected problems.
-        where: The filter of the list.
         back: The page to return to.
         preset: The index of one of the action's reasons; -1 for none; None before confirmation.
         text: The reason in the moderator's own words.
@@ -231,7 +217,6 @@ class ActionRequest:
 
     @classmethod
     def read(cls, form: QueryDict) -> ActionRequest:
-        """Parse the request from a form, and ignore invalid picks."""
         parts = [pick.rpartition(":") for pick in form.getlist("pick")[:MAX_SELECTED]]
         event, newest, expected, preset = (
             int(form.get(name, "")) if is_number(form.get(name, "")) else -1
@@ -250,19 +235,16 @@ class ActionRequest:
         )
 
     def get_selected_problems(self) -> list[Problem]:
-        """Return the selected problems."""
         refs = [] if self.all_matching else [ref for ref, _seen in self.picks]
         query = Problem.objects.filter(ref__in=refs).select_related("twin__contributor")
         return list(query.order_by("pk"))
 
     def count_problems(self, newest: NewestKeys) -> int:
-        """Return the number of problems that the action applies to."""
         if not self.all_matching:
             return len(self.picks)
         return filter_queue(self.where).filter(pk__lte=newest[1]).count()
 
     def get_reason(self, action: decisions.Action) -> str:
-        """Return the full reason for the log."""
         reasons = action.list_reasons()
         is_valid = self.preset is not None and 0 <= self.preset < len(reasons)
         reason = decisions.to_site_language(reasons[self.preset or 0]) if is_valid else ""

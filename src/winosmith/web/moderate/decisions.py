@@ -41,7 +41,6 @@ class Action:
     Attributes:
         name: The name in the audit log.
         label: The label of the button.
-        shortcut: The keyboard shortcut.
         effect: The effect, as a sentence.
         log_label: The label in the log ("approved for judging").
         states: The states in which the action is possible.
@@ -62,11 +61,13 @@ class Action:
 
     @property
     def preselects_reason(self) -> bool:
-        """Whether a reason is preselected: never against contributors or in answers to appeals."""
+        """Return whether a reason is preselected.
+
+        No reason is preselected for actions against contributors and for answers to appeals.
+        """
         return self.name not in {"hold", "reject", "withdraw"} | APPEAL_ANSWERS
 
     def list_reasons(self, *, has_appeal: bool = True) -> tuple[Any, ...]:
-        """Return the reasons that are offered, with or without an open appeal."""
         more = (self.appeal_reason,) if has_appeal and self.appeal_reason else ()
         return (*self.reasons, *more)
 
@@ -241,7 +242,6 @@ APPEAL_ANSWERS = frozenset({"accept", "restore", "reopen", "decline"})
 
 
 def to_site_language(text: Any) -> str:
-    """Return a text in the site's language, as the log stores it."""
     with translation.override(settings.LANGUAGE_CODE):
         return str(text)
 
@@ -267,11 +267,10 @@ AUTOMATIC_KINDS = (*COVERING_KINDS.values(), LATE)
 """Kinds of automatic events, which don't invalidate a moderator's decision."""
 
 APPEALABLE = (State.REJECTED, State.WITHDRAWN)
-"""States against which a contributor can appeal."""
+"""States in which a contributor can appeal."""
 
 
 def may_appeal(person: Person, problem: Problem) -> bool:
-    """Return whether a person can appeal against a decision on their problem now."""
     last = problem.events.order_by("-id").first()
     by_themselves = last is not None and last.actor_id == person.pk
     return (
@@ -283,12 +282,6 @@ def may_appeal(person: Person, problem: Problem) -> bool:
 
 
 def appeal(person: Person, problem: Problem, text: str) -> Appeal:
-    """Send an appeal to the moderators, and add it to the problem's history.
-
-    Raises:
-        InputError: The text is empty or too long, the problem is not the person's or was not
-            decided against them, or an appeal is open.
-    """
     text = text.strip()
     if not 1 <= len(text) <= MAX_REASON:
         raise InputError(gettext("Give your reason in 1 to %d characters.") % MAX_REASON)
@@ -303,17 +296,14 @@ def appeal(person: Person, problem: Problem, text: str) -> Appeal:
 
 
 def get_open_appeal(problem: Problem) -> Appeal | None:
-    """Return the open appeal on a problem, or None."""
     return Appeal.objects.filter(problem=problem, answer=None).first()
 
 
 def erase_appeal_texts(person: Person, _texts: bool) -> None:
-    """Delete the texts of an erased person's appeals."""
     Appeal.objects.filter(person=person).update(text="")
 
 
 def move_appeals_to_account(account: Person, anonymous: Person) -> None:
-    """Move the appeals of a person without an account to an account."""
     Appeal.objects.filter(person=anonymous).update(person=account)
 
 
@@ -333,27 +323,16 @@ class ConflictError(InputError):
 
 
 def clean_reason(reason: str) -> str:
-    """Return a reason without surrounding space.
-
-    Raises:
-        InputError: The reason is empty, or longer than MAX_REASON characters.
-    """
     if not 1 <= len(reason := reason.strip()) <= MAX_REASON:
         raise InputError(gettext("Give a reason, in at most %d characters.") % MAX_REASON)
     return reason
 
 
 def may_decide(person: Person, problem: Problem) -> bool:
-    """Return whether a person is a moderator and did not write the problem."""
     return person.can_moderate and problem.twin.contributor_id != person.pk
 
 
 def check_may_decide(person: Person, problem: Problem) -> None:
-    """Raise an error if a person may not decide on a problem.
-
-    Raises:
-        InputError: The person is not a moderator, or wrote the problem.
-    """
     if not person.can_moderate:
         raise InputError(gettext("Only moderators can decide on problems."))
     if not may_decide(person, problem):
@@ -361,7 +340,6 @@ def check_may_decide(person: Person, problem: Problem) -> None:
 
 
 def get_newest_events(problems: Iterable[Problem]) -> dict[int, int]:
-    """Map each problem's key to the key of its newest event."""
     rows = Event.objects.filter(problem__in=[problem.pk for problem in problems])
     return dict(rows.values("problem").annotate(last=Max("pk")).values_list("problem", "last"))
 
@@ -374,7 +352,6 @@ def get_events_in_force(problem: Problem) -> list[Event]:
 
 
 def get_possible_actions(person: Person, problem: Problem) -> list[Action]:
-    """Return the actions that a person can take on a problem now."""
     if not may_decide(person, problem):
         return []
     return [action for action in ACTIONS.values() if not _find_obstacle(action, problem)]
@@ -392,7 +369,7 @@ def decide(
     """Take an action on a problem, and log who did it and why.
 
     The problem is locked and read again first. `seen` is the key of its newest event when the
-    moderator saw it, or 0. The reason, for the contributor, has 1 to MAX_REASON characters.
+    moderator saw it, or 0. The contributor sees the reason.
 
     Raises:
         ConflictError: The problem has events that the moderator has not seen.
@@ -441,7 +418,6 @@ def _find_obstacle(action: Action, problem: Problem) -> str:
 
 
 def _find_embargo_obstacle(action: Action, problem: Problem) -> str:
-    """Return why a problem's embargo can't be set or lifted; "" if it can be."""
     version = getattr(problem, "version", None)
     covered = version is not None and version.covered
     if action.name == "embargo" and problem.embargo and not covered:
@@ -482,7 +458,6 @@ def _find_restore_obstacle(problem: Problem) -> str:
 
 
 def _is_erased(problem: Problem) -> bool:
-    """Return whether the contributor was erased, so that the problem stays withdrawn."""
     contributor = problem.twin.contributor
     return contributor is not None and contributor.erased is not None
 
@@ -492,7 +467,7 @@ _OPPOSITES = {"embargo": "lift", "lift": "embargo", "show": "unshow", "unshow": 
 
 
 def _carry_out(problem: Problem, action: str, state: Any, **note: Any) -> Event:
-    """Carry out and log an action, which changes the embargo, the home page or the state."""
+    """Carry out and log an action that changes the embargo, the home page or the state."""
     if action in ("embargo", "lift"):
         (set_embargo if action == "embargo" else lift_embargo)(problem, by=note["by"])
     elif action in ("show", "unshow"):
@@ -510,7 +485,6 @@ def _carry_out(problem: Problem, action: str, state: Any, **note: Any) -> Event:
 
 
 def get_undoable_decision(person: Person, problem: Problem) -> Event | None:
-    """Return the last decision on a problem if the person can undo it now, or None."""
     in_force = get_events_in_force(problem)
     if not in_force or not may_decide(person, problem):
         return None
@@ -518,14 +492,10 @@ def get_undoable_decision(person: Person, problem: Problem) -> Event | None:
 
 
 def undo(person: Person, event: Event, *, reason: str, batch: str) -> Event:
-    """Undo a moderator's decision: the problem returns to its earlier state.
+    """Undo a moderator's decision, and return the event of the undo.
 
-    Any moderator can undo a decision that is followed only by undone events, or by none. The new
-    event is returned; its `undoes` is the undone event.
-
-    Raises:
-        InputError: The event is not a decision, was already undone, or is followed by another
-            event; or the problem is the person's own.
+    Any moderator can undo a decision that is followed only by undone events, or by none. The
+    problem returns to its earlier state.
     """
     with writing():
         problem = lock_problem(event.problem_id)

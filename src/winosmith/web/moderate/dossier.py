@@ -1,4 +1,4 @@
-"""Problems for moderators: the rows of lists, the page of a problem, and the audit log."""
+"""Information on problems for moderators: rows of lists, a problem's page, and the audit log."""
 
 from __future__ import annotations
 
@@ -29,12 +29,17 @@ from winosmith.web.problems.states import LATE, get_public_time
 def list_rows(reader: Person, problems: Sequence[Problem], twin: str = "") -> list[dict[str, Any]]:
     """Return the template context for problems whose twins and contributors are loaded.
 
-    Each row contains: `pick`, the value of its checkbox, which contains the problem's id and the
-    newest event that the reader has seen; `contributor`, a pseudonym, or "" for an imported
-    problem; `own`, whether the reader may not decide on the problem; `appeal`, the text of an open
-    appeal; `root`, the id of the family's root, or "" if the problem was not perturbed; and
-    `until`, the latest time of the problem's publication if it waits for the other half of its
-    twin. Differences from `twin`, the sentence of the other half, are marked.
+    Each row contains:
+
+    - `pick`: the value of the row's checkbox, which contains the problem's id and the newest event
+      that the reader has seen
+    - `contributor`: a pseudonym, or "" for an imported problem
+    - `own`: whether the reader may not decide on the problem
+    - `appeal`: the text of an open appeal, or ""
+    - `root`: the id of the family's root, or "" if the problem was not perturbed
+    - `until`: the latest time of publication, if the problem waits for the other half of its twin
+
+    Differences from `twin`, the sentence of the other half, are marked.
     """
     seen, keys = decisions.get_newest_events(problems), [problem.pk for problem in problems]
     open_appeals = Appeal.objects.filter(problem__in=keys, answer=None)
@@ -66,11 +71,7 @@ def make_history_entry(event: Event) -> dict[str, Any]:
 
 
 def make_family_context(reader: Person, problem: Problem) -> dict[str, Any] | None:
-    """Return the template context of a problem's family; None if it has no family.
-
-    It contains the root, the steps from the root to the problem, the models' predictions, and links
-    to the queue with the family's problems, and with the contributor's problems in the family.
-    """
+    """Return the template context of a problem's family; None if it has no family."""
     path = get_path(problem)
     root = path[0]
     if not hasattr(root, "version"):
@@ -95,11 +96,6 @@ def _make_queue_link(root: Problem, **query: str) -> str:
 
 
 def make_problem_context(reader: Person, problem: Problem) -> dict[str, Any]:
-    """Return the template context of a problem's page.
-
-    It contains both halves with their differences, the path from the family's root, hints,
-    near-duplicates, anonymous votes, the history, the contributor's record, and actions.
-    """
     family = make_family_context(reader, problem)
     contributor = problem.twin.contributor
     other = problem.twin.problems.exclude(pk=problem.pk).select_related("twin__contributor").first()
@@ -145,8 +141,14 @@ _EVENT_LABELS = {
 
 
 LOG_FILTERS = ("who", "what", "ref", "since", "until", "batch")
-"""Filters of the log: "site", a pseudonym or a moderator's name; a kind of event; a problem's id;
-the first and the last day, such as "2026-11-21"; the identifier of a batch."""
+"""Filters of the log.
+
+- who: "site", a pseudonym or a moderator's name
+- what: a kind of event
+- ref: a problem's id
+- since, until: the first and the last day, such as "2026-11-21"
+- batch: the identifier of a batch
+"""
 
 
 def read_log_filters(query: Mapping[str, str]) -> dict[str, str]:
@@ -155,7 +157,6 @@ def read_log_filters(query: Mapping[str, str]) -> dict[str, str]:
 
 
 def filter_log(filters: Mapping[str, str]) -> QuerySet[Event]:
-    """Return the log entries that match the filters of `read_log_filters`, newest first."""
     query = Event.objects.select_related("problem__twin", "actor").order_by("-pk")
     if (who := filters["who"]) == "site":
         query = query.filter(actor=None)
@@ -173,14 +174,12 @@ def filter_log(filters: Mapping[str, str]) -> QuerySet[Event]:
 
 
 def get_name_in_log(person: Person | None) -> str:
-    """Return a person's name in the log: a moderator's name, or a pseudonym."""
     if person is None:
         return "site"
     return person.name if person.can_moderate else pseudonym(person)
 
 
 def iter_log_rows(filters: Mapping[str, str]) -> Iterator[Iterable[object]]:
-    """Yield the columns and rows of the log's CSV file."""
     yield COLUMNS
     for event in filter_log(filters).iterator(chunk_size=1000):
         who, at = get_name_in_log(event.actor), event.at.isoformat(timespec="seconds")
@@ -190,7 +189,6 @@ def iter_log_rows(filters: Mapping[str, str]) -> Iterator[Iterable[object]]:
 
 
 def get_kind_label(kind: str) -> str:
-    """Return the label of a kind of event."""
     action = decisions.ACTIONS.get(kind)
     return str(action.log_label if action else _EVENT_LABELS.get(kind, kind))
 

@@ -1,4 +1,4 @@
-"""Batches of decisions, appeals, and changes of roles."""
+"""Database models for batches of decisions, appeals, and changes of roles."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Batch(models.Model):
         cursor: The last processed problem, or the last processed event of an undo.
         left: The first skipped problems: [ref, reason].
         undoes: The batch that this batch undoes.
-        job: The job that processes all chunks except the first; None if there is only one.
+        job: The job that processes all chunks except the first; None if there is only one chunk.
     """
 
     mark = models.CharField(max_length=32, unique=True)
@@ -54,12 +54,10 @@ class Batch(models.Model):
 
     @property
     def processed_count(self) -> int:
-        """Return the number of processed problems."""
         return self.done + self.left_count
 
     @property
     def busy(self) -> bool:
-        """Return whether the worker still has to process some of the batch's problems."""
         return self.job is not None and self.job.busy
 
 
@@ -67,7 +65,7 @@ class Appeal(models.Model):
     """A contributor's appeal against a decision; at most one is open per problem.
 
     Attributes:
-        answer: The moderator's event that settled the appeal, whose reason is the answer; or None.
+        answer: The event that settled the appeal and contains the answer as its reason, or None.
     """
 
     problem = models.ForeignKey("problems.Problem", models.PROTECT, related_name="appeals")
@@ -97,8 +95,6 @@ class Appointment(models.Model):
     """
 
     class Kind(models.TextChoices):
-        """The kinds of changes."""
-
         JUDGE = "judge", _("made a judge")
         NO_JUDGE = "no-judge", _("no longer a judge")
         MODERATOR = "moderator", _("made a moderator")

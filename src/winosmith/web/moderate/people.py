@@ -34,7 +34,11 @@ from winosmith.web.problems.models import Problem, State, Twin, Version
 
 @dataclass(frozen=True, slots=True)
 class ProblemCounts:
-    """Counts of a person's problems (halves) by state, including `perturbed` problems."""
+    """Numbers of a person's problems (halves) by state.
+
+    Attributes:
+        perturbed: The number of perturbed problems, which are also counted in their states.
+    """
 
     held: int = 0
     judging: int = 0
@@ -46,17 +50,14 @@ class ProblemCounts:
 
     @property
     def total(self) -> int:
-        """Return the total number of problems."""
         return sum(getattr(self, state) for state in State.values)
 
     @property
     def undecided_count(self) -> int:
-        """Return the number of undecided problems."""
         return self.held + self.judging
 
 
 def count_problems_by_state(person: Person) -> ProblemCounts:
-    """Count a person's problems by state."""
     return count_problems_of_people([person])[person.pk]
 
 
@@ -88,9 +89,8 @@ class JudgingRecord:
 
     Attributes:
         answers: The number of votes, of which `excluded` don't count and `waiting` are pending.
-        pace: The median seconds per problem, over the last answers.
         agreement: The agreement with the other judges; None if there is nothing to compare.
-        gold: The fraction of gold questions answered correctly, with its interval, or None.
+        gold: The fraction of gold questions answered correctly, or None.
         held: The judge's row if their votes wait for a moderator; otherwise None.
     """
 
@@ -104,7 +104,6 @@ class JudgingRecord:
 
     @property
     def pace_text(self) -> str:
-        """Return the pace as text."""
         if self.pace.seconds is None:
             return "–"
         return _("%(seconds)s s (%(over)d)") % {
@@ -114,17 +113,14 @@ class JudgingRecord:
 
     @property
     def agreement_text(self) -> str:
-        """Return the agreement as text."""
         return _format_fraction(self.agreement)
 
     @property
     def gold_text(self) -> str:
-        """Return the result of gold questions as text."""
         return _format_fraction(self.gold)
 
     @property
     def chance_text(self) -> str:
-        """Return the chance agreement and the ties as text."""
         if self.agreement is None or self.agreement.chance is None:
             return ""
         values = {"chance": to_percent(self.agreement.chance, 0), "ties": self.agreement.ties}
@@ -132,7 +128,6 @@ class JudgingRecord:
 
     @property
     def hold_reason(self) -> str:
-        """Return why the person's votes wait, with the numbers; "" if no votes wait."""
         if self.held is None:
             return ""
         values, cause = self.held.measured, str(self.held.get_cause_display())
@@ -155,7 +150,6 @@ def _format_fraction(found: Proportion | None) -> str:
 
 
 def get_judging_records(people: Sequence[Person]) -> dict[int, JudgingRecord]:
-    """Map each person's key to the number and quality of their votes."""
     counted = Slot.objects.votes().filter(holder__in=people).values("holder").order_by()
     counted = counted.annotate(
         n=Count("pk"),
@@ -197,11 +191,10 @@ MEMBER_FILTERS = {
         Q(Exists(Twin.objects.filter(contributor=OuterRef("pk")))),
     ),
 }
-"""Filters of the list of people: the label, and the condition."""
+"""Filters of the list of people: the label and the condition of each filter."""
 
 
 def get_member_record(person: Person) -> dict[str, Any]:
-    """Return a person's record for moderators."""
     return _list_members([person])[0]
 
 
@@ -240,7 +233,6 @@ def may_manage(person: Person, other: Person) -> bool:
 
 
 def get_possible_changes(person: Person, other: Person) -> list[Any]:
-    """Return the changes that a person can make to another person now."""
     if not may_manage(person, other):
         return []
     kinds: list[Any] = [Kind.NO_JUDGE if other.is_judge else Kind.JUDGE]
@@ -255,7 +247,7 @@ def get_possible_changes(person: Person, other: Person) -> list[Any]:
 
 
 def get_people_held_as_group(other: Person) -> list[Person]:
-    """Return the other people put on hold together with a person, sorted by key."""
+    """Return the other people who were put on hold together with a person."""
     own = Judge.objects.filter(person=other, held__isnull=False).exclude(together="").first()
     if own is None:
         return []
@@ -266,11 +258,7 @@ def get_people_held_as_group(other: Person) -> list[Person]:
 def change_person(person: Person, other: Person, kind: str, reason: str) -> Appointment:
     """Change another person's roles, or whether their votes count; return the log entry.
 
-    Only admins appoint moderators. The reason has 1 to MAX_REASON characters. Votes are changed
-    by a job (`run_vote_job`).
-
-    Raises:
-        InputError: The person may not do this, or the change has already been made.
+    Only admins appoint moderators. Votes are changed by a job (`run_vote_job`).
     """
     reason = clean_reason(reason)
     with writing():
@@ -326,12 +314,17 @@ def _find_votes_to_change(decision: Appointment) -> Slots:
 
 _INCLUSION_KINDS = (Kind.EXCLUDE, Kind.INCLUDE)
 _HOLD_KINDS = (Kind.PAUSE, Kind.RESUME, Kind.DISCARD)
-"""For each tuple of kinds, the last decision applies. The first tuple concerns all votes, and the
-second only pending votes."""
+"""In each of the two tuples, only the last decision applies.
+
+The first tuple concerns all votes, and the second only pending votes.
+"""
 
 
 def iter_vote_decisions(person: Person, after: datetime) -> Iterator[Item]:
-    """Yield moderators' decisions on a judge's votes; only the log contains the reasons."""
+    """Yield moderators' decisions on a judge's votes.
+
+    The reasons are omitted, because only the log contains them.
+    """
     texts = {
         Kind.EXCLUDE: _("A moderator excluded your votes"),
         Kind.INCLUDE: _("A moderator included your votes again"),

@@ -1,7 +1,7 @@
 """The moderators' queue: filtered problems in pages, fast even with a million problems.
 
 The queue uses a full-text index of the sentences in all states. The public search has a separate
-index (`winosmith.web.problems.search`), so it reveals nothing about non-public problems.
+index (`winosmith.web.problems.search`), so that it reveals nothing about non-public problems.
 """
 
 from __future__ import annotations
@@ -64,7 +64,6 @@ def filter_problems_with_hints(query: QuerySet[Problem]) -> QuerySet[Problem]:
 
 
 def filter_by_terms(query: QuerySet[Problem], terms: list[Term]) -> QuerySet[Problem]:
-    """Return the problems whose sentences contain all required terms and no excluded term."""
     if not any(term.wanted for term in terms):
         return query.none()
     rare = _INDEX.find_if_rare(terms, query.db)
@@ -127,7 +126,6 @@ class QueueFilters:
         state: One of `State`.
         only: One of `ONLY_CHOICES`.
         hint: Part of a hint's text.
-        domain: A domain.
         by: A contributor's pseudonym.
         kind: One of `KINDS`.
         family: The id of a problem, which selects its root and everything perturbed from the root.
@@ -173,13 +171,11 @@ class QueueFilters:
         )
 
     def query(self, **more: str) -> str:
-        """Return the query string of these filters, with more parameters at the end."""
         shown = {key: value for key, value in asdict(self).items() if value or key == "state"}
         return urlencode(shown | more)
 
 
 def filter_queue(filters: QueueFilters) -> QuerySet[Problem]:
-    """Return the problems that match the filters, unordered."""
     query = Problem.objects.select_related("twin__contributor")
     if filters.state:
         query = query.filter(state=filters.state)
@@ -229,7 +225,6 @@ def _apply_only_filter(query: QuerySet[Problem], only: str) -> QuerySet[Problem]
 
 
 def _filter_domain(query: QuerySet[Problem], domain: str) -> QuerySet[Problem]:
-    """Return the problems of a domain; problems of a rare domain are looked up by twin."""
     twins = Twin.objects.alias(lower=Lower("domain")).filter(lower=domain.lower())
     keys = list(twins.values_list("pk", flat=True)[:RARE_LIMIT])
     if len(keys) < RARE_LIMIT:
@@ -292,7 +287,6 @@ def record_answers_read(person: Person, problems: Sequence[Problem]) -> None:
 
 
 def iter_moderation_news(person: Person, after: datetime) -> Iterator[Item]:
-    """Yield new appeals and contests for a moderator."""
     if not person.can_moderate:
         return
     # Sentences are omitted, because readers of a sentence must not judge the other half.
@@ -306,7 +300,6 @@ def iter_moderation_news(person: Person, after: datetime) -> Iterator[Item]:
 
 
 def iter_moderation_work(person: Person) -> Iterator[Work]:
-    """Yield a moderator's pending work: problems and judges on hold, appeals, and contests."""
     if not person.can_moderate:
         return
     pending, queue = count_pending(), reverse("moderate:queue")

@@ -1,4 +1,4 @@
-"""Pages of moderators: the queue, a problem, actions, gold questions, log and people."""
+"""Pages for moderators: the queue, a problem, actions, gold questions, the log, and people."""
 
 from __future__ import annotations
 
@@ -29,7 +29,6 @@ from winosmith.web.problems.models import Event, Problem, State
 @require_safe
 @moderators_only
 def show_queue(request: HttpRequest) -> HttpResponse:
-    """Show the filtered queue, one page at a time."""
     asked = request.GET
     is_filtered = "state" in asked or "only" in asked or asked.get("by") or asked.get("family")
     where = lists.QueueFilters.read(asked.urlencode() if is_filtered else lists.TABS[0][0])
@@ -57,7 +56,6 @@ def show_queue(request: HttpRequest) -> HttpResponse:
 @require_safe
 @moderators_only
 def show_problem(request: HttpRequest, ref: str) -> HttpResponse:
-    """Show a problem with the information needed for a decision."""
     found = get_object_or_404(Problem.objects.select_related("twin__contributor"), ref=ref)
     context = dossier.make_problem_context(request.user, found)
     lists.record_answers_read(request.user, [found, *(context["family"] or {}).get("path", ())])
@@ -68,7 +66,6 @@ def show_problem(request: HttpRequest, ref: str) -> HttpResponse:
 @require_safe
 @moderators_only
 def ask_reason(request: HttpRequest) -> HttpResponse:
-    """Show a form for the reason of an action, with the number of problems."""
     asked = batches.ActionRequest.read(request.GET)
     if asked.action is None:
         raise Http404
@@ -128,7 +125,6 @@ def undo_decisions(request: HttpRequest) -> HttpResponse:
 @require_safe
 @moderators_only
 def show_batch(request: HttpRequest, mark: str) -> HttpResponse:
-    """Show a batch with its progress, and the skipped problems."""
     made = get_object_or_404(Batch.objects.select_related("actor", "undoes", "job"), mark=mark)
     events = Event.objects.filter(batch=mark).select_related("problem").order_by("pk")
     context = {
@@ -144,7 +140,7 @@ def show_batch(request: HttpRequest, mark: str) -> HttpResponse:
 
 @moderators_only
 def handle_job(request: HttpRequest, mark: str) -> HttpResponse:
-    """Return a job's progress for a waiting page, or stop or retry the job."""
+    """Return a job's progress for a waiting page; for a POST request, stop or retry the job."""
     found = get_object_or_404(Job.objects.filter(kind__in=MODERATOR_KINDS), mark=mark)
     if request.method != "POST":
         part = "moderate/parts/progress.html"
@@ -202,20 +198,18 @@ def _get_finished_batch(request: HttpRequest) -> dict[str, Any] | None:
 
 
 MAX_CONTESTS = 50
-"""Maximum number of contests on the page, oldest first."""
+"""Maximum number of contests on the page, which shows the oldest first."""
 
 
 @require_safe
 @moderators_only
 def show_contested_questions(request: HttpRequest) -> HttpResponse:
-    """Show the gold questions with an open objection, and those settled most recently."""
     return _render_contests(request)
 
 
 @require_POST
 @moderators_only
 def settle_contest(request: HttpRequest, number: int) -> HttpResponse:
-    """Settle a contest: retire the gold question, or keep its answer."""
     one = get_object_or_404(Contest, pk=number)
     upheld, words = request.POST.get("upheld") == "1", request.POST.get("answer", "")
     if not 1 <= len(words.strip()) <= MAX_REASON:
@@ -262,13 +256,12 @@ def _render_contests(
 PAGE_SIZE = 50
 
 FILTER_KINDS = ("submit", "import", "verdict", "recount", "appeal", "revise", *ACTIONS, UNDO)
-"""Kinds of events that the filter offers; other kinds can be entered in the URL."""
+"""Kinds of events that the filter offers; moderators can enter other kinds in the URL."""
 
 
 @require_safe
 @moderators_only
 def show_log(request: HttpRequest) -> HttpResponse:
-    """Show the audit log, newest entries first."""
     asked = dossier.read_log_filters(request.GET)
     before = request.GET.get("before", "")
     events, older = pages.get_newest_rows(dossier.filter_log(asked), before, PAGE_SIZE)
@@ -291,7 +284,6 @@ def show_log(request: HttpRequest) -> HttpResponse:
 @require_safe
 @moderators_only
 def download_log(request: HttpRequest) -> StreamingHttpResponse:
-    """Stream the audit log as CSV."""
     rows = dossier.iter_log_rows(dossier.read_log_filters(request.GET))
     return pages.make_csv_response(rows, "audit-log.csv")
 
@@ -313,7 +305,6 @@ CHANGE_LABELS = {
     "resume": gettext_lazy("Approve their votes"),
     "discard": gettext_lazy("Discard their votes"),
 }
-"""Labels of the buttons, by `Appointment.Kind`."""
 
 
 @require_safe
@@ -346,7 +337,6 @@ def _find_person(request: HttpRequest) -> tuple[str, Person | None]:
 @require_safe
 @moderators_only
 def show_agreement(request: HttpRequest) -> HttpResponse:
-    """Show the agreement of each pair of judges."""
     text, found = _find_person(request)
     context = {
         "pairs": list_pairs(found),
@@ -361,7 +351,6 @@ def show_agreement(request: HttpRequest) -> HttpResponse:
 @require_safe
 @moderators_only
 def download_pairs(request: HttpRequest) -> StreamingHttpResponse:
-    """Send the agreement of pairs of judges as CSV."""
     return pages.make_csv_response(
         iter_csv_rows(list_pairs(_find_person(request)[1])), "agreement.csv"
     )
@@ -370,14 +359,12 @@ def download_pairs(request: HttpRequest) -> StreamingHttpResponse:
 @require_safe
 @moderators_only
 def show_person(request: HttpRequest, name: str) -> HttpResponse:
-    """Show a person's record, and the changes that the reader can make."""
     return _render_person(request, _get_person(name))
 
 
 @require_POST
 @moderators_only
 def change_person(request: HttpRequest, name: str) -> HttpResponse:
-    """Change a person's roles, or whether their votes count, at most once per submitted form."""
     other, kind = _get_person(name), request.POST.get("kind", "")
 
     def change_all() -> None:

@@ -9,12 +9,9 @@ from django.db.models.signals import post_migrate
 
 
 class Config(AppConfig):
-    """The Django application, which creates missing documents at each start of a site."""
-
     name = "winosmith.web.people"
 
     def ready(self) -> None:
-        """Create documents once the tables exist; register the daily tasks and the mail job."""
         from winosmith.web.jobs import DAY, MAIL, NEWS, TIDY, register_periodic_task, runners
         from winosmith.web.people import news, privacy
 

@@ -51,9 +51,6 @@ def invite(role: str, minutes: int, *, creator: Person | None = None, label: str
 
     `label` describes the link in the list of active links. Only a digest is stored, so that readers
     of the database or of a backup can't use the link.
-
-    Raises:
-        InputError: `creator` may not grant the role, or the role is unknown.
     """
     if role not in ROLES:
         raise InputError(f"unknown role {role!r}; use one of {', '.join(ROLES)}")
@@ -64,11 +61,7 @@ def invite(role: str, minutes: int, *, creator: Person | None = None, label: str
 
 
 def create_reset_link(person: Person, minutes: int, *, creator: Person | None = None) -> str:
-    """Return the path of a new password-reset link for a person.
-
-    Raises:
-        InputError: There is no such account, or `creator` is not an admin.
-    """
+    """Return the path of a new password-reset link; the person's earlier links stop working."""
     if not person.is_active or person.anonymous:
         raise InputError(_("There is no account with this name."))
     if creator is not None and not (creator.is_active and creator.is_superuser):
@@ -79,32 +72,28 @@ def create_reset_link(person: Person, minutes: int, *, creator: Person | None = 
 
 
 def create_recovery_link(person: Person, minutes: int) -> str:
-    """Return the path of a new password-reset link to be emailed; earlier links stay valid."""
+    """Return the path of a new password-reset link for an email; earlier links keep working."""
     return _create_link(minutes, person=person)
 
 
 def may_invite(creator: Person, role: str) -> bool:
-    """Return whether a person may grant a role: moderators invite judges, and admins anybody."""
     return creator.is_active and (
         creator.is_superuser or (creator.can_moderate and role in ("contributor", "judge"))
     )
 
 
 def find_invitation(token: str) -> Invitation | None:
-    """Return the active link with a token, or None."""
     return get_active_links().filter(digest=digest_token(token)).select_related("person").first()
 
 
 def get_recovery_links(person: Person) -> QuerySet[Invitation]:
-    """Return the active links that set a new password for a person."""
     return get_active_links().filter(person=person)
 
 
 def _use_link(invitation: Invitation, person: Person) -> None:
-    """Mark a link as used; only one of several concurrent requests succeeds.
+    """Mark a link as used, or raise InputError if it is no longer active.
 
-    Raises:
-        InputError: The link was used, revoked or expired in the meantime.
+    Only one of several concurrent requests succeeds.
     """
     with writing():
         now = timezone.now()
@@ -115,13 +104,11 @@ def _use_link(invitation: Invitation, person: Person) -> None:
 
 
 def revoke_invitation(invitation: Invitation) -> None:
-    """Revoke an invitation link or a password-reset link."""
     with writing():
         get_active_links().filter(pk=invitation.pk).update(used=timezone.now())
 
 
 def get_active_links() -> QuerySet[Invitation]:
-    """Return the links that were neither used nor revoked, and have not expired."""
     return Invitation.objects.filter(used=None, expires__gt=timezone.now())
 
 
@@ -140,8 +127,8 @@ class Argon2(Argon2PasswordHasher):
     """Argon2id with OWASP's minimum: 19 MiB, two passes, one thread.
 
     Django's default of 100 MiB and eight threads takes six times as long, and needs 1.6 GB for
-    sixteen log-ins at once. The limit on guesses compensates for the lower cost (OWASP's "Password
-    Storage Cheat Sheet").
+    sixteen log-ins at once. The limit on guesses compensates for the lower cost. See OWASP's
+    "Password Storage Cheat Sheet".
     """
 
     time_cost = 2
@@ -172,7 +159,7 @@ def sign_up(
     anonymous: Person | None = None,
     invitation: Invitation | None = None,
 ) -> Person:
-    """Create an account, with the roles of an invitation, which is used in the same transaction.
+    """Create an account with the roles of an invitation, which is used in the same transaction.
 
     If an `anonymous` person has written in this browser, this person gets the account, and so keeps
     their texts and never judges them.
@@ -272,7 +259,6 @@ class AccessCounts:
 
     Attributes:
         browsers: The number of log-in sessions.
-        tokens: The number of API tokens.
         links: The number of links that set a new password.
     """
 
@@ -281,7 +267,6 @@ class AccessCounts:
     links: int
 
     def without(self, *, browsers: int = 0, links: int = 0) -> AccessCounts:
-        """Return these counts, reduced by the given numbers of sessions and links."""
         return AccessCounts(
             max(0, self.browsers - browsers), self.tokens, max(0, self.links - links)
         )
@@ -300,7 +285,6 @@ class AccessCounts:
 
 
 def count_credentials(person: Person) -> AccessCounts:
-    """Count the sessions, tokens and links that give access to an account."""
     live = person.sessions.filter(expire_date__gt=timezone.now())
     return AccessCounts(
         live.count(), person.tokens.active().count(), get_recovery_links(person).count()
@@ -308,7 +292,6 @@ def count_credentials(person: Person) -> AccessCounts:
 
 
 def end_access(person: Person) -> AccessCounts:
-    """End a person's log-ins, and revoke their tokens and links; return the number of each."""
     with writing():
         ended = count_credentials(person)
         person.entry = make_salt()
@@ -322,7 +305,7 @@ def end_access(person: Person) -> AccessCounts:
 def set_new_password(
     person: Person, password: str, invitation: Invitation | None = None
 ) -> AccessCounts:
-    """Set a new password, and end all log-ins, tokens and links; return the number of each.
+    """Set a new password, and end all other access to the account.
 
     Raises:
         ValidationError: The password is too easy to guess.
@@ -346,9 +329,6 @@ def merge_visitor(account: Person, anonymous: Person) -> None:
     """Move a visitor's texts and other rows to an account, which never judges these texts.
 
     Texts that the account has already read are withdrawn. Each of `adopters` moves its own rows.
-
-    Raises:
-        InputError: `account` is a person without an account, or `anonymous` has an account.
     """
     with writing():
         both = Person.objects.select_for_update().filter(pk__in=(account.pk, anonymous.pk))

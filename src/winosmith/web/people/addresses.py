@@ -53,7 +53,7 @@ def get_client_address(request: HttpRequest) -> str:
 
     If the site has a public address, it is behind proxies, and the client's address is in
     X-Forwarded-For, to which each proxy appends the address that it saw. The addresses are read
-    from the right, past the proxies of `SiteRules.proxies`; clients can forge everything to the
+    from the right, past the proxies of `SiteRules.proxies`. Clients can forge everything to the
     left of the result.
     """
     header = str(request.META.get("HTTP_X_FORWARDED_FOR", ""))
@@ -90,7 +90,9 @@ def _count_trusted_proxies(chain: Sequence[str]) -> int:
 
 
 def get_network(address: str) -> str:
-    """Return the network of an address, a /24 or an IPv6 /48, or "unknown" if it can't be read.
+    """Return the network of an address, or "unknown" if it can't be read.
+
+    A network is a /24, or a /48 for IPv6.
 
     >>> # get_network("192.0.2.77") == "192.0.2.0/24"
     """
@@ -103,7 +105,7 @@ def get_network(address: str) -> str:
 UNREADABLE, MISSING, UNNAMED = "unreadable address", "missing address", "unnamed proxy"
 
 _logged_hours: dict[str, datetime] = {}
-"""Map each fault to the hour in which this process last logged it."""
+"""For each fault, the hour in which this process last logged it."""
 
 
 def _log_fault(fault: str, text: str) -> None:
@@ -119,7 +121,6 @@ def _log_fault(fault: str, text: str) -> None:
 
 
 def list_address_faults() -> list[str]:
-    """Return the past day's problems with client addresses, as sentences for an admin."""
     rows = Hits.objects.filter(what__in=(UNREADABLE, MISSING, UNNAMED))
     rows = rows.filter(hour__gt=timezone.now() - timedelta(days=1))
     words = {

@@ -59,11 +59,9 @@ class SessionStore(DatabaseStore):
 
     @classmethod
     def get_model_class(cls) -> type[Session]:
-        """Return the session model."""
         return Session
 
     def create_model_instance(self, data: dict[str, Any]) -> Session:
-        """Return the row of a new session, with its user in a column."""
         row: Session = super().create_model_instance(data)
         row.session_key = digest_token(row.session_key)
         person = data.get(SESSION_KEY) or data.get(WRITER)
@@ -71,7 +69,6 @@ class SessionStore(DatabaseStore):
         return row
 
     def exists(self, session_key: str | None) -> bool:
-        """Return whether a session with this key exists."""
         return bool(super().exists(digest_token(session_key or "")))
 
     def load(self) -> dict[str, Any]:
@@ -97,7 +94,6 @@ class SessionStore(DatabaseStore):
         self._written = (self.session_key, data)
 
     def delete(self, session_key: str | None = None) -> None:
-        """Delete the session with the given key, or this session if no key is given."""
         with writing():
             super().delete(digest_token(session_key or self.session_key or ""))
 
@@ -120,11 +116,6 @@ def get_current_writer(request: HttpRequest) -> Person | None:
 
 
 def get_or_create_writer(request: HttpRequest) -> Person:
-    """Return the contributor of this session; create a person for a visitor without an account.
-
-    Raises:
-        InputError: The site requires an account, and the visitor has none.
-    """
     found = get_current_writer(request)
     if found is not None:
         return found
@@ -151,12 +142,12 @@ class RateLimitError(WinosmithError):
 
     @property
     def seconds(self) -> int:
-        """The seconds to wait, at least 1."""
+        """Number of seconds to wait, at least 1."""
         return max(1, round((self.again - timezone.now()).total_seconds()))
 
     @property
     def minutes(self) -> int:
-        """The minutes to wait, at least 1."""
+        """Number of minutes to wait, rounded up."""
         return -(-self.seconds // 60)
 
 
@@ -169,7 +160,7 @@ def _make_limit_key(actor: HttpRequest | Person | str) -> str:
 
 
 def rate_limit(actor: HttpRequest | Person | str, action: str, limit: int) -> None:
-    """Count an action; raise an error if the hourly limit is reached.
+    """Count an action, or raise RateLimitError if the hourly limit is reached.
 
     The count covers this clock hour and a proportional part of the previous one.
 
@@ -177,9 +168,6 @@ def rate_limit(actor: HttpRequest | Person | str, action: str, limit: int) -> No
         actor: A request (counted for its account, or its network), a person, or any string.
         action: The kind of action, in at most 20 letters; each kind is counted separately.
         limit: The limit per hour.
-
-    Raises:
-        RateLimitError: The limit is reached; the action was not counted.
     """
     now = timezone.now()
     hour = now.replace(minute=0, second=0, microsecond=0)
@@ -197,11 +185,7 @@ def rate_limit(actor: HttpRequest | Person | str, action: str, limit: int) -> No
 
 
 def rate_limit_reading(actor: HttpRequest | Person | str, action: str, limit: int) -> None:
-    """Count a read request as `rate_limit` does, unless the database can't be written to.
-
-    Raises:
-        RateLimitError: The limit is reached.
-    """
+    """Apply `rate_limit` to a read request, unless the database can't be written to."""
     with suppress(OperationalError), limit_write_waits(_lock.MAX_WAIT - COUNT_WAIT):
         rate_limit(actor, action, limit)
 
@@ -212,11 +196,10 @@ about 50: the form is checked after 0.3 seconds, and saved after 0.7."""
 
 
 def rate_limit_typing(actor: HttpRequest | Person, action: str, limit: int) -> None:
-    """Count a check or an autosave (action "save") that is made while the user types into a form.
+    """Limit the checks and the autosaves (action "save") while the user types into a form.
 
-    Raises:
-        RateLimitError: Within an hour, there were `TYPING_FACTOR` checks or saves for each of the
-            `limit` texts that may be submitted with that form per hour.
+    The limit per hour is `TYPING_FACTOR` checks, and as many saves, for each of the `limit` texts
+    that may be submitted with the form.
     """
     rate_limit_reading(actor, action, TYPING_FACTOR * limit)
 
@@ -230,7 +213,6 @@ def _compute_retry_time(
 
 
 def undo_rate_limit_count(actor: HttpRequest | Person | str, action: str) -> None:
-    """Undo the last count of `rate_limit`, after a harmless action."""
     with writing():
         rows = Hits.objects.filter(who=_make_limit_key(actor), what=action, count__gt=0)
         if newest := rows.order_by("-hour").first():
@@ -238,7 +220,6 @@ def undo_rate_limit_count(actor: HttpRequest | Person | str, action: str) -> Non
 
 
 def accepts_html(request: HttpRequest) -> bool:
-    """Return whether a request accepts HTML error pages; file downloads don't."""
     accepted = request.headers.get("Accept", "text/html")
     return "text/html" in accepted or bool(getattr(request, "htmx", False))
 
@@ -274,11 +255,10 @@ def render_paused_part(request: HttpRequest, error: RateLimitError) -> HttpRespo
 
 
 class KeyReusedError(InputError):
-    """The key was already used by another form."""
+    """The form's key was already used by another form."""
 
 
 def new_key() -> str:
-    """Return a key for one form: 32 hex digits."""
     return secrets.token_hex(16)
 
 
@@ -297,10 +277,6 @@ def process_once(
 
     Returns:
         The result with the name of the form, and whether this call ran `act`.
-
-    Raises:
-        InputError: The key is not valid, or the person was erased in the meantime.
-        KeyReusedError: The key was used by another form.
     """
     if not 16 <= len(key) <= 64 or not key.isalnum():
         raise InputError(_("The form is incomplete; open the page again."))
@@ -320,7 +296,6 @@ def process_once(
 
 
 def get_stored_result(person: Person | None, key: str) -> dict[str, Any]:
-    """Return the stored result of the form with a key; {} if there is none."""
     rows = Done.objects.filter(person=person, key=key) if person and key else Done.objects.none()
     return rows.values_list("result", flat=True).first() or {}
 
@@ -332,9 +307,6 @@ def process_form(
 
     The form's name is the request's path, followed by `part` if one URL accepts several forms.
     `act` writes to the database, and may return a JSON-serializable result.
-
-    Raises:
-        InputError: The key is not valid, or belongs to another form.
     """
 
     def process() -> dict[str, Any]:
@@ -350,29 +322,24 @@ View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
 
 
 def may_judge(person: Person | None) -> bool:
-    """Return whether a person may judge: this takes an account and, if required, the role."""
     if person is None or person.anonymous or not person.is_active or person.erased:
         return False
     return settings.RULES.open_judging or person.is_judge
 
 
 def accounts_only(view: View[P]) -> View[P]:
-    """Admit only people with an account; visitors must log in first."""
     return _require_permission(view, lambda person: person.is_active and not person.anonymous)
 
 
 def judges_only(view: View[P]) -> View[P]:
-    """Admit only people who may judge."""
     return _require_permission(view, may_judge)
 
 
 def moderators_only(view: View[P]) -> View[P]:
-    """Admit only moderators and admins."""
     return _require_permission(view, lambda person: person.can_moderate)
 
 
 def admins_only(view: View[P]) -> View[P]:
-    """Admit only admins."""
     return _require_permission(view, lambda person: person.is_active and person.is_superuser)
 
 
@@ -400,7 +367,6 @@ def _require_consent(view: View[P], *, judging: bool) -> View[P]:
 
 
 def read_shown_documents(request: HttpRequest) -> set[int]:
-    """Return the keys of the documents shown with a form, from the `shown` field."""
     keys = request.POST.getlist("shown")
     return {int(key) for key in keys if key.isdecimal() and len(key) <= 9}
 
@@ -418,7 +384,7 @@ def _require_permission(view: View[P], is_allowed: Callable[[Person], bool]) -> 
 
 
 def redirect_to(request: HttpRequest, name: str) -> HttpResponse:
-    """Redirect, with or without htmx, to a page that later returns to the current page."""
+    """Redirect to a page that later returns to the current page."""
     to = f"{reverse(name)}?{urlencode({'next': get_current_page(request)})}"
     if request.headers.get("HX-Request") == "true":
         return HttpResponse(status=204, headers={"HX-Redirect": to})
@@ -426,7 +392,7 @@ def redirect_to(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def get_current_page(request: HttpRequest) -> str:
-    """Return the current page, or for a submitted form the page that contains the form."""
+    """Return the URL of the current page or, for a submitted form, of the page with the form."""
     if request.method in ("GET", "HEAD"):
         return request.get_full_path()
     before = request.headers.get("Referer", "")
@@ -434,10 +400,7 @@ def get_current_page(request: HttpRequest) -> str:
 
 
 def account_context(request: HttpRequest) -> dict[str, Any]:
-    """Return the current account, the page to return to after log-in, and `new_key`.
-
-    This is a context processor; each `{{ new_key }}` in a template is a new key.
-    """
+    """Return the template variables for the account; each `{{ new_key }}` is a new key."""
     user = getattr(request, "user", None)  # missing if the request was rejected earlier
     if user is not None and user.is_authenticated:
         return {"account": pseudonym(user), "new_key": new_key}
@@ -447,7 +410,6 @@ def account_context(request: HttpRequest) -> dict[str, Any]:
 
 
 def get_safe_next(request: HttpRequest) -> str:
-    """Return the URL in `next` if it is on this site, otherwise the home page."""
     to = request.POST.get("next") or request.GET.get("next") or ""
     # Django would read a word without a slash as the name of a view, which may not exist.
     return to if "/" in to and is_site_url(request, to) else reverse("read:home")

@@ -32,15 +32,11 @@ _SAME_SHAPE = str.maketrans("l10", "iio")
 
 
 def make_salt() -> str:
-    """Return 32 random hex digits, the salt of a pseudonym or of log-in sessions."""
     return secrets.token_hex(16)
 
 
 class PersonManager(BaseUserManager["Person"]):
-    """The model manager that creates people."""
-
     def create_user(self, name: str, password: str | None = None, **fields: Any) -> Person:
-        """Create a person with an account."""
         person = self.model(**fields)
         person.set_name(self.model.normalize_username(name))
         person.set_password(password)
@@ -48,16 +44,13 @@ class PersonManager(BaseUserManager["Person"]):
         return person
 
     def create_superuser(self, name: str, password: str | None = None, **fields: Any) -> Person:
-        """Create an admin, who has every role."""
         every = {"is_judge": True, "is_moderator": True, "is_superuser": True}
         return self.create_user(name, password, **{**every, **fields})
 
     def create_anonymous(self) -> Person:
-        """Create a person without an account, known only by their browser's session."""
         return self.create_user(f"anonymous-{secrets.token_hex(12)}", anonymous=True)
 
     def get_by_natural_key(self, name: str | None) -> Person:
-        """Return the person with a name, ignoring case; no two names differ only in case."""
         return self.get(Exact(Lower("name"), Lower(models.Value(name))))
 
 
@@ -67,14 +60,13 @@ class Person(AbstractBaseUser, PermissionsMixin):
     Everybody may write. The roles are `is_judge`, `is_moderator` and `is_superuser` (admin).
 
     Attributes:
-        hired: Whether the person came by a crowd market's study link (for one study, without a
-            password).
+        hired: Whether the person came by the link of a paid study. Such a person has no password,
+            and takes part only in that study.
         look: The name's skeleton, unique among accounts; None if the site chose the name.
         salt: The salt of the pseudonym; an erasure replaces it.
         entry: The salt of log-in sessions; a new value ends all these sessions.
         email: The confirmed address, or "". See `people.news`.
-        mail_news: Whether to email news; `mailed` is the time of the last such email, or of the
-            address's confirmation.
+        mailed: The time of the last email with news, or of the address's confirmation.
         news_seen: The time of the person's last visit to their news, or None.
     """
 
@@ -107,43 +99,37 @@ class Person(AbstractBaseUser, PermissionsMixin):
         constraints: ClassVar = [models.UniqueConstraint(Lower("name"), name="name_whatever_case")]
 
     def set_name(self, name: str) -> None:
-        """Set the person's name and skeleton, so that no two accounts have similar names."""
         self.name = name
         is_generated = self.anonymous or self.hired or self.erased
         self.look = None if is_generated else get_name_skeleton(name)
 
     def get_session_auth_hash(self) -> str:
-        """Return the hash for log-in sessions; it changes with the password and `entry`."""
         digest = salted_hmac("people.entry", f"{self.password}:{self.entry}", algorithm="sha256")
         return str(digest.hexdigest())
 
     @property
     def is_staff(self) -> bool:
-        """Return whether the person may use Django's admin pages: only admins may."""
         return self.is_superuser
 
     @property
     def can_moderate(self) -> bool:
-        """Return whether the person may decide on other people's problems."""
         return self.is_active and (self.is_moderator or self.is_superuser)
 
 
 def split_paragraphs(text: str) -> list[tuple[bool, str]]:
-    """Return the paragraphs of a text, each with a flag for headings."""
+    """Return the paragraphs of a text; the flag marks headings, which end without punctuation."""
     found = [block.strip() for block in text.split("\n\n") if block.strip()]
     return [("\n" not in block and block[-1] not in ".!?:", block) for block in found]
 
 
 class Document(models.Model):
-    """A text that people agree to; a new version is a new row, and rows never change.
+    """A version of a text that people agree to; its row never changes.
 
     Attributes:
         licence: The licence named in the text; empty in the contributors' consent.
     """
 
     class Kind(models.TextChoices):
-        """Kinds of texts."""
-
         CONSENT = "consent", _("consent")
         LICENCE = "licence", _("contributor licence")
         STUDY = "study", _("consent to judge in a paid study")
@@ -163,13 +149,10 @@ class Document(models.Model):
         return f"{self.get_kind_display()}, version {self.version}"
 
     def blocks(self) -> list[tuple[bool, str]]:
-        """Return the paragraphs, each with a flag for headings (lines without a full stop)."""
         return split_paragraphs(self.text)
 
 
 class Agreement(models.Model):
-    """A person's agreement to a version of a text, and when it was given."""
-
     person = models.ForeignKey(Person, models.CASCADE, related_name="agreements")
     document = models.ForeignKey(Document, models.PROTECT)
     at = models.DateTimeField(default=timezone.now)
@@ -184,7 +167,7 @@ class Agreement(models.Model):
 
 
 class Invitation(models.Model):
-    """A link that creates one account with roles; it works once, for a limited time.
+    """A link that creates one account or resets one password; it works once, for a limited time.
 
     Only a digest is stored, so that readers of the database can't use the link.
 
@@ -247,7 +230,6 @@ class Session(AbstractBaseSession):
 
     @classmethod
     def get_session_store_class(cls) -> type[Any]:
-        """Return the session store class of this model."""
         from winosmith.web.people.gates import SessionStore
 
         return SessionStore
@@ -281,12 +263,10 @@ class Done(models.Model):
 
 
 def digest_token(token: str) -> str:
-    """Return the stored digest of a token; 64 hex digits."""
     return sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def make_digest(purpose: str, text: str) -> str:
-    """Return a digest that depends on the site's key; 64 hex digits."""
     message = f"{purpose}\0{text}".encode("utf-8", "surrogatepass")
     return hmac.new(settings.SECRET_KEY.encode(), message, sha256).hexdigest()
 
@@ -304,7 +284,7 @@ def decrypt(purpose: str, text: str, max_age: int | None = None) -> Any:
 
     Raises:
         cryptography.fernet.InvalidToken: The string was made with another key, was changed, or is
-        older than `max_age` seconds.
+            too old.
     """
     return json.loads(_make_cipher(purpose).decrypt(text.encode("utf-8", "replace"), ttl=max_age))
 
@@ -322,12 +302,9 @@ def pseudonym(person: Person) -> str:
 
 
 def check_still_active(person: Person) -> None:
-    """Raise an error if a person was erased, or merged into an account, in the meantime.
+    """Raise InputError if a person was erased, or merged into an account, in the meantime.
 
     Must be called in a transaction; the person can't be erased until it ends.
-
-    Raises:
-        InputError: The person no longer takes part.
     """
     active = Person.objects.select_for_update(no_key=True).filter(pk=person.pk, is_active=True)
     if active.values_list("pk").first() is None:
@@ -336,7 +313,7 @@ def check_still_active(person: Person) -> None:
 
 _PSEUDONYM = re.compile(r"p-[0-9a-f]{12}")
 _cached_keys: dict[str, int] = {}
-"""Map each pseudonym computed by this process to the person's key; hits are verified."""
+"""For each pseudonym that this process has computed, the person's key. Hits are verified."""
 
 _RECHECKED = 1000
 """Number of people before the newest cached person who are checked again: in PostgreSQL, a person
@@ -369,8 +346,8 @@ def _find_cached(name: str) -> Person | None:
 def get_name_skeleton(name: str) -> str:
     """Return the skeleton of a name, which is equal for names that look alike.
 
-    A skeleton ignores case and alphabet: each letter becomes the Latin letter that looks like it
-    (Unicode Technical Standard 39, "Confusable Detection"); 0 becomes o, and 1 and l become i.
+    A skeleton ignores case and alphabet: each letter becomes the Latin letter that looks like it. 0
+    becomes o, and 1 and l become i. See Unicode Technical Standard 39, "Confusable Detection".
 
     >>> get_name_skeleton("Раul1") == get_name_skeleton("paull")  # the first two are Cyrillic
     True

@@ -61,8 +61,6 @@ class Item:
     """An event in a person's news.
 
     Attributes:
-        at: The time of the event.
-        text: The text for the reader.
         to: The URL of the page with details.
         sentence: The sentence that the event is about, or "".
         reason: The stored reason, or "".
@@ -77,7 +75,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Pending work of a person: a message with its amount, and the URL of its page."""
+    """Pending work of a person: a message with the amount of work, and the URL of its page."""
 
     text: str
     to: str
@@ -91,18 +89,15 @@ work_sources: list[Callable[[Person], Iterable[Work]]] = []
 
 
 def get_last_visit(person: Person) -> datetime:
-    """Return the time when a person last visited their news, or when they joined."""
     return person.news_seen or person.joined
 
 
 def list_news(person: Person, after: datetime) -> list[Item]:
-    """Return the news after a time, newest first."""
     found = [item for area in news_sources for item in area(person, after)]
     return sorted(found, key=lambda item: item.at, reverse=True)
 
 
 def count_unread(person: Person) -> int:
-    """Return the number of unread items, at most `MAX_ITEMS`; it may be a minute old."""
     after = get_last_visit(person)
     key = f"news.{person.pk}.{after.timestamp()}"
     found = cache.get_or_set(key, lambda: len(list_news(person, after)), BADGE_SECONDS)
@@ -116,7 +111,6 @@ def mark_read(person: Person) -> None:
 
 
 def badge_context(request: HttpRequest) -> dict[str, Any]:
-    """Return the number next to "News" on each page; it is computed only if it is shown."""
     person = getattr(request, "user", None)  # missing if the request was rejected earlier
     if person is None or not person.is_authenticated or person.hired:
         return {}
@@ -137,7 +131,6 @@ LINK_PURPOSE = "people.mail"
 
 
 def sends_mail() -> bool:
-    """Return whether the site sends mail."""
     return settings.RULES.mail is not None
 
 
@@ -154,15 +147,9 @@ class ResetForm(PasswordResetForm):
         self.fields["email"].label = _("Email address")
 
     def get_users(self, email: str) -> Any:
-        """Return the accounts with an address and a password."""
         return (one for one in super().get_users(email) if not (one.anonymous or one.hired))
 
     def save(self, *, request: HttpRequest) -> None:
-        """Queue an email that sends the link to the accounts with the given address.
-
-        Raises:
-            RateLimitError: There were too many requests from this network, or for this address.
-        """
         network = get_network(get_client_address(request))
         rate_limit(f"network {network}", "reset", MAX_MAILS_NETWORK)
         rate_limit(f"mail {self.cleaned_data['email'].lower()}", "reset", MAX_MAILS_ADDRESS)
@@ -170,12 +157,7 @@ class ResetForm(PasswordResetForm):
 
 
 def send_address_link(person: Person, email: str, news: bool, request: HttpRequest) -> None:
-    """Send a confirmation link to an address, which is stored when its owner opens the link.
-
-    Raises:
-        InputError: The address is not valid.
-        RateLimitError: Too many emails were requested.
-    """
+    """Send a confirmation link to an address, which is stored when its owner opens the link."""
     try:
         validate_email(email)
     except ValidationError:
@@ -203,12 +185,6 @@ class MailError(WinosmithError):
 
 
 def send_mail(job: Job, _progress: Progress) -> None:
-    """Send a requested link, to confirm an address or to set a new password.
-
-    Raises:
-        UnavailableError: The mail server may accept the email later.
-        MailError: The server will not accept it, or the email has waited for longer than `STALE`.
-    """
     if job.at < timezone.now() - STALE:
         raise MailError(
             "The email was not sent, because it had waited for more than an hour.",
@@ -246,16 +222,11 @@ def _send_link(job: Job) -> None:
 
 
 def make_address_token(person: Person, email: str, news: bool) -> str:
-    """Return the token that confirms an address; links in logs don't reveal the address."""
+    """Return the token that confirms an address; encryption keeps the address out of logs."""
     return encrypt(LINK_PURPOSE, [_compute_owner_digest(person), email, news])
 
 
 def confirm_address(person: Person, token: str) -> None:
-    """Store a person's address, confirmed by the token that was sent to it.
-
-    Raises:
-        InputError: The token is invalid, expired, another person's, or revoked by a later change.
-    """
     try:
         whose, email, news = decrypt(LINK_PURPOSE, token, LINK_SECONDS)
     except InvalidToken:
@@ -276,7 +247,6 @@ def _compute_owner_digest(person: Person) -> str:
 
 
 def set_news_mails(person: Person, news: bool) -> None:
-    """Start or stop mailing news to a person's confirmed address."""
     with writing():  # without the address, which a concurrent request may change
         check_still_active(person)
         person.mail_news, person.mailed = news, timezone.now()
@@ -284,12 +254,14 @@ def set_news_mails(person: Person, news: bool) -> None:
 
 
 def delete_address(person: Person) -> None:
-    """Delete a person's address."""
     _store_address(person, "", news=False)
 
 
 def _store_address(person: Person, email: str, *, news: bool) -> None:
-    """Store an address ("" removes it); links emailed to the previous address stop working."""
+    """Store an address, or delete the stored address if `email` is "".
+
+    Links emailed to the previous address stop working.
+    """
     with writing():
         check_still_active(person)
         if email != person.email:
@@ -299,11 +271,7 @@ def _store_address(person: Person, email: str, *, news: bool) -> None:
 
 
 def _deliver(subject: str, template: str, page: dict[str, Any], email: str) -> None:
-    """Send an email; log errors without the address.
-
-    Raises:
-        MailError: The server rejected the email.
-    """
+    """Send an email, or raise MailError; the log does not contain the address."""
     text = render_to_string(template, {**page, "rules": settings.RULES})
     try:
         EmailMessage(" ".join(subject.split()), text, to=[email]).send()
@@ -321,7 +289,7 @@ def _deliver(subject: str, template: str, page: dict[str, Any], email: str) -> N
 
 
 def send_news() -> int:
-    """Once a day, email the number of new items to the people who chose to get this email.
+    """Email the number of new items to the people who chose to get this email once a day.
 
     The email does not contain the news, which people read on the site. An email that the server
     rejects does not delay other emails, and is tried again the next day.

@@ -42,7 +42,7 @@ def get_current_documents() -> list[Document]:
 def get_pending_documents(person: Person | None, *, judging: bool = False) -> list[Document]:
     """Return the current documents that a person, or a visitor (None), has not agreed to.
 
-    If `judging`, paid judges need to agree to fewer documents.
+    With `judging`, paid judges only need to agree to the text on paid studies.
     """
     paid_judge = bool(judging and person is not None and person.hired and person.is_judge)
     agreed = set(Agreement.objects.filter(person=person).values_list("document", flat=True))
@@ -51,18 +51,14 @@ def get_pending_documents(person: Person | None, *, judging: bool = False) -> li
 
 
 def has_agreed(person: Person) -> bool:
-    """Return whether a person has agreed to every current document."""
     return not get_pending_documents(person)
 
 
 def save_agreement(person: Person, shown: set[int] | None = None, *, judging: bool = False) -> None:
     """Record that a person agrees to the current documents, and when.
 
-    `shown` are the keys of the documents that the person was shown; None stands for the current
-    documents.
-
-    Raises:
-        InputError: A new version was published in the meantime, or the person was erased.
+    `shown` contains the keys of the documents that the person was shown; None stands for the
+    current documents. If a new version was published in the meantime, InputError is raised.
     """
     with writing():
         models.check_still_active(person)
@@ -74,11 +70,7 @@ def save_agreement(person: Person, shown: set[int] | None = None, *, judging: bo
 
 
 def publish_document(kind: str, text: str, *, licence: str = "") -> Document:
-    """Create a new version of a document, to which people must agree before contributing again.
-
-    Raises:
-        InputError: The text is empty or unchanged.
-    """
+    """Create a new version of a document, to which people must agree before contributing again."""
     text = text.replace("\r\n", "\n").strip()
     if not text:
         raise InputError("the text is empty; enter the text that people must agree to")
@@ -105,23 +97,23 @@ def create_first_documents() -> None:
 
 
 exporters: dict[str, tuple[Callable[[Person], Any], str]] = {}
-"""Map each name in the exported file to a function that returns an area's data about a person, for
-JSON, and the label of the model that these data describe."""
+"""For each name in the exported file, a function and a label. The function returns an area's data
+about a person, for JSON. The label names the model that these data describe."""
 
 reference_names: dict[str, tuple[str, Callable[[Person, Any], str | None]]] = {}
-"""Map each column that points at an area's row to the relation to load, and a function that returns
+"""For each column that points at an area's row, the relation to load, and a function that returns
 the name that a person may see, or None."""
 
 hiders: list[Callable[[Person], int]] = []
 """Functions that withdraw a person's texts, and return their number."""
 
 erasers: list[Callable[[Person, bool], bool | None]] = []
-"""Functions that erase a person (with True, also the person's unreleased texts), and return whether
-texts remain."""
+"""Functions that erase a person, and return whether texts remain. With True, they also erase the
+person's unreleased texts."""
 
 cleaners: dict[str, Callable[[datetime, datetime], int]] = {}
-"""Map each kind of rows to a function that gets the current time and the time before which rows are
-old, deletes old rows in its own transactions, and returns their number."""
+"""For each kind of rows, a function that deletes old rows in its own transactions, and returns
+their number. It gets the current time and the time before which rows are old."""
 
 
 SECRET_COLUMNS = {
@@ -132,10 +124,7 @@ SECRET_COLUMNS = {
 
 
 def export_personal_data(person: Person) -> dict[str, Any]:
-    """Return all data about a person, as JSON-serializable values.
-
-    The data cover every table with a relation to people.
-    """
+    """Return all data about a person, from every table with a relation to people."""
     data: dict[str, Any] = {
         "name": None if person.anonymous else person.name,
         "pseudonym": pseudonym(person),
@@ -213,13 +202,8 @@ def erase(person: Person, texts: bool) -> None:
     of the person are deleted. Their salt is replaced, so that their published pseudonym can't be
     traced. Released text remains, and so do the agreements to its licence, without a name.
 
-    Args:
-        person: A person with or without an account.
-        texts: Whether to withdraw and blank their unreleased texts. Problems that others perturbed
-            from these texts remain, without the edits, which would reveal the texts.
-
-    Raises:
-        InputError: The person is the only admin.
+    With `texts`, the person's unreleased texts are withdrawn and blanked. Problems that others
+    perturbed from these texts remain, without the edits, which would reveal the texts.
     """
     with writing():
         person = Person.objects.select_for_update().get(pk=person.pk)
@@ -266,7 +250,6 @@ def _log_erasure(person: Person, digest: str, texts: bool) -> None:
 
 
 def has_erasure_log() -> bool:
-    """Return whether the site has a log of erasures."""
     return (settings.SITE.folder / ERASURES).exists()
 
 
@@ -291,11 +274,6 @@ def find_people_to_erase_again() -> list[tuple[Person, bool]]:
 
 
 def erase_again() -> int:
-    """Erase the people whom a restored backup brought back; return their number.
-
-    Raises:
-        InputError: One of these people is the only admin.
-    """
     people = find_people_to_erase_again()
     for person, texts in people:
         erase(person, texts)

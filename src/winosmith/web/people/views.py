@@ -58,8 +58,6 @@ def _make_name_field(help_text: Any = "") -> forms.CharField:
 
 
 class NewPasswordForm(forms.Form):
-    """Form for a password, typed twice because it is not visible."""
-
     password = _make_password_field(
         gettext_lazy("Password"),
         "new-password",
@@ -71,7 +69,6 @@ class NewPasswordForm(forms.Form):
     again = _make_password_field(gettext_lazy("Repeat the password"), "new-password")
 
     def clean_again(self) -> str:
-        """Check that the two passwords are equal."""
         again: str = self.cleaned_data["again"]
         if self.cleaned_data.get("password", again) != again:
             raise ValidationError(gettext_lazy("The two passwords differ."))
@@ -79,8 +76,6 @@ class NewPasswordForm(forms.Form):
 
 
 class JoinForm(NewPasswordForm):
-    """Form for a new account."""
-
     name = _make_name_field(
         gettext_lazy(
             "Only the people who run this site see this name. It need not be your real name."
@@ -90,14 +85,12 @@ class JoinForm(NewPasswordForm):
 
 
 class LoginForm(forms.Form):
-    """Form with a name and a password."""
-
     name = _make_name_field()
     password = _make_password_field(gettext_lazy("Password"), "current-password")
 
 
 class ConfirmedForm(forms.Form):
-    """Form that takes effect only with the sender's password."""
+    """A form that requires the sender's password."""
 
     confirmed_by = "password"
 
@@ -106,7 +99,6 @@ class ConfirmedForm(forms.Form):
         self.request = request
 
     def clean(self) -> dict[str, Any]:
-        """Check the password if all other fields are valid."""
         typed: dict[str, Any] = super().clean() or {}
         if self.confirmed_by in self.fields and not self.errors:
             name = self.request.user.name
@@ -116,16 +108,12 @@ class ConfirmedForm(forms.Form):
 
 
 class PasswordForm(ConfirmedForm, NewPasswordForm):
-    """Form to replace a known password with a new one."""
-
     confirmed_by = "old"
     old = _make_password_field(gettext_lazy("Current password"), "current-password")
     field_order = ("old", "password", "again")
 
 
 class InviteForm(forms.Form):
-    """Form for an invitation, or for a link that resets the password of a named account."""
-
     role = forms.ChoiceField(
         label=gettext_lazy("Role"),
         choices=[
@@ -163,8 +151,6 @@ class InviteForm(forms.Form):
 
 
 class EraseForm(ConfirmedForm):
-    """Form that confirms an erasure."""
-
     texts = forms.BooleanField(
         label=gettext_lazy("Also erase the sentences that have not been released yet"),
         required=False,
@@ -195,7 +181,6 @@ def _add_errors_to_form(form: Form, field: str | None = None) -> Iterator[None]:
 
 @sensitive_post_parameters()
 def join(request: HttpRequest, token: str = "") -> HttpResponseBase:
-    """Create an account, with the roles of an invitation if there is a token."""
     invitation = accounts.find_invitation(token) if token else None
     if token and invitation is None:
         past = Invitation.objects.filter(digest=digest_token(token)).first()
@@ -254,7 +239,6 @@ def _set_new_password(
     person: Person,
     invitation: Invitation | None = None,
 ) -> HttpResponse:
-    """Set a new password, and show how many other sessions, tokens and links it ends."""
     if request.method == "POST" and form.is_valid():
         with _add_errors_to_form(form):
             ended = accounts.set_new_password(person, form.cleaned_data["password"], invitation)
@@ -293,8 +277,6 @@ def request_reset(request: HttpRequest) -> HttpResponse:
 
 
 class EmailForm(ConfirmedForm):
-    """Form for changing the email address, which requires the password."""
-
     email = forms.EmailField(
         label=gettext_lazy("Email address"),
         required=False,
@@ -311,7 +293,6 @@ class EmailForm(ConfirmedForm):
 @gates.accounts_only
 @sensitive_post_parameters()
 def edit_mail_address(request: HttpRequest) -> HttpResponseBase:
-    """Send a link that confirms an address, or delete the address."""
     person = request.user
     if person.hired:
         raise Http404
@@ -337,7 +318,6 @@ def edit_mail_address(request: HttpRequest) -> HttpResponseBase:
 @require_safe
 @gates.accounts_only
 def confirm_mail_address(request: HttpRequest, token: str) -> HttpResponseBase:
-    """Store an email address after its owner opened the link that was sent to it."""
     try:
         mails.confirm_address(request.user, token)
         messages.success(request, _("Your address has been confirmed."))
@@ -348,7 +328,6 @@ def confirm_mail_address(request: HttpRequest, token: str) -> HttpResponseBase:
 
 @sensitive_post_parameters()
 def login(request: HttpRequest) -> HttpResponseBase:
-    """Log in, and continue to the requested page."""
     to = gates.get_safe_next(request)
     if request.user.is_authenticated and request.method != "POST":
         return redirect(to)
@@ -373,7 +352,6 @@ def _start_session(request: HttpRequest, person: Person) -> None:
 
 @require_POST
 def logout(request: HttpRequest) -> HttpResponse:
-    """Log out in this browser or, with "everywhere", end all access to the account."""
     message = _("You are logged out.")
     if request.POST.get("everywhere") and request.user.is_authenticated:
         message = _append_ended_access(message, accounts.end_access(request.user))
@@ -385,7 +363,6 @@ def logout(request: HttpRequest) -> HttpResponse:
 @gates.accounts_only
 @sensitive_post_parameters()
 def change_password(request: HttpRequest) -> HttpResponseBase:
-    """Change the password, and end all other access to the account."""
     form = PasswordForm(request, request.POST or None)
     return _set_new_password(request, "password", form, request.user)
 
@@ -404,7 +381,6 @@ def _pass_current_person(view: Callable[[HttpRequest, Person], HttpResponse]) ->
 @require_safe
 @_pass_current_person
 def show_profile(request: HttpRequest, person: Person) -> HttpResponse:
-    """Show the data about the current person, with or without an account."""
     context = {
         "person": person,
         "pseudonym": pseudonym(person),
@@ -419,7 +395,6 @@ def show_profile(request: HttpRequest, person: Person) -> HttpResponse:
 @require_safe
 @_pass_current_person
 def show_news(request: HttpRequest, person: Person) -> HttpResponse:
-    """Show a person's news and pending work, and mark them as read."""
     before = get_last_visit(person)
     items = list_news(person, min(before, timezone.now() - NEWS_SPAN))
     context = {
@@ -437,7 +412,6 @@ def show_news(request: HttpRequest, person: Person) -> HttpResponse:
 @require_safe
 @_pass_current_person
 def download_data(request: HttpRequest, person: Person) -> HttpResponse:
-    """Send all data about the person as a file."""
     response = JsonResponse(privacy.export_personal_data(person), json_dumps_params={"indent": 2})
     return mark_as_download(response, "about-me.json")
 
@@ -445,7 +419,6 @@ def download_data(request: HttpRequest, person: Person) -> HttpResponse:
 @require_POST
 @_pass_current_person
 def withdraw_texts(request: HttpRequest, person: Person) -> HttpResponse:
-    """Withdraw everything that the person wrote."""
     try:
         done = gates.process_form(
             request, person, lambda: {"twins": privacy.withdraw_texts(person)}
@@ -462,7 +435,6 @@ def withdraw_texts(request: HttpRequest, person: Person) -> HttpResponse:
 @sensitive_post_parameters()
 @_pass_current_person
 def erase(request: HttpRequest, person: Person) -> HttpResponse:
-    """Erase the person, who must confirm this with the password of their account, if any."""
     form = EraseForm(request)
     if request.method == "POST" and form.is_valid():
         with _add_errors_to_form(form):
@@ -489,7 +461,6 @@ def erase_other_person(request: HttpRequest, number: int) -> HttpResponseBase:
 
 
 def ask_consent(request: HttpRequest) -> HttpResponseBase:
-    """Show the texts that a person has not agreed to yet, and store their agreement."""
     person = gates.get_current_writer(request)
     to = gates.get_safe_next(request)
     if person is None and not settings.RULES.anonymous:
@@ -532,7 +503,6 @@ def _store_agreement(request: HttpRequest, *, judging: bool) -> str:
 
 @require_safe
 def show_texts(request: HttpRequest) -> HttpResponse:
-    """Show the current consent texts, with links to earlier versions."""
     older = Document.objects.order_by("kind", "-version").defer("text")
     current = privacy.get_current_documents()
     context = {
@@ -544,14 +514,12 @@ def show_texts(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def show_text(request: HttpRequest, kind: str, version: int) -> HttpResponse:
-    """Show one version of a consent text."""
     document = get_object_or_404(Document, kind=kind, version=version)
     return render(request, "people/text.html", {"document": document})
 
 
 @gates.moderators_only
 def manage_invitations(request: HttpRequest) -> HttpResponseBase:
-    """Show the active invitations, and create a new one, whose URL is shown only once."""
     creator = request.user
     roles = [role for role in accounts.ROLES if accounts.may_invite(creator, role)]
     form, link = InviteForm(roles, request.POST or None), ""
@@ -580,7 +548,6 @@ def _create_link(creator: Person, form: InviteForm) -> str:
 @gates.moderators_only
 @require_POST
 def revoke_invitation(request: HttpRequest, number: int) -> HttpResponse:
-    """Revoke an invitation; only admins can revoke other people's invitations."""
     by = request.user
     rows = Invitation.objects.all() if by.is_superuser else Invitation.objects.filter(made_by=by)
     accounts.revoke_invitation(get_object_or_404(rows, pk=number))

@@ -1,1 +1,1 @@
-"""Perturbing sentences slightly, in growing families, to test whether models follow each change."""
+"""Perturbation of sentences, in families, to test whether models follow each small change."""

@@ -55,7 +55,6 @@ class SentenceFilters(Filters):
 
     @property
     def is_active(self) -> bool:
-        """Return whether any filter is set."""
         return any(self.data.get(name) for name in self.fields if name != "kind" or self.chosen)
 
     @property
@@ -64,7 +63,6 @@ class SentenceFilters(Filters):
         return [field for field in self if field.name not in ("q", "kind")]
 
     def select_perturbed(self) -> SentenceFilters:
-        """Return a copy of these filters that shows only perturbed sentences."""
         data = self.get_query()
         data["kind"] = "perturbed"
         return SentenceFilters(data)
@@ -73,8 +71,9 @@ class SentenceFilters(Filters):
 def list_problems_with_families(problems: list[Problem]) -> list[dict[str, Any]]:
     """Return each problem with information on its family, using two queries.
 
-    Each result has the `problem`; the id of its `root`, or None if nobody has perturbed it; its
-    `step` from the root; and the number of public `versions` in its family, including the root.
+    `root` is the id of the root, or None if nobody has perturbed the problem; `step` is the number
+    of steps from the root; `versions` is the number of public problems in the family, including the
+    root.
     """
     rows = Version.objects.filter(problem__in=problems).select_related("root")
     versions: dict[Any, Version] = {version.problem_id: version for version in rows}
@@ -103,15 +102,16 @@ EXAMPLE_SENTENCES = (
     ("Nora thanked Judith although _ had not carried the heavy boxes upstairs.", 1),
     ("Nora thanked Judith although _ had not carried the heavy sofa upstairs.", 1),
 )
-"""A root and its versions, each perturbed from the previous sentence, with the correct option."""
+"""A root and its versions, each with the index of the correct option.
+
+Each version is perturbed from the previous sentence.
+"""
 
 
 def get_examples() -> dict[str, list[dict[str, Any]]]:
     """Return the translated examples for the start page, with their measured depths.
 
-    `good` contains the steps of a family: the changes since the previous step, the options and
-    whether each is correct, whether the answer flipped, the depths, and the purpose of the step.
-    `bad` contains failed perturbations of the root, with the reasons.
+    `good` contains the steps of a family, and `bad` contains failed perturbations of the root.
     """
     family = _make_example_family()
     why = (
@@ -168,7 +168,7 @@ def _list_bad_examples(root_sentence: str) -> list[dict[str, Any]]:
 
 
 def explain_unavailability(model: Model) -> str:
-    """Return a message that tells users why a model can't answer now; "" if it can."""
+    """Return a message for users on why a model can't answer now; "" if it can."""
     alive, why = check_model(model)
     return "" if alive else why
 
@@ -184,7 +184,6 @@ def get_context(
     faults: dict[str, list[str]] | None = None,
     error: str = "",
 ) -> dict[str, Any]:
-    """Return the template context for the page with the perturbation form."""
     faults = faults or {}
     steps = get_visible_steps(position.path, position.person)
     return {
@@ -254,7 +253,7 @@ def _get_hints(position: Position, typed: SentenceInput) -> list[str]:
 
 
 POLL_MS = ((timedelta(seconds=8), 500), (timedelta(minutes=1), 2000), (timedelta(minutes=10), 5000))
-"""Maximum ages of a request, each with the polling interval of its page in milliseconds."""
+"""Pairs of a request's maximum age and its page's polling interval in milliseconds."""
 
 MAX_POLL_MS = 30_000
 
@@ -266,11 +265,16 @@ VOID_STATES = (State.REJECTED, State.WITHDRAWN, State.REVISED)
 def make_predictions_context(person: Person | None, version: Version) -> dict[str, Any]:
     """Return the template context for the models' predictions on a version.
 
-    Each shown prediction has `target`, whether the contributor tried to fool the model; `waits`,
-    whether the prediction is pending; `fooled`, whether the model's choice differs from the
-    contributor's answer (None if unknown, and for a tie); `bars`, the options in order (none before
-    the prediction is done); `down`, why the model can't answer now; and `parent`, whether it was
-    correct on the parent (None if unknown, or if the reader may not see the parent).
+    Each shown prediction contains:
+
+    - `target`: whether the contributor tried to fool the model
+    - `waits`: whether the prediction is pending
+    - `fooled`: whether the model's choice differs from the contributor's answer; None if unknown,
+      and for a tie
+    - `bars`: the options in order; empty until the prediction is done
+    - `down`: why the model can't answer now
+    - `parent`: whether the model was correct on the parent; None if unknown, or if the reader may
+      not see the parent
     """
     problem, parent, before = version.problem, version.parent, dict[int, bool | None]()
     if parent and is_visible_to(person, parent):
@@ -330,7 +334,6 @@ def _compute_poll_interval(asked_times: Sequence[datetime]) -> int:
 
 
 def get_perturbable_problem(person: Person | None, ref: str) -> Problem:
-    """Return a problem if the person may perturb it; otherwise, raise Http404."""
     found = get_object_or_404(Problem.objects.select_related("twin__contributor"), ref=ref)
     if not may_perturb(person, found):
         raise Http404
@@ -338,7 +341,6 @@ def get_perturbable_problem(person: Person | None, ref: str) -> Problem:
 
 
 def get_own_version(person: Person | None, ref: str) -> Problem:
-    """Return a version if it belongs to the person; otherwise, raise Http404."""
     rows = Problem.objects.filter(gold=False, version__parent__isnull=False)
     rows = rows.exclude(twin__contributor=None).filter(twin__contributor=person)
     return get_object_or_404(rows.select_related("twin__contributor"), ref=ref)

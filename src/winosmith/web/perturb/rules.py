@@ -1,4 +1,4 @@
-"""Perturbing a sentence or revising a version: the input, its checks, and the new version."""
+"""Input for perturbing a sentence or revising a version, its checks, and the new version."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class SentenceInput:
     """A sentence as entered in a form.
 
     Attributes:
-        sentence: The sentence, perhaps without a blank yet; a blank next to a word is separated
-            from it.
-        options: The options, as many as the parent has, perhaps empty.
+        sentence: The sentence, which may not have a blank yet. A blank next to a word is separated
+            from the word.
+        options: The options, as many as the parent has; unfilled options are "".
         answer: The 0-based index of the correct option; None if none is chosen.
         declared: The depth stated by the contributor, as text, or "".
         against: The name of the model to fool, or "".
@@ -51,7 +51,7 @@ class SentenceInput:
 
     @classmethod
     def from_form(cls, form: Mapping[str, Any], option_count: int) -> SentenceInput:
-        """Read the input from a submitted form; invalid values are dropped."""
+        """Read the input from a submitted form, and drop invalid values."""
         answer = str(form.get("answer", ""))
         entered = checks.read_field(form, "sentence")
         sentence = separate_blank(entered)
@@ -71,7 +71,6 @@ class SentenceInput:
 
     @classmethod
     def from_version(cls, problem: Problem, target: str = "") -> SentenceInput:
-        """Return the initial input for revising a version."""
         declared = (problem.record.get("lineage") or {}).get("declared")
         return cls(
             problem.sentence,
@@ -82,7 +81,6 @@ class SentenceInput:
         )
 
     def without_long_texts(self) -> SentenceInput:
-        """Return a copy without texts that are too long to check."""
         sentence = checks.empty_if_long(self.sentence, checks.MAX_SENTENCE_LENGTH)
         options = (
             checks.empty_if_long(option, checks.MAX_OPTION_LENGTH) for option in self.options
@@ -91,7 +89,6 @@ class SentenceInput:
 
     @property
     def depth(self) -> int | None:
-        """Return the declared depth, or None if it is missing or invalid."""
         return int(self.declared) if is_number(self.declared, 3) else None
 
 
@@ -115,40 +112,34 @@ class Position:
 
     @classmethod
     def for_new_version(cls, person: Person | None, parent: Problem) -> Position:
-        """Return the position for a new version of a problem."""
         return cls(person, family.get_path(parent))
 
     @classmethod
     def for_revision(cls, person: Person | None, old: Problem) -> Position:
-        """Return the position for a version that replaces an earlier version."""
         return cls(person, family.get_path(old)[:-1], old)
 
     @property
     def root(self) -> Problem:
-        """Return the root of the family."""
         return self.path[0]
 
     @property
     def parent(self) -> Problem:
-        """Return the problem that is perturbed."""
         return self.path[-1]
 
 
 def has_usable_options(typed: SentenceInput) -> bool:
-    """Return whether the options are distinct and none of them is too long."""
     short = all(len(option) <= checks.MAX_OPTION_LENGTH for option in typed.options)
     return short and checks.are_usable_options(typed.options)
 
 
 def measure_input_depths(typed: SentenceInput, position: Position) -> Depths | None:
-    """Measure the depths of the typed sentence; return None unless it has exactly one blank."""
     if typed.sentence.count(BLANK) != 1:
         return None
     return family.measure_depths(position.path, typed.sentence, declared=typed.depth)
 
 
 def run_checks(typed: SentenceInput, position: Position) -> list[Check]:
-    """Run all checks and return them in form order; most are undecided if a text is too long."""
+    """Run all checks, in form order; most are undecided if a text is too long."""
     read = typed.without_long_texts()
     found = [
         _check_blank(read),
@@ -305,7 +296,6 @@ SOURCE = "person"
 
 
 def is_revisable(person: Person | None, problem: Problem) -> bool:
-    """Return whether a problem is one of the person's own versions and can be revised."""
     version = Version.objects.filter(problem=problem, parent__isnull=False)
     return person is not None and may_revise(person, problem.twin) and version.exists()
 
@@ -317,12 +307,12 @@ def create_version(
     *,
     precheck: Callable[[], object] | None = None,
 ) -> Problem:
-    """Create a version from the input, at most once per `key`, and request every prediction.
+    """Create a version from the input, at most once per `key`, and request predictions for it.
 
     The version is stored as a single problem before any model reads it, so that no model can lose
-    or delay it. It is judged and moderated like any problem. A repeated submission of the form with
-    the key returns the same problem. `precheck` (a rate limit) must succeed first in the same
-    transaction.
+    or delay it. It is judged and moderated like any problem. A repeated submission with the same
+    key returns the same problem. `precheck` (a rate limit) is called before the version is stored,
+    in the same transaction.
 
     Raises:
         RefusedError: A rule is violated; nothing was written.

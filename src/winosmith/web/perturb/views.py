@@ -36,7 +36,6 @@ View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
 
 @require_safe
 def show_start(request: HttpRequest) -> HttpResponse:
-    """Show the instructions, and the public problems that can be perturbed."""
     filters = pages.SentenceFilters(request.GET)
     shown = page_of(filters.apply(), request.GET)
     mark_twins_seen(gates.get_current_writer(request), shown.problems)
@@ -60,7 +59,10 @@ def show_start(request: HttpRequest) -> HttpResponse:
 
 
 def _require_consent(view: View[P]) -> View[P]:
-    """Ask for consent before showing a form; submitting a form without consent keeps its input."""
+    """Ask for consent before showing a form.
+
+    Submitted forms are passed to the view even without consent, so that their input is not lost.
+    """
     asks = gates.consent_required(view)
 
     @wraps(view)
@@ -73,7 +75,6 @@ def _require_consent(view: View[P]) -> View[P]:
 @require_http_methods(["GET", "HEAD", "POST"])
 @_require_consent
 def perturb_sentence(request: HttpRequest, ref: str) -> HttpResponse:
-    """Show a sentence to perturb, and handle the form's buttons."""
     person = gates.get_current_writer(request)
     parent = pages.get_perturbable_problem(person, ref)
     position = Position.for_new_version(person, parent)
@@ -87,7 +88,6 @@ def perturb_sentence(request: HttpRequest, ref: str) -> HttpResponse:
 
 @require_POST
 def check_sentence(request: HttpRequest, ref: str) -> HttpResponse:
-    """Check the form while the user types; nothing is stored."""
     person = gates.get_current_writer(request)
     parent = pages.get_perturbable_problem(person, ref)
     return _render_checks(request, Position.for_new_version(person, parent))
@@ -96,7 +96,6 @@ def check_sentence(request: HttpRequest, ref: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @_require_consent
 def revise_version(request: HttpRequest, ref: str) -> HttpResponse:
-    """Show one of the person's versions for revision, and handle the form's buttons."""
     person = gates.get_current_writer(request)
     old = pages.get_own_version(person, ref)
     if not rules.is_revisable(person, old):
@@ -116,7 +115,6 @@ def revise_version(request: HttpRequest, ref: str) -> HttpResponse:
 
 @require_POST
 def check_revision(request: HttpRequest, ref: str) -> HttpResponse:
-    """Check the form for a revision while the user types; nothing is stored."""
     person = gates.get_current_writer(request)
     old = pages.get_own_version(person, ref)
     return _render_checks(request, Position.for_revision(person, old))
@@ -176,7 +174,6 @@ def _render_form(request: HttpRequest, context: dict[str, Any], status: int = 20
 
 @require_safe
 def show_version(request: HttpRequest, ref: str) -> HttpResponse:
-    """Show a version, its position in its family, and the models that it fooled."""
     person = gates.get_current_writer(request)
     version = _get_version(person, ref)
     problem = version.problem
@@ -205,7 +202,7 @@ def show_version(request: HttpRequest, ref: str) -> HttpResponse:
 
 @require_safe
 def show_predictions(request: HttpRequest, ref: str) -> HttpResponse:
-    """Return the models' results to a polling page; status 204 if nothing has changed."""
+    """Return the models' results to a polling page; status 204 means that nothing has changed."""
     person = gates.get_current_writer(request)
     version = _get_version(person, ref)
     context = pages.make_predictions_context(person, version)
@@ -216,7 +213,6 @@ def show_predictions(request: HttpRequest, ref: str) -> HttpResponse:
 
 
 def _get_version(person: Person | None, ref: str) -> Version:
-    """Return a version if the person may see it; otherwise, raise Http404."""
     rows = Version.objects.select_related(
         "problem__twin__contributor", "root", "parent__twin", "against"
     )

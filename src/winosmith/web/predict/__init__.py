@@ -8,12 +8,9 @@ from django.apps import AppConfig
 
 
 class Config(AppConfig):
-    """The Django application; registers functions that erase data and run models."""
-
     name = "winosmith.web.predict"
 
     def ready(self) -> None:
-        """Register the function that erases predictions, and the manager of the model processes."""
         from winosmith.web.jobs import thread_functions
         from winosmith.web.people.privacy import erasers
         from winosmith.web.predict.asking import erase_predictions

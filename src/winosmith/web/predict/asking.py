@@ -1,4 +1,4 @@
-"""The models of the site: the current ones, their pending predictions, and their status.
+"""The models of the site: which are current, their pending predictions, and their status.
 
 Each prediction is stored together with its problem, with the status "waiting". The models'
 processes complete it: immediately for new problems, in the background for older ones, and again
@@ -41,7 +41,7 @@ TOO_LATE = gettext_noop("The model took too long.")
 def request_predictions(problem: Problem, urgent: bool = True) -> None:
     """Request a prediction from every current model, within the caller's transaction.
 
-    Repeated calls change only the urgency: urgent predictions, for which a person waits, precede
+    Repeated calls change only the urgency. Urgent predictions, for which a person waits, precede
     background predictions. Models see no gold questions and no problems under embargo.
     """
     if problem.embargo or problem.gold:
@@ -51,7 +51,6 @@ def request_predictions(problem: Problem, urgent: bool = True) -> None:
 
 
 def request_many(problem_ids: Iterable[int], model_ids: Iterable[int], *, urgent: bool) -> None:
-    """Request a prediction for each problem–model pair."""
     rows = [
         Prediction(problem_id=problem, model_id=model, urgent=urgent)
         for problem, model in product(problem_ids, model_ids)
@@ -70,14 +69,13 @@ def request_many(problem_ids: Iterable[int], model_ids: Iterable[int], *, urgent
 def get_current_predictions(problem: Problem) -> list[Prediction]:
     """Return the current models' predictions for a problem, in the order of `site.toml`.
 
-    The `model` of each prediction is loaded. Models without a request are omitted.
+    Models from which no prediction was requested are omitted.
     """
     found = Prediction.objects.filter(problem=problem, model__current=True)
     return sorted(found.select_related("model"), key=lambda row: _get_place(row.model))
 
 
 def get_current_models() -> list[Model]:
-    """Return the configured models, in the order of `site.toml`."""
     return sorted(Model.objects.filter(current=True), key=_get_place)
 
 
@@ -87,14 +85,12 @@ def _get_place(model: Model) -> tuple[int, int]:
 
 
 def erase_predictions(person: Person, texts: bool) -> None:
-    """Delete predictions for an erased person's unreleased texts."""
     if texts:
         rows = Prediction.objects.filter(problem__twin__contributor=person)
         rows.filter(problem__released=False).delete()
 
 
 def retry_failed_predictions(model: Model) -> int:
-    """Queue a model's timed-out and failed predictions again; return their number."""
     with writing():
         return model.predictions.filter(stand__in=[Status.LATE, Status.FAILED]).update(
             stand=Status.WAITING,
@@ -126,13 +122,11 @@ def release_tasks(model_name: str, timed_out: bool) -> None:
 
 
 def store_process_state(model_name: str, state: Any) -> None:
-    """Store the state of a model's process."""
     with writing():
         Model.objects.filter(name=model_name, current=True).update(process=state)
 
 
 def get_waiting_predictions(keys: Sequence[int]) -> QuerySet[Prediction]:
-    """Return those of the given predictions that are still waiting."""
     return Prediction.objects.filter(pk__in=keys, stand=Status.WAITING)
 
 
@@ -147,7 +141,6 @@ def get_predictable_problems() -> QuerySet[Problem]:
 
 
 def queue_unseen_problems(model: Model) -> int:
-    """Queue a chunk of problems that a model has not seen, newest first; return their number."""
     seen = Prediction.objects.filter(problem=OuterRef("pk"), model=model)
     found = list(
         get_predictable_problems()
@@ -167,7 +160,7 @@ def queue_unseen_problems(model: Model) -> int:
 
 
 NOT_LOADED = gettext_noop("The model can't be loaded; see the site's log. Loading will be retried.")
-"""Message shown to users if a model can't predict; it contains no path and no key."""
+"""Message for users if a model can't predict; it contains no path and no key."""
 
 
 def set_current_models(rules: Sequence[SolverRule]) -> None:
@@ -192,8 +185,8 @@ def set_current_models(rules: Sequence[SolverRule]) -> None:
 def register_revision(rule: SolverRule, loaded: MadeSolver) -> Model:
     """Make a loaded model the current revision of its name, and return its row.
 
-    A revision is identified by its digest. A previous revision keeps its predictions; its waiting
-    predictions are deleted.
+    A revision is identified by its digest. The previous revision keeps its predictions, but its
+    waiting predictions are deleted.
     """
     with writing():
         now = Model.objects.filter(name=rule.name, current=True).first()
@@ -216,7 +209,6 @@ def register_revision(rule: SolverRule, loaded: MadeSolver) -> Model:
 
 
 def store_model_fault(model_name: str, fault: str) -> None:
-    """Store a message that tells users why a model can't predict at the moment."""
     with writing():
         Model.objects.filter(name=model_name, current=True).update(fault=fault, seen=timezone.now())
 
@@ -230,10 +222,10 @@ MAX_FAILURES = 20
 def list_model_statuses(models: Sequence[Model]) -> list[dict[str, Any]]:
     """Return the status of each model, with the counts of its predictions.
 
-    A status has the `model`; the `state` of its process, as a message for users; whether it is
-    `alive`, that is, predicts or soon will; the numbers of predictions that are `done`, `late`,
-    `failed` or `waiting`; their `total` after it has seen all problems; and the median `seconds`
-    per problem over the last predictions, or None.
+    A status contains a message for users on the model's process (`state`), whether the model
+    predicts or soon will (`alive`), and the numbers of predictions by status (`done`, `late`,
+    `failed`, `waiting`). `total` is the number of predictions when the model has seen all problems;
+    `seconds` is the median time per problem over the last predictions, or None.
     """
     counted = Prediction.objects.filter(model__in=models).values_list("model", "stand")
     counts = {(model, stand): n for model, stand, n in counted.annotate(n=Count("pk"))}
@@ -258,14 +250,12 @@ def list_model_statuses(models: Sequence[Model]) -> list[dict[str, Any]]:
 
 
 def list_previous_revisions(model: Model) -> list[tuple[Model, int]]:
-    """Return a model's previous revisions with the numbers of their predictions, newest first."""
     former = Model.objects.filter(name=model.name).exclude(digest="").exclude(pk=model.pk)
     counted = former.annotate(n=Count("predictions")).order_by("-since", "-pk")
     return [(one, one.n) for one in counted]
 
 
 def list_failed_predictions(model: Model) -> QuerySet[Prediction]:
-    """Return a model's newest timed-out and failed predictions, for moderators."""
     found = model.predictions.filter(stand__in=[Status.LATE, Status.FAILED])
     return found.select_related("problem").order_by("-pk")[:MAX_FAILURES]
 

@@ -1,4 +1,4 @@
-"""Models of the site, and their predictions."""
+"""Database models for the site's models and their predictions."""
 
 from __future__ import annotations
 
@@ -20,18 +20,15 @@ class Model(models.Model):
     Attributes:
         name: The name in `site.toml`.
         solver: The kind of solver ("association", "encoder", …).
-        revision: The publisher's name for the revision: a version, a commit, a training run.
+        revision: The publisher's name for the revision: a version, a commit, or a training run.
         digest: The digest of its weights and of everything else that determines its scores.
         about: The solver's description of what determines its scores, for pages.
         current: Whether this revision is configured now; older revisions keep their predictions.
         seen: The time of the last database update by the model's process.
         fault: Why the model can't predict at the moment, or "".
-        process: The state of its process.
     """
 
     class Process(models.TextChoices):
-        """States of a model's process."""
-
         STARTING = "starting", _("starts in a moment")
         LOADING = "loading", _("loads the model")
         READY = "ready", _("predicts")
@@ -60,8 +57,6 @@ class Model(models.Model):
 
 
 class Status(models.TextChoices):
-    """States of a prediction."""
-
     WAITING = "waiting", _("waits for the model")
     DONE = "done", _("predicted")
     LATE = "late", _("the model timed out")
@@ -80,7 +75,6 @@ class Prediction(models.Model):
         tie: Whether several options have the highest score (see `prediction.find_best_options`).
         input: The digest of the model's input.
         leased_until: The end of the lease, before which no other process claims the prediction.
-        tries: The number of attempts.
         error: The reason for a missing prediction, as an untranslated message for users.
     """
 
@@ -121,12 +115,11 @@ class Prediction(models.Model):
 
     @property
     def model_input(self) -> Datum:
-        """The problem as the model sees it, without answer, contributor and parent."""
+        """Return the problem as the model sees it, without answer, contributor and parent."""
         problem = self.problem
         pronoun = problem.record.get("pronoun")
         return Datum(problem.ref, problem.sentence, tuple(problem.options), pronoun=pronoun)
 
     @property
     def failure_reason(self) -> str:
-        """Return why there is no prediction, in the reader's language, or ""."""
         return gettext(self.error) if self.error else ""

@@ -1,9 +1,9 @@
-"""The process of one model: it leases waiting predictions, predicts in batches, and stores them.
+"""The process of one model, which predicts in batches.
 
 A model may fill the memory, hang or crash, so each model has its own process, which the worker
 starts and restarts; predictions don't wait for jobs or other models. If the solver is slow or fails
-on a task, other tasks still get their predictions. Leased rows without a prediction are those that
-a process was working on when it ended.
+on a task, other tasks still get their predictions. If a process ends, the leased predictions
+without a result are those on which it was working.
 """
 
 from __future__ import annotations
@@ -72,7 +72,6 @@ class Outcome:
     late: bool = False
 
     def row_values(self) -> dict[str, Any]:
-        """Return the values of the prediction's fields."""
         datum = self.task.model_input
         shown = json.dumps([datum.sentence, datum.options, datum.pronoun], ensure_ascii=False)
         columns: dict[str, Any] = {
@@ -98,7 +97,7 @@ class Outcome:
 
 
 def claim_tasks(model: Model, max_tasks: int, lease_seconds: float) -> list[Prediction]:
-    """Lease a model's waiting predictions, urgent ones first, for a number of seconds.
+    """Lease a model's waiting predictions, urgent ones first.
 
     Tasks during which a process ended are claimed one at a time, and fail after the third attempt.
     """
@@ -125,7 +124,6 @@ def claim_tasks(model: Model, max_tasks: int, lease_seconds: float) -> list[Pred
 
 
 def store_outcomes(model: Model, outcomes: Sequence[Outcome]) -> None:
-    """Store the outcomes of those tasks that are still waiting, in one transaction."""
     with writing():
         for outcome in outcomes:
             get_waiting_predictions([outcome.task.pk]).update(**outcome.row_values())
@@ -142,7 +140,7 @@ def _get_claimable_predictions(model: Model) -> QuerySet[Prediction]:
 
 
 TARGET_SECONDS = 0.3
-"""Target duration of a batch in seconds, for which an urgent task may have to wait."""
+"""Target duration of a batch in seconds; an urgent task may have to wait this long."""
 
 MAX_BATCH = 128
 
@@ -161,13 +159,12 @@ OnStart = Callable[[Sequence[Prediction]], None]
 
 
 class BatchSize:
-    """A batch size that adapts so that each batch takes about the target time."""
+    """A batch size that changes so that each batch takes about `TARGET_SECONDS`."""
 
     def __init__(self, at_once: int = 1) -> None:
         self.minimum = self.size = at_once
 
     def adapt(self, seconds: float, tasks: int) -> None:
-        """Increase the batch size after a fast batch, or reduce it after a slow batch."""
         if seconds > TARGET_SECONDS:
             self.size = max(self.minimum, min(self.size, tasks) // 2)
         elif seconds < TARGET_SECONDS / 3 and tasks >= self.size:
@@ -228,8 +225,10 @@ GRACE = 1.0
 """Number of seconds between the time limit and the time when the kernel kills a process."""
 
 SOLVER_GRACE = 5.0
-"""Same as GRACE, for a solver with its own timeout, such as a chat client; the kernel ends the
-process only if that timeout fails."""
+"""The same as `GRACE`, for a solver with its own timeout, such as a chat client.
+
+The kernel ends the process only if the solver's timeout fails.
+"""
 
 POLL_SECONDS = 0.2
 """Seconds between an idle process's polls for work; a poll reads one row of an index."""
@@ -241,7 +240,10 @@ SWEEP_SECONDS = 60.0
 """Seconds between searches for problems without a prediction."""
 
 MAX_PAUSE = 1.0
-"""Maximum pause in seconds after a background batch; the pause is as long as the batch took."""
+"""Maximum pause in seconds after a background batch.
+
+The pause is as long as the batch took, but not longer than this.
+"""
 
 GROWTH_GB = 1.5
 """Memory growth in GB after which a process is replaced, if `memory_gb` is not set."""
@@ -250,8 +252,6 @@ _LOG = logging.getLogger("winosmith.web.predict")
 
 
 class LoadedModel:
-    """A loaded model with its prediction loop."""
-
     def __init__(self, site: Site, rule: SolverRule, made: MadeSolver, model: Model) -> None:
         self.made, self.model = made, model
         self.limit = float(site.rules.model_seconds)
@@ -262,7 +262,7 @@ class LoadedModel:
         self.max_bytes = limit_gb * 2.0**30 if limit_gb else _measure_memory() + GROWTH_GB * 2.0**30
 
     def run(self) -> None:
-        """Predict until the process has grown too large."""
+        """Predict until the process uses too much memory."""
         while self.outcomes or _measure_memory() < self.max_bytes:
             try:
                 if not self._predict_next_batch():
@@ -384,13 +384,11 @@ def _warm_up(made_solver: MadeSolver, rule: SolverRule) -> None:
 
 
 def get_fault_path(folder: Path, model_name: str) -> Path:
-    """Return the path of the file that explains to admins why a model can't be loaded."""
+    """Return the path of the file that shows admins why a model can't be loaded."""
     return folder / MODEL_FOLDER / f"{model_name}.fault"
 
 
 class ModelProcess(Child):
-    """The worker's handle on a model's process."""
-
     def __init__(self, rule: SolverRule) -> None:
         threads = str(getattr(rule.settings, "threads", 1))
         blas = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -401,18 +399,15 @@ class ModelProcess(Child):
         self.name = rule.name
 
     def start(self) -> None:
-        """Start the process, and show on pages that the model is being loaded."""
         asking.store_process_state(self.name, Model.Process.LOADING)
         super().start()
 
     def on_exit(self, code: int) -> None:
-        """Release the tasks that the ended process had leased."""
         asking.store_process_state(self.name, Model.Process.STARTING)
         asking.release_tasks(self.name, timed_out=code == -signal.SIGALRM)
 
 
 def manage_processes() -> NoReturn:
-    """Start the process of each model on the site, and restart it whenever it ends."""
     (settings.SITE.folder / MODEL_FOLDER).mkdir(mode=0o700, exist_ok=True)
     processes = [ModelProcess(rule) for rule in settings.SITE.rules.models]
     while True:

@@ -1,4 +1,4 @@
-"""Pages of models: the list, and a model with its revisions and failures."""
+"""Pages for models: the list, and a model with its revisions and failures."""
 
 from __future__ import annotations
 
@@ -16,14 +16,12 @@ from winosmith.web.predict.models import Model
 
 @require_safe
 def show_models(request: HttpRequest) -> HttpResponse:
-    """List the models that predict perturbed problems, with their progress."""
     models = asking.list_model_statuses(asking.get_current_models())
     return render(request, "predict/models.html", {"models": models})
 
 
 @require_safe
 def show_model(request: HttpRequest, name: str) -> HttpResponse:
-    """Show a model's properties and revisions; moderators also see its failures."""
     found = get_object_or_404(Model, name=name, current=True)
     can_moderate = request.user.is_authenticated and request.user.can_moderate
     context = {
@@ -39,7 +37,6 @@ def show_model(request: HttpRequest, name: str) -> HttpResponse:
 @require_POST
 @moderators_only
 def retry_predictions(request: HttpRequest, name: str) -> HttpResponse:
-    """Retry the model's timed-out and failed predictions, at most once per submitted form."""
     found = get_object_or_404(Model, name=name, current=True)
     try:
         result = process_form(

@@ -9,12 +9,9 @@ from django.db.models.signals import post_migrate
 
 
 class Config(AppConfig):
-    """The Django application; registers its periodic tasks."""
-
     name = "winosmith.web.problems"
 
     def ready(self) -> None:
-        """Register the tasks that publish waiting halves and train the association meter."""
         from winosmith.web.jobs import HOUR, LEARN, PUBLISH, register_periodic_task
         from winosmith.web.problems import association
         from winosmith.web.problems.states import publish_due_halves

@@ -1,10 +1,10 @@
-"""The association meter: how well word pairs alone predict the answers.
+"""The association meter: how well pairs of words predict the answers.
 
-From the public problems of the site and the handwritten twins, it learns how often a word of an
-option occurs with another word of the sentence if that option is correct, and if it is not. Every
-ten minutes, the worker trains it for all processes and writes a file in the site's folder. So all
-processes show the same reading, a restarted server need not train, and each process stores only two
-numbers per word pair.
+From the site's public problems and the handwritten twins, it learns how often a word of an option
+occurs with another word of the sentence if that option is correct, and if it is not. Every ten
+minutes, the worker trains the meter and writes a file in the site's folder, which all processes
+read. Therefore, all processes show the same reading, a restarted server doesn't have to train, and
+each process stores only two numbers per word pair.
 """
 
 from __future__ import annotations
@@ -38,16 +38,22 @@ INTERVAL = 600.0
 """Seconds between trainings."""
 
 MAX_TRAINING = 4_000
-"""Maximum number of training problems, the newest ones; training takes a third of a second."""
+"""Maximum number of training problems, of which the newest are used.
+
+Training takes a third of a second.
+"""
 
 CHUNK = 500
 """Number of problems read at a time."""
 
 SMOOTHING = 1.0
-"""Laplace smoothing, small because data are few (Gururangan et al. 2018 add 100 to 300,000)."""
+"""Laplace smoothing, which is small because there are few data.
+
+Gururangan et al. (2018) add 100, for much larger data sets.
+"""
 
 FILE = "association.npy"
-"""Path of the weights file in the site's folder."""
+"""Path of the weights file, relative to the site's folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +61,9 @@ class Reading:
     """A reading of the association meter: how well word pairs predict a half's answer.
 
     Attributes:
-        share: The probability of the correct option, 0–1: 0.5 if the words don't distinguish the
-            options, more if they give the answer away. None if the half has no answer or fewer than
-            two options.
+        share: The probability of the correct option, 0–1. It is 0.5 if the words don't distinguish
+            two options, and more if they give the answer away; None if the half has no answer or
+            fewer than two options.
         words: The content words that give the answer away, strongest first.
     """
 
@@ -79,7 +85,7 @@ class Meter:
 
 
 def measure_association(halves: Sequence[AnyHalf]) -> Meter:
-    """Measure how well word pairs predict the answer of each half, even of an unfinished one."""
+    """Measure how well word pairs predict the answer of each half; halves may be unfinished."""
     pairs = _PAIRS_FILE.load_latest()
     if pairs is None:
         return Meter()
@@ -87,7 +93,6 @@ def measure_association(halves: Sequence[AnyHalf]) -> Meter:
 
 
 def measure_half(half: AnyHalf, pairs: PairWeights) -> Reading:
-    """Measure how well word pairs predict the answer of a half."""
     options = [_get_unique_words(option) for option in half.options]
     if half.answer is None or len(options) < 2 or not all(options):
         return Reading(None)
@@ -132,9 +137,9 @@ class PairWeights:
     """The weights of word pairs: PMI with the correct answer, in nats.
 
     Args:
-        table: A (2, pairs + 1) array of uint64, as in the file: the digests of the pairs in
-            ascending order, and below them the bits of their weights. The first column has 0, and
-            below it the number of problems.
+        table: A (2, pairs + 1) array of uint64, as in the file. The first row contains 0 and then
+            the digests of the pairs in ascending order. The second row contains the number of
+            problems and then the bits of the pairs' weights.
     """
 
     def __init__(self, table: npt.NDArray[np.uint64]) -> None:
@@ -142,7 +147,6 @@ class PairWeights:
 
     @property
     def problem_count(self) -> int:
-        """Return the number of training problems."""
         return int(self.table[1, 0])
 
     @classmethod
@@ -182,15 +186,13 @@ class PairWeights:
         return cls(table)
 
     def save(self, path: Path) -> None:
-        """Write the pairs to a file atomically."""
         with atomic_write(path, "wb") as file:
             np.save(file, self.table, allow_pickle=False)
 
     def get_weights(self, pairs: Collection[str]) -> dict[str, float]:
         """Return the weights of the given pairs, except for unknown pairs.
 
-        Args:
-            pairs: As in `WordAssociation`: an option's word and another word, in lower case.
+        A pair is an option's word and another word in lower case, as in `WordAssociation`.
         """
         asked = np.fromiter(map(_hash_pair, pairs), np.uint64, len(pairs))
         places = np.searchsorted(self.table[0], asked).clip(max=self.table.shape[1] - 1)
@@ -218,7 +220,6 @@ def train_pairs() -> PairWeights:
 
 
 def train_and_save_pairs() -> None:
-    """Train the association meter, and write the file that all processes read."""
     train_pairs().save(settings.SITE.folder / FILE)
 
 
@@ -230,7 +231,7 @@ class PairsFile:
         self.seen: tuple[int, int] | None = None
 
     def load_latest(self) -> PairWeights | None:
-        """Return the pairs from the last training, or None before the first training."""
+        """Return the pairs from the last training; None before the first training."""
         path = settings.SITE.folder / FILE
         stamp = read_file_stamp(path)
         if stamp != self.seen:

@@ -38,8 +38,11 @@ _CONTACTS = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-"""Names have at most the length that RFC 5321 (4.5.3.1.1) and RFC 1035 (2.3.4) allow, because
-without a limit, the match would take quadratic time."""
+"""Pattern of contact data.
+
+The lengths of names are limited as in RFC 5321 (4.5.3.1.1) and RFC 1035 (2.3.4). Without limits,
+the match would take quadratic time.
+"""
 
 _INITIAL = re.compile(r"[A-Z]\.")
 _CAPITALISED = re.compile(rf"[A-Z][a-z]+(?:['’-][A-Z]?[a-z]+)*|{_INITIAL.pattern}")
@@ -75,7 +78,7 @@ _OPENERS = frozenset(
 def find_flagged_words(text: str, word_list: Iterable[str]) -> list[str]:
     """Return the listed words and phrases in a text, including disguised spellings.
 
-    A listed word matches only itself, ignoring case; with a final "*", it matches as a prefix.
+    A listed word matches only itself, ignoring case. If it ends in "*", it matches as a prefix.
 
     >>> find_flagged_words("What an IDIOT, idiotically!", ["idiot", "dunce*"])
     ['idiot']
@@ -97,8 +100,8 @@ def find_contact_data(text: str) -> list[str]:
 def find_full_names(text: str, options: Sequence[str] = ()) -> list[str]:
     """Return possible full names of real people: two consecutive capitalised words.
 
-    First names are normal in Winograd sentences. An option, a title, a place or a day is not part
-    of a name, nor is a function word at the start of a sentence.
+    A single first name is normal in Winograd sentences. An option, a title, a place or a day is not
+    part of a name, nor is a function word at the start of a sentence.
 
     >>> find_full_names("Ann read that Ada Lovelace met Bob in New York.", ["Ann", "Bob"])
     ['Ada Lovelace']
@@ -113,7 +116,7 @@ def find_full_names(text: str, options: Sequence[str] = ()) -> list[str]:
 
 
 def find_shouting(text: str) -> list[str]:
-    """Return repeated ! and ? marks, and words in capitals if they exceed the allowed number.
+    """Return repeated ! and ? marks, and words in capitals if the text has too many of them.
 
     >>> find_shouting("NASA called. THIS IS NOT FUNNY AT ALL!!!")
     ['NASA', 'THIS', 'FUNNY', '!!!']
@@ -194,7 +197,7 @@ MAX_SENTENCE_LENGTH, MAX_OPTION_LENGTH = 1000, 100
 """Maximum numbers of characters."""
 
 MAX_CHARACTERS = 20_000
-"""Maximum number of characters in a stored form: ten times as many as a twin needs."""
+"""Maximum number of characters in a stored form, which is ten times as many as a twin needs."""
 
 _BLANKS = re.compile(rf"{BLANK}{{2,}}")
 
@@ -204,7 +207,7 @@ _BIDI_CONTROLS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def normalize_text(text: str) -> str:
-    """Normalize a text: a single line, single spaces, composed letters, and one `_` per blank.
+    """Normalize a text to a single line, single spaces, composed letters, and one `_` per blank.
 
     >>> normalize_text(" The cup  hit the jug, and the ____ broke. ")
     'The cup hit the jug, and the _ broke.'
@@ -216,14 +219,14 @@ def normalize_text(text: str) -> str:
 
 
 def read_field(form: Mapping[str, Any], name: str) -> str:
-    """Return the normalized, but never truncated, value of a form field."""
+    """Return the value of a form field, normalized but never truncated."""
     return normalize_text(str(form.get(name, "")))
 
 
 def empty_if_long(text: str, max_length: int) -> str:
     """Return a text, or "" if it is too long for the rules.
 
-    The rules compare word by word, so 10,000 words would take seconds.
+    The rules compare texts word by word, so 10,000 words would take seconds.
     """
     return text if len(text) <= max_length else ""
 
@@ -241,8 +244,8 @@ def are_usable_options(options: Sequence[str]) -> bool:
 Verdict = Literal["pass", "note", "fail", "todo", "unchecked"]
 """The result of a rule; neither "note" nor "unchecked" prevents submission.
 
-It is "todo" if too little is written, and "unchecked" if the rule can't be checked in this script
-(`winosmith.text.writing`).
+The result is "todo" if too little is written, and "unchecked" if the rule can't be checked in this
+script (`winosmith.text.writing`).
 """
 
 
@@ -252,12 +255,11 @@ class Check:
 
     Attributes:
         rule: The rule's name, as in `winosmith.validate` if the rule exists there.
-        verdict: The result.
         label: The requirement.
         figure: The measured value ("17 words"), or "".
         advice: What to do if the rule does not pass.
         field: The form field that the rule concerns.
-        half: The half of a twin, 0 or 1; None if it concerns both, or a single sentence.
+        half: The half of a twin, 0 or 1; None if the rule concerns both, or a single sentence.
     """
 
     rule: str
@@ -269,12 +271,11 @@ class Check:
     half: int | None = None
 
     def as_todo(self) -> Check:
-        """Return a copy that is open and has no advice, for a text that is too long to check."""
+        """Return an undecided copy without advice, for a text that is too long to check."""
         return replace(self, verdict="todo", figure="", advice="")
 
 
 def mark_rejected(checks: Iterable[Check], faults: Mapping[str, Sequence[str]]) -> list[Check]:
-    """Mark the checks that caused a form's rejection as failed; return all checks."""
     return [
         replace(one, verdict="fail") if one.advice in faults.get(one.field, ()) else one
         for one in checks
@@ -282,7 +283,6 @@ def mark_rejected(checks: Iterable[Check], faults: Mapping[str, Sequence[str]]) 
 
 
 def get_first_advice(checks: Sequence[Check]) -> str:
-    """Return the first failed check's advice, or else the first open check's advice."""
     halves = {None: "", 0: _("First half") + ": ", 1: _("Second half") + ": "}
     for verdict in ("fail", "todo"):
         for check in checks:
@@ -292,7 +292,6 @@ def get_first_advice(checks: Sequence[Check]) -> str:
 
 
 def summarize(checks: Sequence[Check]) -> dict[str, Any]:
-    """Summarize a checklist: counts, the next step, and whether it is complete."""
     times = Counter(check.verdict for check in checks)
     return {
         "passed": times["pass"],
@@ -306,7 +305,6 @@ def summarize(checks: Sequence[Check]) -> dict[str, Any]:
 def make_form_context(
     options: Sequence[str], faults: Mapping[str, Sequence[str]]
 ) -> dict[str, Any]:
-    """Return the template context for a form's options and their errors."""
     return {
         "options": [
             {
@@ -326,7 +324,6 @@ def make_form_context(
 
 
 def group_advice_by_field(checks: Iterable[Check]) -> dict[str, list[str]]:
-    """Group the advice of checks by form field."""
     faults: dict[str, list[str]] = {}
     for check in checks:
         if check.advice and check.advice not in faults.setdefault(check.field, []):
@@ -356,8 +353,8 @@ def find_moderator_hints(
     """Return the hints on a twin for moderators (`Problem.hints`), in the site's language.
 
     A hint contains no text or id that the contributor may not see. However, the hints also report
-    similar problems under embargo, so only moderators may see them. Similar problems of the family
-    with the root `family`, and of a twin that these halves revise (`skip_twin`), give no hint.
+    similar problems under embargo, so only moderators may see them. Problems of the family with the
+    root `family`, and of a twin that these halves revise (`skip_twin`), give no hint.
     """
     with translation.override(settings.LANGUAGE_CODE):
         return find_contributor_hints(
@@ -411,7 +408,10 @@ def find_text_hints(halves: Sequence[AnyHalf], words_to_flag: Sequence[str] = ()
 def _find_issues(
     sentence: str, options: tuple[str, ...], words_to_flag: tuple[str, ...]
 ) -> tuple[tuple[str, ...], ...]:
-    """Return the issues in a half, by kind; they stay cached while the other half is edited."""
+    """Return the issues in a half, by kind.
+
+    The issues stay cached while the other half is edited.
+    """
     texts = (sentence, *options)
     names = [find_full_names(sentence, options), *map(find_full_names, options)]
     return (

@@ -1,6 +1,6 @@
 """Families of perturbed problems: paths from the root, depths, and embargoes.
 
-A version shares most of its words with its parent, so an embargo must cover the versions, too. An
+A version shares most of its words with its parent, so the parent's embargo must cover it, too. An
 embargo extends down the tree, never up, because the parent was already public or has the same
 author. `Problem.embargo` states whether a problem is under embargo, and `Version.covered` whether
 this is only because of an ancestor. Therefore, no query needs the tree to find the public problems.
@@ -68,10 +68,10 @@ def measure_depths(
 ) -> Depths:
     """Measure the depths of a new version of the last problem in `path`; see `winosmith.lineage`.
 
-    The path is from `get_path`. Without `edits` from its last problem to the sentence, a shortest
-    edit script is used. The time depends on the length of the path, not on the size of the family.
-    If a text on the path was erased, the lineage depth is unknown; if the root's text was erased,
-    so is the edit depth.
+    The path is from `get_path`. `edits` lead from its last problem to the sentence; if they are
+    missing, a shortest edit script is used. The time depends on the length of the path, not on the
+    size of the family. If a text on the path was erased, the lineage depth is None; if the root's
+    text was erased, the edit depth is also None.
     """
     row = Datum(
         "new",
@@ -102,8 +102,8 @@ def lock_family_root(problem: Problem) -> Version:
 def add_to_family(problem: Problem, parent: Problem, **columns: Any) -> Version:
     """Add a new problem to its parent's family, with its depths and the parent's embargo.
 
-    Must be called in a transaction. The edits and the declared depth come from `Problem.record`. A
-    parent without versions becomes the root. `columns` are other fields of the row, such as
+    Call this in a transaction. The edits and the declared depth come from `Problem.record`. A
+    parent without versions becomes the root. `columns` are other fields of `Version`, such as
     `against`.
     """
     root = lock_family_root(parent)
@@ -151,11 +151,10 @@ def _iter_path_problems(path: Sequence[Problem]) -> Iterator[Datum]:
 
 
 UNPUBLISHED_STATES = (State.HELD, State.JUDGING, State.VALID)
-"""States in which only the contributor may perturb a problem."""
+"""States in which only the contributor may perturb a problem that is not public."""
 
 
 def may_perturb(person: Person | None, problem: Problem) -> bool:
-    """Return whether a person may perturb a problem: a public one, or their own unpublished one."""
     if problem.embargo or problem.gold:
         return False
     if problem.public:
@@ -165,7 +164,7 @@ def may_perturb(person: Person | None, problem: Problem) -> bool:
 
 
 SHOWN_STEPS = 5
-"""Maximum number of steps shown for a path; the other steps can be expanded."""
+"""Maximum number of steps shown for a path; readers can expand the other steps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +198,6 @@ def get_visible_steps(path: Sequence[Problem], person: Person | None) -> list[Pa
 
 
 def fold_steps(steps: list[PathStep]) -> dict[str, Any]:
-    """Split a path into its first step, the steps to collapse, and the last steps."""
     if len(steps) <= SHOWN_STEPS:
         return {"first_steps": steps, "folded_steps": [], "last_steps": []}
     cut = len(steps) - (SHOWN_STEPS - 1)
@@ -217,10 +215,8 @@ def set_embargo(problem: Problem, *, by: Person | None = None) -> int:
     """Put a problem and all its versions under embargo, in the caller's transaction.
 
     A covered problem gets its own embargo. This function logs the events of the versions; the
-    caller logs the event of the problem.
-
-    Returns:
-        The number of versions that are now also under embargo.
+    caller logs the event of the problem. Return the number of versions that are now also under
+    embargo.
     """
     _lock_family(problem)
     Problem.objects.filter(pk=problem.pk).update(embargo=True)
@@ -233,10 +229,8 @@ def lift_embargo(problem: Problem, *, by: Person | None = None) -> int:
     """Lift the embargo on a problem and on the versions that it covered.
 
     Versions with their own embargo, and the versions below them, stay under embargo. If the parent
-    is under embargo, the problem stays covered.
-
-    Returns:
-        The number of versions whose embargo was also lifted.
+    is under embargo, the problem stays covered. Return the number of versions whose embargo was
+    also lifted.
     """
     _lock_family(problem)
     if Version.objects.filter(problem=problem, parent__embargo=True).exists():
@@ -281,7 +275,6 @@ def propagate_embargo(
 
 
 def make_embargo_event(problem: Problem, by: Person | None = None, embargo: bool = True) -> Event:
-    """Return an unsaved event: a version's embargo starts or ends because its parent's does."""
     reason = (
         _("its parent is under embargo") if embargo else _("its parent is no longer under embargo")
     )

@@ -1,10 +1,12 @@
 """Near-duplicates: sentences of the site, or published ones, that share most words with a new one.
 
-Sentences are found by hashes of three consecutive words, Broder's shingles (1997). The few smallest
-hashes of a sentence, its sketch, are stored. A new sentence is looked up by all its hashes, and
-then compared word by word with the sentences that share a hash. A million sentences are searched in
-milliseconds. If eight of a sentence's 18 hashes are stored, and three different words change nine
-hashes, a match is missed only if all eight are among the nine: for 9 in 43,758 sentences.
+Sentences are found by hashes of three consecutive words, called shingles. See Broder (1997). For
+each sentence, the database stores a sketch, which consists of a few of its hashes. A new sentence
+is looked up by all its hashes, and then compared word by word with the sentences that share a hash.
+A million sentences are searched in milliseconds.
+
+For example, eight of a sentence's 18 hashes are stored, and three different words change nine
+hashes. A match is missed only if all eight are among the nine: for 9 in 43,758 sentences.
 """
 
 from __future__ import annotations
@@ -38,7 +40,7 @@ VALUES_STEP = 16
 """The number of values in an SQL statement is a multiple of this, so that statements repeat."""
 
 MAX_PER_HASH = 200
-"""Maximum number of sentences considered per hash: a more frequent hash is not informative."""
+"""Maximum number of sentences considered per hash; a more frequent hash is not informative."""
 
 MAX_COMPARED = 60
 """Maximum number of sentences compared word by word: those with the most and rarest hashes."""
@@ -50,7 +52,6 @@ HASHES_STORED = 8
 """Number of shingle hashes stored for a sentence, in addition to the hash of the sentence."""
 
 SHINGLE_WORDS = 3
-"""Number of words in a shingle."""
 
 PLACEHOLDER = "•"
 """Placeholder for the blank and each mention of an option, so that names make no difference."""
@@ -78,8 +79,8 @@ class Half(NamedTuple):
     """A half that is being written and may be incomplete.
 
     Attributes:
-        sentence: The sentence, perhaps without a blank yet.
-        options: The options, perhaps empty.
+        sentence: The sentence, which may not have a blank yet.
+        options: The options, which may be empty.
         answer: The 0-based index of the correct option; None if it is not chosen yet.
     """
 
@@ -125,7 +126,7 @@ def find_lookalikes(
     recognise them.
 
     Args:
-        halves: Sentences, perhaps unfinished, with their options so far.
+        halves: The sentences, which may be unfinished, with their options so far.
         skip_twin: The key of a twin to ignore, with the twins that it revises.
         family: The root of the halves' family. Its problems are ignored, and so are sentences that
             are similar only because the root is similar, such as a published copy of the root.
@@ -198,7 +199,7 @@ def _measure_overlap(row: Remembered, words: Sequence[str], root: Sequence[str] 
 def index_problems(*problems: Problem, new: bool = False) -> None:
     """Add problems to the near-duplicate index, unless they are already in it.
 
-    `new` states that they were created in this transaction, so that no check is needed.
+    If `new` is set, they were created in this transaction, so that no check is needed.
     """
     with writing():
         known: set[int] = set()
@@ -224,13 +225,10 @@ def index_published_dataset(
 ) -> int:
     """Add the sentences of a published data set to the near-duplicate index.
 
-    Many small transactions are used; after each, `on_progress` is called with the number of
-    finished problems. After an interrupt, or with a newer version of the data set, the same call
-    adds the missing sentences, and returns their number. Answers are not stored. Contributors see
-    the source, a name of up to 80 characters.
-
-    Raises:
-        InputError: The name is empty or too long.
+    Contributors see `source`, a name of up to 80 characters. Answers are not stored. Many small
+    transactions are used; after each, `on_progress` is called with the number of finished problems.
+    After an interrupt, or with a newer version of the data set, the same call adds the missing
+    sentences. Return the number of added sentences.
     """
     if not 1 <= len(source.strip()) <= 80:
         raise InputError(
@@ -323,7 +321,7 @@ def compute_word_overlap(first: Sequence[str], second: Sequence[str]) -> float:
 
     The words are those of `get_words_to_compare`. The fraction is 0 if they share less than
     `MIN_CONTENT_SHARE` of the content words. Without this rule, 1,572 other sentences share 70 % of
-    their words with one of 250 sentences of WinoGrande; in most cases, these are little more than
+    their words with one of 250 sentences of WinoGrande; in most cases, the shared words are mainly
     function words.
     """
     if overlap(_select_content_words(first), _select_content_words(second)) < MIN_CONTENT_SHARE:
@@ -334,12 +332,9 @@ def compute_word_overlap(first: Sequence[str], second: Sequence[str]) -> float:
 def hash_shingles(words: Sequence[str]) -> list[int]:
     """Hash a sentence and its shingles for a lookup; the whole sentence's hash comes first.
 
-    Args:
-        words: The words from `get_words_to_compare`.
-
-    Returns:
-        Distinct integers that fit a signed 64-bit column. Shingles with two content words come
-        first, because they occur in fewer sentences; those without content words are omitted.
+    `words` are from `get_words_to_compare`. The hashes are distinct integers that fit a signed
+    64-bit column. Shingles with at least two content words come first, because they occur in fewer
+    sentences; those without content words are omitted.
     """
     whole = _hash_text("\0".join(("", *words)))
     ranked = {}

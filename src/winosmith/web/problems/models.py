@@ -1,4 +1,4 @@
-"""Twins, their problems, the audit log, families, and the index of sentences."""
+"""Database models for twins, problems, the audit log, families, and the index of sentences."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Twin(models.Model):
     Attributes:
         ref: The id in the data; random, so that it reveals nothing.
         revises: The contributor's earlier twin that this twin replaces.
-        chosen: The time when a moderator chose it for the home page, or None.
+        chosen: The time when a moderator chose the twin for the home page, or None.
     """
 
     ref = models.CharField(max_length=80, unique=True)
@@ -64,11 +64,11 @@ class Problem(models.Model):
         answer: The 0-based index of the correct option; None if it is withheld.
         hints: Short messages on why a moderator should check the problem.
         reasons: Why judges did not find the problem valid.
-        gold: Whether it is a gold question with a known answer, which is never part of the data.
-        waits: Whether only its contributor and moderators see its result, because another half of
-            its twin is undecided; see `winosmith.web.problems.states.update_waits`.
-        public: Whether everybody may see it. The database computes this column, so that queries,
-            SQL, indexes and rows can't differ.
+        gold: Whether the problem is a gold question, which is never part of the data.
+        waits: Whether only the contributor and moderators see the result, because the other half of
+            the twin is undecided; see `winosmith.web.problems.states.update_waits`.
+        public: Whether everybody may see the problem. The database computes this column, so that
+            queries, SQL, indexes and rows can't differ.
         record: The values of `winosmith.records` without a column (pronoun, lineage, extra).
     """
 
@@ -113,7 +113,7 @@ class Problem(models.Model):
             self.__dict__.pop(name, None)
 
     def log_event(self, kind: str, *, by: Any = None, **columns: Any) -> Event:
-        """Log an event that leaves the state unchanged; `columns` set further fields of `Event`."""
+        """Log an event that leaves the state unchanged; `columns` are further fields of `Event`."""
         event = self.make_event(kind, by=by, **columns)
         event.save()
         return event
@@ -127,7 +127,10 @@ class Problem(models.Model):
 class Event(models.Model):
     """An entry of the audit log: an action on a problem, its actor, and the old and new state.
 
-    Rows are never changed or deleted. `undoes` is the event that this event undid.
+    Rows are never changed or deleted.
+
+    Attributes:
+        undoes: The event that this event undid.
     """
 
     problem = models.ForeignKey(Problem, models.PROTECT, related_name="events")
@@ -145,7 +148,7 @@ class Event(models.Model):
 
 
 class Remembered(models.Model):
-    """An indexed sentence with which new sentences are compared, from the site or a data set.
+    """An indexed sentence, from the site or a data set, with which new sentences are compared.
 
     Attributes:
         problem: The problem on this site, whose row contains the text.
@@ -202,7 +205,7 @@ class Version(models.Model):
         lineage: The number of token positions changed on the path from the root; None if unknown
             (see `winosmith.lineage`).
         edit: The token edit distance to the root.
-        covered: Whether it is under embargo only because an ancestor is; see
+        covered: Whether the problem is under embargo only because an ancestor is; see
             `winosmith.web.problems.family`.
         digest: The digest of the sentence and the options, which prevents duplicates in a family.
         against: The model that the contributor tried to fool, or None.
@@ -239,7 +242,7 @@ class Version(models.Model):
 
 
 def make_ref() -> str:
-    """Return a random public id, which does not depend on the problem."""
+    """Return a random public id, which reveals nothing about the problem."""
     return secrets.token_hex(8)
 
 

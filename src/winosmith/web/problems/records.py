@@ -59,7 +59,6 @@ def as_problem(row: Problem) -> Datum:
 
 
 def load_keys(query: QuerySet[Problem]) -> array[int]:
-    """Return the keys of a query's rows, in order, as an array for `iter_rows`."""
     found = query.values_list("id", flat=True)
     return array("q", found.iterator(chunk_size=10 * CHUNK))
 
@@ -93,7 +92,7 @@ def select_columns(query: QuerySet[Problem]) -> QuerySet[Problem]:
 def map_to_twin(datum: Datum) -> dict[str, Any]:
     """Return the `Twin` fields for an imported problem, except `ref` and `contributor`.
 
-    The fields are the same for both halves of a twin, unless their origins differ.
+    The fields are the same for both halves of a twin, unless the halves have different origins.
     """
     origin = datum.origin or Origin()
     return {
@@ -155,7 +154,7 @@ def as_public(rows: Sequence[Problem]) -> list[Datum]:
 
 
 def filter_by_family(query: QuerySet[Problem], ref: str) -> QuerySet[Problem]:
-    """Keep only the family of the problem `ref`; a problem without versions is its own family."""
+    """Return the family of the problem `ref`; a problem without versions is its own family."""
     root = Version.objects.filter(problem__ref=ref).values_list("root", flat=True).first()
     if root is None:
         return query.filter(ref=ref)
@@ -163,7 +162,7 @@ def filter_by_family(query: QuerySet[Problem], ref: str) -> QuerySet[Problem]:
 
 
 def filter_by_kind(query: QuerySet[Problem], kind: str) -> QuerySet[Problem]:
-    """Filter problems by kind: "perturbed" or "original".
+    """Return the problems of a kind: "perturbed" or "original".
 
     Perturbed problems are found in the table of versions; originals need a scan of all problems.
     """

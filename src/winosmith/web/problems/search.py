@@ -2,10 +2,11 @@
 
 In SQLite, an index is an external-content FTS5 table with triggers on the table of problems; in
 PostgreSQL, it is a GIN index on an expression. The database keeps the index up to date. Both kinds
-match whole words, ignoring case but not accents. The site has two indexes: this one of public
-problems for everybody, and one of all problems for moderators (`winosmith.web.moderate.queue`).
-Problems that are not public are not in the public index, so results, counts, order and response
-times reveal nothing about them.
+match whole words, ignoring case but not accents.
+
+The site has two indexes: this one of public problems for everybody, and one of all problems for
+moderators (`winosmith.web.moderate.queue`). Problems that are not public are not in the public
+index, so results, counts, order and response times reveal nothing about them.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from django.db.models.expressions import RawSQL
 from winosmith.web.problems.models import Problem
 
 MAX_TERMS = 20
-"""Maximum number of terms in a search; later ones are ignored."""
+"""Maximum number of terms in a search; further terms are ignored."""
 
 _PARTS = re.compile(r'(-?)(?:"([^"]*)"?|(\S+))')
 _WORD = re.compile(r"[^\W_]+")
@@ -32,7 +33,6 @@ class Page:
     """A page of problems, with the queries of the neighbouring pages.
 
     Attributes:
-        problems: The problems, in the requested order.
         newer: The query of the previous page; "" for the first page.
         older: The query of the next page; "" for the last page.
     """
@@ -72,7 +72,7 @@ def parse_terms(text: str) -> list[Term]:
 
 
 RARE = 1000
-"""Maximum number of results that are all read and sorted; with more, a scan fills a page fast."""
+"""Maximum number of results that are all read and sorted; with more results, a scan is fast."""
 
 _TRIGGERS = ("insert", "update", "delete")
 _VECTOR = "to_tsvector('simple', problems_problem.sentence)"
@@ -199,13 +199,10 @@ indexes: list[Callable[[str], None]] = [ensure]
 def filter_by_terms(query: QuerySet[Problem], terms: list[Term]) -> QuerySet[Problem]:
     """Return the public problems whose sentences contain all required and no excluded terms.
 
-    Args:
-        query: The public problems, unordered.
-        terms: At least one term; without required terms nothing is found.
+    `query` contains the public problems, unordered. Without required terms, nothing is found.
 
-    Returns:
-        A query with the alias `place`, the problem's key in the index. Sort and paginate by
-        `place`, not by `id`, so that pages for common words are fast, too.
+    The result has the alias `place`, the problem's key in the index. Sort and paginate by `place`,
+    not by `id`, so that pages for common words are fast, too.
     """
     if not any(term.wanted for term in terms):
         return query.alias(place=F("id")).none()

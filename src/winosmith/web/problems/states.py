@@ -31,7 +31,7 @@ MOVES = {
     State.REVISED: set(State),
     State.WITHDRAWN: set(State),
 }
-"""Maps each state to its next states. Only an undo restores withdrawn and revised problems."""
+"""The possible next states of each state. Only an undo restores withdrawn and revised problems."""
 
 REMOVED_STATES = (State.WITHDRAWN, State.REVISED)
 
@@ -41,9 +41,6 @@ def move(problem: Problem, state: State, *, by: Person | None, kind: str, **colu
 
     The problem is locked and read again first, so that concurrent moves can't both start from the
     same state. `columns` are other fields of `Event`: reason, batch, undoes.
-
-    Raises:
-        InputError: The problem can't move from its state to the new one.
     """
     with writing():
         now = lock_problem(problem.pk)
@@ -60,13 +57,12 @@ def move(problem: Problem, state: State, *, by: Person | None, kind: str, **colu
 
 
 def lock_problem(problem_id: int) -> Problem:
-    """Reload a problem with its twin, and lock it until the transaction ends."""
     rows = Problem.objects.select_related("twin__contributor")
     return rows.select_for_update(of=("self",), no_key=True).get(pk=problem_id)
 
 
 OPEN = (State.HELD, State.JUDGING)
-"""States of an undecided half. Its twin waits for it, unless it is a gold question."""
+"""States of an undecided half. The other half waits for it, unless it is a gold question."""
 
 DECIDED = (State.VALID, State.REJECTED)
 
@@ -88,7 +84,7 @@ def get_public_problems() -> QuerySet[Problem]:
 def get_gold_questions() -> QuerySet[Problem]:
     """Return the gold questions in use; their other halves must stay private to hide the answers.
 
-    Retired, withdrawn and replaced gold questions are not in use.
+    Retired, withdrawn and revised gold questions are not in use.
     """
     rows = Problem.objects.filter(gold=True, as_gold__retired=False)
     return rows.exclude(state__in=(State.WITHDRAWN, State.REVISED))
@@ -186,8 +182,8 @@ def _get_due_problems() -> QuerySet[Problem]:
 def get_public_time(problem: Problem) -> datetime | None:
     """Return the time by which a waiting problem becomes public; None if it isn't waiting.
 
-    A problem that is not valid, is under embargo, or would reveal the answer of a gold question
-    does not become public by waiting.
+    The result is also None for a problem that does not become public by waiting: one that is not
+    valid, is under embargo, or would reveal the answer of a gold question.
     """
     if not problem.waits or problem.state != State.VALID or problem.embargo or problem.gold:
         return None
@@ -201,7 +197,6 @@ def _is_undecided(half: Problem) -> bool:
 
 
 def _compute_wait_end(halves: Iterable[Problem]) -> datetime | None:
-    """Return the time when a twin's wait ends, or None if no half is decided."""
     decided = [half.decided for half in halves if half.decided and half.state in DECIDED]
     return min(decided) + _get_waiting_time() if decided else None
 

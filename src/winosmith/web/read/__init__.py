@@ -6,6 +6,4 @@ from django.apps import AppConfig
 
 
 class Config(AppConfig):
-    """The Django application."""
-
     name = "winosmith.web.read"

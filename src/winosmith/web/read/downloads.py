@@ -1,10 +1,10 @@
-"""Downloads of the problems, in each output format and in constant memory, and of the votes.
+"""Downloads of the problems and of the judges' votes, in constant memory.
 
-A download reads the rows twice. First, it computes the digest, which is `winosmith.Dataset.digest`
-of the data, and finds problems that don't fit the format. Then it sends the file in parts; each
-part of a table has the columns of the whole file. If a problem was withdrawn in between, the
-download ends with an error, so each complete file matches its digest. The judges' votes are a
-separate file, in the format of `winosmith check`.
+A download of problems reads the rows twice. First, it computes the digest, which is
+`winosmith.Dataset.digest` of the data, and finds problems that don't fit the format. Then it sends
+the file in parts; each part of a table has the columns of the whole file. If a problem was
+withdrawn in between, the download ends with an error, so each complete file matches its digest. The
+votes are a separate file, in the format of `winosmith check`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from winosmith.web.read.public import Filters, count_rows
 
 
 class HeadedFile:
-    """A file made of a header line, perhaps empty, and the content of an open temporary file.
+    """The bytes `first`, followed by the content of an open temporary file.
 
     The temporary file is closed once it has been read, or by `close`.
     """
@@ -67,11 +67,11 @@ class HeadedFile:
 
 
 Source = HeadedFile | Generator[bytes, None, None]
-"""The source of a response, which must be closed."""
+"""The source of a response; it must be closed."""
 
 
 class ClosingIterator:
-    """An iterator over a response's parts, which closes the source even if not all were read.
+    """An iterator over a response's parts, which closes the source even if not all parts were read.
 
     Django closes the iterator at the end of the response.
     """
@@ -83,12 +83,11 @@ class ClosingIterator:
         yield from self._parts
 
     def close(self) -> None:
-        """Close the source."""
         self._source.close()
 
 
 def parse_header(table: str) -> list[str]:
-    """Parse the column names of a CSV table; they never contain a newline."""
+    """Parse the column names of a CSV table. They never contain a newline."""
     return next(csv.reader([table.partition("\r\n")[0]]), [])
 
 
@@ -131,13 +130,13 @@ FILES: dict[str, Format] = {
     "problems.csv": get_format("csv"),
     "problems.winogrande.jsonl": get_format("winogrande"),
 }
-"""Maps file names to formats; formats for claims and questions are omitted."""
+"""Format of each file. Formats for claims and questions are omitted."""
 
 TABLE = "csv"
-"""The format whose files start with column names; in other formats, files can be concatenated."""
+"""The format whose files start with column names. Files in other formats can be concatenated."""
 
 MAX_LISTED = 5
-"""Maximum number of problems listed as unfit for a format."""
+"""Maximum number of problems that are listed because they don't fit a format."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +144,6 @@ class Content:
     """The content of a file to download.
 
     Attributes:
-        file_format: The format.
         rows: The keys of the rows, oldest first.
         digest: The `winosmith.Dataset.digest` of the problems.
         header: The columns of a table; empty for other formats.
@@ -164,9 +162,9 @@ class Content:
 
 
 def survey(query: QuerySet[Problem], file_format: Format, *, skip_unfit: bool = False) -> Content:
-    """Read a query's public problems in one pass; return what a file of them would contain.
+    """Read a query's public problems in one pass, and return the content of their file.
 
-    With `skip_unfit`, problems that don't fit the format are omitted; otherwise `rows` includes
+    With `skip_unfit`, problems that don't fit the format are omitted. Otherwise, `rows` includes
     them, and the caller must show `unfit`.
     """
     state, header, kept = hashlib.sha256(), list[str](), array("q")
@@ -219,8 +217,7 @@ def _write_part(data: Sequence[Datum], file_format: Format, *, silent: bool = Fa
 def iter_file(content: Content) -> Generator[bytes, None, None]:
     """Yield the parts of the file, encoded as UTF-8.
 
-    Raises:
-        InputError: A problem was withdrawn in the meantime; request the file again.
+    Raises an InputError if a problem was withdrawn in the meantime.
     """
     if not content.rows:
         yield _write_part([], content.file_format).encode()
@@ -252,13 +249,13 @@ VOTES = {
     "votes.csv": "a plain table: problem_id, participant, choice …",
     "votes.jsonl": "JSON Lines, one answer per line",
 }
-"""Maps file names to descriptions."""
+"""Description of each file."""
 
 
 def create_votes_file(query: QuerySet[Problem], name: str) -> tuple[str, HeadedFile]:
-    """Write the votes on a query's problems to a file; return its digest and the open file.
+    """Write the votes on a query's problems to a file, and return its digest and the open file.
 
-    `name` is one of `VOTES`; the query has the alias `place`. The caller must close the file.
+    `name` is one of `VOTES`. The query has the alias `place`. The caller must close the file.
     """
     keys = load_keys(query.order_by("place"))
     public = Problem.objects.filter(public=True).only("ref").order_by("pk")
@@ -274,7 +271,7 @@ def create_votes_file(query: QuerySet[Problem], name: str) -> tuple[str, HeadedF
 
 
 QUOTA = 240
-"""Maximum number of downloads per hour for a network or account; each one reads all its rows."""
+"""Maximum number of downloads per hour for a network or account. Each one reads all its rows."""
 
 CONTENT_TYPES = {
     ".csv": "text/csv; charset=utf-8; header=present",
@@ -286,7 +283,6 @@ CONTENT_TYPES = {
 
 @require_safe
 def show_downloads(request: HttpRequest) -> HttpResponse:
-    """Show the files that can be downloaded for the filtered problems."""
     filters = Filters(request.GET)
     count, more = count_rows(filters.apply())
     context = {
@@ -302,7 +298,7 @@ def show_downloads(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def download_file(request: HttpRequest, name: str) -> HttpResponseBase:
-    """Send the file `NAME` or `NAME.gz`, or the checksum of either."""
+    """Send a file, its gzip file (`.gz`), or the checksum of either (`.sha256`)."""
     wanted = name.removesuffix(".sha256")
     plain = wanted.removesuffix(".gz")
     if plain not in FILES and plain not in VOTES:
@@ -336,8 +332,8 @@ def send_file(
 ) -> HttpResponseBase:
     """Send a file, or status 304 if the client's copy is current.
 
-    The name's extension determines the content type. The source is closed at the end, or
-    immediately if no body is sent. `parts` are the parts of the response; by default, the source.
+    The source is closed at the end, or immediately if no body is sent. `parts` are the parts of the
+    response; None for the source itself.
     """
     tag = quote_etag(f"{digest[:32]}-{__version__}-{name}")
     known = tag in parse_etags(request.headers.get("If-None-Match", ""))

@@ -1,8 +1,8 @@
 """The public problems: statistics, the data card, filters, and pagination.
 
-Only decided problems without an embargo are counted, so the numbers reveal only how many problems
-are public, and how many were rejected. A page starts after the key of the previous page's last
-problem, so that every page of a long list is fast.
+Only decided problems without an embargo are counted. Therefore, the numbers reveal only how many
+problems are public, and how many were rejected. A page starts after the key of the previous page's
+last problem, so that every page of a long list is fast.
 """
 
 from __future__ import annotations
@@ -37,14 +37,17 @@ from winosmith.web.problems.states import get_public_problems
 def get_stats() -> dict[str, Any]:
     """Return the site's statistics, which are cached on large sites.
 
-    They contain the numbers of public `problems`, by domain as `domains` ("" for no domain); of
-    `twins` with two public halves; of `singles`, public originals whose other half is not public;
-    of `perturbed` problems, whose roots are counted as `families`; and of `contributors` who wrote
-    public problems on this site. `judged` problems are those that judges have decided here, except
-    problems under embargo, those waiting for their other half, and those imported as valid. They
-    are `valid` (and public) or `rejected`, also in percent (`valid_percent`, `rejected_percent`;
-    None if there are none). `since` and `until` are the times when the first and the last problem
-    were written.
+    - `problems`: The number of public problems; `domains` contains this number by domain ("" for no
+      domain).
+    - `twins`: The number of twins with two public halves.
+    - `singles`: The number of public originals whose other half is not public.
+    - `perturbed`: The number of public perturbed problems; `families` is the number of their roots.
+    - `contributors`: The number of people who wrote public problems on this site.
+    - `judged`: The number of problems that judges have decided here. Problems under embargo,
+      problems that wait for their other half, and problems imported as valid are excluded.
+    - `valid`, `rejected`: The numbers of judged problems that are valid (and public), and of those
+      that are rejected; `valid_percent` and `rejected_percent` are None if no problem was judged.
+    - `since`, `until`: The times when the first and the last public problem were written.
     """
     return cache_stats("read.figures", _compute_stats)
 
@@ -91,9 +94,9 @@ def _compute_stats() -> tuple[int, dict[str, Any]]:
 def get_example() -> list[Problem]:
     """Return the halves of the home page's example twin, or an empty list.
 
-    This is the public twin that a moderator chose last. If none was chosen, it is the twin with the
-    most votes among those on which all judges agreed, or the oldest of several. So a twin is never
-    shown just because it is new.
+    The example is the public twin that a moderator chose last. If none was chosen, it is the twin
+    with the most votes among those on which all judges agreed, or the oldest of several. A twin is
+    never shown just because it is new.
     """
     rows = Twin.objects.filter(chosen__isnull=False)
     rows = rows.annotate(halves=Count("problems", filter=Q(problems__public=True))).filter(halves=2)
@@ -117,7 +120,7 @@ def _find_unanimous_twin() -> int | None:
 
 
 AGREEMENTS = [("all", _("all agreed")), ("most", _("most agreed")), ("none", _("not judged here"))]
-"""The choices of the agreement filter."""
+"""Choices of the agreement filter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +141,7 @@ class Agreement:
 
 
 def filter_by_agreement(query: QuerySet[Problem], level: str) -> QuerySet[Problem]:
-    """Filter problems by the judges' agreement; `level` is one of `AGREEMENTS`."""
+    """Filter problems by the judges' agreement, which is one of `AGREEMENTS`."""
     if level == "none":
         return query.filter(verdict=None)
     if level == "most":
@@ -147,10 +150,6 @@ def filter_by_agreement(query: QuerySet[Problem], level: str) -> QuerySet[Proble
 
 
 def agreement() -> Agreement | None:
-    """Return the judges' agreement on public problems; None if there are no votes.
-
-    Large sites cache the agreement.
-    """
     return cache_stats("read.agreement", lambda: (get_stats()["problems"], _compute_agreement()))
 
 
@@ -180,7 +179,6 @@ def _compute_agreement() -> Agreement | None:
 
 
 def make_card_context() -> dict[str, Any]:
-    """Return the template context for the data card."""
     return {
         "figures": get_stats(),
         "agreement": agreement(),
@@ -197,8 +195,8 @@ def render_card_markdown(card: dict[str, Any], site_url: str) -> str:
 
 
 MAX_ROWS_COUNTED = 1_000
-"""Maximum number of problems that a page counts; if there are more, it shows "more than", which is
-faster."""
+"""Maximum number of problems that a page counts. For more problems, the page shows "more than",
+which is faster."""
 
 
 def _make_choice_field(label: Any, *choices: tuple[str, Any]) -> forms.ChoiceField:
@@ -211,8 +209,6 @@ def _make_date_field(label: Any) -> forms.DateField:
 
 
 class Filters(forms.Form):
-    """Filters for public problems; every field may be empty."""
-
     q = forms.CharField(
         label=_("Words"),
         required=False,
@@ -251,7 +247,6 @@ class Filters(forms.Form):
         super().__init__(*args, label_suffix="", **fields)
 
     def clean(self) -> dict[str, Any]:
-        """Reject a period that ends before it starts."""
         data: dict[str, Any] = super().clean() or {}
         since, until = data.get("since"), data.get("until")
         if since and until and until < since:
@@ -260,21 +255,20 @@ class Filters(forms.Form):
 
     @property
     def is_active(self) -> bool:
-        """Return whether any filter, including the search words, is set."""
+        """Whether any filter is set, including the search words."""
         return any(self.data.get(name) for name in self.fields)
 
     @property
     def detail_fields(self) -> list[forms.BoundField]:
-        """Return all fields except the search words."""
         return [field for field in self if field.name != "q"]
 
     @property
     def is_narrowed(self) -> bool:
-        """Return whether any filter except the search words is set."""
+        """Whether any filter except the search words is set."""
         return any(self.data.get(field.name) for field in self.detail_fields)
 
     def get_query(self) -> QueryDict:
-        """Return the filter parameters of the request's query."""
+        """Return the request's parameters that are filters."""
         kept = QueryDict(mutable=True)
         for name in self.fields:
             if self.data.get(name):
@@ -315,13 +309,13 @@ class Filters(forms.Form):
 
 
 def count_rows(query: QuerySet[Problem]) -> tuple[int, bool]:
-    """Count rows up to MAX_ROWS_COUNTED; also return whether there are more."""
+    """Count rows up to `MAX_ROWS_COUNTED`, and return whether there are more."""
     found = query.values("id")[: MAX_ROWS_COUNTED + 1].count()
     return min(found, MAX_ROWS_COUNTED), found > MAX_ROWS_COUNTED
 
 
 def _filter_public_family(query: QuerySet[Problem], ref: str) -> QuerySet[Problem]:
-    """Filter public problems by family; if `ref` is a hidden problem, it must be the root."""
+    """Filter public problems by family. If `ref` is a hidden problem, it must be the root."""
     known = get_public_problems().filter(ref=ref).exists()
     if known:
         return filter_by_family(query, ref)
@@ -333,7 +327,6 @@ def _make_utc_datetime(day: Any, clock_time: time) -> datetime:
 
 
 PAGE_SIZE = 20
-"""Number of problems on a page."""
 
 
 MARK_LENGTH = 32
@@ -362,10 +355,10 @@ def decrypt_key(encrypted: str) -> int | None:
 
 
 def get_page(query: QuerySet[Problem], params: QueryDict) -> Page:
-    """Return a page of problems, newest first; the query has the alias `place` (`Filters.apply`).
+    """Return a page of problems, newest first. The query has the alias `place` (`Filters.apply`).
 
-    The encrypted key in the parameter `after` or `before` determines the page; without a valid key,
-    it is the first.
+    The encrypted key in the parameter `after` or `before` determines the page. Without a valid key,
+    it is the first page.
     """
     after, before = decrypt_key(params.get("after", "")), decrypt_key(params.get("before", ""))
     back = before is not None and after is None

@@ -1,4 +1,4 @@
-"""The pages for readers, the context of a problem's page, and template tags for sentences."""
+"""The pages for readers, and template tags that render sentences."""
 
 from __future__ import annotations
 
@@ -36,7 +36,6 @@ from winosmith.web.read import public
 
 @require_safe
 def show_home(request: HttpRequest) -> HttpResponse:
-    """Show the site's purpose and statistics, and how to take part."""
     return render(
         request, "read/home.html", {"figures": public.get_stats(), "example": public.get_example()}
     )
@@ -44,7 +43,6 @@ def show_home(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def browse_problems(request: HttpRequest) -> HttpResponse:
-    """Show a page of the public problems that match the search and filters."""
     filters = public.Filters(request.GET)
     query = filters.apply()
     shown = public.get_page(query, request.GET)
@@ -65,7 +63,6 @@ def browse_problems(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def show_problem(request: HttpRequest, ref: str) -> HttpResponse:
-    """Show a problem with its other half; raise Http404 if the reader may not see it."""
     person = get_current_writer(request)
     found, halves, family = load_problem(person, ref)
     context = {
@@ -87,7 +84,7 @@ def load_problem(
 ) -> tuple[Problem, list[Problem], dict[str, Any] | None]:
     """Load a problem for a reader, and record the reading; raise Http404 if it is hidden.
 
-    Return the problem, the halves of its twin that the reader may see, and its family
+    Returns the problem, the halves of its twin that the reader may see, and its family
     (`_make_family_context`).
     """
     found = Problem.objects.select_related("twin__contributor").filter(ref=ref).first()
@@ -102,7 +99,6 @@ def load_problem(
 
 @require_safe
 def show_guidelines(request: HttpRequest) -> HttpResponse:
-    """Show how twins are written and judged, with good and bad examples."""
     rules = StructureRules()
     handwritten = practice.read_handwritten()
     least, most = rules.length or (0, 0)
@@ -125,13 +121,11 @@ def show_guidelines(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def show_card(request: HttpRequest) -> HttpResponse:
-    """Show the data card: what the data contain, how they were made, and their limitations."""
     return render(request, "read/card.html", {"card": public.make_card_context()})
 
 
 @require_safe
 def download_card(request: HttpRequest) -> HttpResponse:
-    """Send the data card as Markdown."""
     text = public.render_card_markdown(public.make_card_context(), request.build_absolute_uri("/"))
     response = HttpResponse(text, content_type="text/markdown; charset=utf-8")
     return mark_as_download(response, "data-card.md")
@@ -152,7 +146,7 @@ def _group_by_twin(problems: list[Problem]) -> list[tuple[Twin, str, list[Proble
 
 
 GOOD = ("a6ed7e2a3673", "a24f68d1337b", "0258b8f13fd4", "12255c3853b9")
-"""The ids of the handwritten twins that the guidelines show: two social, two physical."""
+"""Ids of the handwritten twins that the guidelines show: two social, two physical."""
 
 
 PREDATORS = "The lions ate the zebras because the _ are {}."
@@ -214,10 +208,9 @@ class JudgeVotes:
     """The judges' votes on a problem.
 
     Attributes:
-        votes: The number of votes.
         right: The number of votes for the contributor's answer.
-        ambiguous: The number of votes saying that more than one option is plausible.
-        associative: The number of votes saying that single words give the answer away.
+        ambiguous: The number of judges who found more than one option plausible.
+        associative: The number of judges who found that single words give the answer away.
         local: The number of votes for the answer from the local context.
     """
 
@@ -229,7 +222,6 @@ class JudgeVotes:
 
 
 def count_votes(problem: Problem) -> JudgeVotes | None:
-    """Count the judges' votes; return None before the decision, or without votes."""
     if problem.state not in (State.VALID, State.REJECTED):
         return None
     votes = list_votes(problem)
@@ -249,7 +241,7 @@ def _make_family_context(person: Person | None, problem: Problem) -> dict[str, A
     """Return the family context for a problem's page, or None if there is no family.
 
     Versions that the person may not see have neither text nor URL, and edits that would reveal them
-    are omitted. An original has no path, and its family is included only if one of its versions is
+    are omitted. An original has no path; its family is included only if one of its versions is
     visible. `tree` is the id of the family's page.
     """
     path = get_path(problem)
@@ -285,7 +277,6 @@ _BLANK = format_html('<span class="blank">{}</span>', BLANK)
 
 @register.simple_tag(name="sentence")
 def render_sentence(text: str, terms: Iterable[Term] = ()) -> SafeString:
-    """Render a sentence as escaped HTML, highlighting the blank and matched words."""
     wanted = [r"[\W_]+".join(map(re.escape, term.words)) for term in terms or () if term.wanted]
     if not wanted:
         return mark_safe(_escape_sentence(text))  # noqa: S308 - escaped
@@ -304,7 +295,6 @@ def _escape_sentence(text: str, escape_part: Callable[[str], str] = escape) -> s
 
 @register.filter("edited")
 def render_edits(pieces: Iterable[Change]) -> SafeString:
-    """Render a sentence as HTML, marking deleted and inserted words, also for screen readers."""
     spoken = {"del": escape(_("[deleted:")), "ins": escape(_("[inserted:"))}
     language, shown = get_language(), []
     for text, tag in pieces:
@@ -319,12 +309,10 @@ def render_edits(pieces: Iterable[Change]) -> SafeString:
 
 @register.filter("marked")
 def highlight_differences(pieces: Iterable[Change]) -> SafeString:
-    """Render a sentence as HTML, highlighting words that the other sentence lacks."""
     shown = ((_escape_sentence(text), kind) for text, kind in pieces)
     return mark_safe("".join(f"<mark>{text}</mark>" if kind else text for text, kind in shown))  # noqa: S308
 
 
 @register.filter("cell")
 def escape_cell(text: str) -> str:
-    """Escape a text for a single line of Markdown, such as a table cell."""
     return escape_markdown(text)

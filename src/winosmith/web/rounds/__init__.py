@@ -9,12 +9,9 @@ from django.apps import AppConfig
 
 
 class Config(AppConfig):
-    """The Django application; registers its job and the functions that erase texts."""
-
     name = "winosmith.web.rounds"
 
     def ready(self) -> None:
-        """Register the job for rounds, and the functions that erase texts."""
         from winosmith.web.jobs import ROUND, crash_hooks, runners, stop_hooks
         from winosmith.web.people.privacy import cleaners, erasers
 

@@ -16,16 +16,14 @@ from winosmith.web.pages import round_percent
 
 
 class Round(models.Model):
-    """A round: public problems are filtered and solved, and results compared with the last round's.
+    """A round: public problems are filtered, solvers answer them, and results are compared.
 
     Attributes:
-        name: The name, which is part of the URLs and of the folder's path.
         busy: Whether the round waits or runs; at most one round does.
         recipe: The table for `winosmith.rounds.parse_round`, without the files of the pool.
         base: The folder to which the relative paths of the recipe's solvers refer.
         last: The published round with which this round is compared.
-        step: The title of the current step.
-        doing: The progress of the current step, as `running.ProgressReporter` stores it.
+        doing: The progress of the current step, as in `running.ProgressReporter`.
         error: The reason why the round failed, for moderators.
         record: The results, as in `round.json`; None before the round is done.
         changes: The changes since the last round: [metric, before, now, format].
@@ -33,8 +31,6 @@ class Round(models.Model):
     """
 
     class State(models.TextChoices):
-        """States of a round."""
-
         WAITING = "waiting", _("waiting to start")
         RUNNING = "running", _("runs")
         DONE = "done", _("done")
@@ -76,12 +72,11 @@ class Round(models.Model):
 
     @classmethod
     def get_last_published(cls) -> Round | None:
-        """Return the round that was published last, or None."""
         return cls.objects.exclude(published=None).order_by("-published").first()
 
     @property
     def folder(self) -> Path:
-        """Return the folder of the round's files: `pool/` and `results/`."""
+        """The folder of the round's files, which are in `pool/` and `results/`."""
         return Path(settings.SITE.folder, ROUNDS, self.name)
 
 
@@ -102,7 +97,6 @@ _STAGE_LABELS = {
 
 
 def get_stage_label(stage: str) -> str:
-    """Return the display label of a funnel stage."""
     return str(_STAGE_LABELS.get(stage, stage))
 
 
@@ -165,8 +159,7 @@ _STAGE_TEXTS = {
         _("The round required more agreement among judges than the site does."),
     ),
 }
-"""For each stage: the reason, if it is the same for all problems, and what the contributor could
-change."""
+"""For each stage: the reason, if it is the same for all problems, and advice to the contributor."""
 
 
 class Place(models.Model):
@@ -214,30 +207,26 @@ class Place(models.Model):
 
     @property
     def stage_label(self) -> str:
-        """Return the label of the stage that omitted the problem."""
         return get_stage_label(self.stage)
 
     @property
     def is_common(self) -> bool:
-        """Return whether the reason is the same for all problems omitted at the stage."""
+        """Whether the reason is the same for all problems that the stage omitted."""
         return bool(_STAGE_TEXTS.get(self.stage, ("", ""))[0])
 
     @property
     def explanation(self) -> str:
-        """Return why the round omitted the problem, in words for the contributor."""
         return str(_STAGE_TEXTS.get(self.stage, ("", ""))[0]) or self.reason
 
     @property
     def advice(self) -> str:
-        """Return what the contributor could change, or ""."""
         return str(_STAGE_TEXTS.get(self.stage, ("", ""))[1])
 
     @property
     def score_text(self) -> str:
-        """Return the score with two decimals, such as "0.87", or ""."""
         return "" if self.score is None else to_fixed(self.score, ".2f")
 
     @property
     def percent(self) -> int:
-        """Return the score in percent, for a bar chart."""
+        """The score in percent; 0 if there is no score."""
         return round_percent(self.score or 0)

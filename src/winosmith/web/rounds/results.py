@@ -1,11 +1,11 @@
-"""The results of a round: its page, report and files, flags, and the erasure of texts.
+"""The results of a round: page, report, files and flags, and the erasure of texts.
 
-The report and the files contain only problems that are public at the time of the request; problems
+The report and the files contain only problems that are public at the time of the request. Problems
 that were withdrawn or put under embargo since the round are omitted.
 
-A flag shows contributors why a round omitted one of their problems, and its score. A flag has no
-effect, appears next to a problem that its reader may see anyway, and reveals nothing about other
-problems.
+A flag shows contributors why a round omitted one of their problems, and the problem's score. A flag
+has no effect. It appears next to a problem that its reader may see anyway, and reveals nothing
+about other problems.
 """
 
 from __future__ import annotations
@@ -39,7 +39,6 @@ from winosmith.web.rounds.models import Place, Round, get_stage_label
 
 
 def make_results_context(round_: Round) -> dict[str, Any]:
-    """Return the template context for the page of a finished round."""
     record: Mapping[str, Any] = round_.record or {}
     build, people = record["build"], record["people"]
     removed = Counter[bool]()
@@ -70,7 +69,6 @@ def make_results_context(round_: Round) -> dict[str, Any]:
 
 
 def count_problems(round_: Round) -> dict[str, int | None]:
-    """Count the collected and the kept problems; both are None before the round is done."""
     if round_.record is None:
         return {"collected": None, "kept": None}
     build = round_.record["build"]
@@ -80,8 +78,8 @@ def count_problems(round_: Round) -> dict[str, int | None]:
 def list_funnel_stages(record: Mapping[str, Any]) -> list[dict[str, Any]]:
     """List the stages of the funnel, starting with the collected problems.
 
-    Each stage has its name; the number of problems left after it, also in percent of those
-    collected; and the number of dropped problems, by reason and in total.
+    `left` is the number of problems after a stage, and `percent` their percentage of the collected
+    problems. `dropped` contains the number of dropped problems for each reason.
     """
     whole = record["collected"]["problems"]
     steps = [{"stage": "collected", "kept": record["collected"], "dropped": {}}, *record["steps"]]
@@ -98,7 +96,7 @@ def list_funnel_stages(record: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def compare_rounds(round_: Round) -> list[tuple[str, str, str, str]]:
-    """Return each change since the last round: (label, value before, value now, difference)."""
+    """Return each change since the last round: label, earlier value, new value, and difference."""
     found = []
     for change in starmap(Change, round_.changes):
         old, new = (
@@ -150,7 +148,6 @@ def _format_interval(estimate: Mapping[str, Any] | None) -> tuple[str, str] | No
 
 
 def get_public_roots(round_: Round) -> list[Problem]:
-    """Return the roots that a round drew for the next round, if they are public."""
     rows = get_public_problems().filter(places__round=round_, places__root__isnull=False)
     return list(rows.order_by("places__root"))
 
@@ -186,7 +183,6 @@ _METRIC_LABELS = {
 
 
 def get_metric_label(metric: str) -> str:
-    """Return the display label of a metric; for solver metrics, it starts with the solver."""
     solver, colon, rest = metric.rpartition(": ")
     if colon and rest in _METRIC_LABELS:
         return f"{solver}: {_METRIC_LABELS[rest]}"
@@ -194,7 +190,7 @@ def get_metric_label(metric: str) -> str:
 
 
 FILES = {"kept.jsonl": True, "dropped.jsonl": False}
-"""Maps each file name to True if the file contains kept problems, or False if omitted ones."""
+"""Whether each file contains the kept problems; otherwise, it contains the omitted ones."""
 
 POLICY = "; ".join(
     (
@@ -228,12 +224,10 @@ def render_report(round_: Round) -> str:
 
 
 def iter_problems(round_: Round, *, kept: bool) -> Iterator[bytes]:
-    """Yield, as JSON Lines, the problems of a round that are still public.
+    """Yield, as JSON Lines, the problems of a finished round that are still public.
 
-    Args:
-        round_: A finished round.
-        kept: Whether to yield the kept problems; otherwise yield the omitted ones, with `stage`,
-            `reason` and, if AFLite predicted them, `score`, `guessed`, `asked` and `phase`.
+    If not `kept`, these are the omitted problems, with `stage`, `reason` and, if AFLite predicted
+    them, `score`, `guessed`, `asked` and `phase`.
     """
     found = Place.objects.filter(round=round_)
     found = found.filter(stage="") if kept else found.exclude(stage="")
@@ -259,7 +253,6 @@ def _find_flag(problem: Problem, round_: Round) -> Place | None:
 
 
 def list_omitted_problems(person: Person, round_: Round) -> QuerySet[Place]:
-    """List a person's problems that a round omitted, by stage and descending score."""
     rows = Place.objects.filter(
         round=round_,
         problem__twin__contributor=person,
@@ -270,15 +263,14 @@ def list_omitted_problems(person: Person, round_: Round) -> QuerySet[Place]:
 
 
 register = template.Library()
-"""Template tags for pages of other areas: flags, and the roots to perturb."""
+"""Template tags for pages of other areas: flags, and roots to perturb."""
 
 MAX_ROOTS_SHOWN = 6
-"""Number of roots shown on the *Perturb* page; the round's page shows all of them."""
+"""Number of roots shown on the *Perturb* page. The round's page shows all of them."""
 
 
 @register.simple_tag(takes_context=True)
 def get_own_flag(context: Any, problem: Problem) -> Place | None:
-    """Return the flag on a problem if the problem is the reader's own, otherwise None."""
     request = context["request"]
     person, round_ = get_current_writer(request), _get_cached_last_published_round(request)
     if person is None or round_ is None:
@@ -290,7 +282,6 @@ def get_own_flag(context: Any, problem: Problem) -> Place | None:
 
 @register.simple_tag(takes_context=True)
 def get_flag_for_moderators(context: Any, problem: Problem) -> Place | None:
-    """Return the newest finished round's flag on a problem; None for non-moderators."""
     request = context["request"]
     if not (request.user.is_authenticated and request.user.can_moderate):
         return None
@@ -302,7 +293,6 @@ def get_flag_for_moderators(context: Any, problem: Problem) -> Place | None:
 
 @register.simple_tag(takes_context=True)
 def count_omitted_problems(context: Any) -> int:
-    """Count the reader's problems that the last published round omitted."""
     request = context["request"]
     person, round_ = get_current_writer(request), _get_cached_last_published_round(request)
     return list_omitted_problems(person, round_).count() if person and round_ else 0
@@ -310,7 +300,6 @@ def count_omitted_problems(context: Any) -> int:
 
 @register.simple_tag(takes_context=True)
 def get_round_and_roots(context: Any) -> dict[str, Any]:
-    """Return the last published round, and the first few of its problems to perturb."""
     request = context["request"]
     round_ = _get_cached_last_published_round(request)
     if round_ is None:
@@ -330,7 +319,7 @@ def _get_cached_last_published_round(request: Any) -> Round | None:
 def erase_texts(person: Person, texts: bool) -> None:
     """Delete an erased person's unreleased texts from rounds; numbers are kept.
 
-    Reasons that may quote the texts are deleted now; lines of files are deleted after the commit.
+    Reasons that may quote the texts are deleted now. Lines of files are deleted after the commit.
     """
     if not texts:
         return
@@ -342,12 +331,12 @@ def erase_texts(person: Person, texts: bool) -> None:
 
 
 def erase_remaining_texts() -> int:
-    """Remove erased texts from the files of all rounds; return the number of changed files.
+    """Remove erased texts from the files of all rounds, and return the number of changed files.
 
     Reports, which may quote the texts, are deleted; the site's own pages do not need them. This
-    function runs after each erasure, and also regularly, to cover interrupted erasures and rounds
-    that were running. A round also stores the splits of earlier problems, and a failed round has no
-    `Place`, so all rounds are checked for all erased texts.
+    function runs after each erasure. It also runs regularly, because an erasure may have been
+    interrupted, or a round may have been running. A round also stores the splits of earlier
+    problems, and a failed round has no `Place`, so all rounds are checked for all erased texts.
     """
     erased = Problem.objects.filter(state__in=REMOVED_STATES, sentence=ERASED_SENTENCE)
     gone = set(erased.values_list("ref", flat=True))
@@ -368,7 +357,7 @@ def _erase_from_folder(folder: Path, erased_ids: Collection[str]) -> int:
 
 
 def _remove_lines(path: Path, erased_ids: Collection[str]) -> bool:
-    """Remove the records of erased problems from a file; return whether the file changed."""
+    """Remove the records of erased problems; return whether the file changed."""
     lines = path.read_text("utf-8").splitlines(keepends=True)
     left = [line for line in lines if not _has_erased_id(line, erased_ids)]
     if len(left) == len(lines):

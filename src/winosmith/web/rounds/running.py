@@ -1,4 +1,4 @@
-"""Rounds: how they are started, run, cancelled and published.
+"""Starting, running, cancelling and publishing rounds.
 
 The recipe of a round consists of the site's own settings, or comes from a file for `winosmith
 round`, such as one in `recipes/`. The site's worker runs the round as a job, and stores its
@@ -42,7 +42,7 @@ from winosmith.web.problems.states import get_public_problems
 from winosmith.web.rounds.models import Place, Round
 
 PROBLEMS, VOTES = "problems.jsonl", "votes.jsonl"
-"""The files of a pool; if there are no votes, the votes file is empty."""
+"""Files of a pool. If there are no votes, the votes file is empty."""
 
 SITE_KEYS = ("name", "data", "format", "votes_file")
 """Keys of a recipe that the site sets itself."""
@@ -52,10 +52,10 @@ LEARNER = {"name": "taught-words", "solver": "association", "learn": True}
 
 
 def get_default_solvers() -> list[dict[str, Any]]:
-    """Return the default solver tables for a recipe that names no solvers.
+    """Return the solver tables for a recipe that names no solvers.
 
-    These are the site's models and `LEARNER`. Chat models are not included, because they may cost
-    money; a recipe must name them.
+    They are the site's models and `LEARNER`. Chat models are omitted, because they may cost money;
+    a recipe must name them.
     """
     models = [
         {"name": rule.name, "solver": rule.solver, **rule.options}
@@ -68,17 +68,12 @@ def get_default_solvers() -> list[dict[str, Any]]:
 
 
 def list_recipes() -> list[str]:
-    """List the names of the recipes in the site's folder, sorted."""
     folder = Path(settings.SITE.folder, RECIPES)
     return sorted(path.stem for path in folder.glob("*.toml") if RECIPE_NAME.fullmatch(path.stem))
 
 
 def read_recipe(path: str | Path) -> tuple[dict[str, Any], str]:
-    """Return the TOML table and the folder of a recipe, given its path or name (`list_recipes`).
-
-    Raises:
-        RecipeError: There is no such file, or it is not valid TOML.
-    """
+    """Return the table and the folder of a recipe, given its path or a name from `list_recipes`."""
     if path in list_recipes():
         path = Path(settings.SITE.folder, RECIPES, f"{path}.toml")
     return read_toml(path), str(Path(path).resolve().parent)
@@ -102,20 +97,12 @@ def complete_recipe(table: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def validate_recipe(table: Mapping[str, Any]) -> RoundRecipe:
-    """Validate a complete recipe table before the pool exists; return the recipe.
-
-    Raises:
-        RecipeError: A key or a value is not valid.
-    """
+    """Validate a complete recipe table before the pool exists."""
     return parse_round({**table, "data": PROBLEMS, "votes_file": VOTES})
 
 
 def load_recipe(round_: Round, pool: Path) -> RoundRecipe:
-    """Load the recipe of a round whose pool exists.
-
-    Raises:
-        RecipeError: A file that the recipe names does not exist.
-    """
+    """Load the recipe of a round whose pool exists."""
     files = {"data": str(pool / PROBLEMS)}
     if (pool / VOTES).stat().st_size:
         files["votes_file"] = str(pool / VOTES)
@@ -128,12 +115,10 @@ MIN_PROBLEMS = 20
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 
 
-class BusyError(InputError):
-    """Another round is waiting or running."""
+class BusyError(InputError): ...
 
 
 def get_round(name: str) -> Round:
-    """Return the round with this name; otherwise, raise InputError with the existing names."""
     found = Round.objects.filter(name=name).first()
     if found is None:
         known = ", ".join(Round.objects.order_by("pk").values_list("name", flat=True))
@@ -142,7 +127,6 @@ def get_round(name: str) -> Round:
 
 
 def suggest_next_name() -> str:
-    """Suggest a name for the next round, such as "round-3"."""
     number = Round.objects.count() + 1
     while Round.objects.filter(name=f"round-{number}").exists():
         number += 1
@@ -154,15 +138,8 @@ def create_round(
 ) -> Round:
     """Create and queue a round, which will be compared with the last published round.
 
-    Args:
-        name: The name of the round: lower-case letters, digits and dashes.
-        table: The recipe, which `complete_recipe` completes.
-        base: The folder to which relative paths in the recipe refer; "" for the site's folder.
-        by: The admin who creates the round; None for a command.
-
-    Raises:
-        BusyError: Another round is waiting or running.
-        InputError: The name or the recipe is not valid, or the pool is too small.
+    `complete_recipe` completes `table`. Relative paths in the table refer to the folder `base`; ""
+    is the site's folder. `by` is None for a command.
     """
     if not NAME.fullmatch(name):
         raise InputError(_("Use up to 40 lower-case letters, digits and dashes for the name."))
@@ -185,12 +162,9 @@ def create_round(
 
 
 def cancel_round(round_: Round) -> None:
-    """Cancel a waiting or running round, with its job; finished steps are kept.
+    """Cancel a waiting or running round, with its job.
 
-    The worker stops a running round at its next progress update.
-
-    Raises:
-        InputError: The round has already ended.
+    Finished steps are kept. The worker stops a running round at its next progress update.
     """
     with writing():
         locked = _lock_round(round_)
@@ -204,12 +178,7 @@ def cancel_round(round_: Round) -> None:
 
 
 def resume_round(round_: Round) -> None:
-    """Resume a failed or cancelled round, with the same pool.
-
-    Raises:
-        BusyError: Another round is waiting or running.
-        InputError: The round has neither failed nor been cancelled.
-    """
+    """Resume a failed or cancelled round, with the same pool."""
     with writing():
         locked = _lock_round(round_)
         if locked.state not in (Round.State.FAILED, Round.State.CANCELLED):
@@ -221,11 +190,7 @@ def resume_round(round_: Round) -> None:
 
 
 def publish_round(by: Person | None, round_: Round) -> None:
-    """Publish a round's results; contributors then see which of their problems it omitted.
-
-    Raises:
-        InputError: The person is not an admin, or the round is unfinished or already published.
-    """
+    """Publish a round's results; contributors then see which of their problems it omitted."""
     if by is not None and not (by.is_active and by.is_superuser):
         raise InputError(_("Only admins can publish rounds."))
     with writing():
@@ -267,15 +232,13 @@ EXPORTING, STORING = "handing over", "storing"
 """The first and the last step; `winosmith.rounds.run_round` runs the steps in between."""
 
 UPDATE_SECONDS = 1.0
-"""Seconds between progress updates."""
+"""Minimum number of seconds between progress updates."""
 
 
-class RoundCancelledError(Exception):
-    """The round was cancelled."""
+class RoundCancelledError(Exception): ...
 
 
 def list_step_titles(solvers: list[str]) -> list[str]:
-    """List the titles of a round's steps, in order."""
     building = ["reading", "checking", "embedding", "filtering", "measuring", "writing"]
     solving = [f"solving with {name}" for name in solvers]
     return [EXPORTING, *building, *solving, "measuring", "writing", STORING]
@@ -300,10 +263,9 @@ class ProgressReporter:
 
     @contextmanager
     def __call__(self, title: str, total: int | None) -> Iterator[Advance]:
-        """Start a step; see `winosmith.build.Step`.
+        """Start a step (`winosmith.build.Step`).
 
-        Raises:
-            RoundCancelledError: The round was cancelled.
+        Raises a RoundCancelledError if the round was cancelled.
         """
         self.at = self._find_step(title)
         self.doing |= {"step": title, "number": self.at + 1, "since": time.time()}
@@ -334,10 +296,10 @@ class ProgressReporter:
 def get_round_progress(round_: Round) -> dict[str, Any] | None:
     """Return the progress of a waiting or running round; None for other rounds.
 
-    `at_work` is whether a process is running the round, which may have been interrupted. Once the
-    first step has started, the result also contains `ProgressReporter.doing`, with the step's label
-    and start. `percent` is then the finished part of all steps, with equal weights, and `until` is
-    the estimated end of the round, or None.
+    `at_work` is False if no process runs the round, such as after an interruption. Once the first
+    step has started, the result also contains `ProgressReporter.doing`, with the step's label and
+    start. `percent` is then the percentage of finished work, with equal weights for all steps.
+    `until` is the estimated end of the round, or None.
     """
     if not round_.busy:
         return None
@@ -357,10 +319,10 @@ def get_round_progress(round_: Round) -> dict[str, Any] | None:
 
 
 def _estimate_seconds(round_: Round, fraction: float | None) -> float | None:
-    """Estimate the seconds until a round ends; None if there is no earlier round.
+    """Estimate the number of seconds until a round ends; None if there is no earlier round.
 
-    The estimate uses the times of the last round's steps, scaled by how much longer the current
-    step takes than it did then.
+    The estimate is based on the durations of the last round's steps. If the current step takes
+    longer than it did then, the durations of later steps are scaled accordingly.
     """
     before = Round.objects.filter(state=Round.State.DONE, pk__lt=round_.pk).order_by("-pk").first()
     if before is None:
@@ -394,7 +356,7 @@ def _get_step_label(title: str) -> str:
 
 
 def write_pool(round_: Round) -> Path:
-    """Write the pool of a round unless it exists; return its folder.
+    """Write the pool of a round unless it exists, and return its folder.
 
     Problems, votes and lineages come from one consistent snapshot, with pseudonyms for people. A
     resumed round keeps its original pool.
@@ -536,7 +498,7 @@ def _get_job_mark(round_: Round) -> str:
 
 
 def queue_round(round_: Round) -> Job:
-    """Queue and return the job of a round; all attempts share one job."""
+    """Queue the job of a round. All attempts share one job."""
     mark = _get_job_mark(round_)
     with writing():
         columns = {"kind": ROUND, "asked": {"name": round_.name}, "actor": round_.started_by}
@@ -548,7 +510,6 @@ def queue_round(round_: Round) -> Job:
 
 
 def find_round(job: Job) -> Round:
-    """Return the round of a job."""
     return Round.objects.select_related("last").get(name=job.asked["name"])
 
 
@@ -558,12 +519,6 @@ def fail_lost_round(job: Job) -> None:
 
 
 def run_job(job: Job, progress: Progress) -> None:
-    """Run a job's round in the worker.
-
-    Raises:
-        InputError: The round failed; the reason is also stored in its row.
-        JobStopped: The round was just cancelled.
-    """
     round_ = find_round(job)
     if round_.state in (Round.State.FAILED, Round.State.CANCELLED):  # an admin retried the job
         progress(0)

@@ -1,4 +1,4 @@
-"""Pages of rounds: the list, the form for a new round, results, reports, files, and flags."""
+"""The pages of rounds."""
 
 from __future__ import annotations
 
@@ -29,8 +29,6 @@ from winosmith.web.rounds.models import Round
 
 
 class StartForm(forms.Form):
-    """The form for a new round."""
-
     name = forms.CharField(
         label=gettext_lazy("Name"),
         help_text=gettext_lazy("Lower-case letters, digits and dashes; part of the round’s URL."),
@@ -47,7 +45,6 @@ class StartForm(forms.Form):
 
 @require_safe
 def list_rounds(request: HttpRequest) -> HttpResponse:
-    """List the published rounds; for moderators, list all rounds."""
     rows = Round.objects.order_by("-pk")
     if not _is_moderator(request):
         rows = rows.exclude(published=None).order_by("-published")
@@ -57,13 +54,11 @@ def list_rounds(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def show_round(request: HttpRequest, name: str) -> HttpResponse:
-    """Show the results of a round; moderators also see its progress or failure."""
     return _render_round(request, get_visible_round(request, name))
 
 
 @require_safe
 def show_progress(request: HttpRequest, name: str) -> HttpResponse:
-    """Return a round's progress to a polling page, or make the page reload."""
     round_ = get_visible_round(request, name)
     context = {"round": round_, "progress": running.get_round_progress(round_)}
     return render_waiting_page(request, "rounds/parts/progress.html", context, round_.busy)
@@ -71,7 +66,6 @@ def show_progress(request: HttpRequest, name: str) -> HttpResponse:
 
 @gates.admins_only
 def start_round(request: HttpRequest) -> HttpResponse:
-    """Show the form for a new round; on POST, start the round, at most once per submitted form."""
     form, person = StartForm(request.POST or None), request.user
     if request.method == "POST" and form.is_valid():
         name, recipe = form.cleaned_data["name"], form.cleaned_data["recipe"]
@@ -91,7 +85,6 @@ def start_round(request: HttpRequest) -> HttpResponse:
 @require_POST
 @gates.admins_only
 def change_round(request: HttpRequest, name: str, action: str) -> HttpResponse:
-    """Publish, stop or resume a round, depending on `action`, at most once per submitted form."""
     round_, person = get_visible_round(request, name), request.user
     actions: dict[str, tuple[Callable[[], object], str]] = {
         "publish": (lambda: running.publish_round(person, round_), _("The round was published.")),
@@ -123,11 +116,6 @@ def _render_round(
 
 
 def get_visible_round(request: HttpRequest, name: str) -> Round:
-    """Return a round if the reader may see it; only moderators see unpublished rounds.
-
-    Raises:
-        Http404: The round does not exist, or the reader may not see it.
-    """
     found = get_object_or_404(Round.objects.select_related("last", "started_by"), name=name)
     if not (found.published or _is_moderator(request)):
         raise Http404
@@ -146,7 +134,6 @@ MAX_DOWNLOADS = 240
 
 @require_safe
 def show_report(request: HttpRequest, name: str) -> HttpResponseBase:
-    """Show the report of a round, with its own Content-Security-Policy."""
     round_ = _get_finished_round(request, name)
     gates.rate_limit_reading(request, "download", MAX_DOWNLOADS)
     return _set_report_headers(HttpResponse(results.render_report(round_)))
@@ -155,7 +142,6 @@ def show_report(request: HttpRequest, name: str) -> HttpResponseBase:
 @require_safe
 @gates.moderators_only
 def show_build_report(request: HttpRequest, name: str) -> HttpResponseBase:
-    """Show a round's build report to moderators."""
     path = _get_finished_round(request, name).folder / "results" / "build" / "report.html"
     if not path.exists():
         raise Http404
@@ -166,7 +152,6 @@ def show_build_report(request: HttpRequest, name: str) -> HttpResponseBase:
 
 @require_safe
 def download_file(request: HttpRequest, name: str, which: str) -> HttpResponseBase:
-    """Send the public problems that a round kept, or those that it omitted with the reasons."""
     round_ = _get_finished_round(request, name)
     if which not in results.FILES:
         raise Http404
@@ -181,7 +166,6 @@ def download_file(request: HttpRequest, name: str, which: str) -> HttpResponseBa
 
 @require_safe
 def show_omitted_problems(request: HttpRequest) -> HttpResponse:
-    """Show which of the person's problems were omitted from the last published round, and why."""
     person, round_ = gates.get_current_writer(request), Round.get_last_published()
     rows = results.list_omitted_problems(person, round_) if person and round_ else ()
     shown = Paginator(rows, PAGE_SIZE).get_page(request.GET.get("page"))

@@ -6,12 +6,9 @@ from django.apps import AppConfig
 
 
 class Config(AppConfig):
-    """The Django application; registers its jobs and periodic tasks."""
-
     name = "winosmith.web.run"
 
     def ready(self) -> None:
-        """Register the jobs, apply the saved settings, and delete old files."""
         from winosmith.web.jobs import Job, file_readers, runners
         from winosmith.web.pages import reload_rules
         from winosmith.web.people.privacy import cleaners

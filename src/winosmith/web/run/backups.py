@@ -28,15 +28,10 @@ NAME = re.compile(r"site-\d{8}-\d{6}\.tar\.gz")
 
 
 def get_backup_folder() -> Path:
-    """Return the path of the backup folder."""
     return Path(settings.SITE.folder, BACKUPS)
 
 
 def list_backups() -> list[dict[str, Any]]:
-    """Return the backups that were made in the browser, newest first.
-
-    Each has the `name` of the file, its `size` in bytes, and the time when it was `made`.
-    """
     paths = [path for path in get_backup_folder().glob("*.tar.gz") if NAME.fullmatch(path.name)]
     return [
         {
@@ -61,11 +56,6 @@ def request_backup(person: Person) -> Job:
 
 
 def make_backup(job: Job, progress: Progress) -> dict[str, Any]:
-    """Make the requested backup, and delete the oldest backups if there are too many.
-
-    Raises:
-        InputError: The job was started on another site, from whose backup this site was restored.
-    """
     if not job.file.exists():
         raise InputError(
             _(

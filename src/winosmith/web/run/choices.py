@@ -27,16 +27,14 @@ from winosmith.web.pages import reload_rules
 from winosmith.web.people.models import Person
 
 PENDING = "chosen.new"
-"""File in the site's folder that holds the new settings until their log entry is committed."""
+"""File in the site's folder that contains the new settings until their log entry is committed."""
 
 
 def get_setting_label(name: str) -> str:
-    """Return the label of a setting, in the reader's language."""
     return _(split_label(get_editable()[name])[0])
 
 
 def get_value_label(name: str, value: str) -> str:
-    """Return the label of a setting's value in the reader's language, or the value itself."""
     choices: Mapping[str, str] = get_editable()[name]["choices"] or {}
     return _(choices[value]) if value in choices else value
 
@@ -66,22 +64,17 @@ class LinesField(forms.CharField):
     """A form field for a list of distinct texts, one per line."""
 
     def prepare_value(self, value: Any) -> Any:
-        """Return the texts as the content of a text area."""
         return "\n".join(value) if isinstance(value, tuple) else value
 
     def to_python(self, value: Any) -> tuple[str, ...]:
-        """Return the list of texts, without surrounding spaces."""
         lines = self.prepare_value(value or "").splitlines()
         return tuple(dict.fromkeys(text for line in lines if (text := " ".join(line.split()))))
 
     def has_changed(self, initial: Any, data: Any) -> bool:
-        """Return whether the texts differ from the initial ones."""
         return self.to_python(initial) != self.to_python(data)
 
 
 class SettingsForm(forms.Form):
-    """The form for the site's settings; settings in `site.toml` are read-only."""
-
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         rules, declared = settings.RULES, get_editable()
         super().__init__(*args, initial={name: getattr(rules, name) for name in declared}, **kwargs)
@@ -92,7 +85,7 @@ class SettingsForm(forms.Form):
                 field.help_text = _("Set in site.toml on the server.")
 
     def sections(self) -> list[dict[str, Any]]:
-        """Return the groups of fields in the form, each divided into visible and collapsed fields.
+        """Return the groups of the form; `more` contains the fields behind "More".
 
         A group is opened if a setting behind "More" is invalid, or differs from its default.
         """
@@ -123,12 +116,10 @@ class SettingsForm(forms.Form):
         return typed
 
     def add_setting_error(self, error: RecipeError) -> None:
-        """Add an error to the field of the invalid setting."""
         wanted = _(error.wanted) or str(error)
         self.add_error(error.key or None, f"{wanted[0].upper()}{wanted[1:]}.")
 
     def changed(self) -> dict[str, Any]:
-        """Return the edited settings that differ from the current values."""
         rules = settings.RULES
         return {
             name: self.cleaned_data[name]
@@ -147,7 +138,6 @@ def _find_fault(changed: Mapping[str, Any]) -> RecipeError | None:
 
 @contextmanager
 def lock_settings() -> Iterator[None]:
-    """Lock the settings, so that only one admin at a time can change them."""
     with (settings.SITE.folder / "choose.lock").open("wb") as file:
         wait_for_lock(file.fileno())
         yield
@@ -158,10 +148,6 @@ def change_settings(person: Person, changed: dict[str, Any]) -> Job:
 
     Settings equal to their default are omitted from the file. If the file can't be written, nothing
     is logged. The caller must hold `lock_settings`.
-
-    Raises:
-        RecipeError: The values contradict a change that another admin made in the meantime.
-        OutputError: The file can't be written.
     """
     reload_rules()
     rules = replace(settings.RULES, **changed)

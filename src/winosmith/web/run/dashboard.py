@@ -36,9 +36,7 @@ class Statistics:
     Attributes:
         first: The first day of each period, in UTC.
         came: The number of problems that were written or imported, except gold questions.
-        valid, rejected: The numbers of problems that were found valid, or rejected.
         backlog: The number of problems that waited for a judge or moderator at the period's end.
-        votes: The number of votes.
         agreed: The fraction, 0–1, of votes for the majority's answer, in the period's verdicts;
             None if there are no verdicts.
         judged: The number of people who voted.
@@ -138,8 +136,8 @@ MAX_LABELS = 6
 def draw_plots(statistics: Statistics) -> list[dict[str, Any]]:
     """Draw the charts of the dashboard, each with a table.
 
-    `parts` are the names of the numbers in a row; if there are two, the second is stacked on the
-    first. `rows` has a row per period, newest first, with its day and its formatted numbers.
+    `parts` contains the names of the numbers in a row; if there are two, the second is stacked on
+    the first. `rows` has a row per period, newest first, with its day and its formatted numbers.
     """
     shares = [None if one is None else 100 * one for one in statistics.agreed]
     draw = partial(_draw_plot, statistics.first)
@@ -245,8 +243,8 @@ def _round_up(maximum: float) -> float:
 def make_funnel_rows(statistics: Statistics) -> list[tuple[str, int, float | None]]:
     """Return the numbers of submitted, decided and valid problems, with percentages.
 
-    Decided problems may have been submitted earlier, so they are not a fraction of the submitted
-    ones.
+    Decided problems may have been submitted earlier. Percentages are therefore fractions of the
+    decided problems, not of the submitted ones.
     """
     came, valid = sum(statistics.came), sum(statistics.valid)
     decided = valid + sum(statistics.rejected)
@@ -256,7 +254,6 @@ def make_funnel_rows(statistics: Statistics) -> list[tuple[str, int, float | Non
 
 
 def _count_problems_and_votes() -> tuple[int, dict[str, int]]:
-    """Count all problems; also return the counts of problems by state and of pending votes."""
     problems = Problem.objects.filter(gold=False)
     states = Counter(dict(problems.values_list("state").annotate(n=Count("pk")).order_by()))
     return states.total(), {
@@ -270,7 +267,6 @@ def _count_problems_and_votes() -> tuple[int, dict[str, int]]:
 
 
 def make_dashboard_context(requested_view: str) -> dict[str, Any]:
-    """Return the template context for a view of the dashboard; unknown views become the default."""
     view = requested_view if requested_view in SPANS else next(iter(SPANS))
 
     def compute() -> tuple[int, Statistics]:

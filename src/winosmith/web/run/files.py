@@ -1,7 +1,7 @@
 """Files of problems that an admin uploads: reading, preview, and import after confirmation.
 
-`winosmith.formats` reads the files, and the functions of `winosmith admin import` and `gold` import
-them. Records that can't be imported are skipped and listed with their line numbers.
+`winosmith.formats` reads the files. The functions of `winosmith admin import` and `winosmith admin
+gold` import them. Records that can't be imported are skipped and listed with their line numbers.
 """
 
 from __future__ import annotations
@@ -86,7 +86,6 @@ class FileForm(forms.Form):
     sent_bytes = forms.IntegerField(required=False, widget=forms.HiddenInput)
 
     def clean_file(self) -> Any:
-        """Reject a file that is too large for one request."""
         file = self.cleaned_data["file"]
         if file and file.size > CHUNK_BYTES:
             raise forms.ValidationError(
@@ -98,7 +97,6 @@ class FileForm(forms.Form):
         return file
 
     def clean(self) -> dict[str, Any]:
-        """Require a file in the form or in chunks; a file in the form takes precedence."""
         typed: dict[str, Any] = super().clean()
         if typed.get("file"):
             typed["sent"] = ""  # the file was selected after the upload
@@ -107,12 +105,9 @@ class FileForm(forms.Form):
         return typed
 
     def propose_job(self, person: Person, **values: str) -> Job:
-        """Store the file; return an unsaved job with a preview.
+        """Store the file, and return an unsaved job with a preview.
 
         This may take seconds, so it must be called outside of a transaction.
-
-        Raises:
-            InputError: The file can't be read, or has no usable content.
         """
         typed = self.cleaned_data
         name = typed["sent_name"] if typed["sent"] else typed["file"].name
@@ -126,8 +121,6 @@ NO_COLUMN = "-"
 
 
 class DataForm(FileForm):
-    """A form with a problem file."""
-
     format = forms.ChoiceField(label=gettext_lazy("Format"), choices=FORMATS, required=False)
     pair_by = forms.CharField(
         label=gettext_lazy("Column that marks twins"),
@@ -156,8 +149,6 @@ class DataForm(FileForm):
 
 
 class ImportForm(DataForm):
-    """The form for importing a problem file."""
-
     kind = IMPORT
     asks = ("as_", "format", "pair_by", "new_ids", "embargo", "source")
     as_ = forms.ChoiceField(
@@ -187,7 +178,6 @@ class FileContent:
     """The content of an uploaded problem file.
 
     Attributes:
-        format: The format in which it was read.
         dataset: The problems that can be imported.
         refused: (line, reason) for each record that can't be imported, sorted by line.
         notes: Sentences on the assumptions and corrections that were made while reading.
@@ -227,9 +217,6 @@ def read_file(
 
     If the format is "", it is detected. Without a purpose, the problems are only read. `reading` is
     called with the progress, 0–1.
-
-    Raises:
-        InputError: The file can't be read; the message contains its name, and the line if known.
     """
     name, report = options["file"], reading or (lambda _share: None)
     pair_by = options["pair_by"]
@@ -284,11 +271,6 @@ def _remove_option_advice(reason: str) -> str:
 
 
 def preview_import(job: Job, reading: Reading) -> None:
-    """Read the file to import, and store a preview in the job.
-
-    Raises:
-        InputError: The file can't be read, or has no problem that can be imported.
-    """
     asked = job.asked
     found = read_file(job_file(job), asked, _parse_purpose(asked), reading)
     if not len(found.dataset):
@@ -311,11 +293,6 @@ def preview_import(job: Job, reading: Reading) -> None:
 
 
 def job_file(job: Job) -> Path:
-    """Return the path of a job's file.
-
-    Raises:
-        InputError: The file no longer exists.
-    """
     path = job.file
     if not path.exists():
         raise InputError(_("The file no longer exists; upload it again."))
@@ -333,7 +310,6 @@ def _parse_purpose(options: dict[str, Any]) -> Purpose | None:
 
 
 def run_import(job: Job, progress: Progress) -> dict[str, Any]:
-    """Carry out an import; another call resumes an interrupted import."""
     asked = job.asked
     as_ = _parse_purpose(asked)
     found = read_file(job_file(job), asked, as_)

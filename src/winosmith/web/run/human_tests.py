@@ -20,8 +20,6 @@ MAX_CONSENT_LENGTH = 20_000
 
 
 class TestForm(DataForm):
-    """The form for a new human test."""
-
     kind = TEST
     asks = ("name", "title", "orders", "consent", "public_too", "format", "pair_by", "new_ids")
     name = forms.SlugField(
@@ -54,11 +52,6 @@ class TestForm(DataForm):
 
 
 def preview_test(job: Job, reading: Reading) -> None:
-    """Read the problem file of a test, and store a preview of its sheets in the job.
-
-    Raises:
-        InputError: The file has errors, or no test can be made from it.
-    """
     found = _read_complete_file(job, reading)
     made = rounds.plan_round(found.dataset, job.asked["name"], **_get_round_options(job.asked))
     job.total = len(found.dataset)
@@ -90,7 +83,6 @@ def _get_round_options(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def open_test(job: Job, progress: Progress) -> dict[str, Any]:
-    """Open a human test; another call resumes an interrupted one."""
     asked = job.asked
     opened = None
     if job.state == job.State.RUNNING:  # the test may have been opened before an interrupt
@@ -105,12 +97,7 @@ def open_test(job: Job, progress: Progress) -> dict[str, Any]:
 
 
 def propose_publishing(person: Person, name: str) -> Job:
-    """Return an unsaved job that previews the publication of a closed test.
-
-    Raises:
-        InputError: The test is open or published, or another open test uses its problems.
-        DataError: No sheet was handed out.
-    """
+    """Return an unsaved job that previews the publication of a closed test."""
     return Job(
         actor=person,
         kind=TEST_PUBLISH,
@@ -121,7 +108,6 @@ def propose_publishing(person: Person, name: str) -> Job:
 
 
 def publish_test(job: Job, progress: Progress) -> dict[str, Any]:
-    """Publish a human test; another call resumes an interrupted publication."""
     name = job.asked["name"]
     published = rounds.get_round(name).published if job.state == job.State.RUNNING else None
     if published is not None and published >= job.at:

@@ -34,10 +34,8 @@ class Step:
     """A setup step.
 
     Attributes:
-        title: The title.
         why: The purpose, in a sentence.
         state: The state, in words.
-        done: Whether the step is complete.
         needed: Whether every site needs the step.
         to: The URL of the page for the step.
         act: The label of the link.
@@ -53,7 +51,6 @@ class Step:
 
 
 def list_setup_steps() -> list[Step]:
-    """List the setup steps in the recommended order."""
     return [
         _make_name_step(),
         _make_rules_step(),
@@ -85,7 +82,6 @@ def list_setup_steps() -> list[Step]:
 
 
 def count_incomplete(steps: list[Step]) -> int:
-    """Count the required steps that are not complete."""
     return sum(step.needed and not step.done for step in steps)
 
 

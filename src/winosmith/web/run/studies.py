@@ -34,8 +34,6 @@ from winosmith.web.run.files import MAX_ROWS, FileForm, job_file
 
 
 class StudyForm(forms.ModelForm):
-    """The form for a new study: its work and pay."""
-
     provider = forms.ChoiceField(
         label=gettext_lazy("Crowd market"),
         choices=[
@@ -87,11 +85,7 @@ class StudyForm(forms.ModelForm):
 
 
 def create_study_for(person: Person, values: dict[str, Any]) -> tuple[Study, str]:
-    """Create a study and log its creator; return the study and its link token.
-
-    Raises:
-        InputError: The name is taken, or a value is not valid.
-    """
+    """Create a study and log its creator; return the study and its link token."""
     study, token = create_study(**values)
     asked = {**values, "currency": study.currency}
     texts = {key: str(value) for key, value in asked.items() if value not in (None, "")}
@@ -100,11 +94,6 @@ def create_study_for(person: Person, values: dict[str, Any]) -> tuple[Study, str
 
 
 def replace_study_link(person: Person, name: str) -> tuple[Study, str]:
-    """Replace the link of a study; return the study and its new link token.
-
-    Raises:
-        InputError: There is no such study, or it is closed.
-    """
     study = get_study(name)
     if study.closed:
         raise InputError(_("This study is closed."))
@@ -113,18 +102,12 @@ def replace_study_link(person: Person, name: str) -> tuple[Study, str]:
 
 
 def end_study(person: Person, name: str) -> Job:
-    """Close a study to new people; people who have started can finish.
-
-    Raises:
-        InputError: There is no such study, or it is closed.
-    """
+    """Close a study to new people; people who have started can finish."""
     close_study(get_study(name))
     return create_job(person, jobs.STUDY_CLOSE, {"name": name})
 
 
 class PlacesForm(forms.Form):
-    """The form for the number of people that the crowd market may send."""
-
     kind = jobs.STUDY_PLACES
 
     places = forms.IntegerField(
@@ -132,7 +115,6 @@ class PlacesForm(forms.Form):
     )
 
     def propose_job(self, person: Person, *, name: str) -> Job:
-        """Return an unsaved job with a preview of the new number of people."""
         places = self.cleaned_data["places"]
         return Job(
             actor=person,
@@ -148,8 +130,6 @@ class PlacesForm(forms.Form):
 
 
 class ListForm(FileForm):
-    """The form for a list of people who are admitted or excluded."""
-
     kind = jobs.STUDY_LIST
     asks = ("allowed", "require")
     allowed = forms.ChoiceField(
@@ -176,7 +156,6 @@ class ListForm(FileForm):
         self.fields["file"].help_text = _("The market’s ids, one per line, or a table (CSV).")
 
     def clean_require(self) -> str:
-        """Reject lines that are not requirements."""
         text = str(self.cleaned_data["require"])
         try:
             _parse_requirements(text)
@@ -186,8 +165,6 @@ class ListForm(FileForm):
 
 
 class DecisionForm(FileForm):
-    """The form for the crowd market's decisions on submissions."""
-
     kind = jobs.STUDY_PAID
     asks = ("final",)
     final = forms.BooleanField(
@@ -202,17 +179,11 @@ class DecisionForm(FileForm):
 
 
 def change_places(job: Job, progress: Progress) -> dict[str, Any]:
-    """Change the number of people that the crowd market may send."""
     set_places(get_study(job.asked["name"]), job.asked["places"])
     return dict(job.came)
 
 
 def preview_screening_list(job: Job, _reading: Reading) -> None:
-    """Read a list of people, and store in the job a preview of what it would change.
-
-    Raises:
-        InputError: The list can't be read, or is empty.
-    """
     study = get_study(job.asked["name"])
     is_allowlist = job.asked["allowed"] == "only"
     job.came = {
@@ -223,23 +194,16 @@ def preview_screening_list(job: Job, _reading: Reading) -> None:
 
 
 def apply_screening_list(job: Job, progress: Progress) -> dict[str, Any]:
-    """Admit only the people on a list, or exclude them; repeated calls have no further effect."""
     study, is_allowlist = get_study(job.asked["name"]), job.asked["allowed"] == "only"
     listed = screen_workers(study, _read_listed_ids(job, study), allowed=is_allowlist)
     return {**job.came, "listed": listed}
 
 
 def preview_decisions(job: Job, _reading: Reading) -> None:
-    """Read the crowd market's decisions, and store a preview of the effect in the job.
-
-    Raises:
-        InputError: The file is not an export of this market; the message lists the faulty lines.
-    """
     job.came = _make_plan_record(_make_plan(job))
 
 
 def apply_decisions(job: Job, progress: Progress) -> dict[str, Any]:
-    """Apply the crowd market's decisions; another call resumes an interrupted one."""
     found, study = _make_plan(job), get_study(job.asked["name"])
     return {**_make_plan_record(found), "counted": apply_plan(study, found)}
 

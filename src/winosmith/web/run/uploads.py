@@ -1,7 +1,7 @@
 """Files that admins upload, stored next to the database until a job has processed them.
 
-A small file is sent in one request, a large file in chunks, one request each, so that files can be
-larger than a request may be.
+A small file is sent in one request. A large file is sent in chunks, one per request, so that it can
+be larger than a request may be.
 """
 
 from __future__ import annotations
@@ -35,22 +35,16 @@ CHUNK_BYTES = 900_000
 
 
 def get_max_bytes() -> int:
-    """Return the maximum size in bytes for files uploaded in the browser."""
     return int(settings.RULES.upload_mb) * 1_000_000
 
 
 def store_chunk(upload_id: str, offset: int, data: bytes) -> None:
-    """Store a chunk of an upload, readable only by the server's user; idempotent.
+    """Store a chunk of an upload, readable only by the server's user; repeated calls are harmless.
 
     Args:
         upload_id: The `mark` of the future job, from `new_key`.
         offset: The offset of the chunk in bytes; 0 starts a new file.
         data: `CHUNK_BYTES` bytes, or the rest of the file.
-
-    Raises:
-        InputError: The job already exists, an earlier chunk is missing, or the file, or all files
-            together, would exceed the limit.
-        OutputError: The chunk can't be written.
     """
     path = Path(settings.SITE.folder, UPLOADS, upload_id)
     if Job.objects.filter(mark=upload_id).exists():
@@ -91,15 +85,11 @@ def _sum_other_sizes(excluded: Path) -> int:
 
 
 def store_file(job: Job, values: dict[str, Any]) -> Job:
-    """Store a form's file; a small file is read now, a chunked file later by the worker.
+    """Store a form's file, and read it if it is small; the worker reads a chunked file later.
 
     Args:
         job: A new job, saved by the caller; its kind has a function in `file_readers`.
         values: The form's `file`; or `sent`, the id of a chunked upload, and its size `sent_bytes`.
-
-    Raises:
-        InputError: The file can't be read, or is incomplete.
-        OutputError: The file can't be written.
     """
     sent = values.get("sent")
     if sent:

@@ -41,7 +41,6 @@ MAX_JOBS_SHOWN = 5
 @require_safe
 @admins_only
 def show_start(request: HttpRequest) -> HttpResponse:
-    """Show the setup steps, and the latest actions of admins."""
     found = list_setup_steps()
     context = {
         "steps": found,
@@ -55,7 +54,6 @@ def show_start(request: HttpRequest) -> HttpResponse:
 @require_safe
 @admins_only
 def show_dashboard(request: HttpRequest) -> HttpResponse:
-    """Show the site's statistics, by day or week."""
     context = {**make_dashboard_context(request.GET.get("by", "")), "faults": list_address_faults()}
     return render(request, "run/dashboard.html", context)
 
@@ -63,7 +61,6 @@ def show_dashboard(request: HttpRequest) -> HttpResponse:
 @require_safe
 @admins_only
 def show_log(request: HttpRequest) -> HttpResponse:
-    """Show the admins' actions on these pages, newest first."""
     jobs, older = get_newest_rows(_get_admin_jobs(), request.GET.get("before", ""), PAGE_SIZE)
     page = {"older": f"before={older}" if older else "", "newer": ""}
     return render(request, "run/log.html", {"jobs": jobs, "page": page})
@@ -72,7 +69,6 @@ def show_log(request: HttpRequest) -> HttpResponse:
 @require_safe
 @admins_only
 def show_jobs(request: HttpRequest) -> HttpResponse:
-    """Show unfinished and failed jobs, and the site's periodic tasks."""
     rows = _get_visible_jobs()
     context = {
         "busy": rows.filter(state__in=(*BUSY_STATES, Job.State.SHOWN)).exclude(
@@ -87,7 +83,6 @@ def show_jobs(request: HttpRequest) -> HttpResponse:
 
 @admins_only
 def edit_settings(request: HttpRequest) -> HttpResponseBase:
-    """Show the site's settings; on POST, save changes."""
     form, person = SettingsForm(request.POST or None), request.user
     if request.method == "POST" and form.is_valid():
         changed = form.changed()
@@ -101,7 +96,6 @@ def edit_settings(request: HttpRequest) -> HttpResponseBase:
 
 @admins_only
 def import_problems(request: HttpRequest) -> HttpResponseBase:
-    """Show the import form; on POST, store the problem file and show a preview."""
     initial = {"as_": request.GET.get("as", "judging")}
     form = files.ImportForm(request.POST or None, request.FILES or None, initial=initial)
     return _render_preview_page(request, form, "run/import.html")
@@ -109,7 +103,6 @@ def import_problems(request: HttpRequest) -> HttpResponseBase:
 
 @admins_only
 def show_tests(request: HttpRequest) -> HttpResponseBase:
-    """List the human tests, with a form for a new one; on POST, store its file for a preview."""
     form = human_tests.TestForm(request.POST or None, request.FILES or None)
     return _render_preview_page(request, form, "run/tests.html", rows=_list_tests())
 
@@ -151,7 +144,6 @@ def _store_preview(request: HttpRequest, form: Any, part: str = "", **values: st
 @require_POST
 @admins_only
 def upload_chunk(request: HttpRequest, mark: str) -> HttpResponse:
-    """Store one chunk, at byte offset `at`, of a file that is too large for a single request."""
     at = request.GET.get("at", "")
     if not (re.fullmatch("[0-9a-f]{32}", mark) and re.fullmatch("[0-9]{1,12}", at)):
         raise Http404
@@ -179,7 +171,6 @@ def _list_tests() -> list[Any]:
 @require_POST
 @admins_only
 def close_test(request: HttpRequest, name: str) -> HttpResponseBase:
-    """Close a human test, at most once per submitted form, and show its results."""
     person: Person = request.user
     drop = bool(request.POST.get("drop"))
     done = _act_on_test(request, name, lambda: end_round(name, drop=drop, by=person))
@@ -217,7 +208,6 @@ def _act_on_test(
 
 @admins_only
 def show_studies(request: HttpRequest) -> HttpResponseBase:
-    """List the studies, or create one and show its link, which is never shown again."""
     form, person = studies.StudyForm(request.POST or None), request.user
     made: list[tuple[Study, str]] = []
     if request.method == "POST" and form.is_valid():
@@ -246,7 +236,6 @@ STUDY_FORMS: dict[str, type[Any]] = {
 
 @admins_only
 def show_study(request: HttpRequest, name: str) -> HttpResponseBase:
-    """Show a study, and preview changes to its admissions or votes."""
     found = get_object_or_404(Study, name=name)
     which = request.POST.get("do", "")
     sent = {which: (request.POST, request.FILES)}
@@ -276,7 +265,6 @@ def show_study(request: HttpRequest, name: str) -> HttpResponseBase:
 @require_http_methods(["GET", "HEAD", "POST"])
 @admins_only
 def change_study(request: HttpRequest, name: str, action: str) -> HttpResponseBase:
-    """Ask for confirmation; on POST, close a study, or replace its link and show the new one."""
     study, person = get_object_or_404(Study, name=name), request.user
     if request.method != "POST":
         return render(request, "run/ask_study.html", {"row": measure_progress(study)})
@@ -314,7 +302,6 @@ def _render_studies(
 
 @admins_only
 def show_backups(request: HttpRequest) -> HttpResponseBase:
-    """List the backups on the server; on POST, request a new backup."""
     person, form = request.user, Form(request.POST or None)
     if request.method == "POST" and form.is_valid():
         mark = _process_once(request, form, lambda: backups.request_backup(person).mark)
@@ -332,14 +319,12 @@ def show_backups(request: HttpRequest) -> HttpResponseBase:
 @require_safe
 @admins_only
 def show_job(request: HttpRequest, mark: str) -> HttpResponse:
-    """Show a job: its preview, progress, or result."""
     return _render_job(request, _get_job(mark))
 
 
 @require_safe
 @admins_only
 def show_progress(request: HttpRequest, mark: str) -> HttpResponse:
-    """Return a job's progress to a polling page, or make the page reload."""
     found = _get_job(mark)
     return render_waiting_page(request, "run/parts/progress.html", {"job": found}, found.busy)
 
@@ -347,7 +332,6 @@ def show_progress(request: HttpRequest, mark: str) -> HttpResponse:
 @require_POST
 @admins_only
 def decide_job(request: HttpRequest, mark: str) -> HttpResponseBase:
-    """Confirm, discard, stop or retry a job, at most once per submitted form."""
     job, person = _get_job(mark), request.user
     acts = {"confirm": job.confirm, "drop": job.discard, "stop": job.stop, "retry": job.retry}
     act = acts.get(request.POST.get("do", ""))

@@ -6,12 +6,9 @@ from django.apps import AppConfig
 
 
 class Config(AppConfig):
-    """The Django application; registers its job and the functions that handle personal data."""
-
     name = "winosmith.web.take"
 
     def ready(self) -> None:
-        """Register the functions for results, news and the data of people who take tests."""
         from winosmith.web.jobs import TEST_CLOSE, runners
         from winosmith.web.judge import turns
         from winosmith.web.people import news, privacy

@@ -13,10 +13,9 @@ from winosmith.web.people.models import split_paragraphs
 
 
 class Round(models.Model):
-    """A human test of a data set, with sheets and respondents.
+    """A human test of a data set.
 
     Attributes:
-        name: The name, which is part of the URLs of its pages.
         title: The title at the top of each sheet.
         data: The digest of the problems, without their answers.
         seed: Random seed for the halves, the orders, and the assignment of sheets.
@@ -26,8 +25,6 @@ class Round(models.Model):
     """
 
     class State(models.TextChoices):
-        """States of a test."""
-
         OPEN = "open", _("open")
         CLOSED = "closed", _("closed")
 
@@ -47,12 +44,12 @@ class Round(models.Model):
         return f"{self.name}, {self.get_state_display()}"
 
     def blocks(self) -> list[tuple[bool, str]]:
-        """Return the consent text's paragraphs, each with a flag for headings."""
+        """Return the consent text's paragraphs, each with a flag that marks headings."""
         return split_paragraphs(self.consent)
 
 
 class Material(models.Model):
-    """A problem at position `place` in a round's data, whether or not a sheet contains it."""
+    """A problem in a round's data, at position `place`. Some of these problems are on no sheet."""
 
     round = models.ForeignKey(Round, models.PROTECT, related_name="materials", db_index=False)
     problem = models.ForeignKey("problems.Problem", models.PROTECT, related_name="+")
@@ -94,18 +91,17 @@ class Sheet(models.Model):
 
     @property
     def question_count(self) -> int:
-        """The number of questions."""
         return len(self.record["items"])
 
 
 class Subject(models.Model):
-    """A respondent, whose code only this table links to the person.
+    """A respondent. Only this table links the respondent's code to the person.
 
     Attributes:
         person: The person; None once they are erased. The answers are kept anonymously.
         code: A random code for the results, unrelated to the person's other names.
-        agreed: The time when they agreed to the round's consent text.
-        declared: Their answers to the questions about themselves, by name.
+        agreed: The time when the person agreed to the round's consent text.
+        declared: The person's answers to the questions about themselves, by name.
     """
 
     round = models.ForeignKey(Round, models.PROTECT, related_name="subjects", db_index=False)
@@ -132,17 +128,15 @@ class Sitting(models.Model):
         ref: A random reference for URLs.
         state: The state, as in `humans.Assignment`; in every state, the person has seen the sheet.
         at: The number of the next question; at the end, the number of questions plus 1.
-        given: The time of its assignment; None after the retention period.
+        given: The time of the assignment; None after the retention period.
         ended: The time of submission or abandonment; None before, or after the retention period.
-        pace: The median seconds between answers; None before submission, or after the retention
-            period.
+        pace: The median number of seconds between answers; None before submission, or after the
+            retention period.
         held: Whether the sheet was filled in faster than people read, and is excluded from results
             until a moderator (`looked_by`) approves it.
     """
 
     class State(models.TextChoices):
-        """States of an assigned sheet."""
-
         GIVEN = "given", _("being taken")
         DONE = "done", _("submitted")
         DROPPED = "dropped", _("abandoned")
@@ -177,7 +171,8 @@ class Answer(models.Model):
 
     Attributes:
         letter: The letter of an option, or "X"; empty if the question was only shown.
-        seconds: The seconds for which it was shown; None after the retention period.
+        seconds: The number of seconds for which the question was shown; None after the retention
+            period.
     """
 
     sitting = models.ForeignKey(Sitting, models.CASCADE, related_name="answers", db_index=False)
@@ -199,12 +194,10 @@ class Remark(models.Model):
     """A respondent's note: a text that they know, or a word that they looked up.
 
     Attributes:
-        number: The number of the question, or None.
+        number: The number of the question; None if the note names no question.
     """
 
     class Kind(models.TextChoices):
-        """Kinds of notes."""
-
         RECOGNISED = "recognised", _("a text that you know")
         WORD = "word", _("a word that you looked up")
 

@@ -1,4 +1,4 @@
-"""Results of a round: the input of `humans.results`, a folder of files, and the page's context."""
+"""The results of a round: computation, files, and the page's context."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ResultsInput = tuple[Dataset, tuple[Response, ...], tuple[humans.Subject, ...]]
 
 
 def load_dataset(round_: Round) -> Dataset:
-    """Load a round's problems in data order, without erased texts."""
+    """Load a round's problems in data order, without erased problems."""
     rows = Problem.objects.filter(pk__in=round_.materials.values("problem"))
     of = {row.pk: row for row in rows.select_related("twin__contributor")}
     keys = round_.materials.order_by("place").values_list("problem", flat=True)
@@ -105,7 +105,7 @@ def _format_time(moment: datetime | None) -> str | None:
 
 
 def gather_input(round_: Round, sittings: Sequence[humans.Sitting]) -> ResultsInput:
-    """Gather the input for `humans.compute_results`, omitting questions with erased texts."""
+    """Gather the input for `humans.compute_results`, without questions whose texts were erased."""
     dataset = load_dataset(round_)
     asked = set(dataset.ids)
     responses = tuple(one for one in humans.make_responses(sittings) if one.problem_id in asked)
@@ -120,7 +120,10 @@ def gather_input(round_: Round, sittings: Sequence[humans.Sitting]) -> ResultsIn
 
 
 def compute_results(round_: Round, sittings: Sequence[humans.Sitting]) -> dict[str, Any] | None:
-    """Compute the results of a round for JSON; None if there are no answers."""
+    """Compute the results of a round for JSON; None if there are no answers.
+
+    If the results can't be computed, the reason is in `fault`.
+    """
     dataset, responses, subjects = gather_input(round_, sittings)
     if not responses:
         return None
@@ -133,11 +136,8 @@ def compute_results(round_: Round, sittings: Sequence[humans.Sitting]) -> dict[s
 def write_results(round_: Round, folder: str | Path, *, force: bool = False) -> dict[str, int]:
     """Write a round's results to a folder, as `write_round` does.
 
-    The folder must be new or empty, or contain the same results; `force` overwrites earlier results
+    The folder must be new or empty, or contain the same results. `force` overwrites earlier results
     of the round.
-
-    Raises:
-        OutputError: The folder can't be used.
     """
     records = [humans.make_answers_record(sitting) for sitting in load_sittings(round_)]
     given = [[one.subject, one.sheet, one.state] for one in load_ledger(round_).given]
@@ -154,12 +154,12 @@ def write_results(round_: Round, folder: str | Path, *, force: bool = False) -> 
 
 
 def write_round(out: OutputFolder, round_: Round, prefix: str = "") -> dict[str, int]:
-    """Write a round's data to a folder; return the number of items by kind.
+    """Write a round's data to a folder, and return the number of items by kind.
 
     The files are `sheets/*.json`, `answers/*.json` (in the format of the form for a browser),
-    `responses.jsonl`, `subjects.jsonl`, `ledger.json`, and the problems in `private/schemas.jsonl`:
-    the input of `winosmith humans`. Sheets that were not submitted, or are on hold, are only in the
-    ledger. The files' names start with the prefix, such as "private/tests/NAME/".
+    `responses.jsonl`, `subjects.jsonl`, `ledger.json`, and the problems in `private/schemas.jsonl`.
+    They are the input of `winosmith humans`. Sheets that were not submitted, or are on hold, are
+    only in the ledger. The files' names start with the prefix, such as "private/tests/NAME/".
     """
     sittings = load_sittings(round_)
     dataset, responses, subjects = gather_input(round_, sittings)
@@ -191,7 +191,6 @@ def _write_records(out: OutputFolder, name: str, records: Iterable[Any]) -> None
 
 
 def make_results_context(round_: Round) -> dict[str, Any]:
-    """Return the template context for a closed round: `fault`, or `tests` and the totals."""
     figures = round_.figures
     if not figures:
         return {"fault": _("Nobody has submitted an answer.")}

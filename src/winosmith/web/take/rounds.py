@@ -1,6 +1,7 @@
 """Rounds of human tests: opening under embargo, progress, closing, and publication.
 
-Only the problems used in a round are published; the others stay under embargo.
+A publication releases only the problems that the round used, and their other halves. All other
+problems stay under embargo.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ if TYPE_CHECKING:
 def make_consent_text(question_counts: list[int]) -> str:
     """Return the default consent text for respondents.
 
-    Headings are lines without a full stop.
+    `question_counts` are the numbers of questions of the sheets. Headings are lines without a full
+    stop.
     """
     least, most = min(question_counts), max(question_counts)
     short, long = estimate_minutes(least), estimate_minutes(most)
@@ -66,23 +68,9 @@ def open_round(
     New problems are stored as valid and under embargo. Problems whose id exists on the site are put
     under embargo unless they are public. After an interruption, the same call resumes.
 
-    Args:
-        dataset: The problems with their answers.
-        name: The name, in lower-case letters, digits and dashes; part of the URLs.
-        declared: The questions about the respondents.
-        consent: The text that respondents agree to; None for the default text.
-        public: Whether to allow problems that everybody can already read.
-        title: The title of the test.
-        seed: Random seed for the halves, the orders, and the assignment of sheets.
-        options: `versions` and `orders`, as in `humans.make_sheets`.
-
-    Returns:
-        The round, and the problems that are on no sheet, with the reasons.
-
-    Raises:
-        InputError: The name is taken or not valid; a problem has no answer; or on the site, a
-            problem has another answer, or is public, withdrawn, rejected or a gold question.
-        DataError: No sheets can be made from these problems.
+    `consent` is None for the default text. `public` allows problems that everybody can already
+    read. `options` are `versions` and `orders`, as in `humans.make_sheets`. The second item
+    returned is a list of the problems that are on no sheet, with the reasons.
     """
     options |= {"title": title, "seed": seed}
     plan_round(dataset, name, public=public, **options)
@@ -126,10 +114,9 @@ def open_round(
 def plan_round(
     dataset: Dataset, name: str, *, public: bool = False, **options: Any
 ) -> humans.Sheets:
-    """Plan the sheets of a round, without writing anything.
+    """Plan the sheets of a round without writing anything; errors are those of `open_round`.
 
-    Arguments and errors are those of `open_round` and `humans.make_sheets`. If a problem is new,
-    the order of its options may differ in the round.
+    If a problem is new, the order of its options may differ in the round.
     """
     _check_name(name)
     for problem in dataset:
@@ -190,8 +177,7 @@ class Publication:
     """The result of publishing a round.
 
     Attributes:
-        used: The number of problems that the round used.
-        alternates: The number of their unused other halves, which are released with them.
+        alternates: The number of unused other halves, which are released with the used problems.
         withheld: The number of problems that stay under embargo.
         canary: The canary string that was added to all problems of the round.
     """
@@ -203,7 +189,6 @@ class Publication:
 
 
 def get_round(name: str) -> Round:
-    """Return the round with this name, or raise an InputError that lists the rounds."""
     found = Round.objects.filter(name=name).first()
     if found is None:
         known = ", ".join(Round.objects.order_by("name").values_list("name", flat=True))
@@ -212,11 +197,9 @@ def get_round(name: str) -> Round:
 
 
 def close_round(name: str, *, drop: bool = False) -> Round:
-    """Close a round and wait for its results; `drop` has the same meaning as in `end_round`.
+    """Close a round (`end_round`) and wait for its results.
 
-    Raises:
-        InputError: There is no such round, it is closed, or sheets are in use; or the results can't
-            be computed.
+    Raises an InputError if the round can't be closed, or if its results can't be computed.
     """
     job = end_round(name, drop=drop)
     wait_for_job(job)
@@ -227,13 +210,10 @@ def close_round(name: str, *, drop: bool = False) -> Round:
 
 
 def end_round(name: str, *, drop: bool = False, by: Person | None = None) -> Job:
-    """Close a round; return the job that computes its results.
+    """Close a round, and return the job that computes its results.
 
-    With `drop`, sheets in use are treated as abandoned. `by` is the admin who closes the round;
-    None for a command.
-
-    Raises:
-        InputError: There is no such round, it is closed, or sheets are in use.
+    With `drop`, sheets in use are treated as abandoned; otherwise, they prevent closing. `by` is
+    the admin who closes the round; None for a command.
     """
     with writing():
         locked = Round.objects.select_for_update(no_key=True).get(pk=get_round(name).pk)
@@ -251,7 +231,7 @@ def end_round(name: str, *, drop: bool = False, by: Person | None = None) -> Job
 
 
 def _queue_results(round_: Round, by: Person | None = None, **options: bool) -> Job:
-    """Queue a job that computes the results; must be called while the round is locked."""
+    """Queue a job that computes the results. The caller must have locked the round."""
     if (waiting := find_job(round_)) and waiting.state == Job.State.WAITING:
         return waiting
     return create_job(by, TEST_CLOSE, {"name": round_.name, **options}, state=Job.State.WAITING)
@@ -263,14 +243,14 @@ def find_job(round_: Round) -> Job | None:
 
 
 def run_results_job(job: Job, _progress: Progress) -> None:
-    """Compute the results of a closed round, in the worker."""
     store_results(get_round(job.asked["name"]))
 
 
 def store_results(round_: Round) -> None:
     """Compute and store the results of a closed round.
 
-    The computation is repeated if the answers change in the meantime, because a sheet is approved.
+    If a sheet is approved during the computation, the answers change, and the computation is
+    repeated.
     """
     counted, found = None, load_sittings(round_)
     while counted != found:
@@ -286,9 +266,6 @@ def approve_sheet(round_: Round, ref: str, moderator: Person) -> None:
     """Approve a sheet that is on hold because it was completed too fast.
 
     If the round is closed, the worker computes its results again.
-
-    Raises:
-        InputError: The sheet is not on hold, or belongs to `moderator`.
     """
     with writing():
         locked = Round.objects.select_for_update(no_key=True).get(pk=round_.pk)
@@ -304,12 +281,8 @@ def approve_sheet(round_: Round, ref: str, moderator: Person) -> None:
 def publish_round(name: str, *, by: Person | None = None) -> Publication:
     """Publish the problems that a closed round used, with their other halves.
 
-    This is the policy of Davis et al. (2016, section 6). All problems of the round get a canary.
-    The log names the person `by`; None for a command.
-
-    Raises:
-        InputError: The round is open or already published, or another open round uses its problems.
-        DataError: No sheet was handed out.
+    This is the policy of Davis et al. (2016, section 6). In addition, all problems of the round get
+    a canary. The log names the person `by`; None for a command.
     """
     with writing():
         locked = Round.objects.select_for_update(no_key=True).get(pk=get_round(name).pk)
@@ -372,11 +345,10 @@ _COUNTS = {
 
 
 def count_round_sittings(round_: Round) -> dict[str, Any]:
-    """Count the respondents who are taking, have submitted or have abandoned each sheet of a round.
+    """Count the respondents of each sheet of a round, and in total.
 
-    The result contains the `round`, the number of `problems` in its data, and its `sheets`: code,
-    test, order, and number of questions. For each sheet, `given` respondents are taking it, `done`
-    have submitted it, and `dropped` have abandoned it; the result also contains the totals.
+    `given` respondents are taking a sheet, `done` have submitted it, and `dropped` have abandoned
+    it. `problems` is the number of problems in the round's data.
     """
     rows = round_.sheets.annotate(**_COUNTS).order_by("test", "order")
     sheets = [
@@ -395,7 +367,6 @@ def count_round_sittings(round_: Round) -> dict[str, Any]:
 
 
 def list_sittings(round_: Round) -> list[Sitting]:
-    """List a round's sittings, each annotated with its number of answers (`answered`)."""
     rows = Sitting.objects.filter(subject__round=round_).select_related("subject", "sheet")
     answered = Count("answers", filter=~Q(answers__letter=""))
     return list(rows.annotate(answered=answered).order_by("pk"))

@@ -1,8 +1,7 @@
-"""Sheets of human tests: their assignment, answers, and submission.
+"""Sheets of human tests: assignment, answers, submission, and the respondent's data.
 
 A person knows a round's problems if they read, judged, wrote or answered them earlier. Answers are
-stored one by one, with their times. A person's test data can be exported, and times are deleted
-after the retention time.
+stored one by one, with their times. The times are deleted after the retention period.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
 
 
 SECONDS_PER_QUESTION = 18.3
-"""Mean seconds per question (Davis, Morgenstern & Ortiz 2016, section 4)."""
+"""Mean number of seconds per question. See Davis, Morgenstern & Ortiz (2016, section 4)."""
 
 
 def estimate_minutes(question_count: int) -> int:
@@ -54,30 +53,27 @@ def estimate_minutes(question_count: int) -> int:
 
 
 def read_sheet(row: Sheet) -> humans.Sheet:
-    """Convert a row to a sheet."""
     return humans.parse_sheet(row.record)
 
 
 def get_problem_ids(sheets: Iterable[Sheet]) -> set[str]:
-    """Return the ids of all problems on sheets."""
     return {item["problem"] for sheet in sheets for item in sheet.record["items"]}
 
 
 def get_instructions(sheet: humans.Sheet) -> dict[str, Any]:
-    """Return the instructions for taking a sheet online."""
     return humans.make_instructions(humans.has_blanks(sheet), (), on_paper=False, alone=True)
 
 
 def _annotate_family(rows: QuerySet[Problem]) -> QuerySet[Problem]:
-    """Annotate problems with `kin`: their root's twin if perturbed, or else their own twin."""
+    """Annotate problems with `kin`: the twin of the root if perturbed, otherwise their own twin."""
     return rows.annotate(kin=Coalesce(F("version__root__twin"), F("twin")))
 
 
 def find_known_problems(person: Person, round_: Round) -> set[str]:
     """Find the ids of a round's problems that a person has seen or whose answer they may know.
 
-    The person knows all problems of a twin or family if they have written or read one of these
-    problems (`judge.models.Seen`), even if they read only its local context.
+    The person knows all problems of a twin or family if they wrote or read one of these problems
+    (`judge.models.Seen`), even if they read only its local context.
     """
     asked = Problem.objects.filter(pk__in=Material.objects.filter(round=round_).values("problem"))
     family_of = dict(_annotate_family(asked).values_list("ref", "kin"))
@@ -108,14 +104,13 @@ MAX_NOTE_LENGTH = 200
 
 
 def may_take_tests(person: Person | None) -> bool:
-    """Return whether a person may take tests, which requires an active account."""
     return person is not None and not person.anonymous and person.is_active and not person.erased
 
 
 def get_unfinished_sitting(person: Person) -> Sitting | None:
     """Return the sheet, from any round, that a person is filling in, or None.
 
-    Until the sheet is submitted or abandoned, they get no other sheet and no problem to judge.
+    Until the person submits or abandons it, they get no other sheet and no problem to judge.
     """
     rows = Sitting.objects.filter(subject__person=person, state=Sitting.State.GIVEN)
     return rows.select_related("subject__round", "sheet").first()
@@ -125,12 +120,8 @@ def assign_sheet(person: Person, round_: Round, declared: Mapping[str, str]) -> 
     """Assign a sheet of a round to a person, or return the one that they are filling in.
 
     The person thereby agrees to the round's consent text, and the time is stored. A problem that
-    they were given but have not judged yet goes back to the queue. `declared` are their answers
-    about themselves, by name; names unknown to the round are ignored.
-
-    Raises:
-        InputError: The person has no account, has a sheet from another round, or knows part of
-            every test; the round is closed; or a declared value is not one of the choices.
+    the person was given but has not judged yet goes back to the queue. `declared` are the person's
+    answers about themselves, by name; names unknown to the round are ignored.
     """
     if not may_take_tests(person):
         raise InputError(_("You need an account to take a test; log in first."))
@@ -159,8 +150,7 @@ def assign_sheet(person: Person, round_: Round, declared: Mapping[str, str]) -> 
 def choose_sheet(person: Person, round_: Round) -> Sheet:
     """Choose the next sheet for a person with `humans.assign`, given all earlier assignments.
 
-    Raises:
-        InputError: The round is closed, or the person knows part of each of its tests.
+    Raises an InputError if the round is closed, or if the person knows part of each of its tests.
     """
     if round_.state != Round.State.OPEN:
         raise InputError(_("This test is closed."))
@@ -210,7 +200,6 @@ def _get_or_create_subject(person: Person, round_: Round) -> Subject:
 
 
 def _clean_declared(round_: Round, declared: Mapping[str, str]) -> dict[str, str]:
-    """Validate the declared values that the round asks for; normalize their spaces."""
     checked = {}
     for each in round_.declared:
         value = " ".join(declared.get(each["name"], "").split())
@@ -227,22 +216,22 @@ MIN_ANSWERS = 5
 """Minimum number of answers for which a sheet's pace is measured."""
 
 MAX_UNSEEN_SECONDS = 600.0
-"""Maximum seconds recorded for a page view if no script reports its visible time."""
+"""Maximum number of seconds recorded for a page view if no script reports its visible time."""
 
 _SALT = "take.shown"
 
 
 def sign_time_shown(sitting: Sitting, number: int) -> str:
-    """Return a signed token that contains the time when a question was shown."""
+    """Return a signed token that contains the current time, at which the question is shown."""
     return signing.dumps([sitting.pk, number, time.time()], salt=_SALT)
 
 
 def measure_time_shown(token: str, visible_seconds: str, sitting: Sitting, number: int) -> float:
-    """Return how many seconds a question was visible before its form was submitted.
+    """Return the number of seconds for which a question was visible before its form was submitted.
 
-    `token` is from `sign_time_shown`; for the token of another question, the result is 0.
-    `visible_seconds` is reported by the page's script. Without a script, it is "", and the result
-    is the whole time, up to `MAX_UNSEEN_SECONDS`.
+    `token` is from `sign_time_shown`. If it is invalid or belongs to another question, the result
+    is 0. The page's script reports `visible_seconds`. Without a script, it is "", and the result is
+    the whole time, up to `MAX_UNSEEN_SECONDS`.
     """
     try:
         of, at, shown = signing.loads(token, salt=_SALT)
@@ -255,7 +244,7 @@ def measure_time_shown(token: str, visible_seconds: str, sitting: Sitting, numbe
 
 
 def measure_pace(sitting: Sitting) -> float | None:
-    """Return the median time in seconds between a sheet's answers, by the server's clock.
+    """Return the median number of seconds between a sheet's answers, by the server's clock.
 
     The first interval starts when the sheet was assigned. The result is None for fewer than
     `MIN_ANSWERS` answers.
@@ -294,11 +283,8 @@ def store_answer(
     """Store or replace an answer, and add the seconds for which the question was shown.
 
     The letter is "A", "B", … or "X"; "" keeps the earlier answer. `to` is the number of the next
-    question; None to stay.
-
-    Raises:
-        SheetClosedError: The sheet is closed.
-        InputError: There is no such question, or no such answer to it.
+    question; None to stay. Raises a SheetClosedError if the sheet is closed, or an InputError if
+    there is no such question or answer.
     """
     with writing():
         sitting = _lock_sitting(person, ref)
@@ -317,7 +303,7 @@ def store_answer(
 
 
 def store_question_note(person: Person, ref: str, number: int, kind: str, text: str) -> None:
-    """Store a note on a question's page, as `add_note` does; an empty text deletes the note."""
+    """Store a note on a question's page, like `add_note`; an empty text deletes the note."""
     with writing():
         sitting, text = _lock_and_clean_text(person, ref, number, text)
         rows = Remark.objects.filter(sitting=sitting, kind=kind, number=number)
@@ -328,11 +314,10 @@ def store_question_note(person: Person, ref: str, number: int, kind: str, text: 
 
 
 def add_note(person: Person, ref: str, kind: str, number: str, text: str) -> None:
-    """Add a note (`Remark`) at the end of a sheet; `number` is a question's number as typed, or "".
+    """Add a note (`Remark`) at the end of a sheet.
 
-    Raises:
-        SheetClosedError: The sheet is closed.
-        InputError: There is no such question, or the text is empty or too long.
+    `number` is a question's number as typed, or "". Raises a SheetClosedError if the sheet is
+    closed.
     """
     number = number.strip()
     if number and not is_number(number, 4):
@@ -366,7 +351,6 @@ def _add_remark(sitting: Sitting, kind: str, number: int | None, text: str) -> N
 
 
 def remove_note(person: Person, ref: str, key: str) -> None:
-    """Delete a note from an open sheet; repeated calls have no effect."""
     with writing():
         sitting = _lock_sitting(person, ref)
         if is_number(key):
@@ -376,11 +360,8 @@ def remove_note(person: Person, ref: str, key: str) -> None:
 def submit_sheet(person: Person, ref: str) -> Sitting:
     """Submit a sheet; after that, it can't be changed, even if questions are unanswered.
 
-    A sheet with a median of less than `SiteRules.hold_pace_seconds` per question is put on hold: it
+    A sheet with a median of less than `SiteRules.hold_pace_seconds` per question is put on hold. It
     is excluded from results until a moderator approves it.
-
-    Raises:
-        SheetClosedError: The sheet is closed.
     """
     with writing():
         sitting = _lock_sitting(person, ref)
@@ -402,7 +383,6 @@ def give_up_sheet(person: Person, ref: str) -> Sitting:
 
 
 def iter_test_news(person: Person, after: datetime) -> Iterator[Item]:
-    """Yield news about new tests that a person may take."""
     if not may_take_tests(person):
         return
     rows = Round.objects.filter(state=Round.State.OPEN, created__gt=after)
@@ -412,7 +392,6 @@ def iter_test_news(person: Person, after: datetime) -> Iterator[Item]:
 
 
 def iter_test_reminders(person: Person) -> Iterator[Work]:
-    """Yield a reminder about the sheet that a person is filling in, if any."""
     out = get_unfinished_sitting(person)
     if out is not None:
         left = out.sheet.question_count - out.answers.exclude(letter="").count()
@@ -427,8 +406,9 @@ def iter_test_reminders(person: Person) -> Iterator[Work]:
 def erase_subject(person: Person, texts: bool) -> None:
     """Unlink an erased person from their codes; the answers are kept anonymously.
 
-    Times, notes, and declared texts in their own words are deleted. A sheet that they are filling
-    in is abandoned. If `texts`, their unreleased sentences are also blanked on all sheets.
+    The person's times and notes are deleted, and declared texts unless they are predefined choices.
+    A sheet that they are filling in is abandoned. If `texts`, their unreleased sentences are also
+    blanked on all sheets.
     """
     subjects = Subject.objects.filter(person=person).select_related("round")
     sittings = Sitting.objects.filter(subject__in=subjects)
@@ -468,7 +448,6 @@ def _blank_erased_items(person: Person) -> None:
 
 
 def delete_old_times(_now: datetime, cutoff: datetime) -> int:
-    """Delete the times of answers that are older than the site's retention period."""
     with writing():
         changed = Answer.objects.filter(at__lt=cutoff, seconds__isnull=False).update(seconds=None)
         Sitting.objects.filter(ended__lt=cutoff).update(given=None, ended=None, pace=None)
@@ -480,12 +459,10 @@ def delete_old_times(_now: datetime, cutoff: datetime) -> int:
 
 
 def is_taking_test(person: Person) -> bool:
-    """Return whether a person is filling in a sheet."""
     return Sitting.objects.filter(subject__person=person, state=Sitting.State.GIVEN).exists()
 
 
 def export_tests(person: Person) -> list[dict[str, Any]]:
-    """Export a person's sheets with their answers."""
     rows = Sitting.objects.filter(subject__person=person).order_by("pk")
     return [
         {

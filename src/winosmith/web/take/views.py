@@ -1,4 +1,4 @@
-"""Pages of human tests: the available tests, their questions, and the progress of rounds."""
+"""The pages of human tests."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ MAX_STARTS = 60
 
 @require_safe
 def show_tests(request: HttpRequest) -> HttpResponse:
-    """Show the tests that the person can take, and the tests that they have taken."""
     person = _get_eligible_person(request)
     sittings = Sitting.objects.filter(subject__person=person) if person else Sitting.objects.none()
     rounds = [
@@ -49,7 +48,6 @@ def show_tests(request: HttpRequest) -> HttpResponse:
 
 
 def show_test(request: HttpRequest, name: str) -> HttpResponseBase:
-    """Show a test with its consent text; on POST, start the test."""
     round_ = get_object_or_404(Round, name=name)
     if request.method == "POST":
         return _start_test(request, round_)
@@ -130,12 +128,11 @@ MAX_FORMS = 4000
 that are hidden and shown again."""
 
 NOTE_KINDS = {"source": "recognised", "word": "word"}
-"""Maps each note field on a question's page to the kind of its notes."""
+"""Kind of the notes in each note field on a question's page."""
 
 
 @gates.accounts_only
 def show_sheet(request: HttpRequest, ref: str) -> HttpResponseBase:
-    """Redirect to the current question, or show the instructions before the first question."""
     sitting = _get_sitting(request, ref)
     asked = sheets.read_sheet(sitting.sheet)
     if sitting.state != Sitting.State.GIVEN:
@@ -158,7 +155,6 @@ def show_sheet(request: HttpRequest, ref: str) -> HttpResponseBase:
 
 @gates.accounts_only
 def show_question(request: HttpRequest, ref: str, number: int) -> HttpResponseBase:
-    """Show a question; on POST, store the answer and go to another question."""
     sitting = _get_sitting(request, ref)
     asked = sheets.read_sheet(sitting.sheet)
     if not 1 <= number <= len(asked):
@@ -247,7 +243,6 @@ def _render_question(
 
 @gates.accounts_only
 def show_end(request: HttpRequest, ref: str) -> HttpResponseBase:
-    """Show unanswered questions and notes; on POST, change a note or submit the sheet."""
     sitting = _get_sitting(request, ref)
     if request.method != "POST":
         if sitting.state != Sitting.State.GIVEN:
@@ -296,7 +291,6 @@ def _render_end(request: HttpRequest, sitting: Sitting, error: str = "") -> Http
 
 @gates.accounts_only
 def give_up_test(request: HttpRequest, ref: str) -> HttpResponseBase:
-    """Ask for confirmation; on POST, abandon a sheet."""
     sitting = _get_sitting(request, ref)
 
     def render_confirmation(error: str = "") -> HttpResponse:
@@ -313,7 +307,6 @@ def give_up_test(request: HttpRequest, ref: str) -> HttpResponseBase:
 
 
 def _get_sitting(request: HttpRequest, ref: str) -> Sitting:
-    """Return a sheet if it belongs to the person; otherwise, raise Http404."""
     rows = Sitting.objects.select_related("sheet", "subject__round")
     return get_object_or_404(rows, ref=ref, subject__person=request.user)
 
@@ -321,7 +314,6 @@ def _get_sitting(request: HttpRequest, ref: str) -> Sitting:
 @require_safe
 @gates.moderators_only
 def show_rounds(request: HttpRequest) -> HttpResponse:
-    """Show the progress of all rounds."""
     rows = [count_round_sittings(round_) for round_ in Round.objects.order_by("-created")]
     return render(request, "take/progress.html", {"rows": rows})
 
@@ -329,14 +321,12 @@ def show_rounds(request: HttpRequest) -> HttpResponse:
 @require_safe
 @gates.moderators_only
 def show_round(request: HttpRequest, name: str) -> HttpResponse:
-    """Show the progress of a round; if it is closed, show its results by respondent and item."""
     return _render_round(request, get_object_or_404(Round, name=name))
 
 
 @require_POST
 @gates.moderators_only
 def approve_held_sheet(request: HttpRequest, name: str) -> HttpResponse:
-    """Approve a sheet that is on hold because of its pace."""
     round_ = get_object_or_404(Round, name=name)
     try:
         approve_sheet(round_, request.POST.get("sheet", ""), request.user)

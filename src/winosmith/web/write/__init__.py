@@ -6,12 +6,9 @@ from django.apps import AppConfig
 
 
 class Config(AppConfig):
-    """The Django application; registers functions that delete old data and erase people's data."""
-
     name = "winosmith.web.write"
 
     def ready(self) -> None:
-        """Register the functions that handle drafts."""
         from winosmith.web.people import accounts, news, privacy
         from winosmith.web.write import page, rules
 

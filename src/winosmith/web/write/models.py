@@ -15,12 +15,12 @@ class Draft(models.Model):
     """A person's draft of a twin on a topic.
 
     Attributes:
-        ref: The reference in URLs, and the key of the submission, so that a draft becomes only one
-            twin even if several windows submit it.
+        ref: The reference in URLs. It is also the key of the submission, so that a draft becomes
+            only one twin even if several windows submit it.
         topic: The topic's title; `text` is its text, and `anchors` are the words drawn from it.
         typed: The input, as returned by `rules.TwinInput.as_form`.
         version: A number that grows with each save, so that no window overwrites another's input.
-        revises: The twin that it will replace, or None.
+        revises: The twin that this draft will replace, or None.
     """
 
     ref = models.CharField(max_length=32, unique=True, default=new_key)

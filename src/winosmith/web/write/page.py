@@ -1,4 +1,4 @@
-"""Template contexts for writing: a draft's form, checklist and preview, counts, and twins."""
+"""Template contexts of the pages for writing and for a person's own twins."""
 
 from __future__ import annotations
 
@@ -118,7 +118,6 @@ def make_draft_context(
 def make_checks_context(
     draft: Draft, typed: TwinInput, person: Person, faults: dict[str, list[str]] | None = None
 ) -> dict[str, Any]:
-    """Return the template context for the checklist, which is updated while the user types."""
     checks = mark_rejected(check_twin(typed, draft.anchors), faults or {})
     typed = typed.without_long_texts()
     halves = typed.halves()
@@ -161,9 +160,7 @@ class ProblemCounts:
     Attributes:
         today: The number of problems (halves) that the person wrote since midnight, in the site's
             time zone.
-        waiting: The number of their problems that wait for a moderator.
-        judging: The number of their problems that are being judged.
-        valid: The number of their valid problems.
+        waiting: The number of the person's problems that wait for a moderator.
         site: The number of public problems on the site.
         goal: The site's goal for the number of valid problems, or 0.
     """
@@ -177,14 +174,13 @@ class ProblemCounts:
 
     @property
     def percent_of_goal(self) -> int:
-        """Return the percentage of the goal that has been reached, 0–100."""
         return min(100, self.site * 100 // self.goal) if self.goal else 0
 
 
 def count_problems(person: Person | None) -> ProblemCounts:
-    """Count a person's problems; None for a visitor who has not written yet.
+    """Count a person's problems; `person` is None for a visitor who has not written yet.
 
-    The count of the site's problems may be cached.
+    The number of the site's problems may be cached.
     """
     site, goal = cache_stats("write.public", _count_public_problems), settings.RULES.goal
     if person is None:
@@ -203,8 +199,8 @@ def _count_public_problems() -> tuple[int, int]:
 def make_version_context(person: Person | None, twin: Twin) -> dict[str, Any] | None:
     """Return the template context for a person's perturbed problem; None for other twins.
 
-    It contains the problem, its version with the depths, and its parent with the edits since then.
-    Parent and edits are None if the person may not see the parent.
+    The context contains the problem, its version with the depths, and its parent with the edits
+    since then. Parent and edits are None if the person may not see the parent.
     """
     return make_version_contexts(person, [twin]).get(twin.pk)
 
@@ -229,11 +225,9 @@ def make_version_contexts(
 
 
 PAGE_SIZE = 20
-"""Number of twins on a page."""
 
 
 def list_own_twins(person: Person | None) -> QuerySet[Twin]:
-    """List a person's twins with their halves, newest first, without gold questions."""
     halves = Problem.objects.filter(twin=OuterRef("pk"), gold=False)
     mine = Twin.objects.filter(contributor=person) if person else Twin.objects.none()
     return mine.filter(Exists(halves)).prefetch_related("problems").order_by("-pk")
@@ -242,7 +236,6 @@ def list_own_twins(person: Person | None) -> QuerySet[Twin]:
 def make_twin_context(
     person: Person, twin: Twin, error: str = "", posted: Any = None
 ) -> dict[str, Any]:
-    """Return the template context for the page of a person's own twin."""
     problems = submissions.get_own_halves(person, twin)
     held = any(problem.state == State.HELD for problem in problems)
     posted = posted or {}
@@ -308,7 +301,6 @@ def _describe_event(event: Event) -> str:
 
 
 def iter_submission_news(person: Person, after: datetime) -> Iterator[Item]:
-    """Yield news on judges' and moderators' decisions about a person's texts."""
     rows = Event.objects.filter(problem__twin__contributor=person, problem__gold=False)
     is_news = ~Q(before="") & (~Q(before=F("after")) | Q(kind__in=("decline", LATE)))
     rows = rows.filter(is_news, at__gt=after).exclude(actor=person)
@@ -346,7 +338,6 @@ def _describe_effect(event: Event) -> str:
 
 
 def iter_draft_reminders(person: Person) -> Iterator[Work]:
-    """Yield a reminder about a person's drafts, if any."""
     n = len(rules.list_drafts(person))
     if n:
         text = ngettext("%d draft is not submitted yet", "%d drafts are not submitted yet", n)

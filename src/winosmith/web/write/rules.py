@@ -1,4 +1,4 @@
-"""Writing: drafts, checks during typing, and submitted or revised twins.
+"""Drafts, checks during typing, and submitted or revised twins.
 
 Each structural rule of WinoGrande is passed, failed, or not checked yet. The verdicts are those of
 `winosmith.validate.examine_structure`, with a measured value and advice for the contributor.
@@ -49,21 +49,12 @@ class StaleDraftError(InputError):
 
 
 def draw_topic() -> Topic:
-    """Return a random topic with its anchor words.
-
-    Raises:
-        InputError: The site's source has no topics.
-    """
     source = open_topics(settings.RULES.topics, settings.SITE.folder)
     return source.draw(secrets.randbits(32))
 
 
 def start_draft(person: Person, topic: Topic) -> Draft:
-    """Start a draft on a topic, and delete the person's drafts that stayed empty for an hour.
-
-    Raises:
-        InputError: The person has the maximum number of drafts.
-    """
+    """Start a draft on a topic, and delete the person's drafts that stayed empty for an hour."""
     with writing():
         mine, since = Draft.objects.filter(person=person), timezone.now() - MAX_UNUSED_AGE
         mine.filter(version=0, revises=None, saved__lt=since).delete()
@@ -73,7 +64,6 @@ def start_draft(person: Person, topic: Topic) -> Draft:
 
 
 def get_draft(person: Person | None, ref: str) -> Draft | None:
-    """Return a person's own draft, or None."""
     if person is None:
         return None
     return Draft.objects.select_related("revises").filter(person=person, ref=ref).first()
@@ -90,11 +80,8 @@ def list_drafts(person: Person | None) -> list[Draft]:
 def save_draft(draft: Draft, typed: TwinInput, version: int) -> Draft:
     """Save a window's input unless another window has saved the draft in the meantime.
 
-    `version` is the draft's version that the window last read or saved.
-
-    Raises:
-        StaleDraftError: Another window saved first; nothing was overwritten.
-        InputError: The text is far too long, or the draft was submitted or discarded meanwhile.
+    `version` is the draft's version that the window last read or saved. Raises a StaleDraftError if
+    another window saved first; nothing is overwritten.
     """
     check_length(typed)
     with writing():
@@ -107,18 +94,13 @@ def save_draft(draft: Draft, typed: TwinInput, version: int) -> Draft:
 
 
 def check_length(typed: TwinInput) -> None:
-    """Raise an InputError if the input is too long for a draft."""
     if typed.character_count > checks.MAX_CHARACTERS:
         fault = _("This is far too long for a twin: more than %d characters.")
         raise InputError(fault % checks.MAX_CHARACTERS)
 
 
 def redraw_topic(draft: Draft, part: Literal["topic", "words"]) -> Draft:
-    """Draw another topic, or other anchor words from the same topic; keep the input.
-
-    Raises:
-        InputError: The draft is a revision, or the source has no topics.
-    """
+    """Draw another topic, or other anchor words from the same topic, and keep the input."""
     if draft.revises_id:
         raise InputError(_("A revision must keep the topic and the anchor words of its twin."))
     topic = draw_topic() if part == "topic" else _draw_other_words(draft)
@@ -127,7 +109,6 @@ def redraw_topic(draft: Draft, part: Literal["topic", "words"]) -> Draft:
 
 
 def discard_draft(draft: Draft) -> None:
-    """Delete a draft."""
     with writing():
         Draft.objects.filter(pk=draft.pk).delete()
 
@@ -163,19 +144,16 @@ def _draw_other_words(draft: Draft) -> Topic:
 
 
 def delete_old_drafts(_now: datetime, cutoff: datetime) -> int:
-    """Delete drafts that are older than the site's retention period."""
     with writing():
         deleted, _rows = Draft.objects.filter(saved__lt=cutoff).delete()
     return int(deleted)
 
 
 def delete_drafts(person: Person, _texts: bool) -> None:
-    """Delete all drafts of an erased person."""
     Draft.objects.filter(person=person).delete()
 
 
 def transfer_drafts(account: Person, anonymous: Person) -> None:
-    """Move the drafts of an anonymous person to an account."""
     Draft.objects.filter(person=anonymous).update(person=account)
 
 
@@ -183,7 +161,7 @@ SOURCE = "crowd"
 """The source of texts written on the site, as stated in the data."""
 
 FORM_RULES = ("domain", "options differ")
-"""Rules on fields outside the halves; other rules on the whole twin need both halves."""
+"""Rules on fields outside the halves. Other rules on the whole twin need both halves."""
 
 
 def submit_draft(
@@ -195,9 +173,8 @@ def submit_draft(
     transaction runs `precheck` (a rate limit), which must succeed, and deletes the draft. The key
     is the draft's `ref`, so that a repeated submission returns the same twin.
 
-    Raises:
-        RefusedError: The twin violates a rule; nothing was written.
-        InputError: The person has not agreed to the texts, or may not revise that twin.
+    Raises a RefusedError if the twin violates a rule. Raises an InputError if the person has not
+    agreed to the texts, or may not revise the twin.
     """
     # Checked before the database is locked, so that others need not wait.
     faults = _find_faults(typed, draft.anchors)
@@ -223,15 +200,14 @@ def submit_draft(
 
 
 def find_sent_twin(person: Person | None, key: str) -> str:
-    """Return the `ref` of the twin created from the form with a key; "" if there is none."""
+    """Return the `ref` of the twin that was submitted with a form key; "" if there is none."""
     return str(get_stored_result(person, key).get("twin", ""))
 
 
 def open_revision(person: Person, twin: Twin) -> Draft:
     """Return the draft that revises a twin; if there is none, create it from the twin's text.
 
-    Raises:
-        InputError: The person can't revise the twin.
+    Raises an InputError if the person can't revise the twin.
     """
     with writing():
         check_still_active(person)
@@ -264,7 +240,7 @@ def to_input(twin: Twin) -> TwinInput:
 
 
 def _find_faults(typed: TwinInput, anchors: Sequence[str]) -> dict[str, list[str]]:
-    """Find a submitted form's faults, as advice by field; an empty half has only one fault."""
+    """Find the faults of a submitted form, as advice by field; an empty half has only one fault."""
     open_checks = [
         check for check in check_twin(typed, anchors) if check.verdict in ("fail", "todo")
     ]
@@ -299,10 +275,10 @@ class TwinInput:
 
     Attributes:
         domain: One of `DOMAINS`, or "".
-        options: The two options, perhaps empty.
-        sentences: The first and the second half, perhaps without a blank yet; a blank typed next to
-            a word is separated from it.
-        answers: The 0-based index of each half's correct option; the default differs by half.
+        sentences: The first and the second half. They may lack a blank. A blank that was typed next
+            to a word is separated from it.
+        answers: The 0-based index of each half's correct option, or None. The default differs by
+            half.
         separated: Whether each sentence had a blank that was separated from a word.
     """
 
@@ -341,7 +317,6 @@ class TwinInput:
         return form
 
     def halves(self) -> tuple[Half, Half]:
-        """Return both halves, each with its options."""
         options = tuple(option for option in self.options if option)
         first, second = (
             Half(sentence, options, answer if len(options) == 2 else None)
@@ -350,7 +325,6 @@ class TwinInput:
         return first, second
 
     def without_long_texts(self) -> TwinInput:
-        """Return a copy without texts that are too long to check."""
         first, second = (
             checks.empty_if_long(one, checks.MAX_SENTENCE_LENGTH) for one in self.sentences
         )
@@ -361,21 +335,21 @@ class TwinInput:
 
     @property
     def character_count(self) -> int:
-        """Return the total number of characters."""
         return sum(map(len, (*self.options, *self.sentences)))
 
 
 RULES = StructureRules("winogrande")
-"""The structural rules of WinoGrande."""
 
 MIN_WORDS, MAX_WORDS = RULES.length or (1, checks.MAX_SENTENCE_LENGTH)
 MIN_OVERLAP = RULES.overlap or 0.0
 
 WORD_RULES, ENGLISH_RULES = ("length", "overlap", "edit distance"), ("anchor", "function word")
-"""Rules that are not checked in text without spaces, and rules checked only in Latin script."""
+"""Rules that are not checked in text without spaces, and rules that are checked only in Latin
+script."""
 
 PLACEHOLDER_OPTIONS = ("option 1", "option 2")
-"""Options used while the typed options are invalid; rules on options are ignored meanwhile."""
+"""Options used while the typed options are invalid. Results of rules on options are ignored
+meanwhile."""
 
 
 def find_shared_anchors(sentences: Sequence[str], anchors: Sequence[str]) -> str:
@@ -393,7 +367,7 @@ def find_shared_anchors(sentences: Sequence[str], anchors: Sequence[str]) -> str
 def check_twin(typed: TwinInput, anchors: Sequence[str]) -> list[Check]:
     """Check a twin against all rules; return the results in form order.
 
-    A separate rule reports text that is too long, in which case the other rules are not checked.
+    A separate check reports text that is too long, in which case the other rules are not checked.
     """
     whole, typed = typed, typed.without_long_texts()
     usable = checks.are_usable_options(typed.options)

@@ -36,7 +36,6 @@ STARTS = 5
 @require_http_methods(["GET", "HEAD", "POST"])
 @gates.consent_required
 def show_start(request: HttpRequest) -> HttpResponse:
-    """Show instructions and the person's drafts; on POST, draw a topic and open a draft."""
     error = ""
     if request.method == "POST":
         try:
@@ -50,7 +49,6 @@ def show_start(request: HttpRequest) -> HttpResponse:
 
 
 def _open_draft(request: HttpRequest) -> str:
-    """Open a draft on a new topic, at most once per submitted form; return the draft's URL."""
     person, topic = gates.get_or_create_writer(request), rules.draw_topic()
 
     def start_draft() -> dict[str, str]:
@@ -65,7 +63,6 @@ def _open_draft(request: HttpRequest) -> str:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def show_draft(request: HttpRequest, ref: str) -> HttpResponse:
-    """Show a draft to its writer, and handle the form's buttons."""
     person = gates.get_current_writer(request)
     found = rules.get_draft(person, ref)
     if found is None or person is None:
@@ -159,7 +156,6 @@ def save_draft(request: HttpRequest, ref: str) -> HttpResponse:
 
 @require_POST
 def discard_draft(request: HttpRequest, ref: str) -> HttpResponse:
-    """Delete a draft; idempotent."""
     found = rules.get_draft(gates.get_current_writer(request), ref)
     if found is not None:
         rules.discard_draft(found)
@@ -208,7 +204,6 @@ def _parse_version(request: HttpRequest) -> int:
 
 @require_safe
 def show_twins(request: HttpRequest) -> HttpResponse:
-    """Show the person's twins, newest first."""
     person = gates.get_current_writer(request)
     page = Paginator(pages.list_own_twins(person), pages.PAGE_SIZE).get_page(
         request.GET.get("page")
@@ -224,15 +219,12 @@ def show_twins(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def show_twin(request: HttpRequest, ref: str) -> HttpResponse:
-    """Show a person's own twin and, once it is decided, the judges' votes."""
     person, found = _get_own_twin(request, ref)
     return render(request, "write/twin.html", pages.make_twin_context(person, found))
 
 
 @require_POST
 def withdraw_twin(request: HttpRequest, ref: str) -> HttpResponse:
-    """Withdraw a twin."""
-
     def withdraw_and_confirm(person: Person, twin: Twin) -> str:
         withdraw(person, twin, request.POST.get("reason", "").strip()[:500])
         return _("The text is withdrawn: only you and the moderators can still see it.")
@@ -242,7 +234,6 @@ def withdraw_twin(request: HttpRequest, ref: str) -> HttpResponse:
 
 @require_POST
 def revise_twin(request: HttpRequest, ref: str) -> HttpResponse:
-    """Open a draft, filled with a twin's text, for a revision that replaces the twin."""
     person, found = _get_own_twin(request, ref)
     version = pages.make_version_context(person, found)
     if version is not None:
@@ -256,8 +247,6 @@ def revise_twin(request: HttpRequest, ref: str) -> HttpResponse:
 
 @require_POST
 def appeal_decision(request: HttpRequest, ref: str) -> HttpResponse:
-    """Ask a moderator to check one half again."""
-
     def appeal(person: Person, twin: Twin) -> str:
         wanted = request.POST.get("problem", "")
         half = next((one for one in get_own_halves(person, twin) if one.ref == wanted), None)
