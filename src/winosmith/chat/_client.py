@@ -28,30 +28,26 @@ from winosmith.records import dump_json, parse_json
 from winosmith.text import format_count
 
 _CACHE_TIMEOUT = 60.0
-"""Seconds to wait while another process writes the cache."""
+"""Maximum number of seconds to wait while another process writes the cache."""
 
 _TABLE = "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, reply TEXT NOT NULL)"
 
 
 @dataclass(frozen=True, slots=True)
 class Cache:
-    """An on-disk cache of replies; prompts and API keys are not stored.
+    """An on-disk cache of replies, without prompts and API keys.
 
-    Each operation opens and closes the file, so threads, forks and processes can share a cache.
-
-    Attributes:
-        folder: the folder, created if missing and accessible only to this user (mode 0700).
+    The folder is created if missing, and accessible only to this user (mode 0700). Each operation
+    opens and closes the file, so threads, forks and processes can share a cache.
     """
 
     folder: Path
 
     @property
     def path(self) -> Path:
-        """The SQLite file."""
         return self.folder / "replies.sqlite"
 
     def get_many(self, keys: Iterable[str]) -> dict[str, Reply]:
-        """Return the replies that are cached under the given keys, by key."""
         if not self.path.exists():
             return {}
         ask = "SELECT key, reply FROM replies WHERE key IN (SELECT value FROM json_each(?))"
@@ -69,7 +65,7 @@ class Cache:
 
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
-        """Open the database for one transaction; raise ChatError if it can't be used."""
+        """Open the database for one transaction. ChatError is raised if it can't be used."""
         try:
             if not self.path.exists():
                 self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -125,8 +121,8 @@ class Budget:
     timed out is counted at its maximum cost, because the server may charge for it.
 
     Attributes:
-        tokens: maximum number of input and output tokens; None for no limit.
-        money: maximum cost, in the currency of the prices; None for no limit.
+        tokens: maximum number of input and output tokens. None means no limit.
+        money: maximum cost, in the currency of the prices. None means no limit.
         price_in, price_out: prices per million input and output tokens.
         spent: the tokens used so far.
 
@@ -200,7 +196,8 @@ class Budget:
 
 
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 30.0
-"""Minimum and maximum seconds between retries; waits double each time, with random jitter."""
+"""Minimum and maximum number of seconds between retries. The wait doubles each time, with random
+jitter."""
 
 
 @dataclass
@@ -208,10 +205,8 @@ class RequestBatch:
     """A batch of requests.
 
     Attributes:
-        client: the client that asks the server.
         cache: the cache of replies; None to cache nothing.
         cached_count: number of replies that were cached before the run.
-        budget: the spending limits.
     """
 
     client: Client
@@ -231,11 +226,9 @@ class RequestBatch:
     def send_requests(self, conversations: Mapping[str, Messages]) -> dict[str, Reply]:
         """Send a request for each conversation, and return the replies by conversation key.
 
-        After the first failure, requests in progress are finished and their replies cached, and the
-        run ends. Ctrl-C ends the run at once; pending replies are cached while Python exits.
-
-        Raises:
-            ChatError: the first failure.
+        After the first failure, requests in progress are finished and their replies cached. Then
+        the failure is raised as ChatError. Ctrl-C ends the run at once, and pending replies are
+        cached while Python exits.
         """
         self._total = len(conversations)
         executor = ThreadPoolExecutor(self.client.concurrency, "chat")
@@ -262,7 +255,7 @@ class RequestBatch:
         return found
 
     def _request(self, conversation: tuple[str, Messages]) -> tuple[str, Reply]:
-        """Request and cache a reply, and return it with its key; record the first failure."""
+        """Request and cache a reply, and return it with its key. The first failure is recorded."""
         key, messages = conversation
         tenacity = require("tenacity", "chat")
         retrying = tenacity.Retrying(
@@ -319,7 +312,10 @@ class RequestBatch:
             raise CancelledError
 
     def _compute_wait(self, state: Any) -> float:
-        """Return the seconds until the next attempt; `Retry-After` applies to all threads."""
+        """Return the number of seconds until the next attempt.
+
+        A `Retry-After` header applies to all threads.
+        """
         error = state.outcome.exception()
         doubled = min(_LONGEST_WAIT, _FIRST_WAIT * 2 ** min(16, state.attempt_number - 1))
         wait: float = doubled * random.uniform(0.5, 1.0)  # noqa: S311 - spreads requests, no secret
@@ -349,7 +345,6 @@ class RequestBatch:
         return ChatError(f"after {format_count(attempts, 'attempt')}, {error.reason}")
 
     def _add_context(self, error: ChatError) -> str:
-        """Return an error's message with the server and the number of cached replies."""
         message = f"{self.client.model} at {self.client.base_url}: {error}".rstrip(".")
         if self.cache is None:
             return f"{message}. There is no cache, so the replies are lost"
@@ -371,21 +366,24 @@ class Client:
 
     Attributes:
         model: name of the model on the server.
-        base_url: endpoint URL ("http://localhost:8000/v1"); https unless it is on this machine.
-        temperature: sampling temperature; 0 for the likeliest reply, None for the server's default.
-        max_tokens: maximum number of tokens per reply; None for the server's default.
-        extra: additional fields of the request body ({"top_p": 0.9}); None removes a default field.
+        base_url: endpoint URL ("http://localhost:8000/v1"). It must be https unless it is on this
+            machine or `insecure` is set.
+        temperature: sampling temperature. 0 gives the likeliest reply; None means the server's
+            default.
+        max_tokens: maximum number of tokens per reply. None means the server's default.
+        extra: additional fields of the request body ({"top_p": 0.9}). The value None removes a
+            default field.
         key_variable: name of the environment variable that contains the key. None means
             `OPENAI_API_KEY`, which is sent only over https to another machine.
         concurrency: number of concurrent requests.
-        timeout: seconds to wait for a reply.
-        patience: seconds after which a request that keeps failing is abandoned.
+        timeout: maximum number of seconds to wait for a reply.
+        patience: number of seconds after which a request that keeps failing is abandoned.
         insecure: whether to allow unencrypted connections to another machine.
         cache: a folder for replies, readable only by this user, so that no request is paid for
-            twice; None for no cache.
-        budget: the spending limits; several clients may share them.
-        on_progress: called, from any thread, with the number of replies, the total, and the reason
-            for a wait, if any.
+            twice. None means no cache.
+        budget: the spending limits, which several clients may share.
+        on_progress: called, from any thread, with the number of replies, the total number, and the
+            reason for a wait ("" if there is none).
 
     Raises:
         InputError: a setting is out of range, or the URL is unsafe.
@@ -448,28 +446,27 @@ class Client:
 
     @property
     def max_reply_tokens(self) -> int | None:
-        """The maximum number of tokens per reply; None if there is no limit."""
+        """The maximum number of tokens per reply, or None if there is no limit."""
         body = self.body
         most = body.get("max_completion_tokens", body.get("max_tokens"))
         return most if isinstance(most, int) else None
 
     def __call__(self, messages: Messages, /) -> Reply:
-        """Return the model's reply; see `ask` for errors."""
         return self.ask([messages])[0]
 
     def ask(self, conversations: Sequence[Messages], *, draw: int = 0) -> list[Reply]:
         """Return the model's reply to each conversation, in order.
 
-        Cached replies are reused, and each new reply is cached immediately, so the same call
+        Cached replies are reused, and each new reply is cached immediately. The same call therefore
         resumes after an error or interrupt. Identical conversations are sent only once.
 
         Args:
             conversations: the conversations.
-            draw: index of the repetition; at a temperature above 0, each draw gives a new reply.
+            draw: index of the repetition. At a temperature above 0, each draw gives a new reply.
 
         Raises:
             ChatError: the server can't be reached, refuses the request, or stays busy for longer
-                than `patience`; or the cache can't be used.
+                than `patience`, or the cache can't be used.
             BudgetError: the budget is too small for another request.
         """
         keys = [self._make_cache_key(messages, draw) for messages in conversations]

@@ -33,7 +33,7 @@ class Message(NamedTuple):
 
 
 Messages = Sequence[Message]
-"""A conversation, starting with the oldest turn; the model writes the next turn."""
+"""A conversation, starting with the oldest turn. The model writes the next turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +41,11 @@ class Reply:
     """A chat model's reply.
 
     Attributes:
-        text: the text; may be empty.
-        tokens_in, tokens_out: numbers of tokens as reported by the server, or None.
-        finish: "stop", or "length" if the text was cut off; None if not reported.
-        first_token: the likeliest first tokens with natural log-probabilities, in descending order;
-            empty unless requested.
+        text: the text, which may be empty.
+        tokens_in, tokens_out: numbers of tokens that the server reports, or None.
+        finish: "stop", or "length" if the text was cut off. None if the server does not report it.
+        first_token: the likeliest first tokens with natural log-probabilities, in descending order.
+            Empty unless requested.
     """
 
     text: str
@@ -64,7 +64,7 @@ class ChatModel(Protocol):
 
 
 class ChatError(InputError):
-    """A chat model can't be used; the message quotes the server and gives advice.
+    """A chat model can't be used. The message quotes the server and gives advice.
 
     Earlier replies are cached if the client has a cache.
     """
@@ -75,7 +75,7 @@ class BudgetError(ChatError):
 
 
 UNLIMITED_TRIES = 1_000_000
-"""Number of attempts when only the client's patience limits them."""
+"""Number of attempts if only the client's patience limits them."""
 
 
 @dataclass(eq=False)
@@ -83,8 +83,7 @@ class RetryableError(Exception):
     """A failure that may be transient, so that a retry can help.
 
     Attributes:
-        reason: the reason, for the user.
-        after: seconds to wait, as requested by the server, or None.
+        after: number of seconds to wait, as requested by the server, or None.
         tries: maximum number of attempts.
         charged: whether the server may charge for the request.
     """
@@ -96,7 +95,7 @@ class RetryableError(Exception):
 
 
 _MAX_QUOTE_LENGTH = 300
-"""Maximum length of a server's message that is quoted in an error, in characters."""
+"""Maximum number of characters of a server's message to quote in an error."""
 
 _BAD_REPLY_TRIES = 3
 """Number of attempts if the reply is not JSON (for example, an HTML page from a proxy)."""
@@ -153,7 +152,6 @@ def _parse_first_token(logprobs: Any) -> tuple[tuple[str, float], ...]:
 
 
 def get_server_message(record: Any) -> str:
-    """Return the server's message from the body of an error response."""
     while isinstance(record, dict):
         record = next(
             (record[key] for key in ("error", "message", "detail") if record.get(key)), ""
@@ -175,7 +173,6 @@ _TRANSIENT_STATUSES = {408, 409, 425, 429}
 _NOT_IMPLEMENTED = 501
 
 _MAX_LISTED_MODELS = 8
-"""Maximum number of model names to list in an error message."""
 
 _TOO_LONG = re.compile(
     r"context.{0,20}(length|window|size)|maximum.{0,20}(length|tokens)|too (long|many tokens)"
@@ -191,17 +188,17 @@ _QUOTA = re.compile(r"insufficient_quota|exceeded your current quota|billing", r
 
 
 def is_transient(status: int, message: str) -> bool:
-    """Return whether a retry may help, as after "too many requests" or a server error."""
+    """Return whether a retry may help, for example after "too many requests" or a server error."""
     if status == 429:
         return not _QUOTA.search(message)
     return status in _TRANSIENT_STATUSES or (status >= 500 and status != _NOT_IMPLEMENTED)
 
 
 def parse_retry_after(header: str | None, now: float) -> float | None:
-    """Return the seconds to wait according to a `Retry-After` header; None if it is invalid.
+    """Return the number of seconds in a `Retry-After` header, or None if it is invalid.
 
     Args:
-        header: seconds or an HTTP date (RFC 9110, section 10.2.3).
+        header: a number of seconds or an HTTP date (RFC 9110, section 10.2.3).
         now: current time in seconds since 1970.
 
     >>> parse_retry_after("7", 0.0), parse_retry_after("Thu, 01 Jan 1970 00:01:00 GMT", 20.0)
@@ -220,10 +217,10 @@ def parse_retry_after(header: str | None, now: float) -> float | None:
 
 
 MAX_BYTES = 4 << 20
-"""Maximum size of a reply, in bytes; enough for 100,000 tokens with log-probabilities."""
+"""Maximum size of a reply in bytes, enough for 100,000 tokens with log-probabilities."""
 
 _CONNECT_TIMEOUT = 10.0
-"""Seconds to wait for a connection."""
+"""Maximum number of seconds to wait for a connection."""
 
 _UNREACHED_TRIES = 4
 """Number of attempts, over about four seconds, if a server has never answered."""
@@ -233,7 +230,7 @@ _INTERNAL_TRIES = 6
 
 
 class Connection:
-    """A client's connection to its server, for any number of threads."""
+    """A client's connection to its server, which any number of threads can use."""
 
     def __init__(self, client: Client) -> None:
         self._openai = openai = require("openai", "chat")
@@ -250,7 +247,6 @@ class Connection:
         )
 
     def close(self) -> None:
-        """Close the connection."""
         self._client.close()
 
     def ask(self, messages: Messages, parameters: Mapping[str, Any]) -> Reply:
@@ -345,7 +341,7 @@ class Connection:
         return f"there is no model {self.model!r} ({refusal}); {has}"
 
     def _list_models(self) -> list[str] | None:
-        """Return the names of the server's models; None if it does not list them."""
+        """Return the names of the server's models, or None if the server does not list them."""
         try:
             raw = self._client.models.with_raw_response.list()
             listed = parse_json(raw.http_response.content)["data"]
@@ -390,7 +386,7 @@ def _make_limited_client(openai: Any, timeout: float, *, direct: bool) -> Any:
 
 
 KEY_VARIABLE = "OPENAI_API_KEY"
-"""The default environment variable for the key, as in other client libraries."""
+"""Default environment variable for the key, as in other client libraries."""
 
 
 def is_loopback(url: str) -> bool:
@@ -409,8 +405,7 @@ def is_loopback(url: str) -> bool:
 def check_url(url: str, *, insecure: bool) -> None:
     """Raise ChatError if a URL is invalid, contains secrets, or does not use encryption.
 
-    Raises:
-        ChatError: the URL is refused; secrets in it are not shown.
+    The message does not show secrets in the URL.
     """
     try:
         parts = urlsplit(url)
@@ -435,10 +430,8 @@ def find_api_key(url: str, variable: str | None) -> str | None:
     """Return the API key for a server from the environment, or None.
 
     A key in a variable that the user names is sent to any server. The default `OPENAI_API_KEY` is
-    sent only over https, and only to other machines.
-
-    Raises:
-        ChatError: the named variable is not set, or its value, which is not shown, can't be a key.
+    sent only over https, and only to other machines. ChatError is raised if the named variable is
+    not set, or if its value can't be a key. The message does not show the value.
     """
     if variable is None and (is_loopback(url) or not url.startswith("https:")):
         return None

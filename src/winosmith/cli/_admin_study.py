@@ -36,7 +36,6 @@ def command(context: click.Context, folder: str) -> None:
 
 
 def print_link(study: Study, token: str, address: str) -> None:
-    """Print the study link to enter on the crowd market."""
     from winosmith.web.market.providers import make_study_link
 
     echo(make_study_link(study.provider, token, address))

@@ -11,7 +11,6 @@ from winosmith.options import schema
 
 
 def parse_number(value: str) -> int | float:
-    """Parse a number: an int, or a float if the text is not all digits."""
     try:
         return int(value) if value.isdecimal() else float(value)
     except ValueError:
@@ -30,10 +29,10 @@ def add_declared_options(
     The command receives each value under the field's name.
 
     Args:
-        kind: the declaration, or a checked function.
-        only: names of the fields that get an option; all if empty.
-        option_names: map of fields to options with a different name ("pmi": "--pmi-variant").
-        prefix: start of each help text ("For chat: ").
+        kind: the declaration, or a function decorated with `checked`.
+        only: names of the fields that get an option; empty for all fields.
+        option_names: maps a field to its option if their names differ ("pmi": "--pmi-variant").
+        prefix: beginning of each help text ("For chat: ").
     """
 
     def decorate(function: Any) -> Any:
@@ -50,7 +49,7 @@ def add_declared_options(
 
 
 def make_option(name: str, option: str, field: Mapping[str, Any]) -> Callable[[Any], Any]:
-    """Return the click option for a field, given its name, the option text and its JSON schema."""
+    """Return a click option; `field` is the JSON schema of the value."""
     default = field.get("default")
     settings: dict[str, Any] = {"default": default, "show_default": default is not None}
     if default is False:
@@ -90,7 +89,7 @@ def _parse_whole_numbers(ctx: click.Context, param: click.Parameter, value: str)
 
 
 class _RateOrWord(click.FloatRange):
-    """A click type: a number in a range, or a word that stands for None."""
+    """A click type for a number in a range, or a word that means None."""
 
     def __init__(self, word: str, limits: click.FloatRange):
         super().__init__(limits.min, limits.max, limits.min_open, limits.max_open)

@@ -98,7 +98,6 @@ def print_results(**options: Any) -> None:
 
 
 def _read_responses(paths: Sequence[str]) -> tuple[Response, ...]:
-    """Return the test responses in all files; raise FormatError for a repeated answer."""
     first: dict[tuple[str, str], str] = {}
     responses: list[Response] = []
     for path in paths:
@@ -119,7 +118,7 @@ def _read_responses(paths: Sequence[str]) -> tuple[Response, ...]:
 
 
 _LISTED_ITEMS = 12
-"""Maximum number of items listed in a terminal; the page lists all items."""
+"""Maximum number of items listed in a terminal. The page lists all items."""
 
 
 def _make_summary_rows(test: TestResult) -> Iterator[list[report.Value]]:
@@ -273,7 +272,7 @@ def _make_test_section(
 
 
 def _draw_test_charts(test: TestResult) -> Iterator[report.Svg]:
-    """Yield a histogram for each number of people asked, and the trend over the sheet."""
+    """Yield a histogram for each number of people asked, and a chart of accuracy by position."""
     for asked in sorted({of for _, of in test.histogram}, reverse=True):
         items = {right: n for (right, of), n in test.histogram.items() if of == asked}
         yield report.draw_items_by_correct_count(
@@ -387,7 +386,7 @@ def _make_overall_tables(results: Results) -> Iterator[report.Table]:
 
 
 _LISTED_REASONS = 10
-"""Maximum number of reasons that are printed, starting with the most frequent."""
+"""Maximum number of printed reasons, starting with the most frequent."""
 
 
 @click.command("select")

@@ -215,7 +215,6 @@ def _count_items_by_label(sheet: Sheet, prefix: str) -> int:
 
 
 def print_omitted_problems(omitted: Sequence[Dropped]) -> None:
-    """Print the first few problems without a sheet, each with the reason."""
     for left in omitted[:_LISTED_REASONS]:
         echo(f"Not on a sheet: {left.problem.id}: {left.reason}")
     if len(omitted) > _LISTED_REASONS:
@@ -223,7 +222,6 @@ def print_omitted_problems(omitted: Sequence[Dropped]) -> None:
 
 
 LEDGER = "ledger.json"
-"""Name of the default ledger in the sheets' folder."""
 
 
 @click.command("assign")
@@ -295,7 +293,7 @@ def assign_sheets(
 def _assign_all(
     ledger: Ledger, sheets: Sequence[Sheet], subjects: Sequence[str], **criteria: Any
 ) -> tuple[Ledger, list[tuple[str, Sheet]]]:
-    """Assign a sheet to every subject; raise InputError if this is impossible for any of them."""
+    """Assign a sheet to each subject. If this is impossible for one of them, none is assigned."""
     twice = [subject for subject, count in Counter(subjects).items() if count > 1]
     if twice:
         raise InputError(f"the subject {twice[0]!r} is listed twice; use one code per person")
@@ -307,11 +305,6 @@ def _assign_all(
 
 
 def read_sheets(folder: str | Path) -> list[Sheet]:
-    """Read the sheets in a folder that `winosmith humans sheets` made.
-
-    Raises:
-        InputError: the folder has no sheets.
-    """
     names = sorted(path for path in Path(folder).glob("*-*.json") if path.name != MANIFEST)
     if not names:
         raise InputError(f"{folder} has no sheets; make them with: winosmith humans sheets DATA")
@@ -319,20 +312,18 @@ def read_sheets(folder: str | Path) -> list[Sheet]:
 
 
 def _read_codes(path: Path) -> list[str]:
-    """Read subject codes, one per line, skipping empty lines and comments (#)."""
     lines = path.read_text("utf-8").splitlines()
     return [code for line in lines if (code := line.partition("#")[0].strip())]
 
 
 def _find_handout(folder: str, name: str) -> str:
-    """Return the path of the file to hand out: the PDF if there is one, otherwise the form."""
     found = [f"{folder}/{name}{end}" for end in (".pdf", ".html", ".json")]
     return next((file for file in found if Path(file).exists()), found[0])
 
 
 _PATH = click.Path(exists=True)
 SECOND_ENTRY = "again-"
-"""Filename prefix of second entries; filenames of first entries start with "answers-"."""
+"""Filename prefix of second entries. Filenames of first entries start with "answers-"."""
 
 
 @click.command("enter")
@@ -423,7 +414,6 @@ def _read_sheets_by_code(paths: Iterable[str]) -> dict[str, Sheet]:
 
 
 def _is_record(path: Path, kind: str) -> bool:
-    """Return whether a JSON file is a winosmith record of this kind."""
     try:
         record = parse_json(path.read_text("utf-8"))
     except (OSError, ValueError):
@@ -432,7 +422,10 @@ def _is_record(path: Path, kind: str) -> bool:
 
 
 def read_sittings(paths: Iterable[str], sheets: Mapping[str, Sheet]) -> list[Sitting]:
-    """Return the filled-in sheets in all files, after comparing second entries with the first."""
+    """Read the filled-in sheets in all files, and compare second entries with the first ones.
+
+    Second entries are not returned. If one differs from the first entry, FormatError is raised.
+    """
     files = [file for path in paths for file in _find_answer_files(Path(path))]
     second = [file for file in files if file.name.startswith(SECOND_ENTRY)]
     sittings: list[Sitting] = []
@@ -477,7 +470,6 @@ def _find_answer_files(path: Path) -> Iterator[Path]:
 
 
 def _enter_sheet(sheets: Mapping[str, Sheet], out: Path, options: Mapping[str, Any]) -> None:
-    """Enter one subject's answers from the keyboard; compare a second entry with the first."""
     if len(sheets) != 1:
         raise InputError(f"--subject needs a single sheet, not {len(sheets)}")
     (sheet,) = sheets.values()
@@ -511,17 +503,14 @@ def _enter_sheet(sheets: Mapping[str, Sheet], out: Path, options: Mapping[str, A
 
 
 _SNIPPET_LENGTH = 58
-"""Maximum number of characters of a snippet."""
 
 
 def _read_typed_answers(sheet: Sheet, subject: str, path: Path) -> Sitting:
     """Read the answers on a sheet from the keyboard, and return them when all are typed.
 
-    Without a terminal, each character of the input is a key, and newlines are ignored.
-
-    Raises:
-        Interrupted: the input ended (or Ctrl-C, Ctrl-D) before the last question; the typed answers
-            are in the file, from which the same command resumes.
+    Without a terminal, each character of the input is a key, and newlines are ignored. If the input
+    ends early, or after Ctrl-C or Ctrl-D, Interrupted is raised. The typed answers are in the file,
+    from which the same command resumes.
     """
     entry = Entry.resume(path, sheet, subject)
     if entry.next_item is not None:
@@ -549,7 +538,7 @@ def _read_typed_answers(sheet: Sheet, subject: str, path: Path) -> Sitting:
 
 
 def _show_next_question(entry: Entry) -> None:
-    """Show the start of the next question, to help find its line on the paper."""
+    """Show the beginning of the next question, so that the user finds its line on the paper."""
     item = entry.next_item
     if item is None:
         return
@@ -560,7 +549,6 @@ def _show_next_question(entry: Entry) -> None:
 
 
 def _apply_key(entry: Entry, key: str, path: Path) -> Entry:
-    """Save and return the entry after a key press; an invalid key changes nothing."""
     after = entry.press(key)
     if after is None:
         ring_bell()
@@ -577,8 +565,8 @@ def _apply_key(entry: Entry, key: str, path: Path) -> Entry:
 def _read_keys() -> Iterator[Iterator[str]]:
     """Put the terminal into single-key mode, and yield an iterator over the keys pressed.
 
-    The terminal stays in cbreak mode from the first question to the last, because `click.getchar`
-    switches modes for each key and loses keys of a fast typist.
+    The terminal stays in cbreak mode until the block ends, because `click.getchar` switches modes
+    for each key and loses keys of a fast typist.
     """
     if not sys.stdin.isatty():
         yield (key for key in sys.stdin.read() if key not in "\r\n")
@@ -599,7 +587,7 @@ def _read_keys() -> Iterator[Iterator[str]]:
 
 
 def _read_terminal_keys(fd: int) -> Iterator[str]:
-    """Yield the keys pressed; a key of several bytes (arrows, accents) is one invalid key."""
+    """Yield the keys pressed. A key of several bytes (arrow, accent) is one invalid key."""
     import select
 
     while True:

@@ -29,7 +29,6 @@ from winosmith.validate import read_votes
 _CHECK_FILE = f"{PRIVATE}/check.json"
 
 _TITLE = "Which option is correct?"
-"""Title of the forms."""
 
 _LISTED_KEYS = 20
 """Maximum number of keys per verdict that are listed in a terminal."""
@@ -40,12 +39,9 @@ def write_check(
 ) -> dict[str, Any]:
     """Draw a sample of items for a key check, write it to a folder, and print the next step.
 
-    The folder has the problems, forms for a browser, and the keys in `private`. If there is a site,
-    whose secret is `secret`, its judges also get the items. The record of the check is returned.
-
-    Raises:
-        DataError: there are too few items, or none is suitable for people.
-        OutputError: the folder can't be used.
+    The folder contains the problems, forms for a browser and, in `private`, the keys. If there is a
+    site, its judges also get the items, and `secret` is its secret. Otherwise, `secret` is None.
+    The record of the check is returned.
     """
     (part,) = result.parts
     suspects = part.triage.suspects if part.triage else ()
@@ -107,7 +103,7 @@ def write_check(
 
 
 def _assign_site_ids(check: KeyCheck, data: Dataset, secret: str) -> tuple[KeyCheck, Dataset]:
-    """Return the check with the site's ids for its items, and the problems for the site."""
+    """Return the check with the ids of its items on the site, and the problems for the site."""
     from winosmith.web import hosting
 
     asked = audit.make_problems_for_judges(check, data, site=True)
@@ -172,7 +168,6 @@ def estimate_wrong_keys(check: str, answers: tuple[str, ...], errata: str | None
 
 
 def _read_responses(folder: str, paths: Sequence[str]) -> Iterator[Response]:
-    """Yield the answers from all files, which are responses or filled-in sheets."""
     responses = [path for path in paths if Path(path).suffix == ".jsonl"]
     for path in responses:
         yield from read_votes(path)

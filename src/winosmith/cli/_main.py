@@ -1,7 +1,4 @@
-"""The command group, and the handling of errors and interrupts.
-
-For a misspelt command, a suggestion is printed. Only the called command is imported.
-"""
+"""The command group, and the handling of errors and interrupts."""
 
 from __future__ import annotations
 
@@ -21,11 +18,11 @@ from winosmith.cli._printing import echo, say, translate_settings
 from winosmith.errors import Interrupted, WinosmithError
 
 _FAILED_COMMANDS: WeakKeyDictionary[WinosmithError, click.Command] = WeakKeyDictionary()
-"""Maps an error to its command, so that the message can suggest the command's options."""
+"""The command that raised each error, so that the message can suggest the command's options."""
 
 
 class Group(click.Group):
-    """A command group that lists its commands in order and suggests names for misspelt commands."""
+    """A group that keeps the order of its commands and suggests names for misspelt ones."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)
@@ -56,9 +53,9 @@ class LazyGroup(Group):
     """A group that imports a command's module only when the command or its help is needed.
 
     Args:
-        sections: title of each help section → its commands with their summaries.
-        locations: location of a command in this package, as "module:name"; by default `command` in
-            the module named after it.
+        sections: maps the title of each help section to commands with their summaries.
+        locations: maps a command to its location in this package, "module:name". The default is
+            `command` in the module with the command's name.
     """
 
     def __init__(
@@ -133,7 +130,6 @@ SECTIONS = {
         "convert": "convert a data set to another format",
     },
 }
-"""The commands in each section of the help, in the order shown, each with its summary."""
 
 LOCATIONS = {
     "practice": "demo:practice",
@@ -141,7 +137,7 @@ LOCATIONS = {
     "verify": "release:verify",
     "work": "serve:work",
 }
-"""Modules of the commands whose name differs from the module's name."""
+"""Locations that differ from the default; see `LazyGroup`."""
 
 
 @click.command(
@@ -161,7 +157,7 @@ def group() -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command line; return the command's exit code, 2 for bad input or 130 after Ctrl-C."""
+    """Run the command line and return its exit code: 2 for invalid input, 130 after Ctrl-C."""
     warnings.showwarning = _show_warning
     try:
         code = group.main(arguments, prog_name="winosmith", standalone_mode=False)
@@ -190,7 +186,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _is_printing_error(error: BaseException) -> bool:
-    """Return whether an error was raised while printing, for example because a pipe was closed."""
+    """Return whether the error was raised by printing, for example to a closed pipe."""
     frames = traceback.walk_tb(error.__traceback__)
     return any(frame.f_code is click.echo.__code__ for frame, _ in frames)
 

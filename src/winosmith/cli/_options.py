@@ -31,9 +31,11 @@ FOLDER = click.Path(exists=True, file_okay=False)
 
 
 class OutputFile(click.Path):
-    """A click type: an output file, which may replace only a file of the same kind.
+    """A click type for an output file, which never overwrites a file of another kind.
 
-    A file name may have no extension, or one of `extensions` if any are given.
+    Args:
+        starts: first characters of a file of this kind, in lower case.
+        extensions: allowed extensions; empty to allow any. A name without an extension is allowed.
     """
 
     def __init__(self, starts: str, kind: str, extensions: Sequence[str] = ()):
@@ -61,7 +63,6 @@ PAGE = OutputFile("<!doctype html", "an HTML page", (".html", ".htm"))
 
 
 def _store_in_context(ctx: click.Context, param: click.Parameter, value: Any) -> None:
-    """Store an option's value in click's context; the command does not receive it."""
     ctx.meta[str(param.name)] = value
 
 
@@ -81,13 +82,11 @@ device_option = click.option(
 
 
 def seed_option(text: str = "Random seed.") -> Callable[[Any], Any]:
-    """Add the option `--seed`, a whole number of at least 0."""
     seed = click.IntRange(min=0)
     return click.option("--seed", type=seed, default=0, show_default=True, help=text)
 
 
 def find_given_options(ctx: click.Context) -> set[str]:
-    """Return the names of the options and arguments given on the command line."""
     return {name for name in ctx.params if ctx.get_parameter_source(name) is COMMANDLINE}
 
 
@@ -127,11 +126,11 @@ _READING = {
         "Omit records that can't be used, and write them to FILE with the reasons.",
     ),
 }
-"""The options of `read_contents`, with their metavar and help."""
+"""The metavar and the help of each option of `read_contents`."""
 
 
 class _DataPath(click.Path):
-    """A click type: a file, folder, "-", pattern ("a-*.jsonl"), sheet ("quiz.xlsx#One") or URL."""
+    """Path of data: a file, folder, "-", pattern ("a-*.jsonl"), sheet ("quiz.xlsx#One") or URL."""
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
@@ -149,16 +148,15 @@ class _DataPath(click.Path):
 
 DATA = _DataPath(exists=True, allow_dash=True)
 MORE_DATA = _DataPath(exists=True)
-"""Additional data for a command; it can't be read from standard input."""
+"""The path of additional data, which can't be read from standard input."""
 
 
 def data_argument(name: str = "data") -> Callable[[Any], Any]:
-    """Add the argument DATA: problems in any known file format or container."""
     return click.argument(name, metavar=name.upper(), type=DATA)
 
 
 def format_option(function: Any) -> Any:
-    """Add the options of `read_contents`; their values are in click's context."""
+    """Add the options of `read_contents`, whose values are stored in click's context."""
     for name in reversed(_READING):
         function = reading_option(name)(function)
     return click.option(
@@ -172,7 +170,6 @@ def format_option(function: Any) -> Any:
 
 
 def reading_option(name: str) -> Callable[[Any], Any]:
-    """Add an option of `_READING` to a command; its value is stored in click's context."""
     value, text = _READING[name]
     return click.option(
         "--" + name.replace("_", "-"),
@@ -194,22 +191,12 @@ def _split_names(text: str) -> tuple[str, ...]:
 
 
 def read_data(path: str) -> Dataset:
-    """Return the problems in a file, read according to the command's options.
-
-    Raises:
-        FormatError: see `winosmith.formats.read`.
-    """
     from winosmith import formats
 
     return formats.to_dataset(read_contents(path))
 
 
 def read_items(path: str) -> Dataset | tuple[Claim, ...]:
-    """Return the problems or the claims in a file, read according to the command's options.
-
-    Raises:
-        FormatError: the file contains both, or see `winosmith.formats.read`.
-    """
     from winosmith.dataset import Dataset
     from winosmith.problem import Claim
 
@@ -221,7 +208,6 @@ def read_items(path: str) -> Dataset | tuple[Claim, ...]:
 
 
 def read_train(options: Mapping[str, Any]) -> Dataset | None:
-    """Read the problems of `--train` in the data's format; return None if it is not given."""
     return read_data(options["train"]) if options["train"] else None
 
 
@@ -233,18 +219,11 @@ def read_contents(
     ids_are_places: bool = False,
     on_progress: Callable[[float], object] | None = None,
 ) -> Contents:
-    """Return the contents of a file, read according to the options of `format_option`.
+    """Read a file, or several files as one data set, according to the options of `format_option`.
 
-    Args:
-        path: the file, or several files that form one data set; `--skip-bad` collects the bad
-            records of all of them.
-        detect_format: detect the format even if the command has one for its data.
-        omit_bad: accept bad records even without `--skip-bad`.
-        ids_are_places: see `formats.scan`.
-        on_progress: called with the fraction of the file that has been read.
-
-    Raises:
-        FormatError: the file can't be read, has only bad records, or has any without `--skip-bad`.
+    With `detect_format`, the format is detected even if `--from` is given. With `omit_bad`, bad
+    records are accepted even without `--skip-bad`. The file of `--skip-bad` contains the bad
+    records of all calls.
     """
     from winosmith import formats
 
@@ -269,13 +248,13 @@ def read_contents(
 
 
 def get_reading_arguments() -> dict[str, Any]:
-    """Return the arguments for `formats.scan` from the command's options."""
+    """Return the arguments for `formats.scan`."""
     given = {name: _get_reading_option(name) for name in ("format_name", "pair_by")}
     return given | get_answer_arguments()
 
 
 def get_answer_arguments() -> dict[str, Any]:
-    """Return the arguments for `answers.read` from the command's options, except the filters."""
+    """Return the arguments for `answers.read`, except `filters`."""
     from winosmith.formats import Columns
 
     given = {name: _get_reading_option(name) for name in _COLUMNS}
@@ -292,13 +271,12 @@ def _get_reading_option(name: str) -> Any:
 
 
 def get_bad_records_file() -> str | None:
-    """Return the path given with `--skip-bad`, or None."""
     path: str | None = _get_reading_option("skip_bad")
     return path
 
 
 def detect_unmarked_twins(dataset: Dataset) -> tuple[int, str]:
-    """Return the number of pairs that look like unmarked twins, and advice ("" for none)."""
+    """Return the number of pairs that look like unmarked twins, and advice ("" if none)."""
     from winosmith import formats
 
     pairs = formats.find_unmarked_pairs(dataset.problems)
@@ -325,7 +303,6 @@ json_option = click.option(
 
 
 def parse_question(text: str) -> SurveyQuestion:
-    """Parse the value of `--ask`, "NAME=QUESTION", as a survey question."""
     from winosmith.humans import SurveyQuestion
 
     name, _, question = text.partition("=")
@@ -351,7 +328,6 @@ new_ids_option = click.option(
 
 @contextmanager
 def connect_cluster(address: str | None) -> Iterator[Executor | None]:
-    """Connect to a Dask cluster while the block runs; yield None if the address is None."""
     if address is None:
         yield None
         return

@@ -26,19 +26,18 @@ Rows: TypeAlias = list[list[report.Value]]
 _NUMBER_FIRST = re.compile(r"\d+\.\d( %)? \(")
 
 MAX_NAME_LENGTH = 18
-"""Maximum length of shortened names in tables; numbers are never shortened."""
+"""Maximum length of a shortened name in a table."""
 
 
 def print_table(title: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Print a table without a note; see `print_blocks`."""
     print_blocks([report.Table(title, list(header), [list(row) for row in rows])])
 
 
 def _print_table(table: report.Table, shorten_names: bool) -> None:
-    """Print a table with right-aligned numbers and wrapped text, then its note.
+    """Print a table and its note.
 
-    An empty header and a table without rows are not printed. Control characters are escaped, and
-    text is not interpreted as markup. With `shorten_names`, long names are shortened.
+    The table is omitted if it has no rows, and its header if all titles are empty. Control
+    characters are escaped, and text is not interpreted as markup.
     """
     shown = table.rows[: table.most]
     rows = [[_shorten_name(cell) if shorten_names else cell for cell in row] for row in shown]
@@ -79,7 +78,6 @@ def _shorten_name(cell: report.Value) -> report.Value:
 def print_records(
     title: str, records: Iterable[Mapping[str, Any]], names: Iterable[str] = ()
 ) -> None:
-    """Print records as a table, with the given fields (by default all) as columns."""
     rows = [dict(record) for record in records]
     header = list(names) or list(rows[0] if rows else ())
     cells = [[format_cell(row[name]) for name in header] for row in rows]
@@ -87,7 +85,7 @@ def print_records(
 
 
 def format_cell(value: Any) -> Any:
-    """Return a JSON value as a table cell: the length of a list, and a dash for an empty value.
+    """Return the table cell for a JSON value: a list becomes its length, an empty value a dash.
 
     >>> [format_cell(value) for value in ({"a": 2, "b": 0}, [3, 4], "", True, 5)]
     ['2 a', 2, '–', 'yes', 5]
@@ -100,7 +98,7 @@ def format_cell(value: Any) -> Any:
 
 
 def print_blocks(blocks: Iterable[report.Block], *, shorten_names: bool = False) -> None:
-    """Print paragraphs, tables, and the tables of charts, optionally with shortened names."""
+    """Print paragraphs and tables. A chart is printed as its table."""
     for part in _list_printed_parts(blocks):
         if isinstance(part, report.Table):
             _print_table(part, shorten_names)
@@ -130,14 +128,10 @@ class Output:
     """The result of a command, for a terminal, a page and JSON.
 
     Attributes:
-        title: title of the page.
-        record: the JSON record.
-        sections: sections of the page; a terminal prints their paragraphs and tables.
         verdict: the main result in one sentence; empty if there is none.
-        subtitle: subtitle of the page; the verdict if empty.
+        subtitle: subtitle of the page; by default the verdict.
         signature: the signature of all results; empty if each result has its own.
         signatures: signature of each result, by its title.
-        shorten_names: whether a terminal shows shortened names in tables.
         spaced: whether a terminal shows an empty line between sections.
     """
 
@@ -152,7 +146,6 @@ class Output:
     spaced: bool = False
 
     def show(self) -> None:
-        """Print the tables or, with --json, the JSON; with --out, write the page."""
         out = click.get_current_context().meta.get("page")
         if out:
             with atomic_write(out) as file:
@@ -175,7 +168,6 @@ class Output:
             echo(f"The report is in {out}", bold=True)
 
     def render_page(self) -> str:
-        """Render the result as an HTML page."""
         signed = "\n".join(f"{title}: {one}" for title, one in self.signatures.items())
         rest = report.Section("Signatures", [report.Code(signed, "Data and settings")])
         return report.render_page(
@@ -220,5 +212,4 @@ def explain_overruled_scores(counts: Mapping[str, int]) -> list[str]:
 
 
 def make_cells(rate: Proportion | None) -> list[report.Value]:
-    """Return two table cells, a proportion and its interval; both None if `rate` is None."""
     return [None, None] if rate is None else [format_rate(rate), percent_span(rate.interval)]

@@ -49,12 +49,9 @@ labels_option = click.option(
 def read_problems(
     path: str, labels: str | None = None, *, detect_format: bool = False
 ) -> tuple[Dataset, list[int]]:
-    """Read the problems in a file; return them with the positions of omitted records.
+    """Read the problems in a file, and return them with the positions of omitted records.
 
-    If `labels` is given, this file contains the answers.
-
-    Raises:
-        FormatError: the numbers of labels and problems differ, or a label is not an option.
+    The answers are read from the file `labels`, if it is given.
     """
     contents = read_contents(path, detect_format=detect_format)
     dataset, omitted = formats.to_dataset(contents), contents.omitted
@@ -80,10 +77,6 @@ def read_answers(
     """Return the answers of each solver, by its name.
 
     If a name is already taken, the path of the file precedes it.
-
-    Raises:
-        FormatError: a file can't be read or is given twice, or logs would be read with different
-            filters.
     """
     places = [Path(path).resolve() for path in paths]
     for at, path in enumerate(paths):
@@ -99,7 +92,6 @@ def read_answers(
 
 
 def get_log_notes(by_name: Mapping[str, answers.Answers]) -> list[str]:
-    """Return the notes about the solvers' logs, each preceded by the solver's name."""
     return [f"{name}: {note}" for name, own in by_name.items() for note in own.log.notes()]
 
 
@@ -130,10 +122,7 @@ def find_overlaps(
 ) -> dict[str, Overlap]:
     """Find the problems that each solver may have seen in its training data.
 
-    `trained_on` contains the values of `--trained-on`; "other:NAME" can't be compared.
-
-    Raises:
-        InputError: a file is missing, a data set has unknown contents, or a solver is unknown.
+    `trained_on` contains the values of `--trained-on`. Data named "other:NAME" can't be compared.
     """
     found: dict[str, Overlap] = {}
     for given in trained_on:

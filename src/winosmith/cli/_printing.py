@@ -1,10 +1,11 @@
 """Print messages, JSON and progress.
 
-Everything that a command prints, on both streams, passes through this module: text from data never
+All output of commands, on both streams, passes through this module. Therefore, text from data never
 controls the terminal, and a closed pipe does not stop a command.
 
 The library's messages give advice in backticks, in the syntax of a Python call: `question=` or
-`answer_is='letter'`. A command prints its corresponding option, or names a command that has it.
+`answer_is='letter'`. A command prints its corresponding option. If it has none, it names another
+command that does.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ type or meaning, but not for a new key."""
 def _write(text: str, *, err: bool = False, nl: bool = True) -> None:
     """Write text without control characters other than our own styles.
 
-    If the stream is closed (`| head`), the rest is discarded: the command still does its work, and
-    has the same exit code.
+    If the stream is closed (`| head`), the rest is discarded. The command still finishes its work
+    and has the same exit code.
     """
     try:
         click.echo(text, err=err, nl=nl)
@@ -54,27 +55,24 @@ def echo(message: object = "", *, err: bool = False, nl: bool = True, **style: A
 
 
 def translate_advice(message: object) -> str:
-    """Return a message with its advice translated to options of the running command."""
     context = click.get_current_context(silent=True)
     return translate_settings(str(message), context.command if context else None)
 
 
 def ring_bell() -> None:
-    """Ring the terminal's bell."""
     _write("\a", err=True, nl=False)
 
 
 def is_json_requested() -> bool:
-    """Return whether the running command has the option --json."""
     context = click.get_current_context(silent=True)
     return context is not None and context.meta.get("as_json", False)
 
 
 def print_json_if_requested(report: Mapping[str, Any]) -> bool:
-    """If --json was given, print a report as indented JSON; return whether it was printed.
+    """Print a report as JSON if `--json` is given, and return whether it was printed.
 
-    Control characters are the only escaped characters. The first key, `schema`, names the command
-    and the version of its JSON Schema.
+    Only control characters are escaped. The first key, `schema`, contains the command and the
+    version of its JSON Schema.
     """
     if not is_json_requested():
         return False
@@ -111,7 +109,6 @@ def say(message: str) -> None:
 
 
 def exit_with_reasons(reasons: Sequence[str]) -> NoReturn:
-    """Print the reasons to standard error, and exit with code 1."""
     for reason in reasons:
         say(f"Broken: {reason}.")
     click.get_current_context().exit(1)
@@ -119,7 +116,6 @@ def exit_with_reasons(reasons: Sequence[str]) -> NoReturn:
 
 @contextmanager
 def show_log() -> Iterator[None]:
-    """Print log messages of level INFO while the block runs, such as those about large files."""
     import logging
 
     logger, handler = logging.getLogger("winosmith"), logging.Handler()
@@ -141,9 +137,9 @@ def show_log() -> Iterator[None]:
 
 @contextmanager
 def progress(title: str, total: int | None = None) -> Iterator[Callable[[int, str], None]]:
-    """Show progress on standard error; yield the function `advance(done, note)`.
+    """Show progress on standard error, and yield the function `advance(done, note)`.
 
-    A terminal shows a bar; a log file or CI shows a plain line at most every 5 seconds.
+    A terminal shows a bar. Other output, such as a log file, gets a line at most every 5 seconds.
     """
     from rich.console import Console
 
@@ -198,7 +194,7 @@ _SETTING_OPTIONS = {
     ("new_ids", "True"): "--ids digest",
     ("probe_draws", "0"): "--no-probes",
 }
-"""Settings that have an option of their own."""
+"""Options that represent one value of a setting."""
 
 OTHER_COMMANDS = {
     "convert": "`winosmith convert` has {}, and writes a file that this command reads",
@@ -234,7 +230,7 @@ def translate_settings(message: str, command: click.Command | None) -> str:
 
 
 def _find_option(name: str, value: str) -> tuple[str, str]:
-    """Return the option for a setting, alone and with the value as a user would type it."""
+    """Return the option for a setting, and the option with its value as a user would type it."""
     whole = _SETTING_OPTIONS.get((name, value))
     option = _OPTION_NAMES.get(name, f"--{name.replace('_', '-')}")
     if whole or value in ("", "True"):

@@ -53,11 +53,9 @@ SOLVER_OPTIONS = {kind: _find_solver_options(kind) for kind in KINDS}
 """The required and the optional options of each solver."""
 
 ALL_OPTIONS = {option for needed, other in SOLVER_OPTIONS.values() for option in needed | other}
-"""The options of all solvers."""
 
 
 def check_options(solver: str) -> None:
-    """Raise InputError if an option is not for this solver, or a required option is missing."""
     needed, other = SOLVER_OPTIONS[solver]
     given = find_given_options(click.get_current_context()) & ALL_OPTIONS
     unused = sorted(given - needed - other)
@@ -77,17 +75,17 @@ _REASONS_WITHOUT_PRONOUN = {
     "random": ", which does not read the sentence",
     "hunting": ", whose queries have no subject",
 }
-"""Reasons why a solver can't see the pronoun."""
 
 
 def choose_input(
     options: Options, problems: Sequence[Problem], train: Dataset | None
 ) -> Sees | None:
-    """Return the solver's input, the blank or the pronoun: the value of --sees, or the default.
+    """Return the value of `--sees`, or its default for these problems.
 
     The default is the pronoun if the problems differ in nothing else, as in Winogender, because a
-    solver that sees the blank can't distinguish them. The default is the blank if a solved problem
-    in the prompt has no pronoun. An encoder sees what it was trained to see.
+    solver that sees the blank can't distinguish them. It is the blank if a solved problem in the
+    prompt has no pronoun. For solvers other than causal, masked and chat, it is None. An encoder
+    sees what it was trained to see.
     """
     given: Sees | None = options["sees"]
     if given or options["solver"] not in ("causal", "masked", "chat"):
@@ -104,8 +102,8 @@ def make_solver(
 ) -> Solver:
     """Return the solver that a command's options describe.
 
-    The solver learns from `train`, or shows these problems in its prompt. `on_progress` is called
-    with the number of texts that a model has read, and the total number.
+    The solver learns from `train`, or shows examples from it in the prompt. `on_progress` is called
+    with the number of texts that a model has read and the total number of texts.
     """
     from winosmith import embed, solve
 
@@ -169,7 +167,6 @@ MAX_SPENT = click.option(
 
 
 def solver_options(function: Any) -> Any:
-    """Add the options of all solvers to a command; each help text names its solvers."""
     own: list[Any] = [
         click.option("--model", metavar="HUB_ID|FOLDER", multiple=True, help="Hub id or folder of "
                      "the model. For causal, masked and encoder, may be repeated to form an "
@@ -201,7 +198,6 @@ def solver_options(function: Any) -> Any:
 
 
 def declared_option(name: str) -> Callable[[Any], Any]:
-    """Generate an option from the declarations of the solvers that have it."""
     kinds: dict[str, tuple[list[str], Any]] = {}
     for kind, known in _DECLARED.items():
         if name in known:
@@ -226,11 +222,7 @@ def declared_option(name: str) -> Callable[[Any], Any]:
 def make_chat_client(
     options: Mapping[str, Any], model: str | None, *, is_cached: bool = True, **settings: Any
 ) -> Any:
-    """Return a chat client; without `model`, the environment names the model.
-
-    Raises:
-        InputError: no server or model is named, or an option is out of range.
-    """
+    """Return a chat client. If `model` is None, the environment names the model."""
     from winosmith import chat, embed
 
     return chat.Client.from_environment(
@@ -245,10 +237,10 @@ def make_chat_client(
 
 
 def summarise_replies(solver: Solver, dataset: Dataset) -> dict[str, Any]:
-    """Return a summary of a chat model's replies; it is empty for other solvers.
+    """Return a summary of a chat model's replies. It is empty for other solvers.
 
     Replies are read from the cache. Without a cache, the summary covers only the replies of this
-    run; its `problems` exclude those that an earlier run solved.
+    run, and its `problems` only those that this run solved.
     """
     from winosmith import chat, solve
 

@@ -81,11 +81,8 @@ def measure_stabilities(
 ) -> StabilityResults:
     """Measure the stability of each solver.
 
-    `depth` is the kind of depth; by default, it suits the first solver (`measure_stability`). For
-    the values of `fields`, problems are compared with their roots.
-
-    Raises:
-        DataError: no problem is perturbed, or the kind of depth is unknown for all problems.
+    If `depth` is None, a kind of depth that suits the first solver is used for all
+    (`measure_stability`). For each value of `fields`, problems are compared with their roots.
     """
     overlap = overlap or {}
     found: dict[str, metrics.Stability] = {}
@@ -136,7 +133,6 @@ def _tag_families(dataset: Dataset) -> tuple[dict[str, tuple[str, ...]], str]:
 
 
 def make_stability_sections(results: StabilityResults) -> list[report.Section]:
-    """Return the report sections on stability."""
     tables = [
         _make_depth_table(results),
         _make_accuracy_table(results.solvers),
@@ -158,7 +154,7 @@ def make_stability_sections(results: StabilityResults) -> list[report.Section]:
 
 
 MAX_DEPTH_ROWS = 24
-"""Maximum number of depths shown in a terminal; the report and the JSON contain all depths."""
+"""Maximum number of depths shown in a terminal. The page and the JSON contain all depths."""
 
 EDITS_NOTE = (
     "Edits: tokens added to the root or removed from it; a replaced token counts as both. In "
@@ -233,7 +229,10 @@ def _make_tables_by_depth(results: StabilityResults) -> Iterator[report.Table]:
 
 
 def _make_depth_cells(rates: Sequence[metrics.Proportion | None]) -> list[report.Value]:
-    """Return cells for the problem count and the accuracies; a single accuracy has its interval."""
+    """Return cells for the number of problems and the accuracies.
+
+    A single accuracy also has its interval.
+    """
     sizes = {one.n for one in rates if one}
     if len(rates) == 1:
         return [*(sizes or (0,)), *make_cells(rates[0])]

@@ -42,7 +42,6 @@ COMMANDS = {
     "models": "show the state of the site's models, and retry failed predictions",
     "tidy": "delete data older than the retention period",
 }
-"""The commands, each with its summary."""
 
 _OTHER_LOCATIONS = {
     "import": "admin:import_",
@@ -51,7 +50,6 @@ _OTHER_LOCATIONS = {
     "study": "_admin_study:command",
 }
 LOCATIONS = {name: f"admin:{name.replace('-', '_')}" for name in COMMANDS} | _OTHER_LOCATIONS
-"""Location of each command."""
 
 
 @click.command(cls=LazyGroup, sections={"Commands": COMMANDS}, locations=LOCATIONS)
@@ -108,7 +106,6 @@ address_option = click.option(
 
 
 def print_counts(counts: Mapping[str, int]) -> None:
-    """Print each count with its name on a line."""
     width = max(map(len, counts), default=0)
     for name, count in counts.items():
         echo(f"{name.replace('_', ' '):{width}} {count:>9,}")
@@ -117,7 +114,6 @@ def print_counts(counts: Mapping[str, int]) -> None:
 def print_list(
     title: str, rows: Sequence[Mapping[str, Any]], names: Iterable[str], hint: str
 ) -> None:
-    """Print records as JSON or as a table; if there are none, print a hint."""
     if print_json_if_requested({title.lower(): rows}):
         return
     if not rows:
@@ -126,11 +122,7 @@ def print_list(
 
 
 def open_existing_site(folder: str, database: str | None) -> Site:
-    """Set up Django for the site in a folder, and return the site.
-
-    Raises:
-        InputError: the folder contains no site, or a site from a different version.
-    """
+    """Set up Django for the site in a folder, and return the site."""
     from winosmith.web import Site, hosting
 
     if not any((Path(folder) / name).exists() for name in ("secret", "site.sqlite3")):
@@ -140,7 +132,6 @@ def open_existing_site(folder: str, database: str | None) -> Site:
 
 
 def import_for_judging(problems: Dataset) -> None:
-    """Add problems to the open site for judging, under embargo, and print their number."""
     from winosmith.web import hosting
 
     made = hosting.import_problems(problems, "judging", embargo=True)
@@ -148,7 +139,7 @@ def import_for_judging(problems: Dataset) -> None:
 
 
 MAX_MINUTES = 90 * 24 * 60
-"""Maximum validity of a link, in minutes (90 days)."""
+"""Maximum validity of a link, in minutes."""
 
 
 @click.command("invite")

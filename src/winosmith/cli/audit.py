@@ -40,7 +40,6 @@ Options = dict[str, Any]
 def _check_paths(
     ctx: click.Context, param: click.Parameter, paths: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """Reject paths that are not files, and suggest files instead."""
     if ctx.params.get("pool") or ctx.params.get("fix"):
         return paths
     for path in paths:
@@ -262,7 +261,6 @@ def command(**options: Any) -> None:
 
 
 def _check_options(options: Options) -> None:
-    """Reject options that can't be combined, and outputs that would overwrite an input."""
     data, answers = options["data"], options["answers"]
     if options["drop_copies"]:
         raise click.UsageError("--drop-copies needs --fix; --repair DIR also removes copies")
@@ -327,10 +325,10 @@ def _prepare_embedding(name: str) -> TextEmbedder:
 
 
 def _read_splits(options: Options) -> tuple[dict[str, Dataset], list[int], dict[str, Any]]:
-    """Read the splits; also return the positions of omitted records, and arguments of `audit`.
+    """Return the splits, the positions of omitted records, and further arguments of `audit`.
 
-    `refused` has the omitted records of each split as texts with location and reason; `places` maps
-    the ids of items, and these texts, to their locations.
+    The argument `refused` contains the omitted records of each split as texts with location and
+    reason. `places` maps these texts, and the ids of items, to their locations.
     """
     data, pool = options["data"], options["pool"]
     splits: dict[str, Dataset] = {}
@@ -354,7 +352,6 @@ def _read_splits(options: Options) -> tuple[dict[str, Dataset], list[int], dict[
 
 
 def _read_contents(path: str | tuple[str, ...], options: Options) -> Contents:
-    """Read one file, or several as one split, and report the progress."""
     pool = options["pool"]
     advance = audit.make_reporter(say, f"{path[0] if pool else path}: reading", 100, "%")
     try:
@@ -396,7 +393,6 @@ def _make_repair_records(repairs: Mapping[str, Repair]) -> dict[str, object]:
 def _read_answers(
     splits: Mapping[str, Dataset], omitted: Sequence[int], options: Options
 ) -> dict[str, Answers]:
-    """Read the models' answers to the items of all splits; the items must have distinct ids."""
     ids = Counter(problem.id for split in splits.values() for problem in split)
     name, times = ids.most_common(1)[0]
     if times > 1:
@@ -423,7 +419,6 @@ def _correct_keys(splits: dict[str, Dataset], errata: str) -> set[str]:
 
 
 def _select_suspects(result: Audit, limit: int, *, plain: bool) -> Dataset:
-    """Return the suspects of all splits as problems for judges; print the omitted ones."""
     asked: list[Problem] = []
     for part in result.parts:
         ids = [suspect.id for suspect in part.triage.suspects[:limit]] if part.triage else []
@@ -440,7 +435,6 @@ def _select_suspects(result: Audit, limit: int, *, plain: bool) -> Dataset:
 def _write_files(
     found: Audit, splits: Mapping[str, Dataset], new: Sequence[Finding], options: Options
 ) -> None:
-    """Write the suspects, the work list, the SARIF file and the badge, if they are requested."""
     if path := options["sheet"]:
         asked = _select_suspects(found, options["suspects"], plain=False)
         formats.write(asked.problems, path)
@@ -460,7 +454,6 @@ def _write_files(
 
 
 def _append_for_github(variable: str, text: str) -> None:
-    """Append text to the file named by an environment variable on GitHub, if it is set."""
     if path := os.environ.get(variable):
         with Path(path).open("a", encoding="utf-8") as file:
             file.write(text)

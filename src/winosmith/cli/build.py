@@ -71,7 +71,7 @@ def command(ctx: click.Context, recipe: str, out: str, force: bool, last: str | 
 
 
 def print_build(folder: Path) -> dict[str, Any]:
-    """Print the key figures of a build or filter, or its report as JSON; return the report."""
+    """Print the key figures of a build or filter, or its report as JSON, and return the report."""
     record = BuildFiles(folder).report
     if print_json_if_requested(record):
         return record

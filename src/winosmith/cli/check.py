@@ -42,10 +42,10 @@ SWITCHES = {
     "domain": "domain",
     "same-gender": "same_gender",
 }
-"""Maps a value of `--skip` to the field of `StructureRules` that it switches off."""
+"""Maps each value of `--skip` to the field of `StructureRules` that it switches off."""
 
 STRUCTURE_OPTIONS = ("rules", "length", "overlap", "edit", "complete")
-"""The options that are fields of `StructureRules`."""
+"""Fields of `StructureRules` that have an option."""
 
 _LISTED_PARENTS = 3
 """Maximum number of missing parents that are listed."""
@@ -142,7 +142,8 @@ def _iter_rules(
 ) -> Iterator[tuple[Examination, str, tuple[int, int, int], list[Finding]]]:
     """Yield each stage and rule with its findings.
 
-    The counts are the numbers of problems that were checked, were not checked, and broke the rule.
+    The three counts are the numbers of problems that were checked, were not checked, and broke the
+    rule.
     """
     for stage in result.stages:
         for rule, checked in stage.checked.items():

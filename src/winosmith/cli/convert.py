@@ -22,12 +22,12 @@ from winosmith.records import claim_record, dump_json, problem_record
 from winosmith.text import format_count
 
 WRITERS = {known.name: known.writer for known in formats.FORMATS if known.writer}
-"""Writers by format name; if formats have the same extension, the first is lossless."""
+"""Writers by format name. If several formats have the same extension, the first is lossless."""
 
 HARNESSES = ("lm-eval", "inspect-ai")
 
 _LISTED_REASONS = 5
-"""Maximum number of reasons that are printed, starting with the most frequent."""
+"""Maximum number of printed reasons, starting with the most frequent."""
 
 
 @click.command()
@@ -138,7 +138,7 @@ command.epilog = f"\b\nFormats that are read:\n{_FORMAT_LIST}"
 
 @dataclass(frozen=True)
 class _Converted:
-    """The items to write, with their locations in the input, and the left-over records."""
+    """Items to write, with their locations in the input, and records that are left over."""
 
     pairs: Sequence[tuple[Item, Place]]
     left: Sequence[Entry]
@@ -151,12 +151,14 @@ class _Converted:
 
     @property
     def reasons(self) -> list[tuple[str, int]]:
-        """The reasons for left-over records with their counts, the most frequent first."""
         return Counter(entry.reason or "" for entry in self.left).most_common()
 
 
 def _write_items(recast: _Converted, target: str, format_: str, skip_bad: str | None) -> _Converted:
-    """Write and return the items; with --skip-bad, items that don't fit are left over."""
+    """Write the items, and return them.
+
+    With `--skip-bad`, items that don't fit the format are moved to `left`.
+    """
     if recast.left and skip_bad is not None:
         formats.write_bad_records(recast.left, skip_bad)
     if not recast.items:
@@ -204,7 +206,6 @@ def _detect_output_format(target: str) -> str:
 
 
 def _check_paths(source: str, target: str, skip_bad: str | None, force: bool) -> None:
-    """Raise OutputError if an input or, without --force, any file would be overwritten."""
     paths = [Path(path).resolve() for path in (source, target, skip_bad) if path]
     if len(set(paths)) < len(paths):
         raise OutputError("IN, OUT and the file of --skip-bad must be different files")
@@ -219,7 +220,10 @@ def _check_paths(source: str, target: str, skip_bad: str | None, force: bool) ->
 
 
 def _recast_items(contents: Contents, kind: str | None, with_embargo: bool) -> _Converted:
-    """Recast items as claims or problems (unless `kind` is None), without embargoed items."""
+    """Recast items as claims or problems, unless `kind` is None.
+
+    Items under embargo are removed unless `with_embargo` is set.
+    """
     pairs = list(zip(contents.items, contents.places, strict=True))
     if not with_embargo:
         pairs = [(item, place) for item, place in pairs if not _is_embargoed(item)]

@@ -21,10 +21,10 @@ from winosmith.report import percent, percent_span, points, probability, to_fixe
 from winosmith.results import table
 
 ALPHA = 0.05
-"""A run counts as at chance if the probability that guessing does as well exceeds this limit."""
+"""A run is "at chance" if guessing reaches its accuracy with a higher probability than this."""
 
 Run = tuple[int, int, float]
-"""A run: its line number in the file, its training size and its accuracy."""
+"""The line number of a run in the file, its training size and its accuracy."""
 
 
 @click.command()
@@ -104,7 +104,6 @@ def _read_runs(path: Path) -> list[Run]:
 
 
 def _find_runs_at_chance(runs: list[Run], problems: int) -> list[dict[str, Any]]:
-    """Return the runs that are not significantly better than guessing (p above 5 %)."""
     from scipy.stats import binom
 
     return [
@@ -122,7 +121,6 @@ CAUTION = (
 
 
 def _describe_fit(curve: LearningCurve) -> str:
-    """Describe the runs behind the points, and list the forms that could not be fitted."""
     most = max(len(point.accuracies) for point in curve.points)
     if most == 1:
         sentences = ["There is one run per size; the variation between runs is unknown."]
@@ -291,7 +289,7 @@ def _make_area_section(
 def _read_answers(
     labels: str | None, problems: str | None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Read the answers from labels or data; return them with the clusters for intervals."""
+    """Read the answers from labels or data, and return them with the clusters for intervals."""
     if problems is not None:
         dataset, _ = _predictions.read_problems(problems, labels)
         withheld = [problem.id for problem in dataset if problem.answer is None]

@@ -15,10 +15,11 @@ from winosmith.cli.build import print_build
 from winosmith.options import EmbedRecipe, FilterRecipe, MeasureRecipe, schema
 
 EMBED = ("encoder", "array", "combine", "reads")
-"""The fields of `EmbedRecipe` that have options; the command does not fine-tune."""
+"""Fields of `EmbedRecipe` that have an option. The command does not fine-tune."""
 
 FILTER = [name for name in schema(FilterRecipe)["properties"] if name != "method"]
-"""The fields of `FilterRecipe` that have options; `--method` can't be "none"."""
+"""Fields of `FilterRecipe` that have a generated option. `--method` is not generated, because it
+can't be "none"."""
 
 METHODS_BY_OPTION = {
     **dict.fromkeys(("aim", "error", "folds", "repeats"), ("mirror",)),
@@ -30,7 +31,7 @@ METHODS_BY_OPTION = {
     "pmi_label": ("pmi",),
     "keep": ("pmi", "random"),
 }
-"""Options that apply only to some methods, mapped to these methods."""
+"""Maps options that apply only to some methods to these methods."""
 
 
 @click.command()
@@ -96,7 +97,6 @@ def command(ctx: click.Context, /, **options: Any) -> None:
 
 
 def _check_method_options(ctx: click.Context) -> None:
-    """Reject options that have no effect with the chosen method or aim."""
     method, aim = ctx.params["method"], ctx.params["aim"]
     given = _options.find_given_options(ctx)
     for param in (param for param in ctx.command.params if param.name in given):

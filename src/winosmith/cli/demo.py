@@ -79,7 +79,7 @@ def write_practice(
     seed: int = 0,
     force: bool = False,
 ) -> Path:
-    """Write the practice corpus into a folder; return the path of its recipe."""
+    """Write the practice corpus into a folder, and return the path of its recipe."""
     kinds = cast("tuple[corpora.Artifact, ...]", artifacts) or corpora.ARTIFACTS
     made = corpora.generate_corpus(
         twins, seed=seed, strength=strength, artifacts=kinds, symmetric=symmetric
@@ -99,7 +99,8 @@ def write_practice(
 TWINS, STRENGTH = 3_000, 0.5
 
 SPLITS = 2
-"""Number of splits into separately filtered halves. A recipe's default of 5 takes twice as long."""
+"""Number of splits into separately filtered halves. The default of a recipe, 5, takes twice as
+long."""
 
 
 @click.command()

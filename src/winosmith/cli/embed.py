@@ -163,7 +163,6 @@ def _finetune(dataset: Dataset, options: Options, stack: ExitStack) -> Any:
 
 
 def _choose_model_folder(options: Options, key_parts: tuple[Any, ...], stack: ExitStack) -> Path:
-    """Return the folder of the fine-tuned encoder: the given one, the cache, or a temporary one."""
     if options["keep_model"]:
         return Path(options["keep_model"])
     if options["no_cache"]:

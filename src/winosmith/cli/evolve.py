@@ -1,7 +1,4 @@
-"""`winosmith evolve`: perturb problems into families, with lineage.
-
-The module contains the options and perturbers, then the roots, generations, sets and output.
-"""
+"""`winosmith evolve`: perturb problems into families, with lineage."""
 
 from __future__ import annotations
 
@@ -37,7 +34,7 @@ KINDS = ("wordnet", "wordnet-paper", "chat")
 _WORDNET = {"wordnet", "wordnet-paper"}
 
 _MIN_PROBLEMS_FOR_PROCESSES = 500
-"""Number of problems below which starting processes costs more time than it saves."""
+"""Number of problems below which starting processes takes longer than it saves."""
 
 Options = Mapping[str, Any]
 
@@ -199,7 +196,7 @@ def _make_perturber(
     existing: Sequence[Problem],
     on_progress: Callable[[int, int, str], None],
 ) -> Perturber:
-    """Return a perturber of the given kind; "chat" avoids repeating `existing` problems."""
+    """Return a perturber. The kind "chat" does not repeat the `existing` problems."""
     if kind in _WORDNET:
         return evolve.WordNetPerturber(
             options["count"],
@@ -224,7 +221,6 @@ def _make_client(options: Options) -> Any:
 def _make_executor(
     kind: str, problem_count: int, options: Options
 ) -> AbstractContextManager[Executor | None]:
-    """Return an executor for WordNet: a cluster, or a process pool for many problems, or None."""
     if options["cluster"] and kind != "chat":
         return _options.connect_cluster(options["cluster"])
     if kind in _WORDNET and options["workers"] > 1 and problem_count >= _MIN_PROBLEMS_FOR_PROCESSES:
@@ -310,7 +306,7 @@ def _run_generation(
 def _make_evograd_sets(
     roots: Roots, small: Dataset, stages: list[Evolution], options: Options, folder: OutputFolder
 ) -> tuple[dict[str, Dataset], Dataset, Sequence[Dropped]]:
-    """Run both generations; return the sets by name, all families, and the dropped problems."""
+    """Run both generations, and return the sets by name, all families, and the dropped problems."""
     parts = evolve.split_roots(roots.dataset, options["split"], options["seed"])
     start = small if options["grow"] == "small" else roots.dataset
     medium = _run_generation(0, options["kinds"][0], start, small, options, folder)
@@ -331,7 +327,7 @@ def _make_evograd_sets(
 
 
 _CHAT_OPTIONS = 2
-"""Required number of options for a chat model: EvoGrad's table has two."""
+"""Number of options that chat models require, because EvoGrad's table has two."""
 
 
 def _draw_roots(options: Options) -> Roots:
@@ -382,7 +378,7 @@ def _use_all_problems(datasets: Sequence[Dataset], options: Options) -> Roots:
 def _match_answers(
     datasets: Sequence[Dataset], path: str
 ) -> tuple[int, list[tuple[Prediction, ...]]]:
-    """Return the index of the data set that a file's answers are for, and each model's answers."""
+    """Return the index of the data set that the answers are for, and each model's answers."""
     fits: dict[int, list[answers.Answers]] = {}
     errors: list[InputError] = []
     for at, dataset in enumerate(datasets):

@@ -15,7 +15,6 @@ COMMANDS = {
     "select": "select the reliable subset, and estimate the agreement among new people",
     "publish": "release a round's items, and put the rest under embargo",
 }
-"""The commands in the order of use, each with its summary."""
 
 LOCATIONS = {
     "sheets": "_humans_sheets:make_test_sheets",
@@ -26,7 +25,6 @@ LOCATIONS = {
     "select": "_humans_results:select_problems",
     "publish": "_humans_results:publish_problems",
 }
-"""Location of each command."""
 
 
 @click.command(cls=LazyGroup, sections={"Commands": COMMANDS}, locations=LOCATIONS)

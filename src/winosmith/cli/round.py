@@ -117,7 +117,7 @@ def command(
 
 
 def _run_on_site(recipe: str | None, name: str | None) -> None:
-    """Run a round on a site: resume an interrupted or failed round, or start a new one.
+    """Resume an interrupted or failed round on a site, or start a new one.
 
     If the site has a worker, the worker runs the round, even after Ctrl-C here.
     """

@@ -1,7 +1,7 @@
 """`winosmith score`: the accuracy of predictions, with confidence intervals.
 
-The report, as text, page or JSON, also has the results of respondents, labels, switched options
-and gender gaps if their files are given.
+The report also contains results on respondents, labels, switched options and gender gaps, if the
+files for them are given.
 """
 
 from __future__ import annotations
@@ -180,7 +180,6 @@ def command(**options: Any) -> None:
 def _score_solvers(
     solvers: Mapping[str, Graded], fields: Sequence[str], seed: int
 ) -> dict[str, Score]:
-    """Score each solver; raise SameInputError if a field is refused for all solvers."""
     scores = {name: metrics.score(found, by=fields, seed=seed) for name, found in solvers.items()}
     for field_ in fields:
         if scores and all(field_ in found.refused for found in scores.values()):
@@ -265,7 +264,7 @@ def _read_json(path: str) -> Any:
 
 
 def read_women_by_occupation(path: str) -> dict[str, dict[str, float]]:
-    """Read the percentages of women by occupation; return a map for each percentage column."""
+    """Return the percentage of women in each occupation, for each column of percentages."""
     rows = data.read(path)
     columns = [name for name in rows.names if name.endswith("pct_female")]
     if "occupation" not in rows.names or not columns:
@@ -324,7 +323,7 @@ def make_accuracy_table(
 ) -> report.Table:
     """Return the main table; `counts` has the number of problems given to each solver.
 
-    Solvers without a score are those whose accuracy is withheld.
+    If a solver is in `counts` but not in `scores`, its accuracy is withheld.
     """
     whole = {solver: found.twins for solver, found in scores.items() if found.twins}
     empty: list[report.Value] = [None, None] if whole else []

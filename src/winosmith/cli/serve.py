@@ -1,4 +1,4 @@
-"""`winosmith serve` and `work`: run the platform, and its worker."""
+"""`winosmith serve` and `work`: run the platform and its worker."""
 
 from __future__ import annotations
 

@@ -95,7 +95,6 @@ def command(**options: Any) -> None:
 
 
 def _check_training(dataset: Dataset, train: Dataset, solver: str) -> Iterator[str]:
-    """Yield warnings about training problems that are also solved, or that have fewer options."""
     known = {*map(_make_content_key, train)}
     if seen := sum(_make_content_key(problem) in known for problem in dataset):
         yield (
@@ -116,7 +115,7 @@ def _make_content_key(problem: Problem) -> tuple[str, frozenset[str]]:
 
 @dataclass
 class _ProgressBar:
-    """A progress bar for solved problems, and for the texts being read for the next problems."""
+    """A progress bar for solved problems, and for the texts read for the next problems."""
 
     advance: Callable[[int, str], None] = lambda done, note: None
     done: int = 0
@@ -174,7 +173,6 @@ def _print_result(
 
 
 def _make_reply_rows(interview: dict[str, Any], problem_count: int) -> list[tuple[str, str]]:
-    """Return table rows about a chat model's replies in this run."""
     rows = [("replies", f"{interview['replies']:,}, {interview['unclear']:,} of them unclear")]
     if interview["problems"] < problem_count:
         rows.append(("of this run", f"replies to {interview['problems']:,} of the problems"))

@@ -25,7 +25,7 @@ from winosmith.study import Trainable
 Options = dict[str, Any]
 
 _DECLARED_SETTINGS = ("weight_decay", "dropout", "split_point", "max_length", "patience", "sees")
-"""Settings with generated options."""
+"""Settings whose options are generated."""
 
 
 @click.command()
@@ -228,7 +228,6 @@ def _measure_forgetting(dev: Trainable, out: Path, options: Options) -> dict[str
 
 
 def _read_trainable(path: str, options: Options, as_claims: bool = False) -> Trainable:
-    """Read the problems or claims in a file; with `as_claims`, recast problems as claims."""
     items = _options.read_items(path)
     if isinstance(items, Dataset) and (as_claims or options["claims"]):
         return to_claims(items)
@@ -236,7 +235,10 @@ def _read_trainable(path: str, options: Options, as_claims: bool = False) -> Tra
 
 
 def _choose_dev(train: Trainable, dev: str, options: Options) -> tuple[Trainable, Trainable]:
-    """Return the training data and the dev set, read from a file or drawn from the former."""
+    """Return the training data and the dev set.
+
+    `dev` is the path of the dev set, or the number of problems to draw from the training data.
+    """
     if dev.isdigit() and not Path(dev).exists():
         return study.hold_out(train, int(dev))
     if not Path(dev).is_file():
@@ -288,7 +290,7 @@ def _get_fields(instance: object, *names: str) -> dict[str, Any]:
 
 
 def _group_by_setting(runs: Sequence[models.TrainingRun]) -> list[dict[str, Any]]:
-    """Group runs by setting, with the accuracy by seed and the mean of those above chance."""
+    """Return a row per setting, with the accuracy by seed and the mean of those above chance."""
     settings: dict[str, list[models.TrainingRun]] = {}
     for run in runs:
         settings.setdefault(run.settings.name.rpartition("-")[0], []).append(run)

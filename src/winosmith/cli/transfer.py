@@ -117,7 +117,7 @@ def _read_targets(options: Options) -> list[Target]:
 def _exclude_overlapping(
     targets: list[Target], options: Options
 ) -> tuple[list[Target], dict[str, Overlap]]:
-    """Return the data sets that don't overlap with training data, and all overlaps."""
+    """Return the data sets to solve, and the known or possible overlaps with training data."""
     name, given = options["name"], options["trained_on"]
     trained = study.TrainingData(
         contents=tuple(c for m in options["model"] for c in published.read_digests(Path(m)))
@@ -145,7 +145,6 @@ def _describe_overlap(name: str, overlap: Overlap) -> str:
 
 
 def _get_problems(target: Target) -> Dataset:
-    """Return a data set's problems; an unpaired claim gets the second option "-"."""
     if isinstance(target.asked, Dataset):
         return target.asked
     recast = to_problems(target.asked)
@@ -162,7 +161,6 @@ def _solve_all(
     withheld: Mapping[str, str],
     options: Options,
 ) -> Output:
-    """Solve the data sets, write the report and the predictions, and return the report."""
     train = _options.read_train(options)
     parameters = dict(getattr(make_solver(options, train), "parameters", {}))
     if options["sees"] is None and parameters.get("sees") and options["solver"] != "encoder":
@@ -194,7 +192,7 @@ def _solve_all(
 def _solve_by_input(
     targets: list[Target], train: Dataset | None, out: Path, options: Options
 ) -> list[TransferResult]:
-    """Solve the data sets, grouped by whether the solver sees the blank or the pronoun.
+    """Solve the data sets, grouped by the solver's input: the blank or the pronoun.
 
     One solver is released before the next is made, because two may not fit into memory.
     """

@@ -1,4 +1,4 @@
-"""`ChatPerturber`: a chat model writes perturbations, and each is checked automatically.
+"""`ChatPerturber`: a chat model writes perturbations, and each one is checked automatically.
 
 The dialogues are saved on disk, so that no reply is lost or paid for twice.
 """
@@ -27,25 +27,26 @@ from winosmith.records import dump_json, parse_json, problem_record
 _TURNS, _ACCEPTED, _READABLE = "transcript.jsonl", "accepted.jsonl", "transcript.md"
 
 REPLY_TOKENS = 4096
-"""Recommended maximum number of tokens per reply. 30 rows of 20 words take about 1,500 tokens;
-reasoning takes more."""
+"""Recommended maximum number of tokens per reply. 30 rows of 20 words take about 1,500 tokens.
+Reasoning takes more."""
 
 
 class ChatPerturber:
     """Asks a chat model for perturbations of a problem, turn by turn (EvoGrad 2024, A.1).
 
-    Each row of a reply is checked, and the next turn reports any faults to the model (`winosmith
-    evolve --with chat --help` and the guide to chat models list the faults). A child's declared
+    Each row of a reply is checked, and the next turn reports any faults to the model. `winosmith
+    evolve --with chat --help` and the guide to chat models list the faults. A child's declared
     depth is the actual token edit distance to a root. A child's answer comes from the model, so the
     child is marked as unvalidated until people have judged it.
 
     Args:
         model: a `chat.Client`, or a callable that takes messages and returns a `chat.Reply`. Its
-            token limit should be at least `REPLY_TOKENS`: replies that are cut off need more turns.
-        taken: problems whose sentences must not be repeated, such as all roots; otherwise a child
+            token limit should be at least `REPLY_TOKENS`, because replies that are cut off need
+            more turns.
+        taken: problems whose sentences must not be repeated, such as all roots. Otherwise, a child
             of one half of a twin may equal the other half.
-        folder: folder for the saved dialogues, with a subfolder for each (`transcript.jsonl`,
-            `transcript.md`, `accepted.jsonl`); the same call resumes them. If None, dialogues are
+        folder: folder for the saved dialogues, each in a subfolder (`transcript.jsonl`,
+            `transcript.md`, `accepted.jsonl`). The same call resumes them. If None, dialogues are
             not saved.
         on_progress: called with the number of accepted children, the number wanted and a note.
         rules: fields of `DialogueRules`.
@@ -54,7 +55,7 @@ class ChatPerturber:
         RecipeError: a rule has a value out of range.
 
     Warns:
-        UserWarning: too few children were accepted; the warning states the reason and a remedy.
+        UserWarning: too few children were accepted. The warning states the reason and a remedy.
     """
 
     def __init__(
@@ -77,11 +78,11 @@ class ChatPerturber:
 
         Args:
             problem: a problem with two options and an answer.
-            seed: the `draw` of `chat.Client.ask`; other models ignore it.
+            seed: the `draw` of `chat.Client.ask`. Other models ignore it.
 
         Raises:
             ProblemError: the problem has more than two options, or no answer.
-            ChatError: the model can't be reached; accepted children have already been yielded.
+            ChatError: the model can't be reached. Accepted children have already been yielded.
             OutputError: the folder can't be used.
         """
         dialogue = Dialogue(problem, taken=self.taken, **asdict(self.rules))
@@ -148,7 +149,8 @@ class Transcript:
     - `accepted.jsonl`: the accepted problems, one per line, in winosmith's own format.
     - `transcript.md`: the dialogue in readable form, with the faults of each row.
 
-    `folder` contains all dialogues; `model` contains the parameters that determine its replies.
+    `folder` contains all dialogues. `model` contains the parameters that determine the model's
+    replies.
     """
 
     def __init__(self, folder: Path, parent: Problem, seed: int, model: Mapping[str, Any]):
@@ -158,11 +160,7 @@ class Transcript:
         self.folder = folder / f"{name}-{digest[:8]}".lstrip("-")
 
     def resume(self, dialogue: Dialogue) -> None:
-        """Replay the saved turns in a new dialogue, and rewrite the two files derived from them.
-
-        Raises:
-            OutputError: the folder can't be used, or is damaged.
-        """
+        """Replay the saved turns in a new dialogue, and rewrite the other two files."""
         with self._convert_output_errors():
             self.folder.mkdir(parents=True, exist_ok=True)
             for said, reply in self._read_turns():
@@ -174,17 +172,14 @@ class Transcript:
             self.write_markdown(dialogue)
 
     def add_turn(self, message: Message, reply: Reply) -> None:
-        """Append a turn and sync it to disk."""
         record = asdict(reply)
         del record["first_token"]
         self._append(_TURNS, [{"said": message.content, "reply": record}])
 
     def add_accepted(self, problems: Iterable[Problem]) -> None:
-        """Append accepted problems and sync them to disk."""
         self._append(_ACCEPTED, map(problem_record, problems))
 
     def write_markdown(self, dialogue: Dialogue) -> None:
-        """Rewrite the readable transcript, `transcript.md`."""
         with self._convert_output_errors(), atomic_write(self.folder / _READABLE) as file:
             file.writelines(_format_dialogue(dialogue))
 

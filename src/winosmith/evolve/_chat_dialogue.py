@@ -63,7 +63,7 @@ class Ending(NamedTuple):
     """The reason why a dialogue ended.
 
     Attributes:
-        reason: "done"; or "rounds", "fruitless" or "budget" if there are too few children.
+        reason: "done", or "rounds", "fruitless" or "budget" if there are too few children.
         message: explanation and advice for the user.
     """
 
@@ -74,7 +74,7 @@ class Ending(NamedTuple):
 class Dialogue:
     """A dialogue in which a model writes rows, and each row is checked (EvoGrad 2024, A.1).
 
-    As in the paper, the model may ask questions before the first rows; it gets the rules in reply.
+    As in the paper, the model may ask questions before the first rows. It gets the rules in reply.
 
     The dialogue does not call the model: send `messages`, pass the reply to `process_reply`, and
     repeat until `ending` is set. The same replies always give the same problems.
@@ -87,8 +87,8 @@ class Dialogue:
 
     Args:
         parent: the problem to perturb.
-        taken: problems whose sentences must not be repeated, such as the other half or other
-            families.
+        taken: problems whose sentences must not be repeated, such as the other half of a twin, or
+            other families.
         rules: fields of `DialogueRules`.
 
     Raises:
@@ -122,7 +122,10 @@ class Dialogue:
 
     @property
     def messages(self) -> Messages:
-        """The next messages: the first message, and the last `memory` turns (all turns if None)."""
+        """The next messages to send.
+
+        These are the first message and the last `memory` turns, or all turns if `memory` is None.
+        """
         later = self._said[1:]
         shown = later if self.rules.memory is None else later[-2 * self.rules.memory :]
         return (self._said[0], *shown)
@@ -142,7 +145,7 @@ class Dialogue:
 
     @property
     def user_messages(self) -> list[str]:
-        """The messages to the model, one for each turn; the last message has not been sent yet."""
+        """The messages to the model, one for each turn. The last one has not been sent yet."""
         return [message.content for message in self._said if message.role == "user"]
 
     def process_reply(self, reply: Reply, message: str | None = None) -> tuple[Problem, ...]:
@@ -181,7 +184,7 @@ class Dialogue:
 
     @property
     def ending(self) -> Ending | None:
-        """How the dialogue ended: the reason and a message; None while it continues."""
+        """The reason why the dialogue ended, or None while it continues."""
         accepted = f"{len(self.accepted)} of {self.rules.wanted} children were accepted"
         if len(self.accepted) >= self.rules.wanted:
             return Ending("done", accepted)
@@ -199,7 +202,7 @@ class Dialogue:
         return None
 
     def count_faults(self) -> Counter[str]:
-        """Return the count of each fault so far, the most frequent fault first."""
+        """Return the count of each fault so far, starting with the most frequent."""
         found = sum((turn.count_faults() for turn in self.turns), Counter[str]())
         return Counter(dict(found.most_common()))
 
@@ -219,7 +222,7 @@ _MAX_MEAN_DISTANCE = 4.0
 """Mean distance above which the prompt asks for smaller distances, as EvoGrad's author did."""
 
 _MAX_IMBALANCE = 0.1
-"""Imbalance of answers, as a fraction of children, above which the rarer answer is requested."""
+"""Imbalance of answers above which the rarer answer is requested, as a fraction of the children."""
 
 _ADVICE = {
     "columns": "has not the six columns; a sentence with commas needs double quotes around it",
@@ -245,7 +248,7 @@ class Turn:
         requested: number of requested rows.
         reply: the model's reply.
         rows: the rows of the reply, in order.
-        accepted: the accepted problems, at most as many as wanted.
+        accepted: the accepted problems, at most the number wanted.
     """
 
     requested: int
@@ -264,7 +267,7 @@ class Turn:
         return sum("truncated" not in checked.faults for checked in self.rows)
 
     def count_faults(self) -> Counter[str]:
-        """Return the count of each reported fault, the most frequent fault first."""
+        """Return the count of each reported fault, starting with the most frequent."""
         found = Counter(
             fault for checked in self.rows for fault in checked.faults if fault not in REPAIRED
         )
@@ -272,7 +275,7 @@ class Turn:
 
 
 def write_feedback(parent: Problem, turn: Turn, accepted: Sequence[Problem]) -> str:
-    """Return the feedback to the model about a turn: faults and what to change, or praise.
+    """Return the feedback on a turn for the model: faults and what to change, or praise.
 
     Each kind of fault is reported with the number of rows and an example row. The distance with the
     largest error is explained token by token, as EvoGrad's author did (2024, A.1).
@@ -403,7 +406,7 @@ Where they leave something open, decide as an expert would, and say nothing of i
 
 
 def write_opening(parent: Problem, size: int) -> str:
-    """Return the first message; the model takes an annotator's role (EvoGrad 2024, A.1)."""
+    """Return the first message, which makes the model an annotator (EvoGrad 2024, A.1)."""
     cut = tokens(parent.sentence)
     return _OPENING.format(
         columns=",".join(COLUMNS),
@@ -416,7 +419,6 @@ def write_opening(parent: Problem, size: int) -> str:
 
 
 def write_request(size: int, first: int) -> str:
-    """Return a request for `size` rows, numbered from `first`."""
     rows = "1 row" if size == 1 else f"{size} rows"
     return (
         f"Please write {rows}, numbered from {first}. Reply with the rows of CSV alone: no "

@@ -35,11 +35,10 @@ class Row:
     """A line of a reply that looks like a row of the table, and the results of its check.
 
     Attributes:
-        text: the line.
         cells: the six values, in the order of `COLUMNS`; empty if the values can't be separated.
-        faults: before the check: "columns", "ellipsis" or "truncated" if there are no cells, or
-            "quotes" if the sentence has commas and no quotes, but the values can be separated;
-            after the check: all faults, see `RowChecker`.
+        faults: After the check, all faults (see `RowChecker`). Before the check, "columns",
+            "ellipsis" or "truncated" if there are no cells; or "quotes" if the sentence has commas
+            and no quotes, but the values can be separated.
         problem: the child; None if the row is refused.
         sentence: the sentence with spaces around its blank; empty if the row can't be read.
         claimed: the distance that the row states; None if the stated value is not a number.
@@ -120,7 +119,7 @@ def _split_cells(line: str) -> list[str]:
 def _split_unquoted(line: str) -> list[str]:
     """Split a line whose sentence contains commas but is not quoted.
 
-    A line with balanced quotes is not split, because the line must have a different fault.
+    A line with balanced quotes is not split, because such a line has a different fault.
     """
     if line.count('"') % 2 == 0 and '"' in line:
         return []
@@ -136,7 +135,7 @@ REPAIRED = frozenset({"quotes", "glued"})
 """Faults that are corrected without informing the model."""
 
 CLAIMED = "chat.claimed"
-"""The key in `Problem.extra` for an incorrect distance stated by the model."""
+"""Key in `Problem.extra` of an incorrect distance that the model stated."""
 
 _BLANKS = re.compile(r"_+")
 _GLUED = re.compile(r"__|[^\s\"'“‘(]_|_\w")
@@ -158,9 +157,7 @@ class RowChecker:
     EvoGrad's printed rows: "because _had") are corrected.
 
     Attributes:
-        parent: the problem, with two options and an answer.
         changed: maximum number of changed tokens, as a fraction of the parent's tokens.
-        distances: whether an incorrect distance is corrected ("correct") or refused ("refuse").
     """
 
     parent: Problem
@@ -168,7 +165,7 @@ class RowChecker:
     distances: Literal["correct", "refuse"]
 
     def check(self, row: Row, used_sentences: frozenset[str] | set[str]) -> Row:
-        """Return a row with the results of its check; `used_sentences` must be normalised."""
+        """Return the row with the results of its check. The `used_sentences` must be normalised."""
         if not row.cells:
             return row
         _, written, first, second, answer, stated = row.cells
@@ -210,8 +207,8 @@ class RowChecker:
     def _separate_blank(self, sentence: str) -> tuple[str, bool]:
         """Return the sentence with spaces around its blank, and whether any were missing.
 
-        If the parent's blank touches a word, the child's blank is unchanged: otherwise the space
-        would count as an edit.
+        If the parent's blank touches a word, the sentence is not changed, because the space would
+        count as an edit.
         """
         if _GLUED.search(self.parent.sentence) or not _GLUED.search(sentence):
             return sentence, False

@@ -1,6 +1,6 @@
 """Draw roots, perturb them into children, and assemble sets, as in EvoGrad (2024).
 
-`evolve` returns the children of every problem; `resume_children` also saves them, so that an
+`evolve` returns the children of every problem. `resume_children` also saves them, so that an
 interrupted run can resume. The roots of families are problems that every solver answers correctly
 (section 3.1). The sets are small, medium and large, and are split by root (section 3.4).
 """
@@ -36,7 +36,7 @@ class Perturber(Protocol):
     """Creates perturbed children of a problem.
 
     Each child is a problem with a lineage (`winosmith.lineage.make_child`) and is marked as
-    unvalidated. The children and their order depend only on the problem and the seed; all children
+    unvalidated. The children and their order depend only on the problem and the seed. All children
     differ from each other and from the parent.
     """
 
@@ -46,7 +46,7 @@ class Perturber(Protocol):
 
 
 _CHUNK = 64
-"""Number of problems in a chunk; an interruption loses one chunk of work per worker."""
+"""Number of problems in a chunk. An interruption loses one chunk of work per worker."""
 
 _CHUNKS_PER_WORKER = 4
 """Number of chunks in progress per worker, so that no worker is idle during the slowest chunk."""
@@ -83,9 +83,9 @@ def evolve(
 
     Args:
         dataset: the problems to perturb.
-        perturber: makes the children; must be picklable if the executor uses processes.
+        perturber: makes the children. It must be picklable if the executor uses processes.
         seed: random seed of the perturber.
-        executor: runs the work; by default the current process does.
+        executor: runs the work; by default, the current process does.
         on_progress: called with the number of finished problems.
 
     >>> from winosmith.testing import make_twins
@@ -108,11 +108,7 @@ def evolve(
 def make_children(
     problems: Sequence[Problem], perturber: Perturber, seed: int, executor: Executor | None = None
 ) -> Iterator[list[list[Problem]]]:
-    """Yield the children of each problem, chunk by chunk, in order.
-
-    Raises:
-        DataError: a problem is a question, or contains a `_` besides its blank.
-    """
+    """Yield the children of each problem, chunk by chunk, in order."""
     check_blanks(problems, "a perturbation", unique=True)
     chunks = [problems[at : at + _CHUNK] for at in range(0, len(problems), _CHUNK)]
     yield from ordered_map(
@@ -179,16 +175,17 @@ def resume_children(
     executor: Executor | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> list[list[Problem]]:
-    """Return the children of each problem; finished work is saved, so the same call resumes it.
+    """Return the children of each problem, and save finished work.
 
-    The file contains a line for each parent; an incomplete last line is ignored.
+    The same call resumes the work. The file contains a line for each parent. An incomplete last
+    line is ignored.
 
     Args:
         problems: the problems to perturb.
-        perturber: makes the children; must be picklable if the executor uses processes.
+        perturber: makes the children. It must be picklable if the executor uses processes.
         seed: random seed of the perturber.
-        path: path of the file with the finished work; the caller removes the file at the end.
-        executor: runs the work; by default the current process does.
+        path: path of the file with the finished work. The caller removes the file at the end.
+        executor: runs the work; by default, the current process does.
         on_progress: called with the number of finished problems and the number of children.
     """
     done = dict(_read_families(path)) if path.exists() else {}
@@ -235,7 +232,7 @@ class Roots(Result):
     Attributes:
         dataset: the roots, with distinct ids, no twins, and the name of their data set as
             `origin.source`.
-        sources: the name of each data set → the original ids of the roots drawn from it.
+        sources: maps the name of each data set to the original ids of the roots drawn from it.
         left_out: for each data set, the problems that were not drawn, with the reason.
     """
 
@@ -296,7 +293,7 @@ def draw_roots(
         unsolved: for each data set, the ids of problems that can't be roots (`find_unsolved_ids`).
         seed: random seed of the draw.
         allow_fewer: whether to draw fewer roots from a data set with too few suitable problems.
-        options: draw only problems with this number of options; by default any.
+        options: required number of options; by default, any number.
 
     Raises:
         InputError: `counts` does not have one number, 0 or more, for each data set.
@@ -394,7 +391,8 @@ class Sets(Result):
     Attributes:
         small: the roots and the children that people wrote.
         medium: for each part, the roots and their children before words are replaced with synonyms.
-        large: train and dev of `medium`, plus the children by synonyms; test as in `medium`.
+        large: train and dev of `medium` with the children made by replacing words with synonyms,
+            and test of `medium`.
         dropped: problems that are related to a problem of another part, with the reason.
     """
 
@@ -456,8 +454,8 @@ def assemble(
         large: `medium` and the children of its problems.
         parts: the part of each root, from `split_roots`.
         extend_test: whether the test set of `large` includes children made by replacing words with
-            synonyms. According to the paper's text, all 1,414 problems were augmented; the paper's
-            sizes (3,489 from 1,212) exclude the test set.
+            synonyms. According to the paper's text, all 1,414 problems were augmented, but the
+            paper's sizes (3,489 from 1,212) exclude the test set.
     """
     everything = Dataset({p.id: p for data in (small, medium, large) for p in data}.values())
     part_of = [parts[problem.root] for problem in everything]

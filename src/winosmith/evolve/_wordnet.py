@@ -2,7 +2,7 @@
 
 By default, a synonym must fit the word's likely sense, so most words are not replaced. With
 `as_published`, as in EvoGrad, any word except stop words and names is replaced by any synonym of
-any of its senses: the set nearly triples, as in the paper, but many children have a different
+any of its senses. The set nearly triples, as in the paper, but many children have a different
 meaning. Only people can judge whether a child is valid.
 """
 
@@ -110,8 +110,8 @@ MIN_LOG_FREQUENCY = -13.1
 """Minimum frequency of a synonym, as a natural logarithm: two per million words."""
 
 MIN_PHRASE_FRACTION = 0.1
-"""Minimum count of a multi-word synonym, as a fraction of its sense's count. It excludes, for
-example, "oral cavity"."""
+"""Minimum count of a multi-word synonym, as a fraction of the count of its sense. The limit
+excludes, for example, "oral cavity"."""
 
 _POS = {"NN": "n", "VB": "v", "JJ": "a", "RB": "r"}
 
@@ -144,14 +144,14 @@ _LINKING = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class SynonymThresholds:
-    """Thresholds for a synonym; looser thresholds give more children, but also more incorrect ones.
+    """Thresholds for a synonym. Looser thresholds give more children, but also more incorrect ones.
 
     Attributes:
         certainty: minimum estimated probability of the most likely sense, 0–1.
-        min_fraction: minimum fraction of the synonym's uses that are in a sense of the word, 0–1;
-            below this, readers would think of a different sense.
+        min_fraction: minimum fraction of the synonym's uses that are in a sense of the word, 0–1.
+            Below this fraction, readers would think of a different sense.
         max_rarity: maximum difference between the logarithms of the word's and the synonym's
-            frequencies; at 2.8, the synonym is a sixteenth as frequent. Most readers don't read
+            frequencies. At 2.8, the synonym is a sixteenth as frequent. Most readers don't read
             "potpourri" as "variety".
     """
 
@@ -171,13 +171,14 @@ Replacements = Iterator[tuple[int, tuple[str, ...]]]
 def find_fitting_synonyms(
     problem: Problem, wordnet: WordNet, thresholds: SynonymThresholds = SURE
 ) -> Replacements:
-    """Yield the index and the fitting synonyms of each content word that has any, in order.
+    """Yield the index and the fitting synonyms of each content word with such synonyms, in order.
 
     A word is replaced only if one of its senses is clearly the most likely, given the sense's count
-    in WordNet's tagged texts and its overlap with the sentence (Lesk 1986: words of the gloss and
-    of neighbouring senses). Synonyms must be used mostly in the word's senses, and verbs must have
-    the same sentence frames. Names, parts of compounds, and verbs with a particle or preposition
-    are not replaced. Antonyms in any sense, and words of the sentence or the options, are excluded.
+    in WordNet's tagged texts and its overlap with the sentence. The overlap is that of Lesk (1986),
+    with the words of the gloss and of neighbouring senses. Synonyms must be used mostly in the
+    word's senses, and verbs must have the same sentence frames. Names, parts of compounds, and
+    verbs with a particle or preposition are not replaced. Antonyms in any sense, and words of the
+    sentence or the options, are excluded.
     """
     words = tokens(problem.sentence)
     tags = language.tag(words)
@@ -245,8 +246,8 @@ def _find_banned_words(
 ) -> frozenset[str]:
     """Return the words that a synonym must not contain.
 
-    A synonym can't contain words of the options or the sentence, or words that the last edits
-    removed, because these would restore the grandparent.
+    These are the words of the options and the sentence. They also include words that the last edits
+    removed, because such a word would restore the grandparent.
     """
     edits = problem.lineage.edits if problem.lineage else ()
     removed = {lemmatize(edit.old, tag) for edit in edits for tag in ("NNS", "VBD", "JJR", "RB")}

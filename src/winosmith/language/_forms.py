@@ -32,7 +32,6 @@ PLURAL_ONLY = frozenset(
     pyjamas scissors shears shorts spectacles sunglasses tights tongs trousers tweezers underpants
     thanks riches cattle police people""".split()
 )
-"""Nouns without a singular."""
 
 _IRREGULAR_PARTICIPLES = {"wake": "woken", "awake": "awoken", "prove": "proved", "hang": "hung"}
 
@@ -59,9 +58,6 @@ _UNIVERSAL_TAGS = {"N": "NOUN", "V": "VERB", "J": "ADJ", "R": "ADV"}
 def lemmatize(word: str, tag: str) -> str:
     """Return the dictionary form of a word with a Penn Treebank tag, in lower case.
 
-    Raises:
-        MissingExtraError: lemminflect is not installed.
-
     >>> lemmatize("lent", "VBN"), lemmatize("wolves", "NNS"), lemmatize("better", "JJR")
     ('lend', 'wolf', 'good')
     """
@@ -76,13 +72,10 @@ def lemmatize(word: str, tag: str) -> str:
 
 @lru_cache(maxsize=100_000)
 def inflect(lemma: str, tag: str) -> str:
-    """Return the inflected form of a lemma for a Penn tag; the lemma may have several words.
+    """Return the inflected form of a lemma for a Penn tag.
 
-    A multiword verb is inflected at its first word, a multiword noun at its last, except for nouns
-    like "mother-in-law" and "man of letters".
-
-    Raises:
-        MissingExtraError: lemminflect is not installed.
+    A verb of several words is inflected at its first word. A noun of several words is inflected at
+    its last word, unless it is like "mother-in-law" or "man of letters".
 
     >>> inflect("lend", "VBN"), inflect("give up", "VBD"), inflect("feeding bottle", "NNS")
     ('lent', 'gave up', 'feeding bottles')
@@ -148,7 +141,7 @@ _TAKE_MORE = frozenset(
 def inflect_degree(lemma: str, tag: str) -> str:
     """Return the comparative (JJR, RBR) or superlative (JJS, RBS) of an adjective or adverb.
 
-    Words of one syllable, and of two syllables in -y, -le or -ow, take the ending; all others take
+    Words of one syllable, and of two syllables in -y, -le or -ow, take the ending. All others take
     "more" or "most" (Quirk et al. 1985, 7.81). Adverbs in -ly always take "more" or "most".
 
     >>> inflect_degree("big", "JJR"), inflect_degree("quickly", "RBS")
@@ -229,7 +222,7 @@ def choose_article(next_word: str) -> str:
 
 
 _MODEL_FILE = "morphmodel_en.pgz"
-"""The model file inside the installed package; nothing is downloaded."""
+"""Name of the model file in the installed package. Nothing is downloaded."""
 
 _PENN_OF_C5 = dict(
     pair.split(":")
@@ -260,9 +253,6 @@ def tag(tokens: Sequence[str]) -> tuple[str, ...]:
     """Return the Penn Treebank tag of each token (Marcus et al. 1993).
 
     The blank is tagged like a person's name or, after a determiner, like a noun.
-
-    Raises:
-        MissingExtraError: HanTa is not installed.
 
     >>> tag("The cup broke .".split())
     ('DT', 'NN', 'VBD', '.')
@@ -366,17 +356,9 @@ _MIN_FRACTION = 0.22
 def estimate_log_frequency(word: str, pos: str) -> float | None:
     """Return the natural logarithm of a word's relative frequency as a given part of speech.
 
-    For a multiword term, the frequency of its rarest word is used.
-
-    Args:
-        word: dictionary form, in lower case.
-        pos: "n", "v", "a", or "r" for an adverb.
-
-    Returns:
-        The logarithm; None if a word is unknown, or rarely has this part of speech.
-
-    Raises:
-        MissingExtraError: HanTa is not installed.
+    `word` is a dictionary form in lower case. `pos` is "n", "v", "a", or "r" for an adverb. For a
+    multiword term, the frequency of its rarest word is used. The result is None if a word is
+    unknown, or rarely has this part of speech.
 
     >>> round(estimate_log_frequency("car", "n")), estimate_log_frequency("ready", "v")
     (-8, None)
@@ -418,10 +400,7 @@ def find_head(noun: str) -> str:
 
 
 def find_countability(noun: str) -> Literal["mass", "count"] | None:
-    """Return whether a noun is a mass or count noun; None if neither is attested.
-
-    Raises:
-        MissingExtraError: lemminflect or HanTa is not installed.
+    """Return whether a noun is a mass or count noun, or None if neither is attested.
 
     >>> [find_countability(noun) for noun in ("rain", "employment", "body of water", "piddle")]
     ['mass', 'mass', 'count', None]
@@ -442,7 +421,7 @@ def _sum_noun_frequency(word: str, c5_tag: str) -> float:
 
 
 def is_mass(noun: str) -> bool:
-    """Return whether a noun is a mass noun, such as "luggage"; see `find_countability`.
+    """Return whether a noun is a mass noun, such as "luggage" (see `find_countability`).
 
     >>> is_mass("rain"), is_mass("bag of rice")
     (True, False)

@@ -20,7 +20,6 @@ from winosmith.text import FUNCTION_WORDS, find_token_spans, tokens
 
 _REPLACEABLE_TAGS = ("NN", "NNS", "VB", "VBD", "VBG", "VBN", "VBP", "VBZ",
          "JJ", "JJR", "JJS", "RB", "RBR", "RBS")  # fmt: skip
-"""The tags of words that may be replaced."""
 
 _BEFORE_CAPITAL = frozenset((".", "!", "?", '"', "“", "”", "'", ":", "...", "(", "[", "--"))
 """Tokens after which a word may be capitalized without being a name."""
@@ -38,7 +37,7 @@ _VERBS = {
 """Replacements that make a verb agree with the singular or plural noun that precedes it."""
 
 Change = tuple[int, int, str]
-"""Start and end of a substring, and its replacement."""
+"""The start and end of a substring, and its replacement."""
 
 
 def replace_word(
@@ -50,19 +49,10 @@ def replace_word(
     "most", the ending of a possessive, and verbs and determiners that agree with the noun are
     corrected. If an option contains the word, the option and each mention of the word also change.
 
-    Args:
-        sentence: a sentence with a blank.
-        options: options of the problem.
-        index: index of the token in `winosmith.text.tokens(sentence)`.
-        lemma: dictionary form of the new word or words.
-
-    Returns:
-        The new sentence and options; None if the word is a name, a function word, the blank or
-        punctuation, or if the sentence would not change, the options would be equal, or the grammar
-        would be incorrect.
-
-    Raises:
-        MissingExtraError: the libraries of the `language` extra are not installed.
+    `index` is that of a token in `winosmith.text.tokens(sentence)`. `lemma` is the dictionary form
+    of the new word or words. The result is None if the word is a name, a function word, the blank
+    or punctuation. It is also None if the sentence would not change, the options would be equal, or
+    the grammar would be incorrect.
 
     >>> replace_word("Ann lent Bea a car because _ had two.", ("Ann", "Bea"), 4, "automobile")
     ('Ann lent Bea an automobile because _ had two.', ('Ann', 'Bea'))
@@ -170,8 +160,8 @@ _ANY_DETERMINERS = frozenset(
 def _fits_determiner(words: Sequence[str], index: int, penn_tag: str, lemma: str) -> bool:
     """Return whether the noun's determiner also fits the new noun's countability.
 
-    A mass noun can't follow "a", "each" or a number; a countable singular needs a determiner, which
-    a mass noun does not ("gave advice").
+    A mass noun can't follow "a", "each" or a number. A countable singular needs a determiner; a
+    mass noun does not ("gave advice").
     """
     if penn_tag not in ("NN", "NNS"):
         return True

@@ -1,4 +1,4 @@
-"""WordNet (Fellbaum 1998), from Debian's package or from nltk's data; nothing is downloaded.
+"""WordNet (Fellbaum 1998), from Debian's package or from nltk's data. Nothing is downloaded.
 
 The files are read with nltk. `_open_reader` works around two obstacles: Debian's dictionary files
 lack `lexnames`, and nltk reads only files below the folders on its path.
@@ -29,7 +29,7 @@ _ADVICE = (
 )
 
 _LEXNAME_COUNT = 45
-"""Number of lexicographer files of WordNet 3 (lexnames(5WN)); their names are not used here."""
+"""Number of lexicographer files of WordNet 3 (lexnames(5WN)). Their names are not used here."""
 
 _UNWANTED_DOMAINS = frozenset(
     "slang vulgarism obscenity disparagement ethnic_slur archaism dialect".split()
@@ -44,8 +44,8 @@ class Synonym:
     Attributes:
         lemma: the word, with spaces instead of underscores.
         count: number of its uses with this sense in WordNet's tagged texts.
-        share: fraction of its uses in these texts that have this sense, 0–1; for a word without
-            uses, 1 if it has no other sense, otherwise 0.
+        share: fraction of its uses in these texts that have this sense, 0–1. For a word without
+            uses, it is 1 if the word has no other sense, otherwise 0.
         frames: for a verb, the numbers of its sentence frames.
     """
 
@@ -77,12 +77,6 @@ class Sense:
 
 
 def find_wordnet_folder(folder: str | Path | None = None) -> Path:
-    """Return the folder or zip of WordNet's dictionary files: the given one, Debian's, or nltk's.
-
-    Raises:
-        InputError: the files are missing; the message states the command that installs them.
-        MissingExtraError: nltk is not installed.
-    """
     if folder is not None:
         if not _has_all_files(Path(folder)):
             raise InputError(f"{folder} does not contain WordNet's dictionary files; {_ADVICE}")
@@ -109,29 +103,21 @@ def _has_all_files(path: Path) -> bool:
 class WordNet:
     """The WordNet dictionary of word senses.
 
-    Args:
-        folder: folder of the dictionary files; by default `find_wordnet_folder` finds it. The files
-            are read on first use, which takes a few seconds.
+    The files are read on first use, which takes a few seconds. By default, `find_wordnet_folder`
+    finds their folder.
     """
 
     def __init__(self, folder: str | Path | None = None):
         self.folder = folder
 
     def find_senses(self, lemma: str, pos: str) -> tuple[Sense, ...]:
-        """Return a lemma's senses, the most frequent first; none if the lemma is unknown.
+        """Return a lemma's senses, starting with the most frequent. An unknown lemma has none.
 
-        Args:
-            lemma: dictionary form, with spaces between its words.
-            pos: "n", "v", "a", or "r" for an adverb.
-
-        Raises:
-            InputError: WordNet is not installed on this machine.
-            MissingExtraError: nltk is not installed.
+        `lemma` has spaces between its words. `pos` is "n", "v", "a", or "r" for an adverb.
         """
         return _read_senses(str(self._folder), lemma.lower().replace(" ", "_"), pos)
 
     def has_sense(self, lemma: str, pos: str) -> bool:
-        """Return whether a lemma has a sense with a given part of speech."""
         return pos in _open_cached(str(self._folder)).index.get(lemma.lower().replace(" ", "_"), {})
 
     @property
@@ -187,25 +173,25 @@ def _has_unwanted_domain(lemma: Any) -> bool:
 
 
 class _OpenWordNet:
-    """A reader that caches sense counts in memory; nltk would read a file for each count."""
+    """A reader that caches sense counts in memory. nltk would read a file for each count."""
 
     def __init__(self, folder: str):
         self.reader = _open_reader(folder)
 
     @cached_property
     def index(self) -> Mapping[str, Mapping[str, list[int]]]:
-        """Map each lemma and part of speech to the offsets of its senses (nltk's index)."""
+        """Maps each lemma and part of speech to the offsets of its senses (nltk's index)."""
         return dict(self.reader._lemma_pos_offset_map)
 
     @cached_property
     def counts(self) -> dict[str, int]:
-        """Map each sense key to its number of uses in the tagged texts (cntlist.rev)."""
+        """Maps each sense key to its number of uses in the tagged texts (cntlist.rev)."""
         with self.reader.open("cntlist.rev") as lines:
             return {key: int(count) for key, _, count in map(str.split, lines)}
 
     @cached_property
     def totals(self) -> Counter[str]:
-        """Map each prefix of sense keys (lemma and part of speech) to its number of uses."""
+        """Maps each prefix of sense keys (lemma and part of speech) to its number of uses."""
         totals: Counter[str] = Counter()
         for key, count in self.counts.items():
             totals[_strip_sense_number(key)] += count

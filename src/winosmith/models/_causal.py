@@ -60,7 +60,7 @@ class CausalModel(_network.LanguageModel):
         """The default number of tokens in a batch.
 
         The cost of attention in a tree grows with the square of the number of tokens. Small batches
-        keep a CPU busy; a GPU needs larger ones.
+        keep a CPU busy. A GPU needs larger batches.
         """
         return 256 if self.device == "cpu" else 2_048
 
@@ -90,7 +90,7 @@ class CausalModel(_network.LanguageModel):
         Args:
             texts: The token ids of each text, at least one.
             starts: The index of the first requested token of each text, 1 or more.
-            tokens_per_batch: The number of tokens in a batch; the default depends on the device.
+            tokens_per_batch: The number of tokens in a batch. The default depends on the device.
             on_progress: Called with the number of finished texts and the total number.
 
         Raises:
@@ -115,7 +115,8 @@ class CausalModel(_network.LanguageModel):
         """Return the log-probability (natural logarithm) of each text.
 
         Each text follows the tokeniser's usual start tokens or, if there are none, its start or end
-        token, so that all tokens of the text are scored. Otherwise, the first token is not scored.
+        token, so that all tokens of the text are scored. If the tokeniser has none of these tokens,
+        the first token of the text is not scored.
 
         Raises:
             InputError: A single text does not fit into memory.
@@ -186,11 +187,11 @@ class Passage:
 def make_passages(
     model: CausalModel, problems: Sequence[Problem], *, prompt: str = "", bos: bool | None = None
 ) -> list[list[tuple[Passage, Passage]]]:
-    """Return, for each problem, each option's passages for the full and the partial score.
+    """Return the passages of each problem's options for the full and the partial score.
 
     The full score includes all tokens after the prompt or, if there is neither a prompt nor a start
     token, all except the first. The partial score includes the text after the blank, given all text
-    up to the end of the option; if no text follows, as in COPA, it includes the option.
+    up to the end of the option. If no text follows, as in COPA, it includes the option.
 
     Args:
         model: The model, whose tokeniser is used.
@@ -287,8 +288,8 @@ def _make_prompt_tokeniser(
 ) -> Callable[[Sequence[str]], list[list[int]]]:
     """Return a function that tokenises texts after the prompt, without trailing white space.
 
-    It tokenises the prompt (except the last word) only once, provided that a few of the texts then
-    have the same tokens as if tokenised with the prompt.
+    The prompt, except its last word, is tokenised only once if this does not change the tokens of a
+    few sample texts.
     """
     cut = prompt.rstrip().rfind(" ")
     head, tail = prompt[: max(cut, 0)], prompt[max(cut, 0) :]
@@ -311,7 +312,7 @@ def _make_prompt_tokeniser(
 Values = npt.NDArray[np.float64]
 
 MIN_CACHED_TOKENS = 16
-"""Minimum length of a common prefix to store in the model's cache, in tokens; reading a shorter
+"""Minimum number of tokens of a common prefix to store in the model's cache. Reading a shorter
 prefix again in each tree is cheaper."""
 
 TOLERANCE = {"float32": 1e-4, "bfloat16": 0.3, "float16": 0.05}
@@ -323,7 +324,7 @@ _REJECTIONS = (TypeError, ValueError, AttributeError, IndexError, RuntimeError, 
 
 
 class _NoTreesError(Exception):
-    """Raised with a reason if an architecture can't read a tree."""
+    """The architecture can't read a tree. The message is the reason."""
 
 
 @dataclass
@@ -331,10 +332,8 @@ class TextReader:
     """Reads sorted texts, if possible as trees, and collects their log-probabilities.
 
     Attributes:
-        network, device, can_read_trees: See `CausalModel`.
-        texts, starts: See `CausalModel.compute_likelihoods`.
-        fed: The number of tokens that the model read, including padding.
-        values: The requested log-probabilities of each text.
+        fed: number of tokens that the model read, including padding.
+        values: the requested log-probabilities of each text.
     """
 
     network: Any
@@ -351,7 +350,6 @@ class TextReader:
         self.values: list[Values] = [np.empty(0)] * len(self.texts)
 
     def read_all(self, budget: int, on_progress: OnProgress | None) -> None:
-        """Read all texts, and store their log-probabilities in `values`."""
         if self.can_read_trees:
             try:
                 self._read_trees(budget, on_progress)
@@ -506,9 +504,9 @@ class Tree:
     """A prefix tree of token sequences, as one row of tokens.
 
     Attributes:
-        tokens: The token of each node; parents precede their children.
+        tokens: The token of each node. Parents precede their children.
         depths: The position of each node in its sequences, from 0.
-        parents: The parent of each node; -1 for a first token.
+        parents: The parent of each node, or -1 for a first token.
         requested: The distinct (node, next token) pairs, mapped to their indices.
         indices: For each sequence, the indices of its pairs in `requested`.
     """
@@ -520,7 +518,7 @@ class Tree:
     indices: list[list[int]] = field(default_factory=list)
 
     def add_sequence(self, ids: Ids, start: int, path: list[int], shared: int) -> list[int]:
-        """Add a sequence that shares its first `shared` tokens with a path; return the new path.
+        """Add a sequence that shares its first `shared` tokens with a path. Return the new path.
 
         The tokens from index `start` on are requested. The last token is requested, but never read.
         """
@@ -563,8 +561,8 @@ def build_tree(
     """Build a tree of as many sorted sequences as the budget allows, starting at index `first`.
 
     `starts` are the indices of the first requested token of each sequence, 1 or more. `budget` is
-    the maximum number of nodes, but at least one sequence is always included. Return the tree, and
-    the number of its sequences.
+    the maximum number of nodes, but at least one sequence is always included. The number of
+    sequences in the tree is also returned.
 
     >>> tree, count = build_tree([[1, 2, 3, 4], [1, 2, 5, 6]], [3, 3], 0, 100)
     >>> tree.tokens, tree.parents, count  # 4 and 6 are only predicted
@@ -590,9 +588,9 @@ def compute_logits_at(network: Any, inputs: Mapping[str, Any], rows: Any, column
     """Return the logits at the requested positions, a float32 tensor of (positions, vocabulary).
 
     The output layer is as wide as the vocabulary and takes most of the time of a small model, so it
-    runs only on the requested positions. `inputs` are the keyword arguments of the network's call;
-    the index tensors `rows` and `columns`, (positions,), are each position's row in the batch and
-    index in its row.
+    runs only on the requested positions. `inputs` are the keyword arguments of the network's call.
+    The index tensors `rows` and `columns`, (positions,), contain the row of each position in the
+    batch and its index in this row.
     """
     cut: list[bool] = []
 

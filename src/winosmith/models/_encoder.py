@@ -24,8 +24,8 @@ from winosmith.records import parse_json
 from winosmith.seen import Sees, check_pronouns, check_sees_value
 
 Pooling = Literal["mean", "cls"]
-"""Method of pooling token vectors: "mean" is their mean, including [CLS] and [SEP], as in
-sentence-transformers; "cls" is the first token's vector."""
+"""Method of pooling token vectors. "mean" is the mean of all token vectors, including [CLS] and
+[SEP], as in sentence-transformers. "cls" is the vector of the first token."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,6 @@ class Reader:
         return rows
 
     def make_batch(self, rows: Sequence[dict[str, list[int]]]) -> dict[str, Any]:
-        """Pad rows to the longest row, and return them as tensors on the device."""
         with _network.silence_transformers():
             padded = self.tokeniser.pad(list(rows), return_tensors="pt")
         return {name: tensor.to(self.device) for name, tensor in padded.items()}
@@ -98,7 +97,7 @@ class Encoder:
     ) -> npt.NDArray[np.float32]:
         """Return text vectors, (n, width), pooled from the last layer and not normalised.
 
-        Texts are batched by length to reduce padding; batching changes values by about 1e-5 in
+        Texts are batched by length to reduce padding. Batching changes values by about 1e-5 in
         float32. The default of `tokens_per_batch` is `Reader.budget`.
 
         Raises:
@@ -144,7 +143,6 @@ def load_encoder(
 
 
 def load_reader(folder: Path, config: Any, *, device: str | None, max_length: int | None) -> Reader:
-    """Load a model's tokeniser, and choose the device and the maximum input length."""
     tokeniser = _network.load_tokeniser(folder)
     if tokeniser.pad_token is None:
         raise InputError(f"{folder}: {config.model_type} has no padding token; use an encoder")
@@ -162,14 +160,14 @@ INPUT_FORMAT_FILE = "winosmith_choice.json"
 
 @dataclass(frozen=True)
 class InputFormat:
-    """The input format of a multiple-choice model, which is saved with its weights.
+    """The input format of a multiple-choice model, which is saved with the model's weights.
 
     Attributes:
-        split_point: The point at which the sentence is split into two segments; see `SplitPoint`.
-        local: The number of words to keep before the blank; None for all.
-        claims: Whether the model judges claims; for such a model, a score above 0 means "true".
-        sees: "blank" if each option is filled into the blank; "pronoun" if the original sentence is
-            followed by each option, which needs no split point.
+        split_point: The point at which the sentence is split into two segments (see `SplitPoint`).
+        local: The number of words to keep before the blank, or None for all words.
+        claims: Whether the model judges claims. If it does, a score above 0 means "true".
+        sees: "blank" if each option is filled into the blank. "pronoun" if the original sentence is
+            followed by each option, so that no split point is needed.
 
     Raises:
         InputError: The split point or `sees` is unknown, or a split point is set with "pronoun".
@@ -192,7 +190,7 @@ class InputFormat:
 
 @dataclass(frozen=True)
 class ChoiceModel:
-    """A network that scores a filled-in sentence; the better option has the higher score.
+    """A network that scores filled-in sentences. The better option has the higher score.
 
     Attributes:
         network: The torch module, on its device, in float32.
@@ -207,7 +205,7 @@ class ChoiceModel:
     def make_inputs(
         self, problems: Sequence[Problem], options: int | None = None
     ) -> list[dict[str, list[int]]]:
-        """Return the network's unpadded inputs, in order, one per option of each problem.
+        """Return the network's unpadded inputs, one per option of each problem, in order.
 
         Args:
             problems: The problems to read.
@@ -242,9 +240,10 @@ class ChoiceModel:
         tokens_per_batch: int | None = None,
         on_batch: Callable[[int, int], None] | None = None,
     ) -> list[npt.NDArray[np.float32]]:
-        """Return scores for each problem's options, comparable only within a problem.
+        """Return scores for each problem's options.
 
-        Texts are batched by length; a batch that does not fit into memory is halved.
+        Scores are comparable only within a problem. Texts are batched by length. A batch that does
+        not fit into memory is halved.
 
         Raises:
             InputError: A single text does not fit into memory.
@@ -278,7 +277,7 @@ class ChoiceModel:
     def save(self, folder: Path) -> None:
         """Save the network as safetensors, with its tokeniser and input format.
 
-        `load_encoder` can also read the folder, without the head.
+        `load_encoder` can also read the folder. It ignores the head.
         """
         with _network.silence_transformers():
             self.network.save_pretrained(str(folder))
@@ -297,11 +296,12 @@ def create_choice_model(
     device: str | None = None,
     max_length: int | None = None,
 ) -> ChoiceModel:
-    """Add a multiple-choice head to any encoder; `seed` initialises new weights.
+    """Add a multiple-choice head to any encoder.
 
-    If transformers has a head for the architecture, it is used, so that other programs can load the
-    result; otherwise, the head is a linear layer on the first token. An existing trained head is
-    kept. All dropout rates of the network are set to `dropout` unless it is None.
+    The random seed for new weights is `seed`. If transformers has a head for the architecture, it
+    is used, so that other programs can load the result. Otherwise, the head is a linear layer on
+    the first token. An existing trained head is kept. All dropout rates of the network are set to
+    `dropout` unless it is None.
 
     Raises:
         InputError: The model can't be loaded (see `load_encoder`), or the split point is unknown.
@@ -342,10 +342,10 @@ def load_choice_model(
 
 
 def load_input_format(model: str | Path) -> InputFormat | None:
-    """Load the input format from a model's folder; return None if there is no such file.
+    """Load the input format from a model's folder, or return None if the folder has none.
 
     Raises:
-        InputError: There is no such model, or its input format can't be read.
+        InputError: The model does not exist, or its input format can't be read.
     """
     file = _network.find_model_folder(model) / INPUT_FORMAT_FILE
     if not file.is_file():
@@ -380,7 +380,7 @@ def _load_model(
 def _attach_head(network: Any, folder: Path) -> bool:
     """Add winosmith's head to a network, and return whether the folder had weights for it.
 
-    The head is saved with the network; `load_encoder` ignores it.
+    The head is saved with the network. `load_encoder` ignores it.
     """
     torch = require("torch", "models")
     safetensors = require("safetensors", "models")

@@ -40,8 +40,8 @@ class Grid:
     """Training settings to try in all combinations, one seed after another.
 
     Attributes:
-        learning_rates, epochs, batch_sizes, seeds: The values to try, at least one of each kind.
-        fixed: Additional settings for all runs: field of `TrainingSettings` → value.
+        learning_rates, epochs, batch_sizes, seeds: The values of each setting to try, one or more.
+        fixed: Additional settings for all runs. Maps fields of `TrainingSettings` to values.
 
     >>> len(list(GRIDS["winogrande"].iter_runs()))
     72
@@ -54,7 +54,9 @@ class Grid:
     fixed: Mapping[str, Any] = field(default_factory=dict)
 
     def iter_runs(self, settings: TrainingSettings | None = None) -> Iterator[TrainingSettings]:
-        """Yield the settings of each run; `settings` supplies those that the grid does not vary.
+        """Yield the settings of each run.
+
+        Settings that the grid does not vary are those of `settings`.
 
         Raises:
             InputError: A setting has no values, a repeated value, or a value out of range.
@@ -74,11 +76,11 @@ GRIDS: Mapping[str, Grid] = {
     ),
     "evograd": Grid((1e-5, 3e-5, 5e-5), (1, 2, 4, 8), (8, 16, 32, 64), (0,)),
 }
-"""Grids by name. `winogrande` is the grid of WinoGrande's section 4.1, with three seeds, the
-weight decay (0) and the dropout (the model's own) of the released code
+"""Grids by name. `winogrande` is the grid of WinoGrande's section 4.1, with three seeds. Its weight
+decay (0) and dropout (the model's own) are those of the released code
 (github.com/allenai/winogrande, scripts/run_experiment.py). `evograd` is the grid of EvoGrad's
-appendix for evolved data. The paper does not print its learning rates; WinoGrande's are used,
-because the paper's other grid is WinoGrande's. `one` has only the default settings."""
+appendix for evolved data. The paper does not print the learning rates of this grid. WinoGrande's
+are used, because the paper's other grid is WinoGrande's. `one` has only the default settings."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,14 +131,14 @@ def train_grid(
 ) -> GridResult:
     """Train a model for each combination of settings, and keep the one that is best on dev.
 
-    If several models are equally good, the first is kept. Of all other runs, only the results are
+    If several models are equally good, the first is kept. Only the results of all other runs are
     kept. After an interruption, the same call resumes from the last finished epoch, with the same
     result. For other arguments and errors, see `train_multiple_choice`.
 
     The best model is saved in the folder's `model/`, and the results of all runs in `runs.json`.
-    `grid` is by default one run with default settings; `settings` are those that the grid does not
-    vary. `force` overwrites the results of a different grid, data set or base model. `on_run` is
-    called after every run, including runs that an earlier call finished.
+    `grid` is by default one run with default settings. `settings` contains the settings that the
+    grid does not vary. `force` overwrites the results of a different grid, data set or base model.
+    `on_run` is called after every run, including runs that an earlier call finished.
     """
     runs = list((grid or Grid()).iter_runs(settings))
     questions = read_questions(train, "train on", runs[0].sees)

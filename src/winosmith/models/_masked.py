@@ -25,7 +25,7 @@ class MaskedText:
     Attributes:
         ids: The original token ids.
         masked: The masked positions.
-        requested: The masked positions whose tokens' log-probabilities are requested.
+        requested: The masked positions of the tokens whose log-probabilities are requested.
     """
 
     ids: tuple[int, ...]

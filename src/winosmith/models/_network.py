@@ -25,14 +25,14 @@ from winosmith.outputs import sha256
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
 
 FILE_PATTERNS = ("*.json", "*.safetensors", "*.txt", "*.model")
-"""Patterns of files to download: configuration, weights and tokeniser; never code or pickles."""
+"""Patterns of files to download: configuration, weights and tokeniser, never code or pickles."""
 
 SHORT_NAMES = {"minilm": "sentence-transformers/all-MiniLM-L6-v2"}
-"""Short names for hub ids; a folder with the same name takes precedence."""
+"""Short names for hub ids. A folder with the same name takes precedence."""
 
 
 def find_model_folder(model: str | Path) -> Path:
-    """Return the folder of a model; download it from the hub if necessary.
+    """Return the folder of a model, and download the model from the hub if necessary.
 
     A model in the local hub cache is used without network access. For an output folder of
     `train_multiple_choice`, its `model/` subfolder is returned.
@@ -92,7 +92,6 @@ def digest_weights(folder: str | Path) -> str:
 
 @contextmanager
 def silence_transformers() -> Iterator[None]:
-    """Suppress transformers' progress bars, and its messages below the level ERROR."""
     logging = require("transformers", "models").utils.logging
     level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity_error()
@@ -108,12 +107,6 @@ def silence_transformers() -> Iterator[None]:
 def load_configuration(
     folder: Path, dropout: float | None = None, *, kind: str = "an encoder"
 ) -> Any:
-    """Load the configuration of a model, and set its dropout rates unless `dropout` is None.
-
-    Raises:
-        InputError: The configuration can't be read, transformers lacks the model's architecture, or
-            the model has both an encoder and a decoder.
-    """
     transformers = require("transformers", "models")
     try:
         with silence_transformers():
@@ -134,10 +127,7 @@ def load_network(
 ) -> tuple[Any, list[str]]:
     """Load a network, and return it with the names of newly initialised weights.
 
-    Only the weights of a head or pooler may be missing.
-
-    Raises:
-        InputError: The network can't be loaded, or other weights are missing.
+    Only the weights of a head or pooler may be missing. Otherwise, InputError is raised.
     """
     broken = require("safetensors", "models").SafetensorError
     try:
@@ -189,11 +179,7 @@ class LanguageModel:
 def load_language_model(
     model_class: type[Model], model: str | Path, kind: str, *, device: str | None, dtype: Precision
 ) -> Model:
-    """Load a language model; `kind` is "a causal language model" or "a masked language model".
-
-    Raises:
-        InputError: The model is missing or of another kind, or its weights are incomplete.
-    """
+    """Load a language model; `kind` is "a causal language model" or "a masked language model"."""
     transformers = require("transformers", "models")
     check_choice("dtype", dtype, Precision)
     folder = find_model_folder(model)
@@ -230,16 +216,10 @@ def load_language_model(
 
 
 def choose_device() -> str:
-    """Return "cuda" if torch finds a GPU, otherwise "cpu"."""
     return "cuda" if require("torch", "models").cuda.is_available() else "cpu"
 
 
 def load_tokeniser(folder: Path) -> Any:
-    """Load the tokeniser of a model.
-
-    Raises:
-        InputError: The tokeniser can't be loaded.
-    """
     auto = require("transformers", "models").AutoTokenizer
     try:
         with silence_transformers():
@@ -249,7 +229,6 @@ def load_tokeniser(folder: Path) -> Any:
 
 
 def find_max_length(config: Any, tokeniser: Any) -> int:
-    """Return the maximum number of tokens that a model can read."""
     limit = int(tokeniser.model_max_length)
     return min(limit, int(getattr(config, "max_position_embeddings", None) or limit))
 
@@ -257,15 +236,15 @@ def find_max_length(config: Any, tokeniser: Any) -> int:
 Rows = npt.NDArray[np.intp]
 
 BATCHES_PER_POOL = 50
-"""Number of training batches per pool that is sorted by length: large enough to avoid most padding,
-small enough to keep the order random."""
+"""Number of training batches per pool that is sorted by length. It is large enough to avoid most
+padding, and small enough to keep the order random."""
 
 
 def batch_by_length(lengths: Sequence[int], max_tokens: int) -> list[Rows]:
     """Divide rows into batches of at most `max_tokens` tokens, including padding.
 
-    The longest rows come first, so that a lack of memory shows early. A row with more than
-    `max_tokens` tokens is a batch by itself. Rows of equal length keep their order.
+    The longest rows come first, so that a lack of memory becomes apparent early. A row with more
+    than `max_tokens` tokens is a batch by itself. Rows of equal length keep their order.
 
     >>> [batch.tolist() for batch in batch_by_length([2, 9, 3, 2, 3], max_tokens=6)]
     [[1], [2, 4], [0, 3]]
@@ -307,11 +286,10 @@ OnProgress = Callable[[int, int], None]
 """A callback that receives the number of finished texts and the total number."""
 
 _MEMORY_MESSAGES = ("out of memory", "can't allocate memory", "not enough memory")
-"""Substrings of torch's out-of-memory messages that have no error class, as on a CPU."""
+"""Substrings of torch's out-of-memory messages for errors without their own class, as on a CPU."""
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Return whether an error was caused by a lack of memory."""
     torch = require("torch", "models")
     if isinstance(error, MemoryError | torch.OutOfMemoryError):
         return True
@@ -325,13 +303,11 @@ def run_batches(
     process: Callable[[Batch], None],
     on_progress: OnProgress | None = None,
 ) -> None:
-    """Process texts in batches; a batch that does not fit into memory is halved.
+    """Process texts in batches. A batch that does not fit into memory is halved.
 
     `budget` is the maximum number of tokens per batch. `take_batch` receives the index of the first
-    text and the budget, and returns a batch with its numbers of texts and tokens.
-
-    Raises:
-        InputError: A single text does not fit into memory.
+    text and the budget, and returns a batch with its numbers of texts and tokens. InputError is
+    raised if a single text does not fit into memory.
     """
     completed = 0
     while completed < total:
@@ -365,7 +341,6 @@ def run_by_length(
     process: Callable[[Rows], None],
     on_progress: OnProgress | None = None,
 ) -> None:
-    """Process texts in batches of similar length, longest first; see `run_batches`."""
     measured = np.asarray(lengths, np.int64)
     order = np.argsort(-measured, kind="stable")
 
@@ -378,7 +353,6 @@ def run_by_length(
 
 
 def free_memory() -> None:
-    """Release memory that torch has reserved but does not use."""
     torch = require("torch", "models")
     gc.collect()
     if torch.cuda.is_available():

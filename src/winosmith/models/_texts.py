@@ -25,7 +25,7 @@ from winosmith.seen import Sees, check_pronouns, cut_to_local_context, insert_pr
 from winosmith.text import FUNCTION_WORDS
 
 SplitPoint = Literal["before_option", "after_option"]
-"""Where the filled-in sentence is split into the two segments of `[CLS] … [SEP] … [SEP]`.
+"""The point that splits the filled-in sentence into the segments of `[CLS] … [SEP] … [SEP]`.
 
 WinoGrande's released code splits before the option. The example in the paper (section 4.1) splits
 after it ("… because the _ [SEP] is too large. [SEP]"). The code produced the published results, so
@@ -33,7 +33,7 @@ after it ("… because the _ [SEP] is too large. [SEP]"). The code produced the 
 """
 
 Text = str | tuple[str, str]
-"""The input text of an encoder: one segment or two."""
+"""The input text of an encoder, as one segment or two."""
 
 
 def fill_option(
@@ -52,9 +52,10 @@ def fill_option(
     Args:
         problem: The problem to read.
         option: The index of the option to fill in.
-        split_point: The point at which to split a sentence (a question: before the option), if any.
-        local: The number of words to keep before the blank (2 in WinoGrande's local-context
-            baseline, section 4.1); None for all.
+        split_point: The point at which to split a sentence, or None for one segment. A question is
+            split before the option.
+        local: The number of words to keep before the blank, or None for all words. WinoGrande's
+            local-context baseline (section 4.1) keeps 2.
         sees: "blank" or "pronoun".
 
     Raises:
@@ -166,8 +167,8 @@ def ask_referent(problem: Problem, suffix: str = "") -> Problem:
 
     The question is that of GPT-3 for Winogender (Brown et al. 2020, section 6.2.1): the sentence,
     followed by "'She' refers to" and a blank, so that only the options' tokens differ. The options
-    are unchanged. If the sentence contains the pronoun more than once, it is marked with asterisks,
-    as in GPT-3's format for SuperGLUE-WSC (appendix G).
+    are unchanged. If the sentence contains the pronoun more than once, the pronoun in question is
+    marked with asterisks, as in GPT-3's format for SuperGLUE-WSC (appendix G).
 
     Args:
         problem: A problem with a known pronoun.
@@ -207,7 +208,7 @@ def fill_answer(problem: Problem, sees: Sees = "blank") -> str:
 
 
 PLACEHOLDER = "something else"
-"""Placeholder for the second option of a claim's problem; models never read it."""
+"""Placeholder for the second option of a claim's problem, which models never read."""
 
 
 @dataclass(frozen=True)
@@ -215,10 +216,10 @@ class Questions:
     """Problems or claims, prepared for training.
 
     Attributes:
-        problems: The problems; for a claim, only the first option is read.
+        problems: The problems. For a claim, only the first option is read.
         texts_per_problem: The number of texts per problem: 2 for problems, 1 for claims.
-        answers: (n,) the index of the correct option; for a claim, 1 if it is true, otherwise 0.
-        groups: The groups of related rows: twins, or claims about the same blank.
+        answers: (n,) The index of the correct option. For a claim, 1 if it is true, otherwise 0.
+        groups: The groups of related rows, which are twins, or claims about the same blank.
         digest: The SHA-256 of the problems or claims.
     """
 
@@ -230,7 +231,7 @@ class Questions:
 
     @cached_property
     def blocks(self) -> list[list[int]]:
-        """The rows that count as one observation each: a twin with all copies of its halves."""
+        """The rows of each independent observation: a twin with all copies of its halves."""
         texts = [[normalize_tokens(problem.sentence)] for problem in self.problems]
         return join_blocks(self.groups, texts)
 
@@ -252,9 +253,9 @@ class Questions:
 
         A problem counts as 1 if its correct option has the higher score, and as 1/2 if the scores
         are tied (`winosmith.prediction.TIE`). A true claim counts as correct if its score is above
-        0; a false claim, if it is not. The p-value is the probability that guessing is at least as
-        accurate. It comes from `compute_chance_p_value` for problems, and from Fisher's exact test
-        for claims, so that a constant answer is not evidence.
+        0, and a false claim if it is not. The p-value is the probability that guessing is at least
+        as accurate. It comes from `compute_chance_p_value` for problems, and from Fisher's exact
+        test for claims, so that a constant answer is not evidence.
         """
         rows, right = np.arange(len(self)), self.answers
         if self.texts_per_problem == 2:
@@ -274,11 +275,13 @@ class Questions:
 def read_questions(
     items: Dataset | Sequence[Claim], purpose: str, sees: Sees = "blank"
 ) -> Questions:
-    """Convert problems or claims to questions, and check that they are usable for `purpose`.
+    """Convert problems or claims to questions, and check that they can be used.
+
+    Error messages contain the `purpose`, such as "train on".
 
     Raises:
         DataError: There are no items, an item lacks an answer or does not have two options, or a
-            required pronoun is unknown. The message contains the item's id.
+            required pronoun is unknown. The message contains the id of the item.
     """
     if not len(items):
         raise DataError(f"there are no problems to {purpose}")

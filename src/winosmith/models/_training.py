@@ -99,10 +99,10 @@ class Epoch:
     """The results of one epoch.
 
     Attributes:
-        loss: The mean cross-entropy over the epoch in nats; guessing gives ln 2 = 0.693.
-        dev_correct: The number of correctly answered dev problems; a tie counts as one half.
-        p_value: The probability that guessing is at least as accurate on dev; see
-            `Questions.evaluate`.
+        loss: The mean cross-entropy over the epoch in nats. Guessing gives ln 2 = 0.693.
+        dev_correct: The number of correctly answered dev problems. A tie counts as one half.
+        p_value: The probability that guessing is at least as accurate on dev (see
+            `Questions.evaluate`).
     """
 
     loss: float
@@ -127,7 +127,7 @@ class TrainingRun:
 
     @property
     def kept_epoch(self) -> int:
-        """The index of the kept epoch: the first epoch with the most correct dev problems.
+        """The index of the kept epoch, which is the first epoch with the most correct dev problems.
 
         With `settings.last`, the last epoch is kept.
         """
@@ -137,7 +137,10 @@ class TrainingRun:
 
     @property
     def dev_accuracy(self) -> float:
-        """The dev accuracy of the kept epoch, 0–1; optimistic if the epoch was selected on dev."""
+        """The dev accuracy of the kept epoch, 0–1.
+
+        It is optimistic if the epoch was selected on dev.
+        """
         return self.epochs[self.kept_epoch].dev_correct / self.n_dev
 
     @property
@@ -198,18 +201,18 @@ def train_multiple_choice(
     """Fine-tune an encoder on two-option problems, and keep the epoch that is best on dev.
 
     Each option is filled in and scored, and the softmax of both scores is trained to predict the
-    answer. For a claim, which is one text, the logistic of its score is trained to predict its
-    truth. The same arguments give the same weights on the same kind of machine. The state is saved
-    after each epoch, so that repeating the call resumes an interrupted run, or returns a finished
-    one. A batch that does not fit into memory is halved, with a warning.
+    answer. For a claim, which is one text, the logistic function of its score is trained to predict
+    whether the claim is true. The same arguments give the same weights on the same kind of machine.
+    The state is saved after each epoch, so that repeating the call resumes an interrupted run, or
+    returns a finished one. A batch that does not fit into memory is halved, with a warning.
 
     Args:
         train: Training problems with answers, or claims with labels.
-        dev: Problems or claims for selecting the epoch; don't split twins between train and dev.
+        dev: Problems or claims for selecting the epoch. Don't split twins between train and dev.
         model: A folder or hub id of an encoder or of an already fine-tuned model.
         out: The output folder. The best model is saved in `model/`, with digests of the training
             data, and the epochs in `training.json`.
-        settings: The settings; by default those of `TrainingSettings`.
+        settings: The settings, by default those of `TrainingSettings`.
         device: A torch device; by default the GPU if there is one.
         on_step: Called after every step.
 
@@ -218,7 +221,7 @@ def train_multiple_choice(
             a required pronoun is unknown. The message contains the problem's id.
         InputError: The model can't be loaded, or does not fit into memory.
         OutputError: `out` contains other files.
-        Interrupted: Ctrl-C was pressed; the message names the folder with the saved epochs.
+        Interrupted: Ctrl-C was pressed. The message names the folder with the saved epochs.
     """
     settings = settings or TrainingSettings()
     questions = read_questions(train, "train on", settings.sees)
@@ -247,14 +250,12 @@ def train_multiple_choice(
 
 
 def parse_epochs(text: str) -> tuple[Epoch, ...]:
-    """Parse the JSON text written by `write_epochs`."""
     return tuple(Epoch(**record) for record in parse_json(text))
 
 
 def write_epochs(
     folder: OutputFolder, name: str, epochs: Sequence[Epoch], indent: int | None = None
 ) -> None:
-    """Write the results of epochs as JSON."""
     with folder.write(name) as file:
         json.dump([asdict(epoch) for epoch in epochs], file, indent=indent)
         file.write("\n")
@@ -295,8 +296,8 @@ def _find_best_epoch(epochs: Sequence[Epoch]) -> int:
 class Run:
     """A training run in progress, with its network, data and optimiser.
 
-    An epoch depends only on the weights, the optimiser's moments, the seed and the epoch's number,
-    so that a resumed run gives the same result.
+    An epoch depends only on the weights, the optimiser's moments, the seed and the number of the
+    epoch. A resumed run therefore gives the same result.
     """
 
     def __init__(
@@ -331,7 +332,6 @@ class Run:
         self.chunk_size = settings.batch_size
 
     def train_epoch(self, epoch: int, on_step: OnStep | None = None) -> Epoch:
-        """Train for one epoch, and evaluate the network on dev."""
         torch = require("torch", "models")
         lengths = np.array([len(row["input_ids"]) for row in self.inputs], np.int64)
         longest = lengths.reshape(-1, self.train.texts_per_problem).max(axis=1)
@@ -426,7 +426,7 @@ def save_state(
 
     Unlike a pickle, such a file can't run code when loaded. The state consists of the current
     weights, the weights of the best epoch, the optimiser's moments and the epochs. Random numbers
-    and the learning rate are functions of seed, epoch and step.
+    and the learning rate are not saved, because they are functions of seed, epoch and step.
     """
     moments = optimiser.state_dict()["state"]
     tensors = {f"weight/{name}": tensor for name, tensor in weights.items()}
@@ -440,7 +440,7 @@ def save_state(
 
 
 def load_state(path: Path) -> tuple[Weights, Weights, dict[int, Weights], list[Epoch]] | None:
-    """Load the weights, best weights, moments and epochs; return None if they can't be read."""
+    """Return the weights, best weights, moments and epochs, or None if they can't be read."""
     safetensors = require("safetensors", "models")
     if not path.is_file():
         return None

@@ -1,6 +1,6 @@
-"""Solvers return a score for each option: from chance to language models.
+"""Solvers, from chance to language models, which return a score for each option of a problem.
 
-The method `score(problems)` of a solver returns one score per option, and never uses answers.
+The method `score(problems)` of a solver returns one score per option. It never uses the answers.
 
 >>> from winosmith import Problem, solve
 >>> problem = Problem("a", "The cup hit the jug and the _ broke.", ("cup", "jug"))

@@ -26,11 +26,11 @@ from winosmith.text import units
 class Random:
     """Gives every option a random score, uniformly distributed between 0 and 1.
 
-    An option's score depends only on the seed, the problem's id and the option, so neither the
-    sentence nor the order of problems or options matters.
+    An option's score depends only on the seed, the problem's id and the option. The sentence and
+    the order of problems or options do not matter.
 
     Attributes:
-        seed: The random seed.
+        seed: random seed.
 
     >>> problem = Problem("a", "A _ b.", ("x", "y"))
     >>> Random(1).score([problem]) == Random(1).score([problem])
@@ -59,7 +59,7 @@ class Majority:
     """Scores an option by the fraction of solved problems whose answer is at its position.
 
     Attributes:
-        shares: The fraction of answers at each position, 0–1; it is 0 for later positions.
+        shares: fraction of answers at each position, 0–1. It is 0 for all later positions.
 
     >>> half = Problem("a", "A _ b.", ("x", "y"), 1)
     >>> Majority.trained_on(Dataset([half])).score([half.blind()])
@@ -100,7 +100,7 @@ def cut_to_local_context(
 ) -> tuple[Problem, ...]:
     """Return the problems with their sentences cut to the local context.
 
-    For the baseline in WinoGrande's table 3, also train the solver on shortened problems.
+    To reproduce the baseline in WinoGrande's table 3, also train the solver on shortened problems.
 
     Raises:
         DataError: a problem is a question.
@@ -116,10 +116,10 @@ def cut_to_local_context(
 
 @dataclass(frozen=True, slots=True)
 class LocalContext:
-    """Shows a solver only the text from two words before the blank to the sentence's end.
+    """Shows a solver only the end of the sentence, from two words before the blank.
 
-    Problems that the solver still answers correctly don't need the whole sentence: an artifact or
-    the words around the blank reveal the answer.
+    If the solver still answers a problem correctly, the whole sentence is not needed. An artifact
+    or the words around the blank reveal the answer.
 
     Attributes:
         solver: any solver.
@@ -140,15 +140,17 @@ class LocalContext:
 
 
 Features = Literal["words", "pairs"]
-"""The features to count, over lower-cased tokens without the blank (letters and pairs of letters
-if a text has no spaces between words; see `text.units`):
+"""The features to count, over lower-cased tokens without the blank. In a text without spaces
+between words, the tokens are letters and pairs of letters (see `text.units`).
 
-- `words`: the words of the sentence, by whether the first-mentioned option is correct, as the PMI
-  filter counts them by default (WinoGrande, section 3; `metrics.find_first_mentioned_options`). The
-  option mentioned first scores Σ PMI(y = 1; w) over the words of the sentence, the other one Σ
-  PMI(y = 2; w). It supports only two options, whose order does not matter.
+- `words`: the words of the sentence, by whether the first-mentioned option is correct. The PMI
+  filter counts them in the same way by default (WinoGrande, section 3;
+  `metrics.find_first_mentioned_options`). The option mentioned first scores Σ PMI(y = 1; w) over
+  the words of the sentence, and the other one Σ PMI(y = 2; w). Problems must have two options,
+  whose order does not matter.
 - `pairs`: a word of an option with a word of the sentence, by whether the option is correct. An
-  option scores Σ PMI(correct; v, w) over its distinct pairs. It supports any number of options.
+  option scores Σ PMI(correct; v, w) over its distinct pairs. Problems may have any number of
+  options.
 """
 
 
@@ -166,8 +168,8 @@ class WordAssociation:
 
     Attributes:
         features: the features to count; see `Features`.
-        weights: word, or pair ("cup broke") → PMI in nats: two values for `words` (for the option
-            mentioned first and the other), one for `pairs`.
+        weights: maps a word, or a pair ("cup broke"), to its PMI in nats. A word has two values,
+            for the option mentioned first and for the other option; a pair has one.
         smoothing: number added to each count, above 0.
         sees: "pronoun" counts the pronoun as an additional word of the sentence; "blank" does not.
 
@@ -197,10 +199,10 @@ class WordAssociation:
         """Count the words of solved problems, and return the solver.
 
         Args:
-            train: solved problems; with two options for `words`.
+            train: solved problems. For `words`, they must have two options.
             features: the features to count.
             smoothing: number added to each count (100 in Gururangan et al. 2018).
-            sees: "pronoun" counts the pronoun as an additional word of its sentence.
+            sees: "pronoun" counts the pronoun as an additional word of the sentence.
 
         Raises:
             DataError: there are no problems, an answer is withheld, a problem has too many options
@@ -226,7 +228,7 @@ class WordAssociation:
     def trained_on_pairs(cls, problems: Iterable[Problem], *, smoothing: float) -> WordAssociation:
         """Count the pairs of solved problems, and return the solver.
 
-        Like `trained_on`, but the problems need not be in memory at the same time.
+        Unlike `trained_on`, this method does not need all problems in memory at the same time.
 
         Args:
             problems: solved problems with any number of options.
@@ -239,7 +241,7 @@ class WordAssociation:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The parameters for the signature: all that affect scores, except the training data."""
+        """The parameters that determine the scores, for a signature, except the training data."""
         return {
             "solver": "association",
             "features": self.features,
@@ -295,9 +297,9 @@ def _list_pairs_by_option(problem: Problem) -> Iterator[list[str]]:
 
 
 def _count_pairs(problems: Iterable[Problem]) -> tuple[NDArray[np.int64], list[str]]:
-    """Count pairs with correct and with incorrect options; return the counts and the pairs.
+    """Return the counts of pairs with correct and incorrect options, (2, pairs), and the pairs.
 
-    Only the counts, (2, pairs), are in memory, so that a server can retrain regularly.
+    Only the counts are in memory, so that a server can retrain regularly.
     """
     column: dict[str, int] = {}
     correct, incorrect = array("q"), array("q")

@@ -20,29 +20,31 @@ from winosmith.solve._solver import Scores, sample_solved
 from winosmith.text import normalize
 
 _TOP_TOKENS = 20
-"""Number of first-token candidates to request, with log-probabilities; OpenAI's maximum."""
+"""Number of candidates for the first token to request, with log-probabilities. This is OpenAI's
+maximum."""
 
 
 @dataclass(frozen=True)
 class ChatSolver:
     """Asks a chat model to choose an option for each problem, and interprets its reply.
 
-    An option's score is the fraction of replies that choose it: 1 or 0 if a problem is asked once.
-    An unclear reply counts equally for all options; `ask(…).unclear_count` counts these replies.
-    A problem is undecided if the replies to its two orders contradict each other.
+    An option's score is the fraction of replies that choose it, which is 1 or 0 if a problem is
+    asked once. An unclear reply counts equally for all options. Unclear replies are counted by
+    `ask(…).unclear_count`. If the replies to the two orders of a problem contradict each other, the
+    problem is undecided.
 
     Attributes:
         model: a `chat.Client`, or a callable that takes messages and returns a `chat.Reply`.
-        shots: the few-shot examples: one tuple of solved problems for each draw. Each problem is
-            asked once per draw; a single empty draw means zero-shot.
-        swap: Whether to ask again with the options in another order, to detect position bias.
+        shots: few-shot examples, with a tuple of solved problems for each draw. Each problem is
+            asked once per draw. A single empty draw means zero-shot.
+        swap: whether to ask again with the options in another order, to detect position bias.
         scoring: "reply" interprets the text. "logprobs" uses the probabilities of the options'
-            numbers (letters for a question) as the first token, from a `chat.Client` whose server
-            reports them.
-        instruction: The beginning of every conversation; the default depends on `sees` and on
-            whether the problem is a question.
+            numbers (letters for a question) as the first token. It requires a `chat.Client` whose
+            server reports them.
+        instruction: beginning of every conversation. The default depends on `sees` and on whether
+            the problem is a question.
         sees: "blank", or "pronoun" to mark the pronoun with asterisks and ask for its referent.
-        reply_log: A list to which every `ParsedReply` is appended; omit it in a server, because it
+        reply_log: list to which every `ParsedReply` is appended. Omit it in a server, because it
             grows without limit.
 
     Raises:
@@ -92,15 +94,15 @@ class ChatSolver:
         same for a whole run, so that a server can cache them.
 
         Args:
-            model: The chat model.
-            train: The problems to draw from; problems without an answer are skipped.
-            count: The number of shots.
-            draws: The number of draws, whose replies are averaged.
-            seed: The random seed of the draws.
-            settings: Further attributes of the solver.
+            model: the chat model.
+            train: problems to draw from. Problems without an answer are skipped.
+            count: number of shots.
+            draws: number of draws, whose replies are averaged.
+            seed: random seed of the draws.
+            settings: further attributes of the solver.
 
         Raises:
-            DataError: Too few problems have an answer, or there are no draws.
+            DataError: too few problems have an answer, or there are no draws.
         """
         drawn = tuple(tuple(sample_solved(train, count, [seed, draw])) for draw in range(draws))
         return cls(model, drawn, **settings)
@@ -126,7 +128,10 @@ class ChatSolver:
         return parameters
 
     def score(self, problems: Sequence[Problem]) -> Scores:
-        """Return the mean score of each option over all replies; a problem's scores sum to 1."""
+        """Return the mean score of each option over all replies.
+
+        The scores of a problem sum to 1.
+        """
         asked = self.ask(problems).asked
         each = len(asked) // max(1, len(problems))
         return [
@@ -141,7 +146,7 @@ class ChatSolver:
         """Ask about each problem, and return all replies.
 
         Raises:
-            DataError: A problem is among the shots, or a required pronoun is unknown.
+            DataError: a problem is among the shots, or a required pronoun is unknown.
         """
         solved = {_make_shot_key(shot) for draw in self.shots for shot in draw}
         known = [problem.id for problem in problems if _make_shot_key(problem) in solved]
@@ -215,7 +220,7 @@ def _make_shot_key(problem: Problem) -> tuple[str, frozenset[str]]:
 def _score_first_token(reply: Reply, names: Sequence[str]) -> list[float]:
     """Return the probability of each option's name as the first token, normalised over options.
 
-    A name that is not reported gets the lowest reported probability, which is an upper bound.
+    A name that the server does not report gets the lowest reported probability, as an upper bound.
     """
     if not reply.first_token:
         raise ChatError(
@@ -239,12 +244,10 @@ class ParsedReply:
     """A model's reply to a problem, and the option that it chooses.
 
     Attributes:
-        problem_id: id of the problem.
         draw: 0-based number of the draw of shots.
         order: the problem's option indices in the order shown.
-        reply: the model's reply.
         choice: index of the chosen option in the problem; None if unclear.
-        scores: score of each option; they sum to 1, and are equal if the choice is unclear.
+        scores: score of each option. The scores sum to 1, and are equal if the choice is unclear.
     """
 
     problem_id: str
@@ -256,7 +259,6 @@ class ParsedReply:
 
     @property
     def position(self) -> int | None:
-        """The 0-based position at which the chosen option was shown; None if unclear."""
         return None if self.choice is None else self.order.index(self.choice)
 
 
@@ -277,12 +279,15 @@ class Interview:
 
     @property
     def cut_off_count(self) -> int:
-        """The number of replies that were cut off; a higher `max_tokens` may help."""
+        """The number of replies that were cut off. A higher `max_tokens` may help."""
         return sum(one.reply.finish == "length" for one in self.asked)
 
     @property
     def first_position_rate(self) -> float | None:
-        """The share of clear replies that choose the option shown first; None if none is clear."""
+        """The fraction of clear replies that choose the option shown first.
+
+        It is None if no reply is clear.
+        """
         places = [one.position for one in self.asked if one.position is not None]
         return sum(place == 0 for place in places) / len(places) if places else None
 
@@ -290,8 +295,8 @@ class Interview:
     def position_bias(self) -> float | None:
         """The fraction of problems whose two replies choose the same position, 0–1.
 
-        Because the options change positions, such replies follow the position. None if only one
-        order was asked.
+        Such replies follow the position, because the options change positions. The fraction is None
+        if only one order was asked.
         """
         together: dict[tuple[str, int], list[int | None]] = {}
         for one in self.asked:
@@ -339,8 +344,8 @@ Order = tuple[int, ...]
 def make_orders(option_count: int, *, swap: bool) -> tuple[Order, ...]:
     """Return the orders in which to show options: unchanged and, with `swap`, rotated by one.
 
-    No option keeps its position, so a solver that always chooses the same position chooses two
-    different options.
+    In the rotated order, no option keeps its position. A solver that always chooses the same
+    position therefore chooses two different options.
 
     >>> make_orders(2, swap=True), make_orders(3, swap=True)
     (((0, 1), (1, 0)), ((0, 1, 2), (1, 2, 0)))
@@ -376,7 +381,7 @@ _ORDINALS = (
     ("5", "five", "fifth", "5th", "e"),
     *((str(place), letter) for place, letter in enumerate(ascii_lowercase[5:], 6)),
 )
-"""The words that name each position; "former" and "latter" apply only to two options."""
+"""The words that name each position. "former" and "latter" apply only to two options."""
 
 _PLACES = {name: place for place, names in enumerate(_ORDINALS) for name in names}
 _NAME = "|".join(sorted(_PLACES, key=len, reverse=True))
@@ -386,7 +391,7 @@ _LABEL = rf"(?:option|choice|answer|number|no\.|#)\s*[#:]?\s*\(?({_NAME})\b\)?"
 _ORDINAL = r"(?:the\s+)?(first|second|third|fourth|fifth|1st|2nd|3rd|4th|5th|former|latter)\b"
 _LABELLED = re.compile(rf"\b{_LABEL}|\b{_ORDINAL}\s+{_NOUN}\b|\bthe\s+(former|latter)\b")
 _LINE_START = re.compile(rf"(?:the\s+)?(?:{_LABEL}|{_ORDINAL}|\(?({_NAME})\b\)?)(?:\s+{_NOUN}\b)?")
-"""A position at the beginning of a line: with a label, as an ordinal, or only as a name."""
+"""A position at the beginning of a line: with a label, as an ordinal, or as a name only."""
 
 _END_OF_ANSWER = re.compile(
     r"\W*$|\s*[.,:;=)\]}!–—-]|\s+\(?(?:because|since|as|explanation|reason)\b|\s+is\s+(?!not\b|wrong\b|incorrect\b)"
@@ -407,7 +412,7 @@ _APPROVAL = re.compile(
     r"|(?:is|seems|be) (?:clearly )?(?:the )?(?:more |most )?"
     r"(?:correct|right|best|better|answer|logical|(?:good|best|better) fit))\b(?! not\b)"
 )
-"""Text after an option that says that it is the answer."""
+"""Text that states that the option before it is the answer."""
 
 _NEGATION_BEFORE = re.compile(
     r"(?:\bnot|n't|\bnor|\bneither|\bcannot|\bnever|\bthan|\binstead of|\bexcept|\bunlike"
@@ -430,12 +435,12 @@ _SEARCHED_CHARACTERS = 500
 
 
 def parse_answer(text: str, options: Sequence[str], sentence: str = "") -> int | None:
-    """Return the position of the option that a reply chooses; None if unclear.
+    """Return the position of the option that a reply chooses, or None if the reply is unclear.
 
-    The first of the following that the reply contains decides; a contradiction in it ("Option 1:
-    Maria" if Maria is the second option) is unclear:
+    The first item of the following list that the reply contains decides. If this item contradicts
+    itself ("Option 1: Maria" if Maria is the second option), the reply is unclear.
 
-    1. the text after the last "answer is", "I choose", or the like;
+    1. the text after the last "answer is", "I choose" or a similar phrase;
     2. a line with only the option's number, letter, position or text;
     3. the beginning of the first line, with an explanation after it;
     4. an option that is said to fit or to make more sense;

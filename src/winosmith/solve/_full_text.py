@@ -25,19 +25,19 @@ _INDEX_VERSION = "1"
 """Version of the passage format and of the index."""
 
 _BATCH_SIZE = 10_000
-"""Number of passages in a batch."""
 
 _TABLE = "CREATE VIRTUAL TABLE passages USING fts5(text, tokenize='porter unicode61')"
 
 Progress = Callable[[int, int, int], None]
-"""A callback that receives the numbers of finished texts, all texts, and passages so far."""
+"""A callback that receives the number of finished texts, the total number of texts, and the number
+of passages so far."""
 
 
 @dataclass(frozen=True)
 class FullTextIndex:
     """Finds the sentences of a text collection that contain given phrases, in any inflection.
 
-    The best match comes first (Okapi BM25); tied matches are in the order of the texts.
+    The best match comes first (Okapi BM25). Tied matches are in the order of the texts.
 
     Attributes:
         path: path of the index file.
@@ -54,15 +54,15 @@ class FullTextIndex:
         folder: str | Path,
         on_progress: Progress | None = None,
     ) -> FullTextIndex:
-        """Return the index of a text collection; build it in `folder` if it is missing.
+        """Return the index of a text collection, and build it in `folder` if it is missing.
 
-        An index is identified by the contents of the texts, not by their names; equal texts are
-        indexed once. The next call restarts an interrupted build.
+        An index is identified by the contents of the texts, not by their names. Equal texts are
+        indexed once. If a build is interrupted, the next call starts it again.
 
         Args:
-            collection: a text, or a folder of texts: `.txt`, or `.jsonl` with a "text" in each
-                line, gzipped or not; None for winosmith's articles.
-            folder: folder of the indexes; created if missing.
+            collection: a text, or a folder of texts. Texts are `.txt`, or `.jsonl` with a "text" in
+                each line, and may be gzipped. None means winosmith's own articles.
+            folder: folder of the indexes, created if missing.
             on_progress: called after each batch of passages, and after each text.
 
         Raises:
@@ -94,14 +94,13 @@ class FullTextIndex:
         return {"path": self.path, "digest": self.digest}
 
     def __len__(self) -> int:
-        """Return the number of passages."""
         with _convert_errors(self.path):
             return int(self._db.execute("SELECT count(*) FROM passages").fetchone()[0])
 
     def search(self, phrases: Sequence[str], limit: int) -> list[str]:
         """Return at most `limit` sentences that contain all phrases.
 
-        Case and inflection are ignored; operators in a phrase are treated as words. Phrases without
+        Case and inflection are ignored. Operators in a phrase are treated as words. Phrases without
         words are ignored.
 
         Raises:
@@ -155,23 +154,17 @@ def _convert_errors(path: Path) -> Iterator[None]:
 _SUFFIXES = (".txt", ".jsonl", ".txt.gz", ".jsonl.gz")
 
 _WRAP_LIMIT = 100
-"""Minimum length, in characters, of a line that counts as a paragraph; shorter lines are joined."""
+"""Minimum number of characters of a line that counts as a paragraph. Shorter lines are joined."""
 
 _MAX_WORDS, _MIN_WORDS = 80, 4
-"""Maximum and minimum words in a passage; longer sentences are cut, shorter ones omitted."""
+"""Maximum and minimum number of words in a passage. Longer sentences are cut, and shorter ones
+omitted."""
 
 _TITLES = "".join(rf"(?<!\b{title}\.)" for title in ("Mr", "Mrs", "Ms", "Dr", "Prof", "St"))
 _END = re.compile(rf"(?:(?<=[.!?])|(?<=[.!?][\"'”’)])){_TITLES}\s+(?=[\"'“‘(]?[A-Z0-9])")
 
 
 def list_texts(collection: str | Path) -> list[Path]:
-    """Return the paths of the texts in a collection: a file, or a folder with its subfolders.
-
-    Texts are `.txt`, and `.jsonl` with a "text" in each line; both may be gzipped.
-
-    Raises:
-        FormatError: there is no such file or folder, or it has no text.
-    """
     collection = Path(collection)
     if collection.is_dir():
         found = sorted(path for path in collection.rglob("*") if _is_text_file(path))
@@ -191,9 +184,6 @@ def read_passages(path: Path) -> Iterator[str]:
     """Yield the sentences of a text file, cut into passages of 4 to 80 words.
 
     Bytes that are not UTF-8 become the replacement character.
-
-    Raises:
-        FormatError: the file can't be read, or a line of JSON Lines has no text.
     """
     opener: Any = gzip.open if path.name.lower().endswith(".gz") else open
     try:

@@ -1,11 +1,13 @@
 """`KnowledgeHunting`: search texts for the roles in a similar situation (Emami et al. 2018).
 
-The sentence determines the search: "The man couldn't lift his son because _ was so weak" has the
+The sentence determines the search. "The man couldn't lift his son because _ was so weak" has the
 context predicate *lift*, between its two options, and the query predicate *weak*, in the clause of
-the blank (section 3.1; instead of a parser, the words between the options and around the blank are
-used). In the snippet "The movers couldn't lift it because they were weak" the lifter is weak, which
-is evidence for the option that lifts in the problem (section 3.3). Pronouns are resolved only by
-their form (`they` can be the movers, `it` can't); a snippet with two readings is not evidence.
+the blank (section 3.1). Instead of a parser, the words between the options and around the blank are
+used.
+
+In the snippet "The movers couldn't lift it because they were weak", the lifter is weak. This is
+evidence for the option that lifts in the problem (section 3.3). Pronouns are resolved only by their
+form: `they` can be the movers, `it` can't. A snippet with two readings is not evidence.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ _NEGATIONS = frozenset("not n't never no hardly cannot without".split())
 
 
 _MAX_WORDS = 5
-"""Maximum number of words in a search term; longer terms would never be found."""
+"""Maximum number of words in a search term. Longer terms would never be found."""
 
 _MIN_COPY_FRACTION = 0.7
 """Minimum fraction of a problem's content words that a copy of the problem contains."""
@@ -55,7 +57,7 @@ class Snippet(NamedTuple):
 
     Attributes:
         snippet: text of the snippet.
-        option: index of the option that it supports.
+        option: index of the supported option.
         strength: strength of the evidence, 1 to 4.
         phrases: the phrases of the search.
     """
@@ -75,18 +77,19 @@ class KnowledgeHunting:
     searched together with each term of the predicate at the blank. If the participant with the
     blank's role in a retrieved sentence is the agent (or patient) of the first predicate, the
     sentence is evidence for the option with that role. A sentence that mentions an option next to
-    the blank's predicate is also evidence for it; this helps if there are many options, or if
-    options are things.
+    the blank's predicate is also evidence for this option. This helps if there are many options, or
+    if options are things.
 
     Each snippet is counted once, with its strongest reading, unless an equally strong reading
     supports another option. A snippet with 70 % of the problem's content words, and 70 % of those
-    that were not search terms, counts as a copy and is omitted. Options without evidence score 0.
+    that were not search terms, is a copy and is omitted. Options without evidence score 0.
 
     Attributes:
         retriever: finds the snippets.
         snippets: number of snippets to read for each search.
-        tagger: a function like `nltk.pos_tag`, to use only verbs and adjectives as one-word terms,
-            as in the paper; if None, all words except function words are used.
+        tagger: a function like `nltk.pos_tag`. With it, only verbs and adjectives are used as
+            one-word terms, as in the paper. If it is None, all words except function words are
+            used.
     """
 
     retriever: Retriever
@@ -106,7 +109,7 @@ class KnowledgeHunting:
         }
 
     def score(self, problems: Sequence[Problem]) -> Scores:
-        """Return the summed strength of the evidence for each option; 0 if there is none.
+        """Return the summed strength of the evidence for each option, or 0 if there is none.
 
         Raises:
             DataError: a problem is a question, which has no blank.
@@ -121,7 +124,7 @@ class KnowledgeHunting:
         return scores
 
     def find_evidence(self, problem: Problem) -> tuple[Snippet, ...]:
-        """Return the evidence for a problem, the strongest first."""
+        """Return the evidence for a problem, starting with the strongest."""
         query = parse_query(problem, self.tagger)
         best: dict[str, Snippet] = {}
         tied: dict[str, int] = {}  # snippet with equal evidence for another option → strength
@@ -165,12 +168,10 @@ Tagger = Callable[[list[str]], Sequence[tuple[str, str]]]
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A search term.
+    """A word or a phrase to search for, in lower case.
 
     Attributes:
-        text: a word or a phrase in lower case.
-        stems: stems of its words.
-        negated: whether a negation precedes it.
+        negated: whether a negation precedes the term.
     """
 
     text: str
@@ -183,15 +184,17 @@ class Query:
     """The search query derived from a problem.
 
     Attributes:
-        context: terms of the predicate between the first two options in the sentence, the most
-            specific first; empty if there is none.
+        context: terms of the predicate between the first two options in the sentence, starting with
+            the most specific. Empty if there is no such predicate.
         query: terms of the predicate in the blank's clause.
         blank: "subject" if the blank is before its predicate, otherwise "object".
         passive: whether the blank's predicate is in the passive.
-        agent: option before the context predicate (after it in the passive); None if the sentence
-            does not mention two options.
-        patient: option after the context predicate (before it in the passive); None as for `agent`.
-        heads: last word of each option; None for a name, because a text has no facts about it.
+        agent: index of the option before the context predicate (after it in the passive). None if
+            the sentence does not mention two options.
+        patient: index of the option after the context predicate (before it in the passive). None if
+            `agent` is None.
+        heads: last word of each option. None for a name, because texts contain no facts about the
+            named person.
         stems: stems of the content words of the sentence.
     """
 
@@ -207,7 +210,7 @@ class Query:
     def find_blank_mention(
         self, words: Sequence[str], query_span: slice, start: int = 0
     ) -> str | None:
-        """Return the mention that has the blank's role at a query term; None if there is none."""
+        """Return the mention that has the blank's role at a query term, or None."""
         skip = frozenset(stem for term in self.query for stem in term.stems)
         roles = find_roles(words, query_span, start=start, skip=skip)
         is_agent = (self.blank == "subject") != self.passive
@@ -215,11 +218,7 @@ class Query:
 
 
 def parse_query(problem: Problem, tagger: Tagger | None = None) -> Query:
-    """Return the search query for a problem.
-
-    Args:
-        problem: the problem; its answer is not used.
-        tagger: see `KnowledgeHunting`.
+    """Return the search query for a problem. The answer is not used.
 
     >>> lifting = "The man couldn't lift his son because _ was so weak."
     >>> found = parse_query(Problem("a", lifting, ("man", "son")))
@@ -314,11 +313,11 @@ def _find_head_noun(option: str) -> str | None:
 def find_role_evidence(
     snippet: str, query: Query, context: Term, term: Term
 ) -> tuple[int, int] | None:
-    """Return the option that a snippet's roles are evidence for, and the strength, or None.
+    """Return the option that the roles in a snippet are evidence for, with the strength, or None.
 
     A snippet is evidence if the mention with the blank's role at `term` is the agent or the patient
-    of `context`. The strength is that of the paper: 2 if a term has several words, otherwise 1;
-    plus 2 if the context comes first, otherwise plus 1.
+    of `context`. The strength is the sum of two numbers, as in the paper: 2 if a term has several
+    words, otherwise 1; and 2 if the context comes first, otherwise 1.
     """
     if query.agent is None or query.patient is None:
         return None
@@ -341,7 +340,7 @@ def find_role_evidence(
 def find_mention_evidence(
     snippet: str, query: Query, option: int, term: Term
 ) -> tuple[int, int] | None:
-    """If a snippet has the option next to `term`, return the option and strength; otherwise None.
+    """Return `option` and the strength if a snippet mentions the option next to `term`, or None.
 
     The strength is 2 if the term has several words, otherwise 1.
     """
@@ -389,5 +388,4 @@ def _find_role(
 
 
 def is_negated(tokens: Sequence[str], start: int) -> bool:
-    """Return whether a negation is among the three tokens before a position."""
     return not _NEGATIONS.isdisjoint(t.lower() for t in tokens[max(0, start - 3) : start])

@@ -26,7 +26,7 @@ class LanguageScores:
     """A language model's scores for a sequence of problems.
 
     Attributes:
-        scores: name of the score → one tuple per problem, with a value for each option.
+        scores: maps the name of a score to one tuple per problem, with a value for each option.
         tokens_fed: number of tokens that the model read, including padding.
     """
 
@@ -37,12 +37,6 @@ class LanguageScores:
 def rewrite_as_referent_questions(
     problems: Sequence[Problem], sees: Sees, suffix: str = ""
 ) -> Sequence[Problem]:
-    """Rewrite the problems for a language model; see `models.ask_referent`.
-
-    Raises:
-        InputError: `sees` is unknown.
-        DataError: a required pronoun is unknown.
-    """
     check_sees_value(sees)
     if sees == "blank":
         return problems
@@ -57,7 +51,10 @@ def collect_scores(
     tokens_fed: int,
     model: str | Path,
 ) -> LanguageScores:
-    """For each part, return the sum and the mean of each option's values as the option's scores."""
+    """For each part, return the sum and the mean of each option's values as scores of the option.
+
+    The arrays in `values` are in the order of parts, problems and options.
+    """
     rows = iter(values)
     scores: dict[str, list[tuple[float, ...]]] = {}
     for part in parts:
@@ -87,9 +84,9 @@ class LanguageSolver(ABC):
         kind: name of the score.
         sees: "blank" or "pronoun".
         device: a torch device ("cpu", "cuda:0"); by default the GPU if there is one.
-        dtype: precision of the network; see `models.Precision`.
-        tokens_per_batch: number of tokens in a batch; the default depends on the device.
-        on_progress: called with the number of finished texts and of all texts.
+        dtype: precision of the network (see `models.Precision`).
+        tokens_per_batch: number of tokens in a batch. The default depends on the device.
+        on_progress: called with the number of finished texts and the total number.
     """
 
     model: str | Path
@@ -133,9 +130,10 @@ class LanguageSolver(ABC):
 
 
 CausalScore = Literal["partial", "full", "partial_per_token", "full_per_token"]
-"""The log-probability of the filled-in sentence ("full"), or of the text after the blank given the
-text up to the end of the option ("partial"; Trinh and Le 2018, "A Simple Method for Commonsense
-Reasoning", section 3); as a sum, or as the mean over its tokens."""
+"""Kinds of scores of a causal model. "full" is the log-probability of the filled-in sentence.
+"partial" is the log-probability of the text after the blank, given the text up to the end of the
+option (Trinh and Le 2018, "A Simple Method for Commonsense Reasoning", section 3). Both are sums
+over tokens. With the suffix "_per_token", they are means."""
 
 
 @dataclass(frozen=True)
@@ -146,15 +144,15 @@ class Causal(LanguageSolver):
     prompt) are read once. Partial scores agree with lm-evaluation-harness to 1e-4. If nothing
     follows the blank (COPA), the partial score is that of the option given its context.
 
-    With `sees="pronoun"` the original sentence is followed by "'She' refers to", and the partial
+    With `sees="pronoun"`, the original sentence is followed by "'She' refers to", and the partial
     score is that of the option after this text (`models.ask_referent`).
 
     Attributes:
-        kind: name of the score; see `CausalScore`.
-        prompt: a text before each sentence, such as solved problems (`solve.make_prompt`),
-            including the white space between them.
-        bos: whether to prepend a start token; by default the tokeniser decides. See
-            `models.make_passages`.
+        kind: name of the score (see `CausalScore`).
+        prompt: text to put before each sentence, such as solved problems (`solve.make_prompt`),
+            including the separating white space.
+        bos: whether to prepend a start token. By default, the tokeniser decides (see
+            `models.make_passages`).
 
     >>> Causal("openai-community/gpt2").kind
     'partial'
@@ -196,23 +194,24 @@ class Causal(LanguageSolver):
 
 
 MaskedScore = Literal["sentence", "option", "sentence_per_token", "option_per_token"]
-"""The pseudo-log-likelihood of the filled-in sentence (Salazar et al. 2020), or the log-probability
-of the option's tokens when all of them are hidden (Kocijan et al. 2019); as a sum, or as the mean
-over its tokens. Kocijan et al. take the mean: `option_per_token`."""
+"""Kinds of scores of a masked model. "sentence" is the pseudo-log-likelihood of the filled-in
+sentence (Salazar et al. 2020). "option" is the log-probability of the option's tokens when all of
+them are hidden (Kocijan et al. 2019). Both are sums over tokens. With the suffix "_per_token", they
+are means. Kocijan et al. use the mean, `option_per_token`."""
 
 
 @dataclass(frozen=True)
 class Masked(LanguageSolver):
     """Scores each option with a masked language model (BERT, RoBERTa, ALBERT, ModernBERT, …).
 
-    With `sees="pronoun"` the original sentence is followed by "'She' refers to …", in which the
-    option is scored (`models.ask_referent`).
+    With `sees="pronoun"`, the original sentence is followed by "'She' refers to …", and the option
+    in this text is scored (`models.ask_referent`).
 
     Attributes:
-        kind: name of the score; see `MaskedScore`. A sentence score reads the sentence once for
-            each of its tokens, an option score only once.
-        within_word: whether, for sentence scores, the later pieces of a word are hidden together
-            with each of its pieces (Kauf and Ivanova 2023, PLL-word-l2r).
+        kind: name of the score (see `MaskedScore`). For a sentence score, the model reads the
+            sentence once per token. For an option score, it reads the sentence once.
+        within_word: for sentence scores, whether each piece of a word is hidden together with the
+            later pieces of the word (Kauf and Ivanova 2023, PLL-word-l2r).
 
     >>> Masked("FacebookAI/roberta-large", "option_per_token").within_word
     False
@@ -263,12 +262,12 @@ def make_prompt(
     r"""Return a prompt of random problems with the correct option filled in.
 
     The prompt is the same for all sentences, so it is read once. Draw it from problems that are not
-    scored; EvoGrad (2024, section 4.1) uses 30 from the training set.
+    scored. EvoGrad (2024, section 4.1) uses 30 from the training set.
 
     Args:
-        problems: The problems to draw from; those without an answer are skipped.
-        count: The number of problems.
-        seed: The random seed.
+        problems: problems to draw from. Those without an answer are skipped.
+        count: number of problems.
+        seed: random seed.
         sees: "blank", or "pronoun" to state the pronoun's referent in each example.
 
     Raises:
@@ -282,22 +281,23 @@ def make_prompt(
 
 
 Combination = Literal["product", "vote"]
-"""`product`: the sum of the solvers' scores. For log-likelihoods it is the logarithm of the product
-of the likelihoods (Trinh and Le 2018, section 4). `vote`: the number of solvers that prefer the
-option (a solver's vote is split between tied options), plus half the option's fraction of the
-product, scaled so that it only breaks ties."""
+"""Methods of combining solvers. `product` is the sum of the solvers' scores. For log-likelihoods,
+it is the logarithm of the product of the likelihoods (Trinh and Le 2018, section 4). `vote` is the
+number of solvers that prefer the option. A solver's vote is split between tied options. To break
+ties, `vote` also includes half the option's fraction of the product, scaled so that it has no other
+effect."""
 
 
 @dataclass(frozen=True)
 class Ensemble:
-    """Combines several solvers, such as the language models of Trinh and Le (2018, section 4).
+    """Combines several solvers, such as the language models in Trinh and Le (2018, section 4).
 
-    A product needs comparable scores, such as the same score of several language models; a vote
+    A product needs comparable scores, such as the same score of several language models. A vote
     works with any solvers.
 
     Attributes:
         solvers: the solvers, one or more.
-        combine: the combination; see `Combination`.
+        combine: method of combination (see `Combination`).
 
     >>> from winosmith.solve import Random
     >>> ensemble = Ensemble((Random(1), Random(2), Random(3)), "vote")
@@ -335,7 +335,7 @@ class Ensemble:
         ]
 
     def _combine(self, scores_by_solver: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Combine `scores_by_solver`, (solvers, options), into one score per option, (options,)."""
+        """Return one score per option, (options,), from `scores_by_solver`, (solvers, options)."""
         product: npt.NDArray[np.float64] = scores_by_solver.sum(0)
         if self.combine == "product":
             return product
@@ -353,22 +353,22 @@ class Ensemble:
 class EncoderSolver:
     """Scores each option with an encoder that was trained for multiple choice.
 
-    Each option is filled in and scored separately, so that a model trained on two options also
-    solves problems with more (like the two-option models of WinoGrande's table 6 on the Pronoun
-    Disambiguation Problems). The input has the same format as in training. Texts are batched by
+    Each option is filled in and scored separately. A model trained on two options therefore also
+    solves problems with more options, like the models in WinoGrande's table 6 on the Pronoun
+    Disambiguation Problems. The input has the same format as in training. Texts are batched by
     length. The model is loaded, or downloaded, by the first call of `score`.
 
     Attributes:
-        model: a folder from `winosmith train` or `models.train_multiple_choice`, or its `model/`;
-            or a hub id or folder of a model with a multiple-choice head.
-        how: the input format; by default the format used in training, or else split before the
-            option.
-        sees: "blank" or "pronoun", for a model without its own input format; a model trained with
+        model: a folder from `winosmith train` or `models.train_multiple_choice`, or its `model/`.
+            It may also be the hub id or folder of another model with a multiple-choice head.
+        how: the input format. The default is the format used in training or, if that is unknown, a
+            split before the option.
+        sees: "blank" or "pronoun", for a model without its own input format. A model trained with
             the other value is refused. The default is the value in `how`.
         device: a torch device ("cpu", "cuda:0"); by default the GPU if there is one.
-        tokens_per_batch: number of tokens in a batch; the default depends on the device. A batch
+        tokens_per_batch: number of tokens in a batch. The default depends on the device. A batch
             that does not fit into memory is halved.
-        on_progress: called with the number of finished texts and of all texts.
+        on_progress: called with the number of finished texts and the total number.
 
     >>> EncoderSolver("tuned").tokens_per_batch is None
     True
@@ -414,7 +414,7 @@ class EncoderSolver:
 
         Raises:
             InputError: the model can't be loaded, was not trained for multiple choice, or was
-                trained with another `sees`; or one text does not fit into memory.
+                trained with another `sees`, or one text does not fit into memory.
             DataError: a required pronoun is unknown.
         """
         given = self._model.score_problems(
@@ -428,7 +428,7 @@ class EncoderSolver:
         return self._model.input_format.claims
 
     def judge(self, claims: Sequence[Claim]) -> list[float]:
-        """Return the log-odds that each claim is true; the model must be trained on claims.
+        """Return the log-odds that each claim is true. The model must be trained on claims.
 
         Raises:
             InputError: see `score`, or the model was trained to choose between options.

@@ -1,6 +1,6 @@
 """Find the mentions next to a predicate, their roles, and the possible referents of pronouns.
 
-Instead of a parser, only the form of words is used: the number, gender and animacy of pronouns, and
+There is no parser. Only the form of words is used: the number, gender and animacy of pronouns, and
 the auxiliary and participle of a passive. The noun lists were compiled for winosmith. A noun that
 is in no list may be a person or a thing, so it may be the referent of either kind of pronoun.
 """
@@ -27,7 +27,7 @@ PRONOUNS = {form: group for group, forms in _GROUPS.items() for form in forms.sp
 """Maps each form of a personal pronoun to its group."""
 
 POSSESSIVES = frozenset("my your his her its our their".split())
-"""The possessive forms used before a noun; "his" and "her" are also used without a noun."""
+"""The possessive forms used before a noun. "his" and "her" are also used without a noun."""
 
 _BOUNDARIES = frozenset(
     """although and as because before but if or since so that though unless until when whereas
@@ -36,7 +36,7 @@ _BOUNDARIES = frozenset(
 """Words that begin a clause."""
 
 _BE = frozenset("am are be been being is was were 're 'm".split())
-"""Forms of "be", without "'s", which is just as often "has"."""
+"""Forms of "be" except "'s", which just as often means "has"."""
 
 _GET = frozenset("get gets got gotten getting".split())
 
@@ -130,7 +130,7 @@ _GENDERS = {"he": "male", "she": "female"}
 
 
 class Roles(NamedTuple):
-    """A predicate's agent and patient; either is None if omitted, as in "and was weak"."""
+    """A predicate's agent and patient, each None if it is omitted, as in "and was weak"."""
 
     agent: str | None
     patient: str | None
@@ -139,7 +139,7 @@ class Roles(NamedTuple):
 def find_roles(
     words: Sequence[str], predicate: slice, *, start: int = 0, skip: frozenset[str] = frozenset()
 ) -> Roles:
-    """Return the agent and the patient of a predicate; the passive swaps them.
+    """Return the agent and the patient of a predicate, which are swapped in the passive.
 
     The search for the subject begins at the position `start`, and skips words with the stems in
     `skip`.
@@ -183,7 +183,6 @@ def _find_agent_marker(words: Sequence[str], start: int) -> int | None:
 
 
 def is_adverb(token: str) -> bool:
-    """Return whether a token is an adverb: it ends in -ly, or is in a list."""
     if token in _ADVERBS:
         return True
     return token.islower() and token.endswith("ly") and token not in _NOUNS_IN_LY
@@ -222,7 +221,6 @@ def _is_possessive(words: Sequence[str], index: int) -> bool:
 
 
 def is_same_noun(first: str | None, second: str | None) -> bool:
-    """Return whether both mentions are the same noun."""
     if (
         first is None
         or second is None
@@ -270,12 +268,11 @@ def _classify_noun(noun: str) -> Literal["person", "thing"] | None:
 
 
 def is_boundary(token: str) -> bool:
-    """Return whether a token separates clauses: punctuation, or a conjunction."""
     return token.lower() in _BOUNDARIES or not any(map(str.isalnum, token))
 
 
 def is_plural(token: str) -> bool:
-    """Return whether a noun looks like a plural; False for names.
+    """Return whether a noun looks like a plural. Names never do.
 
     >>> [is_plural(noun) for noun in ("bulls", "men", "James", "glass", "lens")]
     [True, True, False, False, False]

@@ -1,4 +1,4 @@
-"""`Solver` scores the options of problems; `predict` returns the best option of each problem.
+"""`Solver` scores the options of problems, and `predict` returns the best option of each problem.
 
 `predict_to_file` saves predictions in chunks, so that an interrupted run can resume.
 """
@@ -28,18 +28,19 @@ from winosmith.problem import Problem
 from winosmith.records import parse_json
 
 Scores = Sequence[tuple[float, ...]]
-"""A tuple for each problem, in order, with a finite score for each option; higher is better."""
+"""A tuple for each problem, in order, with a finite score for each option. Higher scores are
+better."""
 
 
 class Solver(Protocol):
     """Scores the options of problems, without using the answers.
 
-    Scores don't depend on the answers; the order and the number of the problems change a score by
-    less than 1e-4. An option's score does not depend on the order of options; exceptions are
-    documented.
+    Scores don't depend on the answers. The order and the number of the problems change a score by
+    less than 1e-4. An option's score does not depend on the order of options, unless the solver's
+    documentation says so.
 
     A solver that learns from solved problems is made by a function or class method that takes the
-    problems and a seed; constructors only store their arguments.
+    problems and a seed. Constructors only store their arguments.
     """
 
     def score(self, problems: Sequence[Problem]) -> Scores:
@@ -50,8 +51,8 @@ class Solver(Protocol):
 def predict(solver: Solver, problems: Sequence[Problem]) -> tuple[Prediction, ...]:
     """Return each problem's best option according to the solver's scores.
 
-    The solver gets the problems without their answers. Options whose scores differ from the best
-    by at most `winosmith.prediction.TIE` are tied, and the choice is the first of them.
+    The solver gets the problems without their answers. Options whose scores differ from the best by
+    at most `winosmith.prediction.TIE` are tied. The choice is the first of them.
 
     Raises:
         DataError: the solver does not return one finite score per option.
@@ -77,11 +78,6 @@ def predict(solver: Solver, problems: Sequence[Problem]) -> tuple[Prediction, ..
 
 
 def get_answers(train: Dataset) -> list[int]:
-    """Return the answers of the problems that a solver learns from.
-
-    Raises:
-        DataError: there are no problems, or an answer is withheld.
-    """
     if not train:
         raise DataError("there are no problems to learn from")
     withheld = [problem.id for problem in train if problem.answer is None]
@@ -94,11 +90,6 @@ def get_answers(train: Dataset) -> list[int]:
 
 
 def sample_solved(problems: Sequence[Problem], count: int, seed: int | list[int]) -> list[Problem]:
-    """Draw random problems that have an answer.
-
-    Raises:
-        DataError: too few problems have an answer.
-    """
     solved = [problem for problem in problems if problem.answer is not None]
     if not 0 < count <= len(solved):
         raise DataError(f"{count} shots can't be drawn from {len(solved)} problems with an answer")
@@ -158,8 +149,8 @@ def _average_differences(options: int, scores: Iterator[tuple[float, ...]]) -> t
 
 
 _CHUNK = 256
-"""Number of problems in a chunk; an interruption loses at most one chunk. It is even, so that few
-twins are separated."""
+"""Number of problems in a chunk. An interruption loses at most one chunk. The number is even, so
+that few twins are separated."""
 
 _MAX_SHOWN = 4
 """Maximum number of differences to list in a message."""
@@ -178,18 +169,19 @@ def predict_to_file(
     """Solve the problems and write the predictions to a file, or read them if it exists.
 
     Finished work is saved in `.NAME.part` after every 256 problems, so that the same call resumes
-    it; the file appears when it is complete. Interruptions don't change the result.
+    it. The file appears when it is complete. Interruptions don't change the result.
 
     Args:
-        solver: the solver; it gets the problems without their answers.
+        solver: the solver, which gets the problems without their answers.
         dataset: the problems.
         path: path of the file, usually `.jsonl`.
         parameters: additional parameters for the header, if the scores depend on more than the
             solver's `parameters`. The key `solver` is the solver's name.
         force: whether to replace predictions, or unfinished work, of other problems or parameters.
         on_progress: called with the number of solved problems, at the start and after each chunk.
-        executor: solves the chunks; by default this process does. Files that the solver needs, such
-            as a model's folder, must be accessible to the workers; each worker loads them once.
+        executor: runs the work; by default, the current process does. Files that the solver needs,
+            such as a model's folder, must be accessible to the workers. Each worker loads them
+            once.
 
     Raises:
         OutputError: the file contains other predictions, can't be written, or is being written by
