@@ -26,7 +26,6 @@ _KEYS = {"evaluation_id", "model_id", "sample_id", "interaction_type"}
 
 
 def can_read(file: AnswerFile) -> bool:
-    """Return whether a file contains instance records of Every Eval Ever."""
     return file.rows.first.keys() >= _KEYS
 
 

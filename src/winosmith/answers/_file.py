@@ -36,8 +36,6 @@ class AnswerFile:
     """A file of answers, and the items to which the answers belong.
 
     Attributes:
-        rows: the file's records.
-        dataset: the items.
         columns: the columns of question and choices in a log's records, as named by the user.
         filters: names of the filters, scorers or epochs to read.
         omitted: the 0-based positions of records in the data that are not items.
@@ -51,12 +49,11 @@ class AnswerFile:
 
     @property
     def path(self) -> str:
-        """The path of the file."""
         return self.rows.path
 
     @cached_property
     def document(self) -> Mapping[str, Any]:
-        """The file as a single JSON object, which may contain NaN; empty for other files."""
+        """The file as a single JSON object, which may contain NaN, or {} for other files."""
         source = self.rows.source
         if source is None or not source.start.startswith("{"):
             return {}
@@ -67,7 +64,6 @@ class AnswerFile:
 
     @cached_property
     def problems(self) -> dict[str, Problem]:
-        """The items by id."""
         return {problem.id: problem for problem in self.dataset}
 
     def resolve_id(self, name_or_text: Any) -> str:
@@ -83,7 +79,7 @@ class AnswerFile:
 
     @cached_property
     def _ids_by_sentence(self) -> dict[str, str]:
-        """The id for each unique sentence; needed only for files without ids."""
+        """The id for each unique sentence, which only files without ids need."""
         return _map_unique((normalise_id(one.sentence), one.id) for one in self.dataset)
 
     def interpret_labels(self, labels: Mapping[str, Any]) -> dict[str, dict[str, int]]:
@@ -103,7 +99,6 @@ class AnswerFile:
         return readings
 
     def records(self) -> list[tuple[Place, Record]]:
-        """Return the records with their locations."""
         found = []
         for row in self.rows:
             if row.values is None:
@@ -112,5 +107,4 @@ class AnswerFile:
         return found
 
     def error(self, reason: str, place: Place | None = None) -> FormatError:
-        """Return an error about the file, or about one of its records."""
         return FormatError(reason, *(place[:3] if place else (self.path,)))

@@ -23,7 +23,6 @@ _Trial = dict[str, list[Mapping[str, Any]]]
 
 
 def can_read(file: AnswerFile) -> bool:
-    """Return whether a file is a HELM scenario state."""
     return "request_states" in file.document
 
 

@@ -72,7 +72,7 @@ def read(file: AnswerFile) -> list[Answers]:
 
 
 def _unpack_log(file: AnswerFile) -> dict[str, Any]:
-    """Return the log in an archive; if several files have the same name, the last one is used."""
+    """Return the log in an archive, using the last of several files with the same name."""
     parts: dict[str, Any] = {}
     for part in file.rows.parts:
         name = part.path.removeprefix(f"{file.path}/")

@@ -47,7 +47,7 @@ class Row:
 
 
 class Items:
-    """An index of items by their text; ids only break ties between matching items."""
+    """An index of items by text, in which ids only break ties between matching items."""
 
     def __init__(self, dataset: Dataset):
         self.dataset = dataset
@@ -60,7 +60,7 @@ class Items:
             self.by_text[normalise(problem.sentence), options].append(problem)
 
     def find(self, row: Row) -> list[Problem]:
-        """Return a row's item, or all duplicates of the item; an empty list if no item matches."""
+        """Return a row's item, or all duplicates of the item, or no items if none matches."""
         same_id = self.by_id.get(row.id)
         if not row.options:
             if same_id is None or row.target is None or row.target != same_id.answer:
@@ -110,7 +110,7 @@ class Items:
 
 
 def look_up(record: Any, *keys: str | int) -> Any:
-    """Return a value inside nested objects and lists; None if it is missing.
+    """Return a value inside nested objects and lists, or None if it is missing.
 
     >>> look_up({"eval": {"models": ["m"]}}, "eval", "models", 0)
     'm'
@@ -124,7 +124,6 @@ def look_up(record: Any, *keys: str | int) -> Any:
 
 
 def normalise(text: str) -> str:
-    """Convert a text to lower case and single spaces, for comparisons."""
     return " ".join(text.split()).casefold()
 
 

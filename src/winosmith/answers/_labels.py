@@ -45,7 +45,6 @@ def can_read(file: AnswerFile) -> bool:
 
 
 def read(file: AnswerFile) -> list[Answers]:
-    """Return the answers in a list of labels."""
     source, dataset = file.rows.source or Source(file.path), file.dataset
     if file.rows.kind == "array" and not source.start.startswith(INVALID):
         try:

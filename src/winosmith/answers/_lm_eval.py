@@ -24,15 +24,15 @@ _METRICS = ("acc", "acc_norm", "acc_mutual_info", "exact_match")
 
 
 def can_read(file: AnswerFile) -> bool:
-    """Return whether a file's records contain a model's replies."""
     return bool(file.rows.first.keys() & {"resps", "filtered_resps"})
 
 
 def read(file: AnswerFile) -> list[Answers]:
-    """Return the answers of one filter in a file of samples; the folder's name is the model's name.
+    """Return the answers of one filter in a file of samples.
 
-    If there are scores, the choice is the option with the highest log-likelihood, as in `acc`;
-    otherwise it is the option whose letter or text the filter returned.
+    The folder's name is the model's name. If there are scores, the choice is the option with the
+    highest log-likelihood, as in `acc`. Otherwise it is the option whose letter or text the filter
+    returned.
     """
     by_filter: dict[str, list[tuple[Place, Record]]] = defaultdict(list)
     for place, sample in file.records():
@@ -66,7 +66,7 @@ def _get_replies(sample: Record) -> Any:
 def _read_docs(
     docs: Sequence[Record], columns: formats.Columns | None
 ) -> tuple[list[Problem | None], str]:
-    """Read a task's records as items; also return the reason if some records can't be read."""
+    """Read a task's records as items, and return the reason if some records can't be read."""
     named = columns if columns and {*columns.question} <= docs[0].keys() else None
     found: list[Problem | None] = [None] * len(docs)
     try:
@@ -142,7 +142,7 @@ def _parse_index(target: str) -> int | None:
 
 
 def _parse_log_likelihood(result: Any, place: Place) -> float | None:
-    """Return the log-likelihood of a (log-likelihood, is_greedy) pair; None for other values."""
+    """Return the log-likelihood of a (log-likelihood, is_greedy) pair, or None for other values."""
     while isinstance(result, list) and len(result) == 1:
         result = result[0]
     if not (isinstance(result, list) and len(result) == 2 and str(result[1]) in ("True", "False")):
@@ -168,7 +168,7 @@ def _sort_scores(
     *,
     by_letter: bool,
 ) -> tuple[float, ...]:
-    """Return the scores in the order of the item's options; empty if the order is unknown."""
+    """Return the scores in the order of the item's options, or none if the order is unknown."""
     if item is None:
         return tuple(scores)
     count = len(item.options)

@@ -12,7 +12,6 @@ from winosmith.answers._rules import make_repeated_rows_error, read_rows
 
 
 def can_read(file: AnswerFile) -> bool:
-    """Return whether a file is a log of OpenAI evals: a specification, a report or events."""
     keys = file.rows.first.keys()
     return bool(keys & {"spec", "final_report"}) or {"sample_id", "type", "data"} <= keys
 

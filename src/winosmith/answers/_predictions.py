@@ -1,4 +1,4 @@
-"""Winosmith's own files of predictions: JSON Lines, with or without a header.
+"""Winosmith's own files of predictions: JSON Lines with an optional header.
 
 The header describes the run and its data, and is followed by one line per problem:
 
@@ -8,9 +8,9 @@ The header describes the run and its data, and is followed by one line per probl
     {"id":"3FCO4VKO…-3","choice":null}
 
 `tied` lists the options that the solver could not decide between. If `choice` is missing, the
-option with the best score is chosen; if `choice` is null, the answer was invalid. `data` is the
+option with the best score is chosen. If `choice` is null, the answer was invalid. `data` is the
 digest of the problems as the solver saw them, without their answers. The digest can therefore be
-published with a test set, and checked with or without the answers.
+published with a test set, and users can check it even if they don't have the answers.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def write_predictions(
     The file appears only when it is complete.
 
     Args:
-        predictions: one prediction per problem.
+        predictions: one prediction per problem, in any order.
         path: path of the file, usually with the extension `.jsonl`.
         dataset: the problems; the header contains their digest without the answers.
         solver: the solver's name.
@@ -97,7 +97,6 @@ def can_read(file: AnswerFile) -> bool:
 
 
 def read(file: AnswerFile) -> list[Answers]:
-    """Return the predictions in a file."""
     records = file.records()
     header = _HeaderLine()
     if records and "predictions" in records[0][1]:
@@ -135,7 +134,7 @@ def read(file: AnswerFile) -> list[Answers]:
 
 
 def read_predictions(path: str | Path, dataset: Dataset | None = None) -> Answers:
-    """Read a file of predictions in winosmith's own format, with or without its header.
+    """Read a file of predictions in winosmith's own format, whose header is optional.
 
     Args:
         path: path of the file.

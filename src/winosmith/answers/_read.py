@@ -43,19 +43,23 @@ def read(
 ) -> dict[str, Answers]:
     """Read models' answers to the items of a data set, from any source.
 
-    Sources are predictions of `winosmith solve`; lists of labels in the order of the data set;
-    tables of ids and labels, or an object of labels by id; samples of lm-evaluation-harness; logs
-    of inspect_ai (`.eval` or `.json`), HELM (`scenario_state.json`) and OpenAI evals; instance
-    records of Every Eval Ever.
+    These sources can be read:
 
-    A row of a log belongs to the item with the same question and options, in any order; the row's
+    - predictions of `winosmith solve`
+    - lists of labels in the order of the data set
+    - tables of ids and labels, or an object of labels by id
+    - samples of lm-evaluation-harness
+    - logs of inspect_ai (`.eval` or `.json`), HELM (`scenario_state.json`) and OpenAI evals
+    - instance records of Every Eval Ever
+
+    A row of a log belongs to the item with the same question and options, in any order. The row's
     id is used only to choose between copies. Rows without an item, and files about a different data
     set, are skipped with a `formats.ReadingNote`.
 
     Args:
-        path: a file; a folder, in which all `samples_*.jsonl`, `*.eval` and `scenario_state.json`
-            are read; or a list of these. A model's answers may be spread over several files with
-            different items. A table in memory, such as a DataFrame, is accepted, too.
+        path: a file, a folder, a list of these, or a table in memory, such as a DataFrame. In a
+            folder, all `samples_*.jsonl`, `*.eval` and `scenario_state.json` are read. A model's
+            answers may be spread over several files with different items.
         dataset: the items, as a data set or any input of `formats.read`.
         columns: the columns of question and choices in a log's records, if their names are
             unusual.
@@ -67,8 +71,8 @@ def read(
             and a list may have labels for these records.
 
     Returns:
-        The answers by model name; a solver of `winosmith solve` is named after its file. An answer
-        that matches no option becomes a prediction without a choice; items that the model was not
+        The answers by model name. A solver of `winosmith solve` is named after its file. An answer
+        that matches no option becomes a prediction without a choice. Items that the model was not
         asked have no prediction.
 
     Raises:
@@ -104,7 +108,11 @@ def _drop_omitted_answers(answers: Answers, dataset: Dataset, omitted_count: int
 
 
 def check_same_filters(answers: Iterable[Answers]) -> None:
-    """Raise FormatError if logs that offer the same filters were read with different filters."""
+    """Check that all logs with the same filters were read with the same filter.
+
+    Raises:
+        FormatError: two of these logs were read with different filters.
+    """
     by_filters: dict[frozenset[str], Answers] = {}
     for other in answers:
         first = by_filters.setdefault(frozenset(other.log.filters), other)
@@ -141,7 +149,7 @@ def _merge_answers(first: Answers, second: Answers, path: str) -> Answers:
 def _read_files(
     path: Any, open_file: Callable[[data.Readable], AnswerFile]
 ) -> Iterator[tuple[str, Answers]]:
-    """Yield each model's answers in each file; warn about files for other data sets."""
+    """Yield each model's answers in each file, and warn about files for other data sets."""
     if not isinstance(path, str | Path) or not Path(path).is_dir():
         name = str(path) if isinstance(path, str | Path) else data.get_table_name(path)
         yield from ((name, one) for one in _read_file(open_file(path)))
@@ -191,7 +199,7 @@ def _read_file(container: AnswerFile) -> list[Answers]:
 
 
 def _extract_answers(file: AnswerFile) -> AnswerFile | None:
-    """Return the answers in an object that also describes the run; None for other files."""
+    """Return the answers in an object that also describes the run, or None for other files."""
     if file.rows.kind != "object":
         return None
     values, ids = file.rows.first.values(), file.problems.keys()
@@ -205,7 +213,7 @@ def _extract_answers(file: AnswerFile) -> AnswerFile | None:
 
 
 def _read_long_table(file: AnswerFile) -> list[Answers]:
-    """Return the answers in a table with a row per model and item; empty for other tables."""
+    """Return the answers in a table with a row per model and item, or none for other tables."""
     found = []
     models = _tables.split_models(file)
     for model, model_file in models.items():

@@ -61,14 +61,10 @@ def detect_kind(
     kinds: Sequence[str],
     keys: Sequence[int | None] = (),
 ) -> AnswerKind:
-    """Return the kind that fits most answers; of tied kinds, the one that matches most keys.
+    """Return the kind that fits most answers, and among tied kinds, matches most keys.
 
-    Args:
-        values: the answers or targets.
-        readings: the option that each answer names, by kind.
-        kinds: the kinds to choose from; if tied kinds also match equally many keys, the first is
-            used.
-        keys: the key of each item in the same log, if known.
+    If tied kinds also match equally many keys, the first in `kinds` is used. `readings` contains
+    the option that each answer names, by kind.
 
     >>> detect_kind(["A", "b"], [{"letter": 0, "text": 1}, {"letter": 1}], ("text", "letter"))
     AnswerKind(name='letter', script='Latin')
@@ -88,11 +84,11 @@ def detect_kind(
 def read_option(
     value: Any, readings: Mapping[str, int], kind: AnswerKind, others: Sequence[str]
 ) -> int | None:
-    """Return the option that an answer names; None if the answer is invalid.
+    """Return the option that an answer names, or None if the answer is invalid.
 
     If the answer is not of the source's kind, the kinds in `others` are tried. In a source that
     uses the letters of one script, a letter of that script is always read as a letter. A letter of
-    another script never is: the Cyrillic В is third, the Latin B second.
+    another script never is, because the Cyrillic В is third and the Latin B second.
     """
     if kind.name and kind.script and (letter := formats.parse_letter(value)):
         return readings.get(kind.name if letter.script == kind.script else "text")
@@ -105,13 +101,10 @@ def read_choices(
     file: AnswerFile,
     places: Mapping[str, Place],
 ) -> dict[str, int | None]:
-    """Map each item's id to the option that its label refers to; None if the label is invalid.
+    """Map each item's id to the option that the label names, or to None if it is invalid.
 
-    Args:
-        labels: letters, numbers from 1 or texts of options, by item id.
-        readings: the result of `AnswerFile.interpret_labels` for these labels.
-        file: the file of answers.
-        places: the location of each label, if known.
+    Labels are letters, numbers from 1 or texts of options. `readings` is the result of
+    `AnswerFile.interpret_labels` for these labels.
     """
     present = {name: labels[name] for name in readings}
     kind = detect_kind([*present.values()], [*readings.values()], _LABELS)
@@ -158,10 +151,10 @@ def check_ids(ids: Collection[str], file: AnswerFile, noun: str, hint: str = "")
 
 
 def choose_filters(file: AnswerFile, *groups: Sequence[str]) -> tuple[list[str], Log]:
-    """Choose one name from each group of filters, scorers or epochs; return the names and a `Log`.
+    """Return one name from each group of filters, scorers or epochs, and a `Log`.
 
-    The user's choice is used, or else the first name; if a group has no names, its name is "". A
-    number stands for an epoch or trial: "2" for "epoch 2".
+    The user's choice is used, or else the first name. The name of an empty group is "". A number
+    stands for an epoch or trial: "2" for "epoch 2".
     """
     wanted = [[name for name in kind if _is_selected(name, file.filters)] for kind in groups]
     options = [name for kind in groups for name in kind]
@@ -186,7 +179,6 @@ def _is_selected(name: str, filters: Collection[str]) -> bool:
 def make_repeated_rows_error(
     file: AnswerFile, count: int, item_id: str, places: Sequence[Place | None] = ()
 ) -> FormatError:
-    """Return the error for an item with several rows."""
     at = ", ".join(place.position for place in places[:3] if place) or "repeated"
     return file.error(
         f"items such as {item_id!r} have {count} rows with the same filter and epoch ({at}): "
@@ -204,12 +196,8 @@ def read_rows(
 ) -> Answers:
     """Return the answers in a log's rows, all of which have the same filter and epoch.
 
-    Args:
-        rows: the rows, in the log's order.
-        file: the log.
-        solver: the model's name.
-        log: the facts that are known before rows are matched to items.
-        problem_with_rows: why some rows may have no item, for the error message.
+    `log` contains the facts that are known before rows are matched to items. The error message
+    shows `problem_with_rows`, the reason why some rows may have no item.
     """
     of_items = _assign_rows_to_items(rows, file, problem_with_rows)
     key_kind, kind = _detect_log_kinds([rows[at] for at in of_items.values()], file)
@@ -244,7 +232,7 @@ def read_rows(
 
 
 def _detect_log_kinds(rows: Sequence[Row], file: AnswerFile) -> tuple[AnswerKind, AnswerKind]:
-    """Return the kinds of a log's keys and replies: the same kind if most replies fit it."""
+    """Return the kinds of a log's keys and replies, a single kind if most replies fit it."""
     default = file.dataset[0].options
     keyed = [row for row in rows if isinstance(row.target, str)]
     keys = [formats.interpret_answer(row.target, row.options or default) for row in keyed]
@@ -307,7 +295,7 @@ def _make_prediction(
 
 
 def _assign_rows_to_items(rows: Sequence[Row], file: AnswerFile, reason: str) -> dict[str, int]:
-    """Return the index of each item's row; a single row belongs to all duplicates of an item."""
+    """Return the index of each item's row. A single row belongs to all duplicates of an item."""
     items = Items(file.dataset)
     by_copies: dict[tuple[str, ...], list[int]] = defaultdict(list)
     unmatched = []

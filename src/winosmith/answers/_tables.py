@@ -51,7 +51,6 @@ _Rows = Mapping[str, tuple[Place, Record]]
 
 
 def can_read(file: AnswerFile) -> bool:
-    """Return whether a file is a table, a JSON object, or records with ids."""
     has_ids = formats.find_name(_IDS, file.rows.first) is not None
     return file.rows.kind in ("table", "delimited", "object") or has_ids
 
@@ -217,7 +216,7 @@ def unpack_object(file: AnswerFile) -> AnswerFile:
 
 @dataclass(frozen=True)
 class _Column:
-    """A column of a table, by item id; missing labels are only in `labels`."""
+    """A column of a table, by item id. Only `labels` contains the missing labels."""
 
     name: str
     labels: Mapping[str, Any]
@@ -225,23 +224,19 @@ class _Column:
 
     @cached_property
     def readings(self) -> dict[str, dict[str, int]]:
-        """The options that each label could name, by kind of label."""
         return self.file.interpret_labels(self.labels)
 
     @cached_property
     def options(self) -> list[dict[str, int]]:
-        """The readings of the labels of known items."""
         return [one for item, one in self.readings.items() if item in self.file.problems]
 
     @cached_property
     def texts(self) -> dict[str, str]:
-        """The labels in lower case."""
         present = ((item, one) for item, one in self.labels.items() if not is_missing(one))
         return {item: str(one).strip().casefold() for item, one in present}
 
     @cached_property
     def cells(self) -> set[str]:
-        """The distinct labels of known items."""
         return {format_cell(self.labels[n]) for n in self.readings if n in self.file.problems}
 
     @property
@@ -252,18 +247,15 @@ class _Column:
 
     @cached_property
     def has_numbers(self) -> bool:
-        """Whether all labels are numbers."""
         return all(map(_NUMBER.fullmatch, self.cells))
 
     @cached_property
     def has_answers(self) -> bool:
-        """Whether nine of ten labels name an option."""
         kinds = {"text", "1"} if self.has_numbers else {"text", *formats.LETTER_KINDS}
         return sum(not kinds.isdisjoint(one) for one in self.options) >= 0.9 * len(self.options)
 
     @property
     def has_texts(self) -> bool:
-        """Whether nine of ten labels are letters or texts of options."""
         return self.has_answers and not self.has_numbers
 
     @property
@@ -361,7 +353,7 @@ def _read_grades(
 def _map_ids_to_rows(
     file: AnswerFile, records: Sequence[tuple[Place, Record]], columns: Sequence[str]
 ) -> dict[str, tuple[Place, Record]]:
-    """Map the ids in the first column to their rows; skip empty rows with unknown ids."""
+    """Map the ids in the first column to their rows, except empty rows with unknown ids."""
     found: dict[str, tuple[Place, Record]] = {}
     item_ids = file.problems.keys()
     for place, row in records:
@@ -383,7 +375,6 @@ def _map_ids_to_rows(
 def _read_scores(
     names: Sequence[str], rows: _Rows, file: AnswerFile
 ) -> dict[str, tuple[float, ...]]:
-    """Return the scores of each row, or nothing if the table has no score columns."""
     numbers = {name: int(match[1]) for name in names if (match := _SCORE.fullmatch(name.lower()))}
     columns = sorted(numbers, key=lambda name: numbers[name])
     if sorted(numbers.values()) != [*range(1, len(numbers) + 1)]:
@@ -423,7 +414,7 @@ def _drop_other_columns(
     keys: Collection[str],
     file: AnswerFile,
 ) -> dict[str, tuple[Prediction, ...]]:
-    """Return the columns of models' answers; warn about each omitted column."""
+    """Return the columns of models' answers, and warn about each omitted column."""
     omitted = {
         name: reasons.get(name, "contains no option's letter")
         for name, column in predictions.items()

@@ -48,7 +48,6 @@ DATA_EXTENSIONS = frozenset(
     ".json .jsonl .ndjson .csv .tsv .txt .xlsx .xml .yaml .yml "
     ".parquet .arrow .feather .zip".split()
 )
-"""Extensions of data files in folders and archives."""
 
 _DOCUMENTATION = frozenset(("readme", "license", "licence", "notice", "changelog", "citation"))
 """Names of documentation files, which are skipped in folders and archives."""
@@ -72,8 +71,8 @@ class File(NamedTuple):
     """A file, possibly inside a zip archive.
 
     Attributes:
-        path: the file's path, such as "quiz.zip/part.jsonl" inside an archive.
-        raw: the file's unpacked bytes.
+        path: the path, such as "quiz.zip/part.jsonl" inside an archive.
+        raw: the unpacked bytes.
     """
 
     path: str
@@ -81,7 +80,7 @@ class File(NamedTuple):
 
 
 def unpack(path: str | Path) -> list[File]:
-    """Read and unpack a file or standard input ("-"); sort the files in a zip archive by name."""
+    """Unpack a file or standard input ("-"), and sort the files in a zip archive by name."""
     try:
         is_input = str(path) == STANDARD_INPUT
         raw = _read_standard_input(sys.stdin.buffer) if is_input else Path(path).read_bytes()
@@ -92,12 +91,11 @@ def unpack(path: str | Path) -> list[File]:
 
 @lru_cache(maxsize=1)
 def _read_standard_input(stream: IO[bytes]) -> bytes:
-    """Return the bytes of standard input, which are cached because they can be read only once."""
+    """Cache the bytes of standard input, which can be read only once."""
     return stream.read()
 
 
 def get_size_limit(packed_size: int) -> int:
-    """Return a file's maximum unpacked size, in bytes, given its packed size."""
     return max(_ALWAYS_ALLOWED_SIZE, _RATIO * packed_size)
 
 
@@ -252,7 +250,6 @@ def _join_chunks(chunks: Iterable[bytes], limit: int, path: str) -> bytes:
 
 
 def make_size_error(path: str) -> FormatError:
-    """Return the error for a file with a suspiciously large unpacked size."""
     return FormatError(
         f"the file unpacks to more than {_RATIO} times its size; if you trust it, unpack it first",
         path,

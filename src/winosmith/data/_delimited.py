@@ -48,7 +48,6 @@ class Delimited:
 
     @cached_property
     def separator(self) -> str:
-        """The declared separator, or else the one that splits the header into the most cells."""
         declared = _SEPARATOR_LINE.match(self.source.text)
         if declared:
             return declared[1]
@@ -61,7 +60,6 @@ class Delimited:
 
     @cached_property
     def header(self) -> tuple[str, ...]:
-        """The column names: the stripped cells of the first row that is not empty."""
         rows = (
             cells for cells, _, _ in self._read_cells(self.is_quoted) if isinstance(cells, list)
         )
@@ -96,11 +94,8 @@ class Delimited:
     ) -> Iterator[Row[Mapping[str, str]]]:
         """Yield each row as a mapping from column names to cells.
 
-        An apostrophe that prevents a cell from running as a formula is removed.
-
-        Args:
-            header: the column names, if the file starts with a row instead of a header.
-            is_quoted: whether quotation marks enclose cells; None to detect it.
+        An apostrophe that prevents a cell from running as a formula is removed. If the file has no
+        header, `header` contains the column names.
         """
         path, names = str(self.source.path), list(header)
         is_quoted = self.is_quoted if is_quoted is None else is_quoted
@@ -170,7 +165,6 @@ def _clean_header(cells: Sequence[str]) -> list[str]:
 def parse_header(
     cells: Sequence[str], path: str, number: int, unit: Literal["line", "row"] = "line"
 ) -> list[str]:
-    """Return the column names in the cells of a header; refuse repeated names."""
     names = _clean_header(cells)
     repeated = next((name for name, n in Counter(names).items() if n > 1), None)
     if repeated is not None:
@@ -181,7 +175,6 @@ def parse_header(
 def map_cells(
     cells: list[str], names: Sequence[str], place: Place, raw: str
 ) -> Row[Mapping[str, str]]:
-    """Map column names to a row's cells; the result states the reason if the row can't be read."""
     while len(cells) > len(names) and not cells[-1].strip():
         cells.pop()
     if len(cells) != len(names):

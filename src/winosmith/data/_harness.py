@@ -20,7 +20,7 @@ from winosmith.errors import FormatError, require
 
 
 def load_task_tables(address: str) -> dict[str, list[Record]]:
-    """Load an lm-evaluation-harness task or group; map each task's address to the task's questions.
+    """Load a task or group of lm-evaluation-harness, and return each task's questions by address.
 
     The questions are the documents that the harness scores: the test split, or the validation split
     if there is no test split. Each question's answer is a letter. If the choices are contexts with
@@ -79,13 +79,11 @@ def _make_question(question_id: object, text: str, choices: list[str], target: o
 
 
 def is_inspect_data(data: object) -> bool:
-    """Return whether an object is a `Task` or `Dataset` of inspect_ai."""
     inspect = sys.modules.get("inspect_ai")  # if it isn't imported, `data` can't be its object
     return inspect is not None and isinstance(data, inspect.Task | inspect.dataset.Dataset)
 
 
 def convert_samples(data: Any) -> list[Record]:
-    """Convert the samples of an inspect_ai task or data set to questions."""
     samples = getattr(data, "dataset", data)
     rows = []
     for number, sample in enumerate(samples, 1):

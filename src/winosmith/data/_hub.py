@@ -19,7 +19,6 @@ _ADDRESS = re.compile(r"hf:([^:\[\]]+)(?::([^:\[\]]+))?(?:\[([^\[\]]+)\])?")
 
 
 def load_hub_table(address: str) -> Any:
-    """Load the `datasets.Dataset` at an address."""
     match = _ADDRESS.fullmatch(address)
     if not match:
         raise FormatError("the address must be hf:ORG/NAME or hf:ORG/NAME:CONFIG[SPLIT]", address)
@@ -57,7 +56,6 @@ def _check_connection(name: str) -> None:
 def _choose_name(
     name: str | None, names: Sequence[str], kind: str, template: str, address: str
 ) -> str:
-    """Return the given name if it exists, or the only name if none is given."""
     if name in names:
         return str(name)
     if name is None and len(names) == 1:

@@ -32,7 +32,6 @@ class Member(NamedTuple):
     Attributes:
         start: start offset in the text.
         end: end offset in the text (exclusive).
-        value: the parsed value.
         fault: why the member, and possibly all following text, can't be read; "" if it can be read.
     """
 
@@ -43,7 +42,6 @@ class Member(NamedTuple):
 
 
 def read_json_lines(source: Source) -> Iterator[Row[Record]]:
-    """Yield the JSON object in each line."""
     path = str(source.path)
     for number, at, line in source.numbered_lines():
         if not line or line.isspace():
@@ -58,7 +56,6 @@ def read_json_lines(source: Source) -> Iterator[Row[Record]]:
 
 
 def make_row(place: Place, raw: str, value: Any, kind: str = "a JSON object") -> Row[Record]:
-    """Return the row of a record, with a reason if the value is not an object."""
     if isinstance(value, dict):
         return Row(place, raw, value)
     return Row(place, raw, None, f"this is not {kind}: {raw[:40]!r}")
@@ -135,7 +132,7 @@ def has_lines(source: Source) -> bool:
 
 
 def get_members(source: Source) -> dict[str, Member]:
-    """Return the values of a file's only JSON object by key; empty for other files."""
+    """Return the values by key if the file is a single JSON object, or else an empty dict."""
     text = source.text
     if not source.start.startswith("{") or has_lines(source):
         return {}
@@ -153,7 +150,6 @@ def get_members(source: Source) -> dict[str, Member]:
 
 
 def read_json_object(source: Source, values: Mapping[str, Member]) -> Iterator[Row[Record]]:
-    """Yield a file's JSON object as a single record."""
     start, end = source.text.index("{"), source.text.rindex("}") + 1
     record = {name: member.value for name, member in values.items()}
     yield Row(source.locate(start, end), source.text[start:end], record)
@@ -199,5 +195,4 @@ def columns_to_rows(values: Record) -> list[Record] | None:
 
 
 def are_records(value: Any) -> bool:
-    """Return whether a value is a list of objects."""
     return isinstance(value, list) and bool(value) and all(isinstance(one, dict) for one in value)

@@ -29,7 +29,6 @@ class Place(NamedTuple):
 
     @property
     def position(self) -> str:
-        """The position in the file, such as "line 12" or "row 3"."""
         return f"{self.unit} {self.number}"
 
     def __str__(self) -> str:
@@ -41,7 +40,6 @@ class Row(NamedTuple, Generic[T]):
     """A record of a file or table.
 
     Attributes:
-        place: the record's location.
         raw: the record's text, which is written to the file of bad records.
         values: the values by name, an XML element, or the lines of a block; None if unreadable.
         reason: why the record can't be read; None if it can be read.

@@ -64,7 +64,7 @@ class Rows:
 
     @property
     def is_typed(self) -> bool:
-        """Whether values can have types other than string; delimited text has only strings."""
+        """Whether values can have types other than string, which is all that delimited text has."""
         return self.kind != "delimited"
 
     @property
@@ -76,7 +76,7 @@ class Rows:
 
     @cached_property
     def first(self) -> Record:
-        """The values of the first readable row; empty if none of the first 20 can be read."""
+        """The values of the first readable row, or no values if the first 20 can't be read."""
         if self.kind == "xml":
             return {}
         values = (row.values for row in islice(self.read(), 20) if row.values is not None)
@@ -84,18 +84,15 @@ class Rows:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The column names, or the keys of the first readable row."""
         if self.header is not None:
             return self.header
         return tuple(self.first)
 
     def elements(self, tag: str) -> Iterator[Row[Element]]:
-        """Yield the XML elements with a tag from all sources."""
         for source in self.sources:
             yield from iterate_elements(source, tag)
 
     def blocks(self) -> Iterator[Row[list[str]]]:
-        """Yield the lines of each block; blank lines separate blocks."""
         for source in self.sources:
             yield from source.blocks()
 
@@ -114,7 +111,7 @@ class Rows:
 
     @property
     def start(self) -> str:
-        """The first 4,000 characters of the first text, as in `Source.start`; "" for a table."""
+        """The first 4,000 characters of the first text, or "" for a table; see `Source.start`."""
         return self.sources[0].start if self.sources else ""
 
 
@@ -170,7 +167,6 @@ def _open_path(path: str, encoding: str | None) -> list[Rows]:
 
 
 def join_rows(parts: Sequence[Rows], path: str) -> Rows:
-    """Combine the rows of several containers into one data set."""
     if len(parts) == 1:
         return parts[0]
     read = partial(chain.from_iterable, parts)

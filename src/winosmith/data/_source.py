@@ -53,8 +53,8 @@ class Source:
 
     Args:
         path: the file.
-        raw: its bytes; None to read (and unpack) the file. For records inside another file, pass
-            the records' bytes and that file's path, which error messages will show.
+        raw: the file's bytes; None to read (and unpack) the file. For records inside another file,
+            pass the records' bytes and that file's path, which error messages will show.
         encoding: encoding of text that is not UTF-8; None to detect the encoding.
 
     Attributes:
@@ -78,9 +78,9 @@ class Source:
                 yield number, line
 
     def numbered_lines(self) -> Iterator[tuple[int, int, str]]:
-        """Yield the 1-based number, the offset and the text of each line, blank or not.
+        """Yield the 1-based number, the offset and the text of each line, including blank lines.
 
-        Only line feeds end a line: Unicode's other line separators may occur inside a sentence.
+        Only line feeds end a line. Unicode's other line separators may occur inside a sentence.
         """
         text, at, number = self.text, 0, 1
         while (end := text.find("\n", at)) >= 0:
@@ -89,7 +89,7 @@ class Source:
         yield number, at, text[at:].rstrip("\r")
 
     def blocks(self) -> Iterator[Row[list[str]]]:
-        r"""Yield the lines of each block; blank lines separate blocks.
+        r"""Yield the lines of each block. Blank lines separate blocks.
 
         >>> [row.values for row in Source("a.txt", b"a\nb\n\n\nc").blocks()]
         [['a', 'b'], ['c']]
@@ -113,7 +113,7 @@ class Source:
 
     @cached_property
     def starts(self) -> list[int]:
-        """The offset of each line in the text."""
+        """The 0-based offset of each line in the text."""
         return [0, *(newline.end() for newline in re.finditer("\n", self.text))]
 
     @cached_property

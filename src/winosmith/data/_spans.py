@@ -25,7 +25,6 @@ class Value:
     Attributes:
         start: 0-based offset of the value in the file's text.
         end: offset of the value's end (exclusive).
-        value: the parsed value.
         inside: the elements of an array by index, or the values of an object by key; empty for
             other values.
     """
@@ -43,7 +42,6 @@ class Value:
             yield from value.leaves(key if isinstance(key, str) else name)
 
     def walk(self) -> Iterator[Value]:
-        """Yield this value and, recursively, all values inside it."""
         yield self
         for value in self.inside.values():
             yield from value.walk()
@@ -77,11 +75,6 @@ class Value:
 
 
 def parse_json_value(text: str, start: int) -> Value:
-    """Parse the JSON value that begins at an offset of a text.
-
-    Raises:
-        DataError: the text is not JSON.
-    """
     try:
         value, end = DECODER.raw_decode(text, start)
     except (ValueError, RecursionError):

@@ -34,7 +34,6 @@ Classes = Mapping[str, Mapping[int, str]]
 
 
 def is_table(data: object) -> bool:
-    """Return whether an object is a table in memory."""
     if isinstance(data, list | tuple):
         return all(isinstance(record, Mapping) for record in data)
     if isinstance(data, Mapping):
@@ -43,12 +42,10 @@ def is_table(data: object) -> bool:
 
 
 def is_columnar_file(raw: bytes) -> bool:
-    """Return whether a file's bytes are in Parquet, Feather or Arrow format."""
     return raw.startswith((_PARQUET, _FEATHER, _ARROW_FILE, _ARROW_STREAM))
 
 
 def get_table_name(data: object) -> str:
-    """Return the name of a table in memory for messages, such as "<DataFrame>"."""
     return f"<{type(data).__name__}>"
 
 
@@ -63,7 +60,6 @@ def get_named_tables(data: object) -> dict[str, Any]:
 
 
 def read_table(data: Any, path: str) -> Iterator[Row[Record]]:
-    """Yield the rows of a table in memory with their 1-based numbers."""
     classes: Classes = {}
     records: Iterable[Record] | None = data
     if isinstance(data, Mapping):
@@ -92,7 +88,6 @@ def read_table(data: Any, path: str) -> Iterator[Row[Record]]:
 
 
 def read_columns(file: File) -> Iterator[Row[Record]]:
-    """Yield the rows of a Parquet, Feather or Arrow file with their 1-based numbers."""
     pyarrow = require("pyarrow", "release")
     try:
         batches, schema = _read_batches(file, pyarrow)
@@ -193,7 +188,7 @@ _WHOLE_NUMBER = re.compile(r"(-?\d{1,300})(?:\.0*|,0)?")
 
 
 def parse_whole_number(text: str) -> str:
-    """Return a whole number as text, without a decimal zero such as ".0"; "" for other texts.
+    """Return a whole number as text, without a decimal zero (".0"), or "" for other texts.
 
     Tables write a decimal zero in columns of whole numbers with missing values.
 

@@ -63,8 +63,7 @@ def is_workbook(raw: bytes) -> bool:
 def read_sheet(file: File) -> tuple[str, tuple[str, ...], list[Row[Mapping[str, str]]]]:
     """Return the path, the header and the rows of a sheet, with cells as text.
 
-    Args:
-        file: the workbook; its path may end in "#" and the name of a sheet.
+    The path of the workbook may end in "#" and the name of a sheet.
     """
     openpyxl = require("openpyxl", "xlsx")
     try:
@@ -100,7 +99,6 @@ def read_sheet(file: File) -> tuple[str, tuple[str, ...], list[Row[Mapping[str, 
 
 
 def _read_sheet(file: File, openpyxl: Any) -> tuple[str, Grid, Grid]:
-    """Return a sheet's path, its values, and its formulas if it has any."""
     found = SHEET.fullmatch(file.path)
     path, wanted = found.groups() if found else (file.path, "")
     book = openpyxl.load_workbook(io.BytesIO(file.raw), read_only=True, data_only=True)

@@ -19,8 +19,8 @@ _DECLARATION = re.compile(r"\s*<\?xml[^>]*\?>")
 def iterate_elements(source: Source, tag: str) -> Iterator[Row[Element]]:
     """Yield the elements with a tag, followed by a bad row if the XML is malformed.
 
-    A document type is skipped without being fetched; declared entities are refused. According to
-    XML's rules, nothing after an error can be read.
+    A document type is skipped without being fetched, and declared entities are refused. According
+    to XML's rules, nothing after an error can be read.
     """
     builder = _LocatingBuilder(tag)
     parser = DefusedXMLParser(target=builder, forbid_dtd=False)

@@ -25,12 +25,10 @@ _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]{1,3
 
 
 def is_yaml(source: Source) -> bool:
-    """Return whether a file has the extension .yaml or .yml."""
     return source.path.suffix.lower() in (".yaml", ".yml")
 
 
 def read_yaml(source: Source) -> Iterator[Row[Mapping[str, Any]]]:
-    """Yield the records of a YAML file."""
     for record in parse_yaml_records(source):
         place = source.locate(record.start, record.end)
         raw = source.text[record.start : record.end]
@@ -38,7 +36,7 @@ def read_yaml(source: Source) -> Iterator[Row[Mapping[str, Any]]]:
 
 
 def parse_yaml_records(source: Source) -> list[Value]:
-    """Return a YAML file's records with the offsets of their values; refuse aliases."""
+    """Return a YAML file's records with the offsets of their values, and refuse aliases."""
     yaml: Any = require("yaml", "yaml")
     path, loader = source.path, getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
@@ -97,7 +95,7 @@ def _convert_node(node: Any, path: object) -> Value:
 
 
 def _parse_scalar(text: str) -> Any:
-    """Parse a plain scalar according to YAML 1.2's core schema; other number formats are strings.
+    """Parse a plain scalar by YAML 1.2's core schema, in which other number formats are strings.
 
     >>> [_parse_scalar(text) for text in ("3", "0.5", "true", "yes", "1:30", "~")]
     [3, 0.5, True, 'yes', '1:30', None]

@@ -52,7 +52,9 @@ def interpret_answer(
     original_options: Sequence[str] = (),
     max_marks: int = 2,
 ) -> dict[str, int]:
-    """Return the choice that an answer refers to, for each kind of answer that it could be.
+    """Return the 0-based index of the choice that an answer refers to, by kind of answer.
+
+    An answer that could be of several kinds may refer to several choices.
 
     Args:
         value: the answer.
@@ -113,7 +115,7 @@ _ROMAN_NUMERALS = "I II III IV V VI VII VIII IX X".split()
 
 
 def parse_letter(value: Any) -> Letter | None:
-    """Return an answer that is a single letter as a `Letter`; None for other answers.
+    """Parse an answer that is a single letter, or return None for other answers.
 
     >>> parse_letter("(b)"), parse_letter("red")
     (Letter(script='Latin', positions={'letter': 1}), None)
@@ -129,7 +131,7 @@ def parse_letter(value: Any) -> Letter | None:
 
 
 def locate_letters(values: Iterable[Any]) -> list[int] | None:
-    """Return the position of each letter if the letters mark all options; otherwise None.
+    """Return the 0-based position of each letter, or None if the letters don't mark all options.
 
     >>> locate_letters(["(B)", "(A)"]), locate_letters("イロハ"), locate_letters("AC")
     ([1, 0], [0, 1, 2], None)
@@ -160,7 +162,7 @@ def _find_by_label(answer: str, options: Sequence[str], labels: Sequence[str]) -
 
 
 def match_option(text: str, options: Sequence[str]) -> int | None:
-    """Return the index of the only option that matches a text.
+    """Return the index of the only option that matches a text, or None.
 
     Case and a full stop at the end are ignored, unless options differ only in these.
 
@@ -194,12 +196,8 @@ def find_repeated_keys(
 ) -> tuple[list[str], list[str]]:
     """Return the fields that repeat the key, and a note on each other column with answers.
 
-    Args:
-        rows: the rows with keys.
-        fields: the field of each additional column.
-        key_column: the column of the key.
-        is_known: whether no other column can be the key. If False, it is an error if another column
-            has answers in at least half of the rows and these differ from the key.
+    If `is_known` is false, another column may be the key. It is then an error if another column has
+    answers in at least half of the rows and these differ from the key.
     """
     repeats, notes = list[str](), list[str]()
     for name, field in fields.items():
@@ -236,7 +234,7 @@ def find_repeated_keys(
 
 
 def drop_repeated_keys(entries: list[Entry]) -> list[str]:
-    """Remove the fields of `extra` that repeat the key; return a note on each field."""
+    """Remove the fields of `extra` that repeat the key, and return a note on each field."""
     problems = get_problems(entries)
     rows = [
         (entries[row].place, one.extra, partial(interpret_answer, options=one.options), one.answer)
@@ -258,12 +256,8 @@ def interpret_labels(
     """Interpret the labels that occur in any row as the choices of every row.
 
     Labels that differ only in case, width, invisible characters, surrounding punctuation or the
-    separator of words ("Yes", "yes."; "not_so", "not so") are the same label.
-
-    Args:
-        labels: the locations at which each label occurs.
-        is_declared: whether the user named the column as the choices; if so, no label is considered
-            a typo.
+    separator of words ("Yes", "yes."; "not_so", "not so") are the same label. If the user named the
+    column as the choices (`is_declared`), no label is considered a typo.
 
     Returns:
         The sorted choices, in their most frequent spellings; the choice of each label; the reason
@@ -313,7 +307,7 @@ def interpret_labels(
 
 
 def _fold_labels(labels: Iterable[str]) -> dict[str, str]:
-    """Normalise labels; if all of them mean yes or no, reduce them to two labels."""
+    """Normalise labels, and if all of them mean yes or no, reduce them to two."""
     folded = {label: _normalise_label(label) for label in labels}
     distinct = {*folded.values()}
     pairs = [pair for pair in zip(_NO, _YES, strict=True) if distinct.issuperset(pair)]
@@ -374,7 +368,7 @@ label's; maximum count of a label that is noted as rare (typos occur less often)
 
 
 def _may_be_typo(label: str, frequent: str, counts: Mapping[str, int]) -> bool:
-    """Return whether a rare label may misspell a frequent label; both labels are normalised.
+    """Return whether a rare label may misspell a frequent label, both normalised.
 
     A misspelling has one letter added, missing or different, or is another word for yes or no.
     """

@@ -76,10 +76,10 @@ class Format:
         name: the value of `--from` and `--to` ("winogrande").
         title: a one-line description for the help.
         read: a function that yields an entry for each record of the rows, in order.
-        needs: the field names that rows must have; if there is no `sign`, they identify the format.
+        needs: the field names that rows must have. Without a `sign`, they identify the format.
         sign: a function that returns whether rows are in this format.
         writer: the format's writer; None if the format is read-only.
-        twin_names: the fields that mark twins; if no row has one of these fields, twins are
+        twin_names: the fields that mark twins. If no row has one of these fields, twins are
             detected by their texts. None if the reader pairs twins itself.
     """
 
@@ -97,7 +97,6 @@ class Format:
 
 
 def build_entry(place: Place, raw: str, build: Callable[..., Item], *values: Any) -> Entry:
-    """Return a record's entry: the item that `build` returns, or the reason why `build` failed."""
     try:
         return Entry(place, raw, build(*values))
     except ProblemError as error:
@@ -121,7 +120,7 @@ def build_entries(rows: Iterable[data.Row[T]], build: Callable[[T, int], Item]) 
 def combine_rows(
     rows: Iterable[data.Row[T]], key: Callable[[T], object], between: str
 ) -> Iterator[data.Row[list[T]]]:
-    """Combine consecutive records with the same key; bad records stay separate."""
+    """Combine consecutive records with the same key, but keep bad records separate."""
     for _, group in groupby(rows, lambda row: object() if row.values is None else key(row.values)):
         found = list(group)
         values = [row.values for row in found if row.values is not None]
@@ -132,8 +131,8 @@ def combine_rows(
 def parse_option_number(value: object, options: int, first: int = 1) -> int | None:
     """Return the 0-based answer for an option's number, or None if the answer is withheld.
 
-    As written by pandas, 1.0 is read as 1; -1 or a missing value is a withheld answer. The first
-    option has the number `first`.
+    The first option has the number `first`. A number such as 1.0, as written by pandas, is read as
+    1. An answer that is -1 or missing is withheld.
 
     >>> (parse_option_number("2", 2), parse_option_number(2.0, 2), parse_option_number("", 2),
     ...  parse_option_number("nan", 2), parse_option_number(1, 2, 0))
@@ -153,7 +152,6 @@ def parse_option_number(value: object, options: int, first: int = 1) -> int | No
 def make_extra_keys(
     prefix: str, names: Iterable[str], kept_names: re.Pattern[str] | None = None
 ) -> dict[str, str]:
-    """Map each additional column to its key in `extra`; raise ProblemError if keys are equal."""
     columns = dict[str, str]()
     for name in names:
         key = name if kept_names and kept_names.fullmatch(name) else make_extra_key(prefix, name)
@@ -163,7 +161,6 @@ def make_extra_keys(
 
 
 def make_extra(record: Mapping[str, object], format_key: str) -> Extra:
-    """Return a format's own fields as `Extra`, with keys such as `format_key.field`."""
     keys, items = make_extra_keys(format_key, record), dict[str, Scalar]()
     for name, value in record.items():
         if value is not None and not isinstance(value, str | int | float | bool):
@@ -178,19 +175,16 @@ def get_problems(entries: Iterable[Entry]) -> dict[int, Problem]:
 
 
 def replace_items(entries: list[Entry], items: Mapping[int, Item]) -> list[Entry]:
-    """Replace the items in some rows, in place, and return the entries."""
     for row, item in items.items():
         entries[row] = replace(entries[row], item=item)
     return entries
 
 
 def make_unwritable_error(item: Item, reason: str) -> FormatError:
-    """Return the error for an item that a format can't store."""
     return FormatError(f"{get_item_id(item)!r} can't be written: {reason}")
 
 
 def get_item_id(item: Item) -> str:
-    """Return the id of a problem, or the problem id of a claim."""
     return item.problem_id if isinstance(item, Claim) else item.id
 
 
@@ -204,7 +198,6 @@ def tidy(text: str) -> str:
 
 
 def count_common_prefix(parts: Iterable[Sequence[str]]) -> int:
-    """Return the length of the common prefix, in words, letters or turns."""
     return len([*takewhile(lambda own: len({*own}) == 1, zip(*parts, strict=False))])
 
 
@@ -226,7 +219,6 @@ def replace_pronoun(before: str, pronoun: str, after: str) -> tuple[str, str | N
 
 
 def find_option(options: Iterable[str], answer: str) -> int:
-    """Return the index of the option that equals the answer, ignoring white space."""
     tidied = [tidy(option) for option in options]
     if tidy(answer) not in tidied:
         raise ProblemError(f"the answer {answer!r} is not one of the options {tidied}")
@@ -236,9 +228,7 @@ def find_option(options: Iterable[str], answer: str) -> int:
 def read_records(rows: Rows, typed: Iterable[str] = ()) -> Iterator[data.Row[Record]]:
     """Yield rows without their missing values, which are None or empty cells of delimited text.
 
-    Args:
-        rows: the rows of any container.
-        typed: the columns whose values are not text; delimited text contains these values as JSON.
+    The values of the columns in `typed` are not text. Delimited text contains them as JSON.
     """
     missing = None if rows.is_typed else ""
     for row in rows:
@@ -251,7 +241,6 @@ def read_records(rows: Rows, typed: Iterable[str] = ()) -> Iterator[data.Row[Rec
 
 
 def _parse_json_cell(cell: str) -> Any:
-    """Parse a cell as JSON, ignoring case (TRUE is true); return other cells as text."""
     for text in (cell, cell.lower()):
         try:
             return parse_json(text)
@@ -282,7 +271,6 @@ def read_cells(rows: Rows, needed: Iterable[str] = ()) -> Iterator[data.Row[Row]
 
 
 def get_text_field(record: Record, key: str) -> str:
-    """Return the value of a text or number field as text; refuse other types."""
     if key not in record:
         raise ProblemError(f"the record has no {key!r}")
     value = record[key]
@@ -292,7 +280,6 @@ def get_text_field(record: Record, key: str) -> str:
 
 
 def get_child_text(element: Element, path: str) -> str:
-    """Return the text of a child element, which must exist but may be empty."""
     child = element.find(path)
     if child is None:
         raise ProblemError(f"the record has no <{path.split('/')[-1]}>")

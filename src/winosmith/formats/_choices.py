@@ -30,9 +30,8 @@ class Choices:
     """The choices of an item.
 
     Attributes:
-        options: the texts of the choices.
         labels: the labels of the choices; empty if there are none.
-        correct: the choices that are flagged as correct; empty if none is.
+        correct: 0-based indices of the choices that are flagged as correct; empty if none is.
     """
 
     options: tuple[str, ...]
@@ -62,14 +61,11 @@ PREFIX = re.compile(
 
 
 def parse_choices(value: Any, name: str, *, has_answer: bool = False) -> Choices:
-    """Parse the choices in a cell.
+    """Parse the choices in a cell of the column `name`.
 
-    Args:
-        value: the cell. Text is parsed as JSON or as a list printed by Python or numpy, or is split
-            at the letters or numbers of its choices ("A) … B) …").
-        name: name of the column.
-        has_answer: whether another column has the row's answer; if so, a mapping of letters to
-            numbers contains choices, not scores.
+    Text is parsed as JSON or as a list printed by Python or numpy, or is split at the letters or
+    numbers of its choices ("A) … B) …"). If another column has the row's answer (`has_answer`), a
+    mapping of letters to numbers contains choices, not scores.
     """
     if isinstance(value, str):
         if split := _split_choices(value):
@@ -152,12 +148,10 @@ def split_chats(correct: Any, incorrect: Any) -> tuple[str, str, str] | None:
 
 
 def may_list_choices(cell: str) -> bool:
-    """Return whether a text seems to contain several choices."""
     return cell.lstrip().startswith(("[", "{")) or _split_choices(cell) is not None
 
 
 def get_cell_text(value: Any) -> str:
-    """Return the text of a cell, or "" if the cell is empty; refuse a list or mapping."""
     if isinstance(value, str):
         return value
     if value is None:
@@ -168,7 +162,7 @@ def get_cell_text(value: Any) -> str:
 
 
 def get_turns(value: Any) -> list[str]:
-    """Return the text of each turn of a chat; empty if the value is not a chat.
+    """Return the text of each turn of a chat, or an empty list for other values.
 
     >>> get_turns([{"role": "user", "content": "Why?"}, {"role": "assistant", "content": "So."}])
     ['Why?', 'So.']
@@ -184,7 +178,7 @@ _FLAG_WORDS = {"true": True, "yes": True, "false": False, "no": False}
 
 
 def find_flagged(values: Any, count: int) -> tuple[int, ...] | None:
-    """Return the indices of the flags equal to 1; None if the values are not `count` flags."""
+    """Return the indices of the flags equal to 1, or None if the values are not `count` flags."""
     if not isinstance(values, list | tuple) or len(values) != count:
         return None
     if not all(isinstance(one, bool | int | float) and one in (0, 1) for one in values):
@@ -216,7 +210,10 @@ def _parse_mapping(value: Mapping[Any, Any], name: str, has_answer: bool) -> Cho
 
 
 def _find_best_scores(values: Sequence[Any]) -> tuple[int, ...] | None:
-    """Return the indices of the highest scores; empty if all are 0, None if not all are numbers."""
+    """Return the indices of the highest scores.
+
+    The result is empty if all scores are 0, and None if not all values are numbers.
+    """
     if not values or not all(isinstance(one, bool | int | float) for one in values):
         return None
     best = max(values)
@@ -286,10 +283,11 @@ def _insert_commas(cell: str) -> str:
 
 
 def _split_choices(text: str, markers: Sequence[re.Match[str]] | None = None) -> Choices | None:
-    """Split a text into choices at their letters or numbers; return None if that is ambiguous.
+    """Split a text into choices at their letters or numbers, or return None if it is ambiguous.
 
     A letter is part of a choice if it doesn't continue the series, or if it is inside a line and
-    every choice starts a line. The first choice is at `markers[0]`, or else starts the text.
+    every choice starts a line. The first choice is at `markers[0]`, by default at the start of the
+    text.
 
     >>> _split_choices("a ) 38 , b ) 27.675 , c ) none")
     Choices(options=('38', '27.675', 'none'), labels=('a', 'b', 'c'), correct=())
@@ -313,14 +311,12 @@ def _split_choices(text: str, markers: Sequence[re.Match[str]] | None = None) ->
 
 
 def _find_series(series: Sequence[str], markers: Iterable[re.Match[str]]) -> list[re.Match[str]]:
-    """Find a marker for each sign of a series, in the order of the series."""
     rest = iter(markers)
     found = (next((one for one in rest if one["sign"] == sign), None) for sign in series)
     return [one for one in found if one]
 
 
 def make_several_correct_error(answers: Sequence[Any]) -> ProblemError:
-    """Return the error for an item that has several correct answers."""
     return ProblemError(
         f"the question has {len(answers)} correct answers ({str(list(answers))[:60]}); keep only "
         "one of them, or write a separate question for each"
@@ -330,7 +326,7 @@ def make_several_correct_error(answers: Sequence[Any]) -> ProblemError:
 def shuffle_by_hash(
     question: str, correct: Any, cells: Sequence[Any], plan: Plan
 ) -> tuple[tuple[str, ...], int]:
-    """Sort the correct answer and the distractors by a hash; also return the answer's new index."""
+    """Sort the correct answer and the distractors by a hash, and return the answer's index."""
     distractors = cells if len(cells) > 1 else _parse_distractors(cells[0], plan.distractors[0])
     if isinstance(correct, str) and normalise(plan.answer or "").endswith("s"):
         correct_texts = _parse_distractors(correct, plan.answer or "")

@@ -1,7 +1,7 @@
 """Find the columns that contain the question, the choices, the answer and the id.
 
-The user names the columns, or the usual names in `_names` identify them; if names are ambiguous,
-the values decide. The same plan is used for all rows.
+The user names the columns, or they have the usual names in `_names`. If names are ambiguous, the
+values decide. The same plan is used for all rows.
 """
 
 from __future__ import annotations
@@ -83,8 +83,6 @@ class Plan:
         passages: the columns of `question` that contain a passage; their cells may be empty.
         choices: one column with lists, or one column per choice; empty with
             `labels_are_choices` or `distractors`.
-        answer: the column of the key; None if there is none.
-        id: the column of ids; None if there is none.
         labels_are_choices: whether the labels of all rows are the choices.
         distractors: the columns of the distractors, if `answer` has the correct choice's text.
         choices_are_guessed: whether other columns may be the choices, or only the numbers in the
@@ -112,7 +110,6 @@ class Plan:
         )
 
     def notes(self, columns: Columns) -> list[str]:
-        """Return notes on columns whose role is not clear from their names."""
         if self.labels_are_choices:
             question = " and ".join(map(repr, self.question))
             read = f"{question} {'are' if len(self.question) > 1 else 'is'} read as the question"
@@ -137,7 +134,7 @@ class Plan:
 
 
 def make_plan(names: Iterable[str], columns: Columns, rows: Sequence[Record]) -> Plan:
-    """Find the role of each column; refuse unknown, missing or ambiguous columns."""
+    """Find the role of each column; raise FormatError if columns are unknown or ambiguous."""
     table = _Table(as_names(names), rows)
     names = table.names
     for name in (*columns.question, *columns.choices, *filter(None, [columns.answer])):
@@ -222,7 +219,6 @@ def try_plan(
     columns: Columns = Columns(),
     names: Iterable[str] | None = None,
 ) -> Plan | None:
-    """Find the role of each column; return None if the roles are unclear."""
     try:
         return make_plan(collect_names(rows) if names is None else names, columns, rows)
     except FormatError:
@@ -235,27 +231,22 @@ class _Table:
     rows: Sequence[Record]
 
     def column(self, name: str | None, limit: int | None = None) -> list[Any]:
-        """Return a column's values (None if missing) in all rows or in the first `limit` rows."""
         return [] if name is None else [row.get(name) for row in islice(self.rows, limit)]
 
     def values(self, name: str) -> list[Any]:
-        """Return the non-empty values of a column."""
         return [one for one in self.column(name) if not is_empty(one)]
 
     def most_pass(
         self, test: Callable[[Any], bool], name: str, limit: int | None = _MAX_EXAMINED_ROWS
     ) -> bool:
-        """Return whether more than half of the values in a column pass a test."""
         values = self.column(name, limit)
         return sum(map(test, values)) > len(values) / 2
 
     def find_filled(self, wanted: Iterable[str]) -> str | None:
-        """Return the first wanted column that has a value, or else the first wanted column."""
         existing = find_existing(wanted, self.names)
         return next(filter(self.values, existing), existing[0] if existing else None)
 
     def find_unusual_answer_column(self) -> str | None:
-        """Return the first answer column that has an unusual name and no lists, or None."""
         return next(
             (name for name in self.names.answer_aliases
              if (values := self.values(name))
@@ -343,7 +334,7 @@ class _Table:
         return tuple(fits[-1]), tuple(before[0]) if len(before) == 1 else ()
 
     def is_yes_or_no(self, answer: str) -> bool:
-        """Return whether nearly all answers are yes or no; other answers may be typos."""
+        """Return whether nearly all answers are yes or no. Other answers may be typos."""
         answers = [one for one in self.values(answer) if not is_missing(one)]
         matching = sum(str(one).strip().casefold() in _YES_OR_NO for one in answers)
         return matching > 0 and matching >= _NEARLY_ALL * len(answers)
@@ -353,9 +344,8 @@ class _Table:
     ) -> tuple[tuple[str, ...], bool]:
         """Return the column with lists of choices, or else the columns with one choice each.
 
-        Also return whether other columns may be the choices, too.
-
-        If both exist, a column with lists of one value contains answers, not choices.
+        If both exist, a column with lists of one value contains answers, not choices. Also return
+        whether other columns may be the choices, too.
         """
         one = next((name for name in find_existing(CHOICES, self.names) if name != answer), None)
         families = self.names.families
@@ -390,13 +380,11 @@ class _Table:
         )
 
     def has_words(self, names: Sequence[str]) -> bool:
-        """Return whether any of the columns contains a text other than yes and no."""
         values = (row.get(name) for row in self.rows for name in names)
         texts = (one.strip().casefold() for one in values if isinstance(one, str))
         return any(text not in _YES_OR_NO and any(map(str.isalpha, text)) for text in texts)
 
     def is_flagged(self, choices: Sequence[str]) -> bool:
-        """Return whether the choices have a flag for the correct choice."""
         value = self.rows[0].get(choices[0]) if self.rows and len(choices) == 1 else None
         records = value if isinstance(value, list) else []
         return any(isinstance(one, Mapping) and find_name(FLAGS, one) for one in records)
@@ -419,7 +407,6 @@ def find_combined_columns(names: Iterable[str], columns: Columns) -> tuple[str, 
 
 
 def is_empty(value: Any) -> bool:
-    """Return whether a cell is empty."""
     return value is None or (isinstance(value, str) and (not value or value.isspace()))
 
 

@@ -173,7 +173,6 @@ def is_plain_table(rows: Rows) -> bool:
 
 
 def has_sentence_and_options(rows: Rows) -> bool:
-    """Return whether rows have a sentence, options and a numeric answer, but no distances."""
     has_columns = {*_REQUIRED} <= set(rows.names)
     return has_columns and not is_evograd(rows) and not _has_key_elsewhere(rows)
 

@@ -87,7 +87,7 @@ class DetectedFormat(NamedTuple):
 
 
 def detect(rows: Rows, name: str | None = None) -> DetectedFormat:
-    """Detect the format of rows; all containers must have the same format.
+    """Detect the format of rows. All containers must have the same format.
 
     Raises:
         FormatError: no format has this name, none or several formats match, or the containers have
@@ -137,7 +137,7 @@ def _make_detection_error(reason: str, names: Sequence[str], rows: Rows) -> Form
 
 
 def _find_matching_formats(rows: Rows, formats: Sequence[Format]) -> list[DetectedFormat]:
-    """Return the formats that match a container's rows; none if several of its lists match."""
+    """Return the formats that match a container's rows, or none if several of its lists match."""
     matches = [
         [DetectedFormat(known, reading, notes) for known in formats if known.recognises(reading)]
         for reading, notes in iterate_readings(rows)
@@ -179,7 +179,7 @@ def _advise_on_values(rows: Rows) -> str:
 
 
 def _describe_nearest_format(rows: Rows) -> str:
-    """Return a phrase with the nearest format and its missing fields; "" if none is near."""
+    """Return a phrase with the nearest format and its missing fields, if any format is near."""
     present = {name for name in rows.names if name}
     lower = {name.casefold(): name for name in sorted(present)}
     of_texts = "csv" if rows.is_typed else "winogrande"  # both need the same names

@@ -25,7 +25,7 @@ Reading = tuple[Rows, list[str]]
 
 
 def iterate_readings(rows: Rows) -> Iterator[Reading]:
-    """Yield each possible interpretation of a container as rows; only objects have several."""
+    """Yield each possible interpretation of a container as rows. Only objects have several."""
     if rows.kind != "object":
         yield rows, []
         return
@@ -41,7 +41,7 @@ def iterate_readings(rows: Rows) -> Iterator[Reading]:
 
 
 def find_questions(rows: Rows) -> Reading | None:
-    """Return the questions in an object; None unless it has exactly one list of questions."""
+    """Return the questions in an object, or None if it doesn't have exactly one list of them."""
     values = rows.first
     if columns := _find_question_columns(values):
         return _read_columns(rows, columns)
@@ -92,7 +92,7 @@ def find_record_lists(values: Mapping[str, Any]) -> list[str]:
 
 
 def _find_question_columns(values: Record) -> list[Record] | None:
-    """Return the rows of an object whose values are columns of questions; otherwise None."""
+    """Return the rows of an object whose values are columns of questions, or None."""
     found = columns_to_rows(values)
     if not found or try_plan([found[0]]):
         return found

@@ -56,10 +56,10 @@ def read_errata(source: Readable, problems: Iterable[Problem]) -> tuple[Erratum,
         problems: all items that the errata may name, with their keys.
 
     Raises:
-        FormatError: a column is missing; an id is unknown, or occurs twice in the errata or the
-            data; `old` is not the item's key; `new` is not one of the item's options, or several
-            options have this text; a row has no evidence; or there are no rows. The message has the
-            file and the line.
+        FormatError: a column is missing, there are no rows, or a row is wrong. A row is wrong if
+            the id is unknown, the id occurs twice in the errata or the data, `old` is not the
+            item's key, `new` is not the text or letter of exactly one option, or there is no
+            evidence. The message has the file and the line.
 
     >>> quiz = [Problem("q1", "What barks? _", ("a cat", "a dog"), 0)]
     >>> table = [{"id": "q1", "old": "A", "new": "a dog", "evidence": "a dictionary"}]
@@ -125,7 +125,7 @@ def _find_option(value: str, problem: Problem) -> int:
 
 
 def apply_errata(problems: Iterable[Problem], errata: Iterable[Erratum]) -> list[Problem]:
-    """Return the problems with corrected keys; problems without errata are unchanged.
+    """Return all problems, with corrected keys for those that have errata.
 
     Raises:
         ProblemError: two options have the text of the new key.

@@ -24,7 +24,6 @@ _COLUMNS = ("index", "sentence", "option1", "option2", "answer", "distance")
 
 
 def is_evograd(rows: Rows) -> bool:
-    """Return whether rows have exactly EvoGrad's columns."""
     return set(rows.names) == set(_COLUMNS)
 
 

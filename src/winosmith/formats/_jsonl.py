@@ -145,7 +145,6 @@ def to_lines(items: Iterable[Item], marked: bool | None = None) -> Iterator[str]
 
 
 def _needs_twin_marks(problems: Sequence[Problem]) -> bool:
-    """Return whether no problem has a twin, but some look like twins and must be marked."""
     are_unmarked = not any(problem.twin_id or problem.lineage for problem in problems)
     return are_unmarked and would_be_paired(problems)
 

@@ -44,7 +44,6 @@ poem (`hiragana-iroha` and `katakana-iroha`, W3C 2024)."""
 
 _BARE_ALEF = str.maketrans("أ", "ا")
 OTHER_SERIES = (*OTHER_ORDERS.values(), OTHER_ORDERS["Arabic"].translate(_BARE_ALEF))
-"""Series of option markers in the alternative orders."""
 
 _DIGITS = tuple(
     "0123456789 ٠١٢٣٤٥٦٧٨٩ ۰۱۲۳۴۵۶۷۸۹ ०१२३४५६७८९ ০১২৩৪৫৬৭৮৯ ๐๑๒๓๔๕๖๗๘๙ ０１２３４５６７８９".split()
@@ -68,10 +67,8 @@ width), numbers and circled numbers; or letters in the alternative order."""
 LETTER_KINDS = tuple(SERIES_BY_KIND)
 
 SERIES: tuple[Sequence[str], ...] = (*_USUAL_SERIES, *OTHER_SERIES)
-"""All series of option markers."""
 
 FIRST_MARKERS = frozenset(own[0] for own in SERIES)
-"""The letters and numbers that mark a first option."""
 
 
 class Letter(NamedTuple):
@@ -102,7 +99,7 @@ _LOCATIONS = _map_letters()
 
 
 def locate_letter(letter: str) -> Letter | None:
-    """Return a letter's script and positions; None if it can't mark an option.
+    """Return a letter's script and positions, or None if it can't mark an option.
 
     >>> locate_letter("В"), locate_letter("乙").positions, locate_letter("!")
     (Letter(script='Cyrillic', positions={'letter': 2}), {'letter': 1}, None)

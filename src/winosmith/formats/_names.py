@@ -57,7 +57,6 @@ CORRECT = ("bestanswer", *ANSWER, "chosen", "right")
 _DISTRACTOR = re.compile(
     r"(?:distractor|(?:best)?(?:incorrect|wrong|false)(?:answer|option|choice)?|rejected)([0-9]*)"
 )
-"""Names of columns with one incorrect choice each."""
 _DISTRACTOR_LISTS = tuple(
     "distractors incorrectanswers wronganswers incorrectoptions wrongoptions incorrectchoices "
     "wrongchoices".split()
@@ -115,7 +114,6 @@ class Names(tuple[str, ...]):
 
     @cached_property
     def normalised(self) -> dict[str, str]:
-        """Map each name to its normalised form."""
         return {name: normalise(name) for name in self}
 
     @cached_property
@@ -125,7 +123,7 @@ class Names(tuple[str, ...]):
 
     @cached_property
     def families(self) -> tuple[Family, ...]:
-        """The families of columns with one choice each; those with plain names come first."""
+        """The families of columns with one choice each, starting with plain names."""
         found = list[Family]()
         for match in filter(None, map(_CHOICE.fullmatch, self.normalised)):
             stem, sign, after = match[0][: match.start("sign")], match["sign"], match["after"]
@@ -159,7 +157,6 @@ class Names(tuple[str, ...]):
 
     @cached_property
     def answer_aliases(self) -> tuple[str, ...]:
-        """The columns that have one of the less common names of answer columns."""
         return tuple(name for name, plain in self.normalised.items() if _ALIASES.fullmatch(plain))
 
     def _find_run(self, before: str, sign: str, after: str) -> tuple[str, ...]:
@@ -182,7 +179,6 @@ class Names(tuple[str, ...]):
 
 
 def collect_names(rows: Iterable[Iterable[str]]) -> Names:
-    """Return the column names of rows, in order of appearance."""
     found, last = dict[str, None](), tuple[str, ...]()
     for row in rows:
         if (names := tuple(row)) != last:  # most rows have the names of the previous row
@@ -192,7 +188,6 @@ def collect_names(rows: Iterable[Iterable[str]]) -> Names:
 
 
 def as_names(names: Iterable[str]) -> Names:
-    """Return column names as cached `Names`."""
     return names if isinstance(names, Names) else _make_names(tuple(names))
 
 
@@ -241,7 +236,6 @@ def join_names(names: Sequence[str]) -> str:
 
 
 def join_groups(groups_of_names: Iterable[Sequence[str]]) -> str:
-    """Format groups of columns for a message."""
     groups = [*dict.fromkeys(map(tuple, groups_of_names))]
     rest = len(groups) - _MAX_GROUPS
     more = f" or one of {rest:,} more groups" if rest > 0 else ""

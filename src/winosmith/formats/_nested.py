@@ -60,10 +60,9 @@ def flatten(row: Record) -> Record:
 def expand_nested(
     found: Sequence[SourceRow], columns: Columns
 ) -> tuple[list[SourceRow], list[str]]:
-    """Return one row for each nested question; rows that are questions are unchanged.
+    """Return one row for each nested question, and one sentence for each expanded level.
 
-    Returns:
-        The rows, and one sentence for each expanded level.
+    Rows that are questions are unchanged.
     """
     rows, notes = list(found), []
     for _ in range(_MAX_DEPTH):
@@ -109,7 +108,7 @@ def _split_row(row: SourceRow, nesting: _Nesting) -> Iterator[SourceRow]:
 
 
 def _find_questions(rows: Sequence[Record], columns: Columns, max_depth: int) -> _Nesting | None:
-    """Return the location of nested questions; None if there are none or the rows are questions."""
+    """Return the location of nested questions, or None if there are none or rows are questions."""
     if not rows or not max_depth or try_plan(rows, columns):
         return None
     candidates = [*islice(_iterate_possible_columns(rows), _MAX_COLUMNS + 1)]
@@ -157,7 +156,7 @@ def _sample_nested_rows(rows: Sequence[Record], nesting: _Nesting) -> list[Recor
 
 
 def _iterate_nested_rows(row: Record, nesting: _Nesting) -> Iterator[Record]:
-    """Yield the rows nested in a row, with the other columns; a number makes each id unique."""
+    """Yield the rows nested in a row, with the other columns and a number to make ids unique."""
     questions = row[nesting.column] if nesting.is_list else [row[nesting.column]]
     lists = {*nesting.parallel.values(), nesting.column}
     others = {name: value for name, value in row.items() if name not in lists}

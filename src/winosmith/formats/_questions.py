@@ -94,17 +94,15 @@ class _Draft:
     _readings: dict[str, int] | None = None
 
     def get_readings(self) -> dict[str, int]:
-        """Return (and cache) the choice that the answer refers to, for each kind of answer."""
         if self._readings is None:
             self._readings = self.interpret(self.answer)
         return self._readings
 
     def interpret(self, answer: Any) -> dict[str, int]:
-        """Return the choice that an answer names, for each kind of answer."""
         return interpret_answer(answer, self.options, self.labels, self.original_options)
 
     def get_correct_choice(self, kind: str | None) -> int | None:
-        """Return the correct choice; None if the answer is withheld or matches no choice."""
+        """Return the correct choice, or None if the answer is withheld or matches no choice."""
         return self.key if self.answer is None or kind is None else self.get_readings().get(kind)
 
 
@@ -113,12 +111,10 @@ def read_questions(
     columns: Columns = Columns(),  # noqa: B008 - frozen
     on_progress: Callable[[float], object] | None = None,
 ) -> tuple[list[Entry], list[str]]:
-    """Read rows as questions; also return one sentence for each assumption.
+    """Read rows as questions, and return one sentence for each assumption.
 
-    Args:
-        rows: the rows.
-        columns: the columns that the user named; the other columns are detected.
-        on_progress: called regularly with the finished fraction after all rows are parsed.
+    Columns that are not in `columns` are detected. After all rows are parsed, `on_progress` is
+    called regularly with the finished fraction.
     """
     found, notes = _rows.shape_rows(rows, columns)
     names = collect_names(row.values or {} for row in found)
@@ -331,7 +327,7 @@ def _interpret_cell(draft: _Draft, cell: Any) -> dict[str, int]:
 
 
 def _set_label_choices(drafts: Sequence[_Draft], *, is_declared: bool) -> list[str]:
-    """Use all labels in the file as each draft's choices; reject drafts with misspelt labels."""
+    """Use all labels in the file as each draft's choices, and reject misspelt labels."""
     places: defaultdict[str, list[Place]] = defaultdict(list)
     for draft in drafts:
         if draft.answer is not None:
@@ -365,7 +361,7 @@ def _remove_markers(drafts: Sequence[_Draft]) -> list[str]:
 
 
 def _find_markers(draft: _Draft) -> tuple[str, ...]:
-    """Return the letters or numbers before the choices; empty if they don't form a series."""
+    """Return the letters or numbers before the choices, if they form a series."""
     if draft.labels or not draft.options:
         return ()
     markers = list[str]()
@@ -434,7 +430,7 @@ def _detect_kind(drafts: Sequence[_Draft]) -> str | None:
 
 
 def _refuse_mixed_scripts(drafts: Sequence[_Draft]) -> None:
-    """Raise FormatError for letters of two scripts: the Cyrillic В is third, the Latin B second."""
+    """Refuse mixed scripts, because the Cyrillic В is third and the Latin B second."""
     places: defaultdict[str, list[Place]] = defaultdict(list)
     for draft in drafts:
         if letter := parse_letter(draft.answer):

@@ -52,7 +52,7 @@ class Losses:
     """The numbers of items whose fields changed when the items were written and read back.
 
     Attributes:
-        lost: number of items with a field that became empty, by field; the parts of `origin`,
+        lost: number of items with a field that became empty, by field. The parts of `origin`,
             `lineage` and `extra` are separate fields ("origin author").
         changed: number of items in which a field has a different value, by field.
         added: number of items with an empty field that was filled, by field.
@@ -87,7 +87,7 @@ def _format_count(count: int, noun: str) -> str:
 def find_losses(written: Sequence[Item], read_back: Sequence[Item]) -> Losses:
     """Compare written items with the items that were read back, in order.
 
-    Twin ids are compared as groups: renaming a twin is not a change.
+    Twin ids are compared as groups, so renaming a twin is not a change.
     """
     found = Losses(missing=len(written) - len(read_back))
     twins_are_same = _are_twins_preserved(written, read_back)
@@ -201,21 +201,21 @@ def scan(
     """Read every record of a file, and return bad records with their reasons.
 
     Args:
-        path: a file, which may be compressed; a folder, a glob or several files, which are read as
-            one data set; "-" for standard input; or a table in memory: a pandas DataFrame, a
-            `datasets.Dataset`, a table of pyarrow or polars, records, or lists by column.
+        path: a file, a folder, a glob, several files, "-" for standard input, or a table in memory
+            (a pandas DataFrame, a `datasets.Dataset`, a table of pyarrow or polars, records, or
+            lists by column). Files may be compressed. Several files are read as one data set.
         format_name: name of the format; None to detect it.
         pair_by: an additional column, or key of `extra`, whose value the halves of a twin share;
             all other marks of twins are ignored. If None, a file in which an unused column seems to
-            mark twins is refused (see `refuse_unread_pairs`); if "", such a column is ignored.
+            mark twins is refused (see `refuse_unread_pairs`). If "", such a column is ignored.
         as_written: whether to skip the search for unmarked twins and the separation of blanks from
             words ("because _had").
         columns: the columns of question, choices and answer; if given, the file is read as rows of
             questions.
-        encoding: encoding of text that is not UTF-8; None to detect UTF-8, and UTF-16 or UTF-32
-            with a byte-order mark.
+        encoding: encoding of text that is not UTF-8. By default, UTF-8 is detected, and UTF-16 or
+            UTF-32 with a byte-order mark.
         ids_are_places: whether to use locations as ids ("unit-1/quiz.json:12"), so that files
-            with the same ids can form one data set; problems with a lineage keep their ids.
+            with the same ids can form one data set. Problems with a lineage keep their ids.
         on_progress: called regularly with the fraction of lines that have been read, 0–1.
 
     Raises:
@@ -279,7 +279,6 @@ def scan(
 
 @contextmanager
 def _name_file(path: str) -> Iterator[None]:
-    """Add the path to errors that don't name a file."""
     try:
         yield
     except FormatError as error:
@@ -353,10 +352,8 @@ def _reject(entries: list[Entry], row: int, reason: str) -> None:
 def separate_blanks(entries: list[Entry]) -> list[str]:
     """Separate each blank from a word that it touches (`text.separate_blank`).
 
-    The edits of changed problems are recomputed.
-
-    Returns:
-        A list with a note that states the number of changed entries; empty if there are none.
+    The edits of changed problems are recomputed. If entries were changed, return a note with their
+    number.
     """
     original = dict[int, Item]()
     for row, one in enumerate(entries):
@@ -403,7 +400,7 @@ def _recompute_edits(entries: list[Entry], original_texts: Mapping[str, str]) ->
 
 
 def _find_twins(entries: list[Entry]) -> list[str]:
-    """Pair problems by ids or texts if none has a twin id or a lineage; return notes."""
+    """Pair problems by ids or texts if none has a twin id or a lineage, and return notes."""
     problems = get_problems(entries)
     if any(problem.twin_id or problem.lineage for problem in problems.values()):
         return []
@@ -439,8 +436,6 @@ def reject_bad_lineages(entries: list[Entry]) -> None:
 
 
 class ScanOptions(TypedDict, total=False):
-    """Options of `scan`."""
-
     pair_by: str | None
     as_written: bool
     columns: Columns | None
@@ -476,7 +471,6 @@ def read_items(
 def _read_contents(
     path: Readable, format_name: str | None, skip_bad: str | Path | None, how: ScanOptions
 ) -> Contents:
-    """Return the contents of a file without its bad records; issue notes as warnings."""
     contents = scan(path, format_name, **how)
     if contents.bad and skip_bad is not None:
         write_bad_records(contents.bad, skip_bad)
@@ -512,7 +506,7 @@ def read(
 
 
 def as_dataset(data: Dataset | Readable) -> Dataset:
-    """Return a data set unchanged, or read one from any other input."""
+    """Return a data set unchanged, or read a data set from any other input."""
     return data if isinstance(data, Dataset) else read(data)
 
 
@@ -586,7 +580,7 @@ def write(items: Sequence[Item], path: str | Path, format_name: str = "winosmith
 
 
 def find_unwritable(items: Sequence[Item], format_name: str) -> dict[int, str]:
-    """For each item that a format can't store, map its 0-based row to the reason.
+    """Map the 0-based row of each item that a format can't store to the reason.
 
     Raises:
         FormatError: the format is unknown or read-only.

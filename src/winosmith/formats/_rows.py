@@ -61,10 +61,10 @@ def get_question_rows(rows: Rows) -> Reading:
 
 
 def _guess_names(rows: Rows) -> tuple[str, ...]:
-    """Return column names for a table without a header; empty if it may have a header.
+    """Return column names for a table without a header, or none if it may have a header.
 
     Each row of a table without a header, as in MMLU, has a question, the choices and the correct
-    choice's letter; every letter is the key of some row.
+    choice's letter. Every letter is the key of some row.
     """
     cells = rows.names
     letters = ascii_uppercase[: max(0, len(cells) - 2)]
@@ -83,7 +83,7 @@ def _guess_names(rows: Rows) -> tuple[str, ...]:
 def shape_rows(
     rows: Iterable[data.Row[Record]], columns: Columns
 ) -> tuple[list[data.Row[Record]], list[str]]:
-    """Expand nested questions and split combined columns; also return a note on each step."""
+    """Expand nested questions, split combined columns, and return a note on each step."""
     found = [
         row
         if row.values is None or not isinstance(row.values.get("question"), Mapping)
@@ -138,7 +138,6 @@ def _split_column(
 
 
 def has_question_columns(rows: Rows) -> bool:
-    """Return whether rows have columns of questions."""
     names, record = _read_first_row(rows)
     found = try_plan([record], names=dict.fromkeys([*names, *record]))
     if found is None:
@@ -149,7 +148,7 @@ def has_question_columns(rows: Rows) -> bool:
 
 
 def _read_first_row(rows: Rows) -> tuple[list[str], Record]:
-    """Return the column names and the first readable row; the row is empty if none is readable."""
+    """Return the column names and the first readable row, which is empty if none is readable."""
     questions, _ = get_question_rows(rows)
     try:
         first = [*islice((row for row in islice(questions, 20) if row.values is not None), 1)]

@@ -78,7 +78,7 @@ def _parse_index(target: Record, key: str) -> int:
 
 
 def _parse_label(record: Record) -> bool | None:
-    """Return whether the claim is true; None if the label is withheld.
+    """Return whether the claim is true, or None if the label is withheld.
 
     Numbers are accepted only in records without `target`, because CLUE's records, which have a
     `target`, use 0 for true.
@@ -99,7 +99,7 @@ def _get_index(text: str, offset: int, unit: Unit) -> int:
 
 
 def _find_span(text: str, span: str, index: int, unit: Unit) -> int | None:
-    """Return the offset of the span at an index; None if the text there differs."""
+    """Return the offset of the span at an index, or None if the text there differs."""
     offsets = find_occurrences(span, text, attached=True)
     matches = [at for at in offsets if _get_index(text, at, unit) == index]
     return matches[0] if len(matches) == 1 else None
@@ -229,7 +229,6 @@ def _make_record(claim: Claim, position: int, unit: Unit) -> dict[str, Any]:
 
 
 def _locate_candidate(claim: Claim, text: str) -> int:
-    """Return the candidate's offset in the text, or else that of the candidate's last word."""
     candidate = claim.candidate.rstrip(" .,;:!?")
     for wanted in (candidate, *candidate.split()[-1:]):
         if found := find_occurrences(wanted, text):

@@ -108,9 +108,9 @@ def would_be_paired(problems: Sequence[Problem]) -> bool:
 def refuse_unread_pairs(problems: Sequence[Problem], path: str | Path) -> None:
     """Raise FormatError if an unused column seems to mark twins.
 
-    Such a column puts at least half of the problems that have a value into pairs; at least 90 % of
-    these pairs have different texts, a common option and, if known, different answers; and some of
-    the pairs are not yet twins.
+    Such a column puts at least half of the problems that have a value into pairs. At least 90 % of
+    these pairs have different texts, a common option and, if known, different answers. Some of the
+    pairs are not yet twins.
     """
     unread = _find_unread_pairs(problems)
     if unread is not None:
@@ -145,7 +145,6 @@ def _find_unread_pairs(problems: Sequence[Problem]) -> tuple[str, int] | None:
 
 
 def _find_pairs(problems: Sequence[Problem], labels: Sequence[str | None]) -> list[Pair]:
-    """Return the pairs of rows with the same label, or none if under 90 % look like twins."""
     pairs = _group_in_pairs(labels)
     halves = sum(_may_be_halves(problems[one], problems[other]) for one, other in pairs)
     return pairs if halves >= _MIN_ALIKE * len(pairs) else []
@@ -162,8 +161,8 @@ def _derive_labels(problems: Sequence[Problem], values: Sequence[Scalar]) -> lis
     """Return the twin label of each problem, derived from a column's values.
 
     Four interpretations are tried, and the one with the most pairs is used. The value may be the
-    twin's label; the other half's id; the number of the other half's row, counted from 0, 1 or the
-    header; or the twin's label followed by the half's, such as "7/0".
+    twin's label, the other half's id, the number of the other half's row (from 0, from 1 or with
+    the header), or the twin's label followed by the half's, such as "7/0".
     """
     places = {problem.id: at for at, problem in enumerate(problems)}
     texts = [format_cell(value).strip() or None for value in values]
@@ -193,7 +192,7 @@ def _derive_labels(problems: Sequence[Problem], values: Sequence[Scalar]) -> lis
 
 
 def _label_by_partner_row(numbers: Sequence[int | None], first: int) -> list[str | None]:
-    """Return twin labels if each number is the other half's row; otherwise None for each row."""
+    """Return twin labels if each number is the other half's row, or else None for each row."""
     rows = [None if one is None else one - first for one in numbers]
     labels: list[str | None] = [None] * len(rows)
     for row, other in enumerate(rows):
@@ -262,7 +261,7 @@ def pair_by_ids(problems: ByRow) -> ByRow:
 
     Their texts and answers must differ, they must have a common option, and the ids must not number
     a list. If no ids are of this kind, other ids are used ("7_pos", "left-7") if they put most of
-    the problems into such pairs; for "left-7", halves must also be at least as similar as
+    the problems into such pairs. For "left-7", halves must also be at least as similar as
     mismatched halves.
     """
     singles = {row: p for row, p in problems.items() if not p.twin_id and p.blank is not None}
@@ -313,12 +312,9 @@ def _may_be_halves(first: Problem, second: Problem) -> bool:
 
 
 def pair_by_column(problems: ByRow, files: Sequence[str], column: str) -> ByRow:
-    """Return all problems; only those that a column marks as twins have a `twin_id`.
+    """Return all problems, with a `twin_id` only if a column marks them as twins.
 
-    Args:
-        problems: the problems by row.
-        files: the file of each row.
-        column: an additional column, or key of `extra`.
+    The column is an additional one or a key of `extra`. `files` contains the file of each row.
 
     Raises:
         FormatError: there is no such column, or it forms no pairs.
@@ -357,13 +353,13 @@ def pair_files(
     pair_by: str | None = "",
     path: str | Path = "",
 ) -> list[Problem]:
-    """Return the problems from several files, also pairing halves in different files.
+    """Pair the halves of twins in several files, and return all problems.
 
     Args:
         problems: the problems from all files.
         files: the file of each problem.
         pair_by: the column that marks twins. If "", single problems in two files are paired by
-            their ids; if None, an unused column that seems to mark twins is also refused.
+            their ids. If None, an unused column that seems to mark twins is also refused.
         path: the path to name in errors.
 
     Raises:
@@ -388,8 +384,8 @@ def pair_files(
 def find_unmarked_pairs(problems: Sequence[Problem]) -> list[Pair]:
     """Return the rows of each unmarked pair that looks like a twin.
 
-    Problems with a twin id or a lineage are ignored. The rules are those of `pair_lookalikes`;
-    rules that need a withheld answer are skipped.
+    Problems with a twin id or a lineage are ignored. The rules are those of `pair_lookalikes`.
+    Rules that need a withheld answer are skipped.
     """
     return _find_mutual_pairs({row: p for row, p in enumerate(problems) if not p.lineage})
 

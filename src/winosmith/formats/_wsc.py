@@ -38,7 +38,6 @@ _COUNTS = re.compile(r"\s*(\d+) out of (\d+) subjects? got this answer\.?\s*")
 
 
 def parse_letter_index(letter: str, options: int) -> int | None:
-    """Return the 0-based index of an answer's letter; None if the answer is empty."""
     stripped = letter.strip(" \n\t.")
     if not stripped:
         return None
