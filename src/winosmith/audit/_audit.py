@@ -1,4 +1,4 @@
-"""Audit a data set: each split separately, and the items that splits share."""
+"""Audit each split of a data set, and find the items that splits share."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class Audit(Result):
     @property
     @computed(key="line")
     def readme_line(self) -> str:
-        """Each split's strongest cue and model as a README line; "" if a split is inconclusive."""
+        """Line with the strongest cue and model of each split; "" if a split is inconclusive."""
         if any(part.inconclusive_reason for part in self.parts):
             return ""
         return f"Audited by winosmith {__version__}: " + "; ".join(
@@ -103,7 +103,7 @@ class Audit(Result):
         )
 
     def sentences(self) -> list[str]:
-        """Return sentences with the verdict on each split, the null, and the conditions."""
+        """Return sentences on the verdict for each split, the null and the conditions."""
         return [
             *(sentence for part in self.parts for sentence in part.verdict()),
             "Chance is simulated by permuting the positions of the keys among the items, or, for "
@@ -168,14 +168,15 @@ class Audit(Result):
         """Return sentences about the new findings that break a rule, grouped by rule.
 
         Args:
-            rules: separated by commas. `cue=3pt`: a flagged cue scores 3 points or more above its
-                expected value. `borderline`: a cue is borderline. `probe=3pt`: a significant probe
-                scores 3 points or more above its expected value. `duplicates`: identical items,
-                within a split or across splits. `contradictions`: identical items with different
-                keys. `leak`: a field gives answers away, or splits share items. `options`: items
-                with options that differ only in case or a final mark. `unfilled`: items with an
-                unfilled template field. `refused`: records that are not items. `texts`: a question
-                occurs in the texts. `licence`, `canary`: no licence or no canary is declared.
+            rules: the rules, separated by commas. `cue=3pt`: a flagged cue scores 3 points or more
+                above its expected value. `borderline`: a cue is borderline. `probe=3pt`: a
+                significant probe scores 3 points or more above its expected value. `duplicates`:
+                identical items, within a split or across splits. `contradictions`: identical items
+                with different keys. `leak`: a field gives answers away, or splits share items.
+                `options`: items with options that differ only in case or a final mark. `unfilled`:
+                items with an unfilled template field. `refused`: records that are not items.
+                `texts`: a question occurs in the texts. `licence`, `canary`: no licence or no
+                canary is declared.
             baseline: see `get_new_findings`.
 
         Raises:
@@ -215,14 +216,15 @@ def audit(
     """Audit multiple-choice items of any kind: find artifacts that give the answers away.
 
     Args:
-        data: the items, with their answers, as a data set or as anything that `formats.read`
-            accepts; or a mapping of such splits by name.
-        cues: rules that select an option without reading; `[*CUES, Cue(...)]` adds a cue. If
-            options are classes, the cues of `make_class_cues` are added.
-        embedder: embedder of texts, such as `embed.EncoderEmbedder`; its vectors are probed in
+        data: the items with their answers: a data set, anything that `formats.read` accepts, or a
+            mapping of such splits by name.
+        cues: rules that select an option without reading the item. `[*CUES, Cue(...)]` adds a cue.
+            If options are classes, the cues of `make_class_cues` are added.
+        embedder: embedder of texts, such as `embed.EncoderEmbedder`, whose vectors are probed in
             addition to words.
-        refused: records of each split's file that are not items.
-        answers: models' answers; ids of items must be unique across the splits.
+        refused: for each split, the records of its file that are not items.
+        answers: answers of models, by the models' names. The ids of items must be unique across the
+            splits.
         texts: the parts of each split that occur in a collection of texts; see `find_overlap`. The
             cues of each `Overlap` are added.
         declared: licence and canary of each split; see `find_declarations`.
@@ -313,14 +315,13 @@ _BYTES_PER_OPTION, _BYTES_PER_WORD, _BYTES_PER_PAIR, _BYTES_PER_VECTOR = 700, 34
 option word, and per option with vectors of 512 numbers."""
 
 _SUGGESTED_SAMPLE_SIZE = 20_000
-"""Sample size that the note on memory use suggests."""
 
 _MAX_COUNTED_ITEMS = 10_000
 """Maximum number of items whose words are counted to estimate memory use."""
 
 
 def _note_memory(dataset: Dataset, *, probes: bool, vectors: bool = False, sample: int = 0) -> str:
-    """Return a note on the memory that a data set needs, or "" if it needs less than 2 GiB."""
+    """Return a note on memory use, or "" if the data set needs less than 2 GiB."""
     counted = dataset.problems[:: 1 + len(dataset) // _MAX_COUNTED_ITEMS]
     cues = learnt = 0
     for problem in counted:

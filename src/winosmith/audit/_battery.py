@@ -2,13 +2,13 @@
 
 Observed and drawn scores of a cue are standardised by the exact mean and standard deviation of its
 null (`_null`). The p-value of a cue is the fraction of draws in which the maximum standardised
-score of all cues is at least the cue's own (Westfall and Young 1993, single step). After the first
-flagged cue, another cue is flagged only if it is significant in draws that keep the scores of the
-flagged cues.
+score of all cues is at least the cue's own. This is the single-step procedure of Westfall and Young
+(1993). After the first flagged cue, another cue is flagged only if it is significant in draws that
+keep the scores of the flagged cues.
 
 Draws are added until a 99 % Monte Carlo interval of each relevant p excludes 0.05, so that another
-seed flags the same cues (Besag and Clifford 1991 stop early; Gandy 2009 bounds the risk that
-another seed flags others). A cue that is undecided after `MAX_DRAWS` is *borderline*.
+seed flags the same cues. Besag and Clifford (1991) also stop early. Gandy (2009) bounds the risk
+that another seed flags other cues. A cue that is undecided after `MAX_DRAWS` is *borderline*.
 """
 
 from __future__ import annotations
@@ -31,10 +31,9 @@ LEVEL = 0.05
 """Maximum probability that any cue is flagged in a data set without artifacts."""
 
 MAX_FLAGGED = 8
-"""Maximum number of flagged cues."""
 
 MIN_DRAWS, MAX_DRAWS = 19, 20_000
-"""Minimum number of draws (just enough for p = 0.05) and maximum number of draws."""
+"""With the minimum number of draws, the smallest possible p-value is 0.05."""
 
 CHART_CUES = 14
 """Maximum number of cues in a chart."""
@@ -120,12 +119,12 @@ class Battery(Result):
     @property
     @computed(json=lambda found: [one.cue for one in found])
     def borderline(self) -> tuple[CueScore, ...]:
-        """The cues for which it is undecided whether p is at most 0.05."""
+        """The cues for which the draws can't decide whether p is at most 0.05."""
         return tuple(one for one in self.found if one.borderline)
 
     @property
     def listed_cues(self) -> list[CueScore]:
-        """The flagged cues, and the others whose score differs between draws."""
+        """The flagged cues, and the other cues whose score varies between draws."""
         return [found for found in self.found if found.rank is not None or found.varies]
 
     def charts(self, title: str = "Cues") -> list[report.Svg]:
@@ -145,12 +144,11 @@ class Battery(Result):
 
 
 def format_percent(fraction: float) -> str:
-    """Format a fraction as a percentage with one decimal."""
     return report.format_value(fraction, ".1%")
 
 
 def format_p_value(p: float, draws: int) -> str:
-    """Format a p-value, as an upper bound if it is the minimum for this number of draws.
+    """Format a p-value, or an upper bound if p is the minimum for this number of draws.
 
     >>> [format_p_value(1 / (1 + draws), draws) for draws in (1000, 400, 20_000)]
     ['p ≤ 0.001', 'p ≤ 0.0025', 'p ≤ 0.00005']
@@ -274,8 +272,7 @@ class _Round:
     Attributes:
         right: (cues,) the observed scores, as fractions of the items.
         mean, spread: (cues,) mean and spread of the scores, in items; 0 for flagged cues.
-        varies: (cues,) whether draws change the score.
-        z: (cues,) the observed scores, standardised; -inf for cues that don't vary.
+        z: (cues,) the observed scores, standardised; -inf for cues whose score doesn't vary.
     """
 
     def __init__(
@@ -320,22 +317,21 @@ class _Round:
 
     @property
     def draws(self) -> int:
-        """Number of draws so far."""
         return len(self._greatest)
 
     @property
     def _exceedances(self) -> Ints:
-        """For each cue, (cues,), the number of draws whose maximum z is at least the cue's z."""
+        """The number of draws whose maximum z is at least each cue's z, (cues,)."""
         return np.asarray(self.draws - np.searchsorted(np.sort(self._greatest), self.z))
 
     @property
     def p(self) -> Floats:
-        """The p-value of each cue, (cues,); 1 for cues that don't vary."""
+        """The p-value of each cue, (cues,), or 1 if its score doesn't vary."""
         return np.asarray((1 + self._exceedances) / (1 + self.draws))
 
     @property
     def is_undecided(self) -> Bools:
-        """For each cue, (cues,), whether its p's 99 % Clopper-Pearson interval contains `LEVEL`."""
+        """Whether the 99 % Clopper-Pearson interval of each cue's p contains `LEVEL`, (cues,)."""
         from scipy.special import bdtr, bdtrc
 
         times = self._exceedances
@@ -345,11 +341,10 @@ class _Round:
 
     @property
     def is_flagged(self) -> Bools:
-        """For each cue, (cues,), whether it is significant and no longer undecided."""
         return np.asarray(self.varies & (self.p <= LEVEL) & ~self.is_undecided)
 
     def find_next_flagged(self, candidates: Bools) -> int | None:
-        """Return the significant cue with the highest score above its mean, if any."""
+        """Return the significant candidate with the highest score above its mean, or None."""
         flagged = candidates & self.is_flagged
         return int(np.where(flagged, self._gain, -np.inf).argmax()) if flagged.any() else None
 
@@ -362,7 +357,7 @@ class _Round:
     def chance_limit(self) -> Floats:
         """The chance limit of each cue, (cues,), as a fraction of the items.
 
-        Rounding errors can't make the limit contradict p.
+        The limit is adjusted so that rounding errors don't make it contradict p.
         """
         limit = find_critical_value(self._greatest, LEVEL) if self.varies.any() else 0.0
         beyond = self.z > limit

@@ -88,7 +88,7 @@ class View:
 
     @cached_property
     def script(self) -> Writing:
-        """The kind of script: "latin", "spaced" or "unspaced"; see `winosmith.text.writing`."""
+        """The kind of script: "latin", "spaced" or "unspaced"; see `text.detect_script`."""
         texts = (self.question, *self.options)
         return "latin" if all(map(str.isascii, texts)) else detect_script(" ".join(texts))
 
@@ -140,7 +140,7 @@ class View:
 
     @cached_property
     def rarity(self) -> list[list[float]]:
-        """Rarity of each word of each option: log(number of items / number with the word)."""
+        """Rarity of each word of each option: log((items + 1) / (items with the word + 1))."""
         counts, items = self.corpus.words, self.corpus.items
         return [[log((items + 1) / (counts[word] + 1)) for word in words] for words in self.words]
 
@@ -225,7 +225,6 @@ def _rank(values: Sequence[Any]) -> list[int]:
 
 
 def _rank_numbers(view: View) -> list[int]:
-    """Return the rank of each option's number; all are 0 if an option has no number."""
     return [0] * len(view.options) if None in view.numbers else _rank(view.numbers)
 
 
@@ -350,8 +349,9 @@ CUES: tuple[Cue, ...] = (
     Cue("the first in alphabetical order", lambda v: _negate(_rank_texts(v))),
     Cue("the last in alphabetical order", _rank_texts),
 )
-"""The default cues: flaws that test-wise people exploit (Millman, Bishop and Ebel 1965; Haladyna,
-Downing and Rodriguez 2002), and artifacts since found in published data sets."""
+"""The default cues, for flaws that test-wise people exploit and for artifacts since found in
+published data sets. See Millman, Bishop and Ebel (1965) and Haladyna, Downing and Rodriguez
+(2002)."""
 
 _ADVICE = {
     r"the longest, ": "Lengthen the other options, or shorten the key",
@@ -370,11 +370,10 @@ _ADVICE = {
     r"final a or an": "End the question with “a(n)”, or write the article in each option",
     r"alphabetical": "Begin the key and the other options with similar words",
 }
-"""Advice on writing items without an artifact, by a regular expression for names of its cues."""
+"""Advice on avoiding an artifact, by a regular expression that matches the names of its cues."""
 
 
 def get_advice(cue: str) -> str:
-    """Return advice on how to write items without the artifact that the named cue detects."""
     advice = (text for pattern, text in _ADVICE.items() if re.search(pattern, cue))
     return next(advice, "Make the other options similar to the key in this respect")
 
@@ -388,13 +387,11 @@ SCRIPTS = {
 
 
 def count_ties(cue: Cue, views: Sequence[View]) -> Ties:
-    """For each option, (options,), return the number of options tied with it if the cue selects it.
+    """For each option that a cue selects, count the options that share the selection.
 
-    The result is 1 for the only option selected, and 0 for options that are not selected. Score
-    differences below 1e-9 are ignored, because they can be rounding errors.
-
-    Raises:
-        DataError: the number of scores is not the number of options, or a score is not finite.
+    The result has the shape (options,). It is 1 for an option that is selected without a tie, and 0
+    for options that are not selected. Score differences below 1e-9 are ignored, because they can be
+    rounding errors.
     """
     read = SCRIPTS[cue.needs]
     scores = [
@@ -421,7 +418,7 @@ more than this fraction of all items. Copies are counted once."""
 
 
 def detect_classes(dataset: Dataset) -> list[bool]:
-    """Return, for each item, whether its options are classes."""
+    """Return whether the options of each item are classes."""
     often = Counter(hash(_lowercase_options(problem)) for problem in dataset)
     if max(often.values(), default=0) <= _MIN_CLASS_ITEMS:  # includes copies
         return [False] * len(dataset)
@@ -451,8 +448,8 @@ def make_class_cues(dataset: Dataset) -> tuple[Cue, ...]:
 
     Options that all items share reveal nothing, but the labelled text may reveal the key. A cue
     selects a label if the text has a feature, for example "contradiction" if the hypothesis has a
-    negation. Such cues predict the labels of SNLI and MNLI (Gururangan et al. 2018), and so do the
-    words that a hypothesis shares with its premise (McCoy et al. 2019).
+    negation. Such cues predict the labels of SNLI and MNLI. See Gururangan et al. (2018) and, for
+    the words that a hypothesis shares with its premise, McCoy et al. (2019).
 
     The labelled text is the hypothesis of a pair, or the whole question if there is no pair. No
     cues are returned if fewer than half of the items have the same classes in the same order.

@@ -1,7 +1,7 @@
-"""Edit the records of items, so that options move, and keys and letters refer to the same options.
+"""Edit the records of items: move options, and update the keys and letters that refer to them.
 
-A file keeps its layout: only options, keys and letters that refer to options change. If a record
-can't be changed safely, it stays as it is, and an error states the reason.
+The layout of a file stays the same. A record that can't be changed safely stays as it is, and an
+error states the reason.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _ARTICLE = re.compile(
     r"A(?= (?!(?:and|or|but|not|in|on|at|to|of|for|by|if|than|that|with|because|since|when|would"
     r"|will|can|cannot|could|should|may|might|must|had|have|were|are|did|do)\b|\w*s\b)[a-z])|I(?= )"
 )
-"""The article "A" (no verb, preposition or plural follows), or the pronoun "I"."""
+"""The article "A" (not followed by a verb, preposition or plural), or the pronoun "I"."""
 
 _LOWERCASE_REFERENCE = re.compile(
     r"(?i:\b(?:option|choice)s?) \(?[a-k]\)?(?!\w)|(?i:\banswers?)(?: is|:)? \(?[b-k]\)?(?!\w)"
@@ -69,8 +69,6 @@ Span = tuple[int, int]
 
 
 class Edit(NamedTuple):
-    """A range of a text and its replacement."""
-
     start: int
     end: int
     text: str
@@ -105,7 +103,7 @@ class _LocatedOptions(NamedTuple):
 
 
 class _LocatedItem(NamedTuple):
-    """An item with its record, its options in the record, and the text of its file."""
+    """An item and its record; `text` is the text of the whole file."""
 
     problem: Problem
     record: Value
@@ -120,7 +118,10 @@ def plan_edits(
     seed: int,
     unchanged: dict[Place, str],
 ) -> tuple[defaultdict[str, list[Edit]], dict[str, str]]:
-    """Return the edits to each file and the kinds of keys; add skipped items to `unchanged`."""
+    """Return the edits by path, and the kinds of keys by field name.
+
+    Each item that can't be changed is added to `unchanged`, with the reason.
+    """
     readers: dict[str, Callable[[Place], Value]] = {}
     problems = Dataset(contents.problems)
     classes = detect_classes(problems)
@@ -168,7 +169,6 @@ def plan_edits(
 
 
 def _make_record_reader(source: data.Source) -> Callable[[Place], Value]:
-    """Return a function that reads the record at a location, with the location of each value."""
     if data.is_yaml(source):
         records = {one.start: one for one in data.parse_yaml_records(source)}
         return lambda place: records[place.start or 0]
@@ -229,7 +229,7 @@ def _match_list(
 def _find_option_spans(
     values: Sequence[Value], options: Sequence[str], text: str
 ) -> tuple[list[Span], list[str]] | None:
-    """Return the range and prefix ("A. ") of each option; None if the values are not options."""
+    """Return the range and the prefix ("A. ") of each option, or None if values are not options."""
     if len(values) != len(options) or any(
         one.inside or isinstance(one.value, bool | None) for one in values
     ):
@@ -301,7 +301,6 @@ def _interpret_key(value: Value, problem: Problem, located: _LocatedOptions) -> 
 def _iter_key_edits(
     item: _LocatedItem, order: Sequence[int], kinds: Mapping[str, str]
 ) -> Iterator[Edit]:
-    """Yield the edits that make the keys refer to the new position of the correct option."""
     problem, record, located, text = item
     if problem.answer is None:
         return
@@ -342,7 +341,6 @@ def _iter_key_edits(
 def _replace_letter(
     raw: str, old: int, new: int, kinds: Iterable[str] = formats.LETTER_KINDS
 ) -> str:
-    """Replace the letter of an option; raise ProblemError if this is impossible or ambiguous."""
     found = {_replace_in_series(raw, old, new, formats.SERIES_BY_KIND[kind]) for kind in kinds}
     found.discard(None)
     if len(found) != 1:
@@ -381,7 +379,7 @@ def _has_value_per_option(value: Value, problem: Problem, located: _LocatedOptio
 def _iter_letter_edits(
     item: _LocatedItem, order: Sequence[int], kinds: Mapping[str, str]
 ) -> Iterator[Edit]:
-    """Yield edits of letters that refer to options in other texts, such as explanations."""
+    """Yield edits of the letters that refer to options in other fields, such as explanations."""
     problem, record, located, text = item
     if any(_has_value_per_option(value, problem, located) for value in record.walk()):
         raise ProblemError("another field has one value per option")

@@ -1,7 +1,7 @@
-"""Findings of an audit: the checks, the rules, and formats for code reviews and authors.
+"""Checks and rules of an audit, and formats of its findings for code reviews and authors.
 
 Code reviews show findings as GitHub annotations, as a job summary, as SARIF and as a badge. Authors
-get a work list of options to lengthen, so that the longest option is the key only by chance.
+get a worklist of options to lengthen, so that the longest option is the key only by chance.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Check:
     template: str = ""
 
     def format_examples(self, groups: Sequence[Sequence[str]], limit: int = 3) -> str:
-        """Format the first groups as text, separated by semicolons.
+        """Format the first groups as text.
 
         >>> Check("", lambda part: ()).format_examples([("0", "240"), ("3", "5")])
         '0 and 240; 3 and 5'
@@ -124,7 +124,7 @@ CHECKS = (
         "{0}",
     ),
 )
-"""The checks that find items, in the order of the report."""
+"""The checks, in the order of the report."""
 
 Level = Literal["error", "warning", "note"]
 
@@ -222,7 +222,10 @@ def iter_findings(part: SplitAudit) -> Iterator[Finding]:
 def make_finding(
     part: SplitAudit, rule: str, text: str, item: str, topic: str | None = None, points: float = 0.0
 ) -> Finding:
-    """Make a finding about an item or another `topic`; the id has no number yet."""
+    """Make a finding about an item or, if given, about another `topic`.
+
+    The id does not end in a number yet; see `Finding.id`.
+    """
     place = part.places.get(item) or part.places.get(part.dataset[0].id)
     content: object = topic
     if topic is None:
@@ -248,7 +251,6 @@ def make_finding(
 
 
 def make_finding_id(rule: str, split: str, content: object) -> str:
-    """Compute the id of a finding from its content; see `Finding.id`."""
     return sha256(dump_json([rule, split, content]).encode()).hexdigest()[:16]
 
 
@@ -380,13 +382,13 @@ def render_badge(findings: Sequence[Finding]) -> str:
 
 
 def read_baseline(path: str | Path) -> dict[str, float]:
-    """Read the baseline of `Audit.get_new_findings` from an earlier audit: points by finding id.
+    """Read a baseline for `Audit.get_new_findings`: the points of an audit's findings by id.
 
     Cues above their chance limits are included even if they are not flagged: if several cues select
     nearly the same options, another item may change which of them is flagged.
 
     Args:
-        path: path of the audit's JSON.
+        path: path of the earlier audit's JSON.
 
     Raises:
         FormatError: the file is not the JSON of an audit.

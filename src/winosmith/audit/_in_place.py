@@ -1,4 +1,4 @@
-"""Shuffle the options of quizzes in their own files.
+"""Shuffle the options of items within their files.
 
 The random order depends on the item's text and the seed (see `winosmith.audit.repair`), so a second
 run changes nothing. Orders are never balanced, because a solver could exploit the balance. Items
@@ -192,7 +192,10 @@ def shuffle_files(
 
 
 def _find_copies(contents: Contents, sources: Sequence[data.Source]) -> list[DroppedCopy]:
-    """Find copies of earlier items, except for items that share a record."""
+    """Find the copies of earlier items that can be removed.
+
+    Items that share a record are kept, and each file keeps at least one item.
+    """
     first: dict[object, Place] = {}
     times, kept = Counter(contents.places), {str(one.path): 0 for one in sources}
     found = []
@@ -243,13 +246,11 @@ def _replace_text(source: data.Source, text: str) -> data.Source:
 def _find_items_to_leave(
     error: FormatError, contents: Contents, unchanged: Mapping[Place, str], kinds: Mapping[str, str]
 ) -> dict[Place, str]:
-    """Find the items that must stay unchanged to keep the shuffled files readable, with reasons.
+    """Return the items that must stay unchanged to keep the files readable, with the reasons.
 
     If no new key shows whether keys start from 0 or 1, the first item whose old key shows this
-    stays unchanged; otherwise, all items of the unreadable file do.
-
-    Raises:
-        FormatError: these items were already left unchanged.
+    stays unchanged; otherwise, all items of the unreadable file do. `error` is raised again if
+    these items were already left unchanged.
     """
     free = [
         (place, item)
@@ -282,7 +283,7 @@ def _read_rows(sources: Sequence[data.Source]) -> data.Rows:
 
 
 def _get_content(item: formats.Item) -> object:
-    """Return the content of an item that must not change: its texts and correct option."""
+    """Return the texts and the correct option of an item, which shuffling must not change."""
     if not isinstance(item, Problem):
         return item
     key = None if item.answer is None else item.options[item.answer]

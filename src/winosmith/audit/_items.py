@@ -233,7 +233,7 @@ class Items(Result):
         """Return the score of each unit for each position that its key could have.
 
         Args:
-            values: (options, columns) the score that each option has as the key; or the result of
+            values: (options, columns) the score of each option as the key, or the result of
                 `count_ties`.
             units: the units; by default all.
 
@@ -258,10 +258,10 @@ class Items(Result):
 
     @pause_garbage_collection()
     def count_ties(self, cues: Sequence[Cue], report_done: ReportDone = lambda _: None) -> Ties:
-        """For each option, return the number of options tied with it if a cue selects it.
+        """For each option that a cue selects, count the options that share the selection.
 
-        The result, (options, cues), is 0 where a cue does not select an option. Items are processed
-        in parts to save memory.
+        The result has the shape (options, cues). It is 0 for options that the cue does not select.
+        Items are processed in parts to save memory.
 
         Args:
             cues: the cues.
@@ -293,7 +293,7 @@ class Items(Result):
 
     @cached_property
     def _cached_ties(self) -> dict[int, tuple[Cue, Ties]]:
-        """Cached results of `count_ties`, by the cue's id because its rule may not be hashable."""
+        """Results of `count_ties` by the `id` of the cue, because a cue may not be hashable."""
         return {}
 
     @cached_property
@@ -312,7 +312,7 @@ class Items(Result):
 
 
 def _find_blocks(dataset: Dataset) -> list[list[int]]:
-    """Find the blocks of items; look-alikes whose options are classes are not put in one block.
+    """Find the blocks of items, without joining look-alikes whose options are classes.
 
     Look-alikes are usually twins without an id. If options are classes, look-alikes come from a
     template, and a thousand of them would share one draw.
@@ -335,7 +335,10 @@ def _find_blocks(dataset: Dataset) -> list[list[int]]:
 
 
 def normalise_options(problem: Problem) -> tuple[str, ...]:
-    """Normalise options for comparison; ignore case unless they differ only in case."""
+    """Return a distinct text for each option, for comparison with other items.
+
+    Case is ignored unless options differ only in case.
+    """
     for alike in (normalize_tokens, str.strip):
         texts = tuple(map(alike, problem.options))
         if len({*texts}) == len(texts):
@@ -344,7 +347,7 @@ def normalise_options(problem: Problem) -> tuple[str, ...]:
 
 
 def split_ties(scores: Floats, starts: Ints, counts: Ints, tolerance: float = 0.0) -> Floats:
-    """Return 1 / n for the n options that tie for an item's highest score, otherwise 0."""
+    """Return 1 / n for the n options that tie for an item's highest score, and 0 for the others."""
     best = scores >= np.repeat(np.maximum.reduceat(scores, starts), counts) - tolerance
     return np.asarray(best / np.repeat(np.add.reduceat(best.astype(float), starts), counts))
 

@@ -1,8 +1,8 @@
 """Estimate the number of wrong keys from people's judgements of a random sample.
 
 Before the judging, the items with a key are divided into two strata: the highest-ranked suspects,
-which are all checked, and all other items, of which a random sample is checked. Judges see neither
-keys nor models' answers nor strata. A key is wrong if the judges agree on another option.
+which are all checked, and all other items, of which a random sample is checked. Judges don't see
+keys, models' answers or strata. A key is wrong if the judges agree on another option.
 
 In a stratum of N items, n are checked, and x of these have a wrong key. The number M of wrong keys
 in the stratum has the exact limits (Katz 1953)
@@ -55,7 +55,6 @@ _TAIL = 0.025
 """Maximum probability that a sum of lower limits is too high, or a sum of upper limits too low."""
 
 _MIN_AGREEING_JUDGES = 2
-"""Minimum number of agreeing judges for a verdict."""
 
 Verdict = Literal["wrong", "sound", "undecided"]
 
@@ -125,7 +124,7 @@ class KeyCheck:
 
     @property
     def max_if_none_found(self) -> int:
-        """Upper limit of the number of wrong keys if the judges find none."""
+        """Upper limit on the number of wrong keys if the judges find none."""
         return sum(high for _, high in _bound_strata(self.strata, [(0, 0)] * len(self.strata)))
 
 
@@ -285,10 +284,6 @@ def judge_keys(check: KeyCheck, responses: Iterable[Response]) -> tuple[JudgedKe
     Judges agree if at least two of them, and more than half, choose the same option. A judge who
     finds an item ambiguous chooses no option. Answers to other items, and answers based only on the
     local context, are ignored.
-
-    Raises:
-        DataError: no answer belongs to a drawn item, an answer is not an option of its item, or
-            a judge answered an item twice.
     """
     item_of = {name: item for item in check.items for name in (item.asked, item.site) if name}
     said: dict[str, dict[str, int | None]] = {item.asked: {} for item in check.items}
@@ -410,7 +405,7 @@ class WrongKeys(Result):
 
     @property
     def errata(self) -> list[Erratum]:
-        """The errata: first the wrong keys with corrections, then the sound keys as confirmed.
+        """Errata that correct the wrong keys, followed by errata that confirm the sound keys.
 
         Items are omitted if two options have the text that judges chose.
         """
@@ -437,7 +432,8 @@ def estimate_wrong_keys(check: KeyCheck, responses: Iterable[Response]) -> Wrong
         responses: answers of the judges.
 
     Raises:
-        DataError: see `judge_keys`; or the judges don't agree on any item of a stratum.
+        DataError: no answer belongs to a drawn item, an answer is not an option of its item, a
+            judge answered an item twice, or the judges don't agree on any item of a stratum.
     """
     responses = tuple(responses)
     keys = judge_keys(check, responses)
@@ -491,14 +487,10 @@ def _bound_strata(
 
 @lru_cache(4096)
 def bound_marked_items(items: int, sample_size: int, marked: int, alpha: float) -> tuple[int, int]:
-    """Compute exact confidence limits of the number of marked items in a population (Katz 1953).
+    """Compute exact confidence limits on the number of marked items in a population.
 
-    Args:
-        items: size of the population.
-        sample_size: size of the random sample.
-        marked: number of marked items in the sample.
-        alpha: maximum probability that the lower limit is too high, and that the upper limit is too
-            low.
+    `alpha` is the maximum probability that the lower limit is too high, and that the upper limit is
+    too low. See Katz (1953).
 
     >>> bound_marked_items(1000, 100, 0, 0.025)
     (0, 34)

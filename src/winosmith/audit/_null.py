@@ -39,12 +39,8 @@ is treated as a rounding error."""
 def find_positions(items: Items, ties: Ties) -> Bools:
     """Find the positions to which keys can move without changing the given cues' scores.
 
-    Args:
-        items: items of one split.
-        ties: (options, cues) the selections of these cues; see `Items.count_ties`.
-
-    Returns:
-        (units, most options) whether the unit's key can be at the position.
+    `ties` are the selections of these cues, (options, cues), from `Items.count_ties`. The result
+    has the shape (units, most options).
     """
     possible: Bools = np.arange(int(items.counts.max())) < items.unit_counts[:, None]
     if ties.shape[1]:
@@ -55,7 +51,7 @@ def find_positions(items: Items, ties: Ties) -> Bools:
 
 
 def score_actual_keys(items: Items, ties: Ties) -> Floats:
-    """Compute each column's score with the actual keys, (columns,), in items."""
+    """Return each column's score with the actual keys, (columns,), as a number of items."""
     parts = _compute_common_denominator(items)
     scores = np.rint(TIE_SHARES[ties[items.find_correct_options(items.unit_key)]] * parts).sum(
         axis=0
@@ -79,14 +75,14 @@ class PermutedKeys:
 
     The units of a stratum have the same number of options and the same possible positions of the
     key. The score of a cue is then a sum over a random permutation, so its mean and variance are
-    known exactly (Hoeffding 1951, "A combinatorial central limit theorem", theorem 2). Let a(u, k)
-    be the score of unit u if its key is at position k, and d(u, k) = a(u, k) - a(u, ·) - a(·, k) +
-    a(·, ·), where dots stand for means over the stratum with its n keys. The variance is the sum of
-    d² over all units and keys of the stratum, divided by n - 1.
+    known exactly. Let a(u, k) be the score of unit u if its key is at position k, and d(u, k) =
+    a(u, k) - a(u, ·) - a(·, k) + a(·, ·), where dots stand for means over the stratum with its n
+    keys. The variance is the sum of d² over all units and keys of the stratum, divided by n - 1.
+    See Hoeffding (1951), "A combinatorial central limit theorem", theorem 2.
 
     Attributes:
         mean: (columns,) mean of the scores, in items.
-        spread: (columns,) standard deviation of the scores; 0 if no permutation changes them.
+        spread: (columns,) standard deviation of the scores, or 0 if no permutation changes them.
     """
 
     def __init__(self, items: Items, ties: Ties, possible: Bools, seed: list[int]):
@@ -129,7 +125,7 @@ class PermutedKeys:
         return mean / self._parts, _compute_deviations(square - of_positions, square, self._parts)
 
     def _iter_score_tables(self) -> Iterator[tuple[slice, Floats]]:
-        """Yield slices of units, and their scores for each position of the key.
+        """Yield slices of units, with the scores of the units for each position of the key.
 
         Scores are multiplied by their common denominator, so that their sums are exact in any
         order.
@@ -163,7 +159,7 @@ class PermutedKeys:
 
 
 class UniformKeys:
-    """Scores of position cues when each unit's key is drawn uniformly from possible positions.
+    """The scores of position cues if each unit's key is drawn uniformly from possible positions.
 
     Scores are sums of independent terms, so their means and variances are the sums of the terms'
     means and variances. The keys of units with the same scores are drawn together from a
@@ -171,7 +167,7 @@ class UniformKeys:
 
     Attributes:
         mean: (columns,) mean of the scores, in items.
-        spread: (columns,) standard deviation of the scores; 0 if no draw changes them.
+        spread: (columns,) standard deviation of the scores, or 0 if no draw changes them.
     """
 
     def __init__(self, items: Items, ties: Ties, possible: Bools, seed: list[int]):
@@ -209,6 +205,9 @@ def _compute_common_denominator(items: Items) -> int:
 
 
 def _compute_deviations(variance: Floats, subtracted: Floats, parts: int) -> Floats:
-    """Convert variances of scores, multiplied by `parts`, to standard deviations in items."""
+    """Convert variances to standard deviations in items.
+
+    The variances are those of scores that were multiplied by `parts`.
+    """
     least = _CANCELLED * subtracted + _ROUNDED * float(parts) ** 2
     return np.asarray(np.sqrt(np.where(variance > least, variance, 0.0)) / parts)

@@ -26,7 +26,8 @@ from winosmith.text import detect_script
 
 SPAN = 8
 """Number of consecutive question words that are unlikely to occur in a text by chance. Others use 8
-(10 tokens in Llama 2: Touvron et al. 2023, section A.6) to 13 (Brown et al. 2020, appendix C)."""
+to 13 words. See Touvron et al. (2023, section A.6: 10 tokens, for Llama 2) and Brown et al. (2020,
+appendix C)."""
 
 MIN_WORDS = 4
 """Minimum number of words that a question must have to be searched for."""
@@ -141,8 +142,6 @@ _Key = tuple[str, str]
 
 
 class _Search:
-    """Word sequences to search for, and the number of matches of each."""
-
     def __init__(self) -> None:
         self.pieces = self.words = 0
         self.asked: dict[str, set[_Key]] = defaultdict(set)

@@ -26,7 +26,8 @@ VISIBILITIES = (1.0, 0.75, 0.5)
 """Values of visibility for which a bound is computed; see `WrongKeysBound`."""
 
 _DRAWS = 33
-"""Number of draws. Each plants wrong keys in 3 % of the blocks; together, they cover all blocks."""
+"""Number of draws. Each draw plants wrong keys in 3 % of the blocks. Together, the draws cover all
+blocks."""
 
 _MAX_PLANTED_KEYS = 20_000
 """Number of planted keys after which drawing stops, to save time in large data sets."""
@@ -128,10 +129,7 @@ class Choices:
     Attributes:
         chosen: (models, n) the chosen options, from 0; -1 if a model chose none.
         asked: (models, n) whether the model was asked.
-        keys: (n,) the given keys.
-        counts: (n,) number of options of each item.
-        block: (n,) number of each item's block.
-        copy_of: (n,) a number for each item, which is the same for its copies.
+        copy_of: (n,) a number that an item shares with its copies.
     """
 
     chosen: Ints
@@ -169,7 +167,6 @@ class Choices:
 
     @cached_property
     def chance(self) -> float:
-        """Accuracy of random guessing, 0–1."""
         return float(np.average(1 / self.counts, weights=self.weights))
 
     @cached_property
@@ -179,7 +176,7 @@ class Choices:
         return flat[self.chosen >= 0]
 
     def compute_ability(self, keys: Ints) -> Floats:
-        """For each model and item, (models, n), return the accuracy on other blocks, 0–1.
+        """Return the accuracy of each model on all blocks except the item's own, (models, n), 0–1.
 
         One correct and one incorrect answer are added, so that the accuracy is never 0 or 1.
         """
@@ -196,14 +193,14 @@ class Choices:
         return (exclude_own_block(right) + 1) / (exclude_own_block(asked) + 2)
 
     def sum_by_option(self, values: Floats) -> Floats:
-        """Sum the values of the models that chose each option; return (n, most options) sums."""
+        """Sum the values of the models that chose each option, (n, most options)."""
         shape = len(self.keys), int(self.counts.max())
         flat = np.bincount(self.vote_positions, values[self.chosen >= 0], shape[0] * shape[1])
         return np.asarray(flat, np.float64).reshape(shape)
 
 
 def find_training_obstacle(choices: Choices) -> str:
-    """Return the reason why a model can't be trained on planted keys; "" if it can."""
+    """Return the reason why a model can't be trained on planted keys, or ""."""
     blocks = int(choices.block.max()) + 1
     if blocks < MIN_BLOCKS:
         return (
@@ -227,20 +224,16 @@ def rank_items(choices: Choices, seed: int) -> PlantedKeys:
     """Rank items by how suspect their keys are, and bound the number of wrong keys.
 
     Each block gets a wrong key in one of 33 draws: an item drawn at random from the block, and all
-    copies of this item, get another option as the key. A ridge logistic regression separates items
-    with planted keys from untouched items, with the features of `compute_features`. An item is
-    scored only by classifiers that were not fitted on its block, and is compared only with
-    untouched items of the same draw that the classifier was not fitted on either. In data sets of
-    more than 20,000 blocks, draws stop after 20,000 planted keys, and only these blocks are fitted.
+    copies of this item, get another option as the key. A ridge logistic regression on the features
+    of `compute_features` separates items with planted keys from untouched items. An item is scored
+    only by classifiers that were not fitted on its block. It is compared only with untouched items
+    of the same draw that the classifier was not fitted on either. In data sets of more than 20,000
+    blocks, draws stop after 20,000 planted keys, and only these blocks are fitted.
 
     Items are ranked by the geometric mean of two ranks: their rank by the classifiers, and their
     rank by agreement on the most attractive other option. No model knows the planted keys, so
     classifiers learn to trust the best models. If some models have memorised wrong keys, agreement
     finds more of them; see docs/wrong-keys.md.
-
-    Args:
-        choices: the models' choices.
-        seed: random seed of draws and partitions.
     """
     found = {kind: _cross_fit(choices, kind, np.random.default_rng([seed, 14])) for kind in KINDS}
     blocks = int(choices.block.max()) + 1
@@ -271,15 +264,15 @@ def bound_wrong_keys(beyond: Floats, blocks: int, visibility: float) -> int | No
     If N of B blocks have a wrong key, at most t·B of these are among the t·B most suspect blocks.
     Under the condition, their expected number is at least N·v·P(t), where P(t) is the probability
     that a planted key is among the t·B most suspect blocks. By the one-sided inequality of
-    Dvoretzky, Kiefer and Wolfowitz for two samples (Massart 1990; Wei and Dudley 2012), the
-    observed fractions of m planted and of N wrong keys differ by √(ln 20 · (1/N + 1/m) / 2) more
-    than expected at any t with a probability of at most 5 %. The bound is the maximum N with
-    N·(v·P(t) − √(ln 20 · (1/N + 1/m) / 2)) ≤ t·B at every t. For two samples, the constant is
-    proved only for large samples; docs/wrong-keys.md shows simulations.
+    Dvoretzky, Kiefer and Wolfowitz for two samples, the observed fractions of m planted and of N
+    wrong keys differ by √(ln 20 · (1/N + 1/m) / 2) more than expected at any t with a probability
+    of at most 5 %. The bound is the maximum N with N·(v·P(t) − √(ln 20 · (1/N + 1/m) / 2)) ≤ t·B at
+    every t. See Massart (1990) and Wei and Dudley (2012). For two samples, the constant is proved
+    only for large samples; docs/wrong-keys.md shows simulations.
 
     Args:
         beyond: (m, …) for each planted key, the fraction of untouched blocks that are at least as
-            suspect, 0–1; additional axes are repeated partitions, whose mean is used.
+            suspect, 0–1. Additional axes are repeated partitions, whose mean is used.
         blocks: number B of blocks.
         visibility: the ratio v of the detection rate of wrong keys to that of planted keys.
 
@@ -302,11 +295,10 @@ def bound_wrong_keys(beyond: Floats, blocks: int, visibility: float) -> int | No
 def _choose_planted_keys(
     choices: Choices, kind: Kind, rng: np.random.Generator
 ) -> tuple[Bools, Ints, Ints]:
-    """Choose the items that get wrong keys, the draw for each item, and the wrong keys.
+    """Return which items get wrong keys, the draw that changes each block, and the wrong keys.
 
-    Returns:
-        Three (n,) arrays: whether each item gets a wrong key; the draw in which the item's block is
-        changed, or -1; and the wrong key.
+    All results have the shape (n,). The draw is that of the item's block, or -1 if no draw changes
+    the block.
     """
     block, copy_of, keys = choices.block, choices.copy_of, choices.keys
     blocks = int(block.max()) + 1
@@ -329,8 +321,9 @@ def _cross_fit(
     """Cross-fit classifiers that detect planted keys.
 
     Returns:
-        The suspicion of each item, (n,), the fraction of blocks at least as suspect as each planted
-        key, (m, times), and the agreement on the most attractive option other than this key, (m,).
+        The suspicion of each item, (n,); for each planted key, the fraction of blocks that are at
+        least as suspect, (m, repetitions); and the agreement on the most attractive option other
+        than the planted key, (m,).
     """
     block, weights, keys = choices.block, choices.weights, choices.keys
     n, blocks = len(block), int(block.max()) + 1
@@ -374,13 +367,11 @@ def _cross_fit(
 def _compare_within_draws(
     suspicion: Floats, block: Ints, planted: Bools, draw_ids: Ints
 ) -> tuple[Floats, Floats]:
-    """Compare the scores of items within each draw, all from one classifier.
+    """Compare the scores that one classifier gives to items, within each draw.
 
-    Args:
-        suspicion: (draws, n) scores of items on which the classifier was not fitted.
-        block: (n,) block of each item, ascending.
-        planted: (n,) whether a wrong key was planted in the item.
-        draw_ids: (n,) the draw in which the item's block was changed, or -1.
+    `suspicion` contains the scores of items on which the classifier was not fitted, (draws, n). The
+    blocks of the items are ascending. `draw_ids` are the draws in which the items' blocks were
+    changed, or -1.
 
     Returns:
         For each item, minus the mean logarithm of the fraction of blocks that are at least as
@@ -405,16 +396,20 @@ def compute_features(choices: Choices, keys: Ints) -> tuple[Floats, Ints]:
     """Compute the features of models' choices in each item, given the keys.
 
     A model's weight is its accuracy above chance on the items of other blocks. The features are:
-    the weight of the models that chose the key, the most attractive other option, and the next one,
-    as fractions; the difference of the first two; their log odds if each model is correct with a
-    probability of its accuracy, and otherwise chooses an incorrect option at random (Dawid and
-    Skene 1979 with one parameter per model); the correlation of models' accuracy with choosing the
-    key, and with choosing the other option; the fractions of the best and of the worst quarter of
-    models that chose the key, and that chose the other option; the entropy of the weights; the
-    logarithm of the number of options; the fraction of models that chose an option; whether no
-    model chose the key; whether all chose the other option. (In these two cases, an undefined
-    correlation is set to 0; without these features, the classifier would treat an item on which all
-    models agree as ordinary.)
+
+    - the weight of the models that chose the key, the most attractive other option, and the next
+      one, as fractions; and the difference of the first two;
+    - the log odds of the first two options if each model is correct with a probability of its
+      accuracy, and otherwise chooses an incorrect option at random (the model of Dawid and Skene,
+      1979, with one parameter per model);
+    - the correlation of models' accuracy with choosing the key, and with choosing the other option;
+    - the fractions of the best and of the worst quarter of models that chose the key, and that
+      chose the other option;
+    - the entropy of the weights, the logarithm of the number of options, and the fraction of models
+      that chose an option;
+    - whether no model chose the key, and whether all chose the other option. In these two cases, an
+      undefined correlation is set to 0. Without these features, the classifier would treat an item
+      on which all models agree as ordinary.
 
     Returns:
         (n, 16) the features, and (n,) the most attractive option that is not the key.
@@ -478,11 +473,8 @@ def _normalise(totals: Floats) -> Floats:
 def fit_ridge(values: Floats, is_planted: Floats, weights: Floats, start: Floats) -> Floats:
     """Fit a ridge logistic regression; return the coefficients, with the intercept last.
 
-    Args:
-        values: (n, features) standardised features.
-        is_planted: (n,) labels, 1 or 0.
-        weights: (n,) weights of the rows.
-        start: (features + 1,) initial coefficients, such as the result of a similar fit.
+    `values` are standardised features, (n, features). `start` contains initial coefficients, such
+    as the result of a similar fit.
     """
     from scipy.optimize import minimize
     from scipy.special import expit

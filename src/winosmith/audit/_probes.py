@@ -134,7 +134,7 @@ class Probe(Result):
 
     @property
     def model(self) -> str:
-        """Description of the model."""
+        """Description of the model, such as "model of words that sees only the options"."""
         return f"model of {self.by} that sees {SEEN[self.sees]}"
 
     @property
@@ -154,7 +154,9 @@ def fit_probes(
     items: Items, embedder: TextEmbedder | None = None, *, draws: int = DRAWS, seed: int = 0,
     report_done: ReportDone = lambda _: None,
 ) -> tuple[Probe, ...]:  # fmt: skip
-    """Fit probes to the options, the question (which can predict the position), and both.
+    """Fit probes to the options, to the question, and to both.
+
+    A probe that sees only the question can predict only the position of the key.
 
     Args:
         items: items of one split.
@@ -329,7 +331,7 @@ def _find_original_options(items: Items) -> Ints:
 
 
 def _split_words(view: View, text: str) -> Sequence[str]:
-    """Split a text into lower-case words, or pairs of characters in scripts without spaces."""
+    """Split a text into lower-case words, or into character pairs in scripts without spaces."""
     return pieces(text.lower()) if view.script == "unspaced" else view.split_words(text)
 
 
@@ -345,8 +347,6 @@ _PART_BITS = 29
 
 
 class _WordNumbers(dict[str, int]):
-    """A map from words to numbers, in the order of their first use."""
-
     def __missing__(self, word: str) -> int:
         self[word] = len(self)
         return self[word]
@@ -434,7 +434,7 @@ def extract_features(items: Items, sees: str) -> tuple[list[str], csr_matrix]:
 
 
 def _partition_positions(codes: Ints) -> Iterator[Ints]:
-    """Yield the positions in parts, with all positions of a feature in the same part."""
+    """Yield the positions of codes in parts, with all positions of a feature in the same part."""
     parts = 1 + 2 * (len(codes) // (2 * _FEATURES_PER_SORT))  # odd: the last bits are the kind
     for part in range(parts):
         found = [
@@ -508,7 +508,7 @@ def _fit_weights(totals: Floats, expected: Floats, correct: Floats) -> Floats:
 
 
 def _compute_accuracy(items: Items, scores: Floats, keys: Ints) -> Floats:
-    """Return the accuracy of each column; a key that ties with n − 1 options counts 1 / n."""
+    """Return each column's accuracy; a key that ties with n − 1 other options counts 1 / n."""
     top = np.maximum.reduceat(scores, items.starts, axis=0)
     best = scores == np.repeat(top, items.counts, axis=0)
     picked = np.add.reduceat(best.astype(float), items.starts, axis=0)

@@ -36,7 +36,8 @@ _MIN_BOOTSTRAP_BLOCKS = 20
 """Rules that distinguish options in fewer blocks than this get Clopper-Pearson bounds."""
 
 Thin = Callable[[Bools], Floats]
-"""Learns each unit's probability of being kept, (units,), from the marked items, (n,)."""
+"""A function that learns each unit's probability of being kept, (units,), from the marked items,
+(n,)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,14 +122,16 @@ def bound_accuracies(
 ) -> Proof:
     """Bound how far each rule's accuracy on held-out blocks exceeds chance.
 
-    Blocks are split into halves. Each half is thinned by rules learnt from the other; each item is
-    weighted by its probability of staying. The bounds are simultaneous: they use the 95 % quantile
-    of the maximum deviation of all rules, in units of each rule's standard error, from a Gaussian
-    multiplier bootstrap over blocks (Chernozhukov, Chetverikov and Kato 2013). Rules that
-    distinguish options in few blocks, or have the same score in all blocks, are bounded by the
-    number of blocks in which they may be correct, and the number in which they may be incorrect
-    (Clopper and Pearson 1934), each with its part of the 5 % and the maximum possible score of a
-    block.
+    Blocks are split into halves. Each half is thinned by rules learnt from the other half, and each
+    item is weighted by its probability of staying. The bounds are simultaneous: they use the 95 %
+    quantile of the maximum deviation of all rules, in units of each rule's standard error. The
+    quantile comes from a Gaussian multiplier bootstrap over blocks; see Chernozhukov, Chetverikov
+    and Kato (2013).
+
+    Some rules distinguish options in few blocks, or have the same score in all blocks. Their bounds
+    use the limits of Clopper and Pearson (1934) on two numbers: the blocks in which the rule may be
+    correct, and the blocks in which it may be incorrect. Each limit uses its part of the 5 %, and
+    each block counts with the maximum possible score of a block.
 
     Args:
         items: the whole data set.
@@ -177,7 +180,7 @@ def bound_accuracies(
 
 
 def require_enough_blocks(blocks: int, items: str = "the items") -> None:
-    """Raise `DataError` if `items` has too few blocks for a repair."""
+    """Raise `DataError` if there are too few blocks; `items` names the items in the message."""
     if blocks < 2 * MIN_BLOCKS:
         raise DataError(
             f"{items} form {blocks} blocks (copies, twins and look-alikes are in the same block); "
@@ -195,12 +198,8 @@ def _compute_bounds(
 ) -> tuple[Floats, Floats]:
     """Compute lower and upper bounds on each column's mean; see `bound_accuracies`.
 
-    Args:
-        excess: (n, columns) the score of each column minus chance.
-        distinguishes: (n, columns) whether the column distinguishes the item's options.
-        weights: (n,) the weight of each item, 0–1.
-        block: (n,) block of each item.
-        seed: random seed of the draws.
+    `excess` contains scores minus chance, (n, columns). `distinguishes`, (n, columns), states
+    whether a column distinguishes the item's options. `weights` are 0–1.
     """
     from scipy.stats import beta
 
@@ -217,7 +216,7 @@ def _compute_bounds(
     block_stays = weights.max() * (weights > 0).sum() / there  # weight of a block that stays
 
     def compute_rare_bound(sign: int) -> Floats:
-        """Bound the contribution of correct (or incorrect) blocks to each mean."""
+        """Bound the contribution of correct (1) or incorrect (-1) blocks to each mean."""
         part, most = np.maximum(sign * earned, 0), (sign * excess).max(axis=0)
         count = (part > 1e-9).sum(axis=0)
         share = beta.ppf(1 - LEVEL / columns / 2, count + 1, np.maximum(there - count, 1))

@@ -59,9 +59,10 @@ class RepairPlan:
     """The inputs of a repair, except the items.
 
     Attributes:
-        answers: answers of models, by the items' ids. With answers, items whose keys models doubt
-            are set aside before cues are learnt, because thinning keeps wrong keys more often than
-            sound keys. This biases the accuracy of these models, and of their relatives, upwards.
+        answers: answers of models, by the models' names. With answers, items whose keys models
+            doubt are set aside before cues are learnt, because thinning keeps wrong keys more often
+            than sound keys. This biases the accuracy of these models, and of their relatives,
+            upwards.
         cues: see `audit`.
         settings: settings of the repair.
         checked: ids of items whose keys people have checked, and corrected if necessary; these
@@ -81,7 +82,6 @@ class RepairPlan:
         checked: Iterable[str] = (),
         **settings: Any,
     ) -> RepairPlan:
-        """Make a plan from the arguments of `repair`, and validate them."""
         return cls(answers, cues, RepairSettings(**settings), frozenset(checked))
 
     @property
@@ -91,7 +91,6 @@ class RepairPlan:
         return {**asdict(self.settings), "cues": [cue.name for cue in self.cues], **checked}
 
     def require_known_ids(self, splits: Iterable[Dataset]) -> None:
-        """Raise `DataError` if there are answers, but none to an item in the splits."""
         answers = self.answers
         if answers is not None and not any(_triage.select_answers(answers, one) for one in splits):
             raise DataError(_triage.FOREIGN_ANSWERS)
@@ -179,8 +178,8 @@ def repair(
 
     Args:
         data: the items. Items without a key are removed.
-        later: other splits, by name; their items, and near-duplicates of these, are removed from
-            `data`. Models are compared on the last split, the test set, so it keeps its items.
+        later: other splits, by name. Their items and near-duplicates of these items are removed
+            from `data`. Models are compared on the last split, the test set, so it keeps its items.
         step: called with a description of the next step.
         memo: stores the learnt rules, so that an interrupted repair can resume.
         settings: `answers`, `cues` and `checked` of `RepairPlan`, and the attributes of
@@ -209,12 +208,9 @@ class PreparedSet:
     """A data set that is prepared for thinning: without copies, and with shuffled options.
 
     Attributes:
-        data: the original data set.
         removals: the stage and reason of each removed item, by row.
         aside: the items set aside, with shuffled options, by row.
         shuffled: the remaining items, with shuffled options, by row.
-        plan: the inputs of the repair.
-        thinning: the thinning of the remaining items.
         answers: answers of the models that answered any item.
         doubts: the items set aside; None if there are no answers.
     """
@@ -232,11 +228,7 @@ class PreparedSet:
     def from_dataset(
         cls, data: Dataset, later: Mapping[str, Dataset], plan: RepairPlan
     ) -> PreparedSet:
-        """Remove copies and suspect items from a data set, and shuffle the options; see `repair`.
-
-        Raises:
-            DataError: too few blocks are left, or `set_aside` is given without answers.
-        """
+        """Remove copies and suspect items, and shuffle the options; see `repair`."""
         answers, number, seed = plan.answers, plan.settings.set_aside, plan.settings.seed
         if number and answers is None:
             raise DataError(f"setting aside {number} items requires models' answers")
@@ -275,11 +267,6 @@ class PreparedSet:
 
 
 def thin(prepared: PreparedSet, step: Step, memo: Memo) -> Repair:
-    """Thin a prepared data set, as described in `repair`.
-
-    Raises:
-        DataError: less than the fraction `least_kept` of the items would be kept.
-    """
     data, shuffled, thinning = prepared.data, prepared.shuffled, prepared.thinning
     items, cues, seed = thinning.items, thinning.cues, thinning.settings.seed
     removals, rows = dict(prepared.removals), [*shuffled]
@@ -377,7 +364,6 @@ def _find_in_later_splits(
 def _find_other_halves(
     data: Dataset, rows: Iterable[int], removals: Iterable[int], stage: str, reason: str
 ) -> dict[int, tuple[str, str]]:
-    """Map the row of each removed item's other half to a stage and reason."""
     twins = {twin: data[row].id for row in removals if (twin := data[row].twin_id)}
     return {
         row: (stage, f"the other half of {twins[twin]}, {reason}")
@@ -389,7 +375,7 @@ def _find_other_halves(
 def _find_unusable_rows(
     data: Dataset, removed: Mapping[int, tuple[str, str]]
 ) -> dict[int, tuple[str, str]]:
-    """Map the rows of items without a key, copies and contradictions to a stage and reason."""
+    """Map the row of each copy, contradiction and item without a key to a stage and a reason."""
     removals = {
         row: ("no key", "it has no key")
         for row, key in enumerate(data.answers)

@@ -1,4 +1,4 @@
-"""Report a repair, and write it to a folder: verdict, page, data files, and folders of splits."""
+"""Report a repair, and write it to a folder."""
 
 from __future__ import annotations
 
@@ -75,12 +75,10 @@ def explain_repair(repaired: Repair) -> str:
 
 
 def format_estimate(number: float) -> str:
-    """Format an estimated number with two significant digits."""
     return f"{float(f'{number:.2g}'):,.0f}"
 
 
 def make_repair_sections(repaired: Repair, name_split: bool = False) -> list[report.Section]:
-    """Make the report section with the steps of a repair and its evidence."""
     bounds = {bound.rule: bound for bound in repaired.proof.bounds}
     chance = repaired.chance[1]
     rows: list[list[report.Value]] = [

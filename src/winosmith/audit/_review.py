@@ -1,4 +1,4 @@
-"""Check a data set for flaws other than cues: options, copies, fields, splits, declarations."""
+"""Check a data set for flaws other than cues: options, copies, fields, splits and declarations."""
 
 from __future__ import annotations
 
@@ -48,7 +48,8 @@ _CARD_NAMES = (
 
 _GUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _CANARY = re.compile(rf"canary\b.{{0,80}}?({_GUID})", re.IGNORECASE | re.DOTALL)
-"""A canary: the word, and a GUID within 80 characters (Srivastava et al. 2022, BIG-bench)."""
+"""The word "canary", followed by a GUID within 80 characters. See Srivastava et al. (2022,
+BIG-bench)."""
 
 _LICENCE = re.compile(
     r"""^\W*licen[cs]e\W*:\s*["'*]*([^"'*\n,{\[]+)|^\#+\s*licen[cs](?:e|ing)\b[^\n]*\n+([^\n]+)""",
@@ -118,7 +119,6 @@ def _find_licence(texts: Mapping[str, str]) -> tuple[str, str] | None:
 
 
 def _make_ids_metadata(key: str) -> dict[str, Any]:
-    """Make the metadata of a field of ids, which is recorded as their number and the first ids."""
     return {"key": key, "json": lambda ids: {"count": len(ids), "examples": ids[:MAX_LISTED_IDS]}}
 
 

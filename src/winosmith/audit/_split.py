@@ -143,7 +143,7 @@ class SplitAudit(Result):
             yield f"{start} “{first.cue}”, {figures})."
 
     def summarise(self) -> str:
-        """Return the strongest cue and model as a part of a README line."""
+        """Return the split's part of `Audit.readme_line`: the strongest cue and model."""
         count = f"n = {len(self.items):,}"
 
         def describe(rule: CueScore | Probe) -> str:

@@ -76,7 +76,6 @@ class LearntRules:
     """Rules learnt from some blocks, and the resulting probabilities of all units.
 
     Attributes:
-        cues: names of the flagged cues.
         places: whether a position cue is flagged.
         words: whether the word model is significant.
         posterior: (units,) posterior of each key, 0–1.
@@ -120,10 +119,8 @@ class Thinning:
     """The thinning of prepared items.
 
     Attributes:
-        items: the prepared items.
         fixed: (n,) whether the order of an item's options has a meaning.
         cues: see `audit`.
-        settings: settings of the repair.
     """
 
     items: Items
@@ -133,14 +130,17 @@ class Thinning:
 
     @cached_property
     def cue_scores(self) -> dict[str, Floats]:
-        """The scores, (options,) and 0–1, of each content cue, by its name."""
+        """The scores of each content cue, (options,), 0–1, by the cue's name."""
         read = self.items.select_readable_cues([cue for cue in self.cues if cue.about == "content"])
         shares = _items.TIE_SHARES[self.items.count_ties(read)]
         return {cue.name: shares[:, at] for at, cue in enumerate(read)}
 
     @cached_property
     def position_scores(self) -> list[Floats]:
-        """For each position, (options,): 1 for the options of fixed items there; otherwise 0."""
+        """For each position, 1 for the options of fixed items there and otherwise 0, (options,).
+
+        The list is empty if there are no fixed items.
+        """
         if not self.fixed.any():
             return []
         at = np.concatenate([np.arange(count) for count in self.items.counts])
@@ -151,11 +151,10 @@ class Thinning:
 
     @cached_property
     def word_features(self) -> csr_matrix:
-        """Word features of each option, (options, features)."""
         return extract_features(self.items, "options")[1]
 
     def learn(self, training: Bools) -> LearntRules:
-        """Learn the rules from some of the items, in whole blocks."""
+        """Learn the rules from the items that `training` marks, which are whole blocks."""
         part = self.items if training.all() else self.items.subset(training)
         how = self.settings
         flagged = score_cues(part, self.cues, draws=how.draws, seed=how.seed).flagged
@@ -170,7 +169,7 @@ class Thinning:
     def fit(
         self, training: Bools, cues: tuple[str, ...], positions: bool, words: bool
     ) -> LearntRules:
-        """Fit the posterior of the given rules to some of the items, in whole blocks."""
+        """Fit the posterior of the given rules to the items that `training` marks."""
         items = self.items
         columns = [self.cue_scores[cue] for cue in cues]
         if positions:
@@ -258,7 +257,6 @@ class Thinning:
         return replace(self, items=items.subset(drawn), fixed=self.fixed[drawn])
 
     def require_enough_kept(self, rules: LearntRules, kept_count: int, total: int) -> None:
-        """Raise `DataError` with a suggestion if too few items would be kept."""
         least = self.settings.least_kept
         if kept_count and kept_count > least * total - 1e-6:
             return
@@ -286,7 +284,7 @@ class Thinning:
 
 
 class _Units:
-    """Units with a row for each possible position of their key.
+    """Units, with a row for each possible position of a unit's key.
 
     Attributes:
         exists: (units, most options) whether a position exists.
@@ -318,7 +316,6 @@ class _Units:
         return np.asarray(z - np.repeat(total, counts))
 
     def subtract_means(self, rows: Floats) -> Floats:
-        """Subtract from each row, (rows, columns), the mean of its unit's rows."""
         counts = self._items.unit_counts
         means = np.add.reduceat(rows, self.starts, axis=0) / counts[:, None]
         return np.asarray(rows - np.repeat(means, counts, axis=0))

@@ -241,8 +241,8 @@ class Votes:
         credit: (models, n) the value of the answer, 0–1; invalid answers are incorrect.
         accuracy: (models,) mean credit on the items that the model was asked, 0–1.
         weights: (models,) accuracy above chance, 0–1: 0 at chance or less, 1 if all are correct.
-        only_graded: whether most incorrect answers only state that they are incorrect: they are
-            ties of all options except the key, in items with three or more options.
+        only_graded: whether most incorrect answers only state that they are incorrect. Such answers
+            are ties of all options except the key, in items with three or more options.
     """
 
     chosen: Ints
@@ -255,11 +255,6 @@ class Votes:
 
     @classmethod
     def from_answers(cls, items: Items, answers: Mapping[str, Answers]) -> Votes:
-        """Extract the votes from models' answers to the items.
-
-        Raises:
-            DataError: an answer is not an option of its item.
-        """
         shape = len(answers), len(items)
         chosen, credit = np.full(shape, -1), np.zeros(shape)
         asked, valid, graded = (np.zeros(shape, np.bool_) for _ in range(3))
@@ -290,10 +285,9 @@ class Votes:
         )  # fmt: skip
 
     def compute_agreement(self, items: Items) -> Floats:
-        """Compute the agreement on each option of each item, (n, most options), 0–1.
+        """Return the weight of the models that chose each option, (n, most options), 0–1.
 
-        The agreement is the weight of the models that chose the option, as a fraction of the weight
-        of all models that chose an option.
+        The weight is a fraction of the weight of all models that chose an option of the item.
         """
         found = np.zeros((len(items), int(items.counts.max())))
         for chosen, weight in zip(self.chosen, self.weights, strict=True):
@@ -317,7 +311,10 @@ def find_suspects(items: Items, votes: Votes) -> tuple[Suspect, ...]:
 def _list_suspects(
     items: Items, agreement: Floats, agrees: Bools, other: Ints | None = None
 ) -> tuple[Suspect, ...]:
-    """List the items with enough agreeing models, sorted by agreement; `agrees` is (models, n)."""
+    """List the items on which enough models agree, in descending order of agreement.
+
+    `agrees` has the shape (models, n).
+    """
     models = agrees.sum(axis=0)
     found = []
     for at in np.flatnonzero((agreement > 0) & (models >= min(MIN_MODELS, len(agrees)))).tolist():
@@ -330,7 +327,6 @@ def _list_suspects(
 
 
 _MAX_SITE_OPTIONS = 5
-"""Maximum number of options of a problem on a site."""
 
 
 def make_problems_for_people(
@@ -390,7 +386,8 @@ MAX_SET_ASIDE = 0.02
 """Maximum fraction of items that are set aside if no number is given."""
 
 _AGREEMENT_QUANTILE = 0.9
-"""Items set aside by default must reach this quantile of the agreement on agreed keys."""
+"""Fraction of the agreed keys with at least the agreement that is required for setting an item
+aside by default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -429,11 +426,10 @@ class DoubtedKeys(Result):
 
 
 FOREIGN_ANSWERS = "no answer has the id of an item; do the answers belong to a different data set?"
-"""Error message if no answer belongs to an item."""
 
 
 def select_answers(answers: Mapping[str, Answers], data: Dataset) -> dict[str, Answers]:
-    """Select the answers to the items of a data set; drop models that answered none."""
+    """Select the answers to the items of a data set, and drop models without such an answer."""
     ids = {*data.ids}
     found = {}
     for model, given in answers.items():
@@ -450,25 +446,18 @@ def choose_items_to_set_aside(
     seed: int,
     checked: Collection[str] = (),
 ) -> DoubtedKeys:
-    """Choose items to set aside: those where models agree most on an option other than the key.
+    """Choose the items on which models agree most on an option other than the key.
 
-    Without a number, an item is set aside if at least three models agree on the other option, this
-    option has more weight than the key, and its agreement is at least the 10th percentile of the
-    agreement on keys that models agree on. (A fixed limit would not work for models that are often
-    incorrect: eight models with an accuracy of 75 % seldom have an agreement of 90 %. Confident
-    learning sets its limits in the same way; Northcutt, Jiang and Chuang 2021.) At most the
-    fraction `MAX_SET_ASIDE` of the items is set aside, because most suspects of good models are
-    sound items.
+    If `number` is None, an item is set aside if three conditions are met: at least three models
+    agree on the other option, this option has more weight than the key, and its agreement is at
+    least the 10th percentile of the agreement on keys that models agree on. A fixed limit would not
+    work for models that are often incorrect: eight models with an accuracy of 75 % seldom have an
+    agreement of 90 %. Confident learning sets its limits in the same way; see Northcutt, Jiang and
+    Chuang (2021). At most the fraction `MAX_SET_ASIDE` of the items is set aside, because most
+    suspects of good models are sound items.
 
-    Args:
-        items: items with keys, without copies.
-        answers: answers from models that answered some of the items.
-        number: number of suspects to set aside; None for the rule.
-        seed: random seed for the order of suspects with the same agreement and number of models.
-        checked: ids of items whose keys people have checked, which are never suspects.
-
-    Raises:
-        DataError: an answer is not an option of its item.
+    `items` must not contain copies. `checked` are the ids of items whose keys people have checked;
+    these items are never set aside.
     """
     votes = Votes.from_answers(items, answers)
     place = {problem.id: at for at, problem in enumerate(items.problems)}
@@ -499,9 +488,10 @@ def choose_items_to_set_aside(
 def compare_accuracies(
     data: Dataset, answers: Mapping[str, Answers], set_aside: Sequence[str], kept: Sequence[str]
 ) -> dict[str, Accuracy]:
-    """Compare models' accuracies before and after a repair; the best model before it is first.
+    """Compare models' accuracies before and after a repair.
 
-    Invalid answers are incorrect. `set_aside` and `kept` are ids of items.
+    The models are sorted by their accuracy before the repair, the best first. Invalid answers are
+    incorrect. `set_aside` and `kept` are ids of items.
     """
     keys = {problem.id: problem.answer for problem in data if problem.answer is not None}
     without = keys.keys() - set(set_aside)

@@ -1,10 +1,9 @@
 """AFLite: Algorithm 1 of WinoGrande (Sakaguchi et al. 2020, section 3).
 
-`aflite` checks the arguments, and `run_phases` is the loop of lines 2 to 16. `save_progress` writes
-a checkpoint after every phase, and `load_progress` reads it to resume the run. The checkpoint is a
-.npz file without pickles. It contains the phases as JSON, the scores, the rows that each phase
-removed, and the state of the solver. Rows are in canonical order. The checkpoint also contains the
-digest of the data and the parameters, so that a run is never resumed with other data.
+A checkpoint is written after every phase, so that a run can be resumed. It is a .npz file without
+pickles. It contains the phases as JSON, the scores, the rows that each phase removed, and the state
+of the solver. Rows are in canonical order. The checkpoint also contains the digest of the data and
+the parameters, so that a run is never resumed with other data.
 """
 
 from __future__ import annotations
@@ -219,7 +218,7 @@ def aflite(
     workers or the order of the rows, which are first put in a canonical order. Rows are sorted by
     `ids` or, without ids, by a digest of their numbers and label (so that only equal rows with
     equal labels are interchangeable). Other kinds of machines may round differently; `Phase.close`
-    counts the votes that this could flip.
+    counts the votes that rounding could flip.
 
     The regressions are solved to the optimum (decision values within about 1e-4), in float32 with
     sums in float64. Tests check that scikit-learn removes the same rows with the same partitions.
@@ -380,8 +379,6 @@ class Run:
     """The data and parameters of an AFLite run.
 
     Attributes:
-        rows: The rows with their labels and groups.
-        settings: The parameters.
         twins: (N,) the group number of each row; under the null, a group's labels flip together.
         executor: The executor that trains the classifiers; None for threads.
         scratch: The folder for data that does not fit into memory; see `rotate_rows`.
@@ -404,7 +401,6 @@ class Progress:
         scores: (N,) the most recent score of each row.
         votes: (N,) int32, the number of predictions on which each score is based.
         removed_in: (N,) int32, the phase that removed each row, -1 for rows left.
-        phases: The records of the completed phases.
         stopped: Why the run ended; None while it continues.
         start: The solver's starting point in the next phase; None before the first phase.
         saved: The phases that `save_progress` has already written, as JSON.
@@ -420,7 +416,7 @@ class Progress:
 
 
 def run_phases(run: Run, progress: Progress) -> Iterator[None]:
-    """Run one phase at a time until the run ends, and update the progress."""
+    """Run the phases until the run ends; update `progress` and yield after each phase."""
     progress.stopped = _find_stop_reason(run, progress)
     if progress.stopped:
         return
@@ -517,7 +513,7 @@ READ_ERRORS = (OSError, EOFError, zipfile.BadZipFile)
 
 
 def save_progress(path: Path, progress: Progress, identity: Mapping[str, Any]) -> None:
-    """Write the checkpoint atomically: the old file is replaced only if the new one is complete.
+    """Write the checkpoint atomically.
 
     `identity` is the data digest and the parameters of the run.
     """
@@ -537,7 +533,7 @@ def save_progress(path: Path, progress: Progress, identity: Mapping[str, Any]) -
 
 
 def load_progress(path: Path, identity: Mapping[str, Any]) -> Progress | None:
-    """Return the progress stored in a checkpoint of the same run, or None if there is no file."""
+    """Return the progress from a checkpoint of the same run, or None if there is no file."""
     if not path.exists():
         return None
     try:

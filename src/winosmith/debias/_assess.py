@@ -5,8 +5,8 @@ set, 2.51 after random reduction, 2.42 after PMI filtering and 0.12 after AFLite
 state the units, the smoothing or the meaning of "bin size 100" (a number or a width), and has no
 null, so only the pattern of these four numbers can be compared. We use nats, and 100 bins of equal
 width over the range of the rows that the PCA was fitted on. Half a problem is added to every bin of
-both histograms (Krichevsky & Trofimov 1981), and option 1 is compared with option 2. All of these
-choices except the unit are parameters.
+both histograms, as in Krichevsky and Trofimov (1981). Option 1 is compared with option 2. All of
+these choices except the unit are parameters.
 
 With 100 bins and few rows, even random labels have a KL divergence well above zero, as the null
 shows. So only the excess over the null is meaningful.
@@ -16,10 +16,10 @@ all embeddings do so: on WinoGrande's train_l with pretrained MiniLM, the KL div
 equals that of the null even before filtering. So the divergence is also measured along the *answer
 axis*, the direction along which the answers are furthest apart. It is Fisher's linear discriminant:
 w ∝ Σ⁻¹ (mean of option 2 − mean of option 1), where Σ is the covariance of all rows, regardless of
-their labels (for two classes, the covariance within the classes gives the same direction). A
+their labels. (For two classes, the covariance within the classes gives the same direction.) A
 direction fitted to labels finds a difference even between random labels. So the direction is fitted
-on one half of the twins and evaluated on the other, and vice versa; the direction is fitted again
-for every draw of the null.
+on one half of the twins and evaluated on the other, and vice versa. It is fitted again for every
+draw of the null.
 """
 
 from __future__ import annotations
@@ -223,10 +223,7 @@ def assess(
 def check_embeddings(
     X: NDArray[Any], y: ArrayLike, *, allow_one_label: bool = False
 ) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """Check embeddings and labels, and add a column of zeros to one-column embeddings.
-
-    With `allow_one_label`, all labels may be the same.
-    """
+    """Check embeddings and labels, and add a column of zeros to one-column embeddings."""
     X, labels = np.asarray(X), check_labels(y, allow_one_label=allow_one_label).astype(np.intp)
     if X.ndim != 2 or X.shape[1] < 1:
         raise DataError(f"X must have rows and columns; its shape is {X.shape}")
@@ -355,7 +352,6 @@ class Axes:
     explained: NDArray[np.float64]
 
     def project(self, X: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the coordinates of rows along the principal components, (rows, components)."""
         found = np.concatenate(
             [
                 (X[start : start + _CHUNK].astype(np.float64) - self.mean) @ self.directions
@@ -372,12 +368,8 @@ def compute_principal_axes(X: NDArray[Any], k: int, *, flips_sign: bool = False)
     The components are the eigenvectors of the covariance in float64, computed without a random
     start or a tolerance. The arbitrary sign of a component is chosen so that its loading of largest
     magnitude is positive. The linear algebra runs on one thread, because the order of sums may vary
-    with several threads.
-
-    Args:
-        X: (n, d) rows, with n ≥ 1.
-        k: The number of components.
-        flips_sign: See `assess`; the mean is then 0, as each problem is counted in both orders.
+    with several threads. With `flips_sign`, the mean is 0, because each problem is counted in both
+    orders of its options.
     """
     from scipy.linalg import eigh
 
@@ -420,12 +412,9 @@ def project_on_answer_axis(
 ) -> NDArray[np.float64] | None:
     """Return the positions of the rows along the answer axis of each labelling.
 
-    Args:
-        X: (n, d) embeddings.
-        labels: (k, n) labellings, 0 or 1.
-        groups: The rows that are never split between the two halves; every row is in one group.
-        rng: The generator that assigns the groups to the halves.
-        flips_sign: See `assess`; the mean is then 0, as each problem is counted in both orders.
+    `labels` contains k labellings, (k, n). `groups` are the rows that are never split between the
+    two halves. With `flips_sign`, the mean is 0, because each problem is counted in both orders of
+    its options.
 
     Returns:
         (k, n) positions in standard deviations, larger if option 2 is predicted; None if a half is
@@ -494,10 +483,7 @@ class AnswerHistograms(Result):
 
 @dataclass(frozen=True, slots=True)
 class Binning:
-    """Bins of equal width along an axis.
-
-    `low` is the lower edge of the first of `bins` bins, each of which is `width` wide.
-    """
+    """Bins of equal width along an axis; `low` is the lower edge of the first bin."""
 
     low: float
     width: float
@@ -522,18 +508,14 @@ class Binning:
 
     @property
     def edges(self) -> tuple[float, ...]:
-        """The edges of the bins, one more than there are bins."""
         return tuple((self.low + self.width * np.arange(self.bins + 1)).tolist())
 
     def count(self, positions: NDArray[np.float64], labels: NDArray[np.intp]) -> NDArray[np.intp]:
         """Return the number of rows with each answer in each bin, shape (…, 2, bins).
 
         As in `numpy.histogram`, the last bin includes its upper edge. Positions outside the range
-        are counted in the nearest bin.
-
-        Args:
-            positions: (n,) positions, or (k, n) with different positions for each labelling.
-            labels: (n,) or (k, n) labels, 0 or 1.
+        are counted in the nearest bin. `labels` are (n,) or (k, n). `positions` are (n,), or (k, n)
+        with different positions for each labelling.
         """
         places = np.floor((positions - self.low) / self.width).astype(np.intp)
         places = np.clip(places, 0, self.bins - 1)
@@ -547,7 +529,7 @@ class Binning:
 def compute_divergence(
     first: NDArray[Any], second: NDArray[Any], *, smoothing: float, direction: Direction = "1||2"
 ) -> Any:
-    """Return KL(p || q) in nats between two histograms: sum over bins of p · ln(p / q).
+    """Return KL(p || q) in nats between two histograms: the sum over bins of p · ln(p / q).
 
     `smoothing` is added to every bin of both histograms, so that an empty bin does not make the
     divergence infinite. Each histogram is then normalised to sum to 1. Leading axes broadcast.

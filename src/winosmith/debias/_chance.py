@@ -67,7 +67,6 @@ class NullTest(Result):
 
 
 def compare_with_null(value: float, draws: Sequence[float]) -> NullTest:
-    """Compare a number with the draws of its null distribution."""
     low, high = null_interval(draws)
     reached = sum(number >= value for number in draws)
     return NullTest(
@@ -117,9 +116,9 @@ def flip_labels(
 ) -> NDArray[Labels]:
     """Flip labels like `flip_twins`, given each row's group number.
 
-    Without `permute`, the labels of singles are also flipped instead of permuted. This is valid if
-    the order of the options has no meaning, because then it does not matter how many first options
-    are correct.
+    Without `permute`, the labels of singles are flipped instead of permuted. This is valid if the
+    order of the options has no meaning, because then it does not matter how many first options are
+    correct.
     """
     sizes = np.bincount(group_of)
     flips = rng.random(len(sizes)) < 0.5
@@ -215,8 +214,8 @@ def draw_phase_null(
     Each draw flips the labels again and restarts the solver. A draw depends only on the rows left,
     not on earlier draws, so that a resumed run draws the same labels.
 
-    `twins` are the rows' twin numbers, (N,), and `observed` is the number of candidates with the
-    real labels. The second return value contains, for each draw, the scores of the rows left.
+    `twins` are the rows' twin numbers, (N,). `observed` is the number of candidates with the real
+    labels. The second return value contains, for each draw, the scores of the rows left.
     """
     settings = ensemble.settings
     drawn, scores = [], []
@@ -248,10 +247,9 @@ def pool_votes(ensemble: Ensemble, rows: NDArray[np.int32], votes: Votes) -> tup
 def estimate_chance_removals(scores: Sequence[NDArray[np.float64]], chosen: Selection) -> float:
     """Return the mean number of rows per null draw that score at least as high as removed rows.
 
-    Args:
-        scores: The scores of the phase's rows in each draw.
-        chosen: The selection with the real labels. If only a fraction of the rows with the lowest
-            removed score was removed, the same fraction of such rows is counted in the draws.
+    `scores` contains the scores of the phase's rows in each draw. If only a fraction of the rows
+    with the lowest removed score was removed, the same fraction of such rows is counted in the
+    draws.
     """
     if not chosen.removed.size:
         return 0.0

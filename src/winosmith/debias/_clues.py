@@ -15,12 +15,14 @@ In text without spaces between words, characters and character bigrams are used 
 For each clue, the other problems with the same words are counted: R problems in which the words
 point to the correct option, and W problems in which they point to an incorrect one. The problem's
 own twin and copies of either half are omitted, so that no problem is evidence for itself.
-(Look-alikes are included, because the aim is to find repeated words.) The strength of a clue is the
-statistic of the sign test, z = (R − W) / √(R + W), which is positive if the words point to the
-option with which they occur; |z| ≥ 3 needs at least nine other problems. A clue can be misleading:
-words that point away from the answer are reported, too. With random labels, helpful and misleading
-clues are about equally frequent. (Misleading clues are slightly more frequent, because omitting a
-problem from a balanced count tips the count against the problem's answer.)
+Look-alikes are included, because the aim is to find repeated words.
+
+The strength of a clue is the statistic of the sign test, z = (R − W) / √(R + W). It is positive if
+the words point to the option with which they occur. |z| ≥ 3 needs at least nine other problems. A
+clue can be misleading: words that point away from the answer are reported, too. With random labels,
+helpful and misleading clues are about equally frequent. Misleading clues are slightly more
+frequent, because omitting a problem from a balanced count tips the count against the problem's
+answer.
 
 The module also renders clues and assessments as report blocks.
 """
@@ -293,7 +295,7 @@ def _group_words_of_problems(dataset: Dataset, rows: Sequence[int]) -> Iterator[
 def _iter_possible_clues(
     words: WordsByRole, first_mentioned: int
 ) -> Iterator[tuple[int, tuple[Kind, tuple[str, ...]]]]:
-    """Yield each possible clue once, as an option and a pair of the kind and the words.
+    """Yield each possible clue once: its option, and its kind and words.
 
     If both options have the same last word, neither this word nor the words next to it are used.
     """

@@ -96,12 +96,8 @@ class Ensemble:
 
     Attributes:
         basis: The rows, in canonical order.
-        y: (N,) float32 labels.
-        groups: (N,) group numbers, or None.
-        settings: The run's parameters.
         penalty: (D,) the ridge penalty of each weight.
         arrays: The basis and labels, as tasks contain them; see `share_arrays`.
-        executor: The executor that trains the classifiers.
         threads: The threads for work that always runs in this process.
         relabelled: Whether the labels differ from the stored ones and are sent with each task.
     """
@@ -134,7 +130,6 @@ class Ensemble:
         return self.compute_start_at(fit.weights[0], rows)
 
     def compute_start_at(self, weights: Floats, rows: NDArray[np.int32]) -> Start:
-        """Return the starting point at the given weights for the remaining rows."""
         kernel, size = self._make_kernel(), self.settings.train_size
         scale = size / len(rows)
         curved = self._map_parts(lambda part: kernel.compute_curvature(part, weights, scale), rows)
@@ -243,10 +238,7 @@ class Share:
         groups: (size,) the groups of these rows, or None.
         ridge: (D,) the penalty of each weight.
         intercept: The column of the intercept in the basis.
-        settings: The run's parameters.
-        phase: The number of the phase.
         classifiers: The numbers of the classifiers.
-        start: The solver's starting point.
     """
 
     labels: NDArray[np.float32] | None
@@ -349,8 +341,9 @@ Arrays = tuple[NDArray[np.float32], NDArray[np.float32]]
 def share_arrays(basis: Basis, y: NDArray[np.float32], executor: Executor) -> Iterator[Any]:
     """Share the basis and the labels with the executor's workers while the block runs.
 
-    Yields what a task contains: for threads, the arrays; for a `Broadcaster`, its token; for other
-    executors, the path of the basis, a .npy file that has the labels next to it.
+    The yielded value is a part of each task. It consists of the arrays for threads, the token of a
+    `Broadcaster`, or, for other executors, the path of the basis. The labels are in the same
+    folder.
     """
     if isinstance(executor, Broadcaster):
         with executor.broadcast((basis.matrix, y)) as token:
@@ -373,7 +366,6 @@ def _get_labels_path(basis_file: Path) -> Path:
 
 @lru_cache(maxsize=1)  # a worker needs the arrays of only one run at a time
 def load_arrays(file: str) -> Arrays:
-    """Memory-map the basis in a file, and read the labels."""
     try:
         # copy-on-write, so that compiled code sees the same type of array as in a thread
         matrix = np.load(file, mmap_mode="c", allow_pickle=False)

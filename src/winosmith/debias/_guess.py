@@ -7,7 +7,7 @@ that a filter selected by their answers: the selection affects both the training
 so that the accuracy falls below chance even if nothing is predictable.
 
 So a filter is verified across two halves of the data. The blocks of a data set are assigned to the
-halves, the filter runs on each half separately, and a guesser trained on the kept problems of one
+halves, and the filter runs on each half separately. A guesser trained on the kept problems of one
 half is scored on the kept problems of the other.
 
 Swapping the options of a problem flips the sign of a `difference` vector, and the order of options
@@ -151,7 +151,6 @@ FOLDS = 3
 """The number of cross-validation folds for the two-piece guesser's margins on its training half."""
 
 CHUNK_ROWS = 4096
-"""The number of rows to multiply at a time."""
 
 MARGIN_QUANTILES = 50
 """The number of quantiles of the margin at which the two-piece guesser may reverse predictions."""
@@ -362,7 +361,6 @@ class _TwoOptionProblems:
     def from_rows(
         cls, X: NDArray[Any], y: NDArray[Any], flips_sign: bool, rows: Rows
     ) -> _TwoOptionProblems:
-        """Return the problems in the given rows of X and y."""
         sign = np.where(y[rows] == 1, 1, -1).astype(np.float32)[:, None]
         chosen = X[rows].astype(np.float32, copy=False)
         if not flips_sign:
@@ -370,12 +368,10 @@ class _TwoOptionProblems:
         return cls(sign * chosen, y[rows], flips_sign)
 
     def select(self, rows: NDArray[np.bool_]) -> _TwoOptionProblems:
-        """Return the problems in the given rows."""
         return _TwoOptionProblems(self.oriented[rows], self.y[rows], self.flips_sign)
 
     @property
     def chance(self) -> float:
-        """The chance level: 0.5, or the fraction of problems with the more frequent answer."""
         ones = float(np.mean(self.y == 1))
         return 0.5 if self.flips_sign else max(ones, 1 - ones)
 
@@ -393,12 +389,11 @@ class _TwoOptionProblems:
 
 
 _Vectors = ChoiceProblems | _TwoOptionProblems
-"""The problems on which a guesser is trained and tested, with their vectors and keys."""
 
 
 @dataclass(frozen=True, slots=True)
 class _SharedData:
-    """The data shared by all halves, with the weights from `_draw_bootstrap_weights`."""
+    """The data shared by all halves; `resampled` are the weights from `_draw_bootstrap_weights`."""
 
     selectors: Mapping[str, Callable[[Rows], _Vectors]]
     block_of: Rows
@@ -406,7 +401,7 @@ class _SharedData:
     C: float
 
     def get_weights(self, rows: Rows) -> Floats:
-        """Return the weights of rows in the real data and in each draw."""
+        """Return the weights of rows in the real data (the first column) and in each draw."""
         return self.resampled[self.block_of[rows]]
 
 
@@ -473,9 +468,9 @@ def _fit_rule(
 ) -> tuple[NDArray[np.integer[Any]], Floats]:
     """Return each column's threshold and sign.
 
-    With sign 1, the rule follows the model at or above the threshold; with sign -1, below it.
-
-    `gains` are the problems' gains from following the model instead of predicting the opposite.
+    With sign 1, the rule follows the model at or above the threshold; with sign -1, below the
+    threshold. `gains` are the problems' gains from following the model instead of predicting the
+    opposite.
     """
     gains = weights * gains
     columns = np.arange(gains.shape[1])

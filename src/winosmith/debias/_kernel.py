@@ -64,9 +64,7 @@ def compile_cached(function: Function) -> Function:
 class Kernel:
     """AFLite's loops on a basis and its labels, compiled for this machine's processor.
 
-    Attributes:
-        X: (N, D) float32, the basis.
-        y: (N,) float32 labels, 0 or 1.
+    `X` is the basis, (N, D) float32.
     """
 
     X: NDArray[np.float32]
@@ -78,9 +76,8 @@ class Kernel:
     def make_gradient(self, rows: Positions, partitions: Sequence[Positions]) -> Gradient:
         """Return a function that computes the classifiers' gradients.
 
-        Args:
-            rows: (size,) the rows left, in ascending order.
-            partitions: The training rows of each classifier, as ascending positions among `rows`.
+        `rows` are the rows left, ascending. `partitions` are the training rows of each classifier,
+        as ascending positions among `rows`.
         """
         begin, end, positions = _concatenate(partitions)
 
@@ -154,7 +151,6 @@ def compile_loops() -> None:
 
 @compile_cached
 def dot_four_rows(X: Array, a: int, b: int, c: int, d: int, w: Array) -> Any:
-    """Return the dot products of four rows with the weights."""
     xa, xb, xc, xd = X[a], X[b], X[c], X[d]
     za = zb = zc = zd = np.float32(0)
     for k in range(w.shape[0]):
@@ -168,7 +164,6 @@ def dot_four_rows(X: Array, a: int, b: int, c: int, d: int, w: Array) -> Any:
 
 @compile_cached
 def dot_row(X: Array, a: int, w: Array) -> Any:
-    """Return the dot product of one row with the weights."""
     xa = X[a]
     za = np.float32(0)
     for k in range(w.shape[0]):
@@ -334,7 +329,7 @@ def add_curvature(X: Array, rows: Array, w: Array, scale: float, h: Array, q: Ar
 
 @compile_cached
 def compute_max_square_sum(X: Array, rows: Array, weights: Array) -> Any:
-    """Return the largest weighted sum of squares of a row; `weights` has one weight per column."""
+    """Return the maximum over rows of the weighted sum of squares, with one weight per column."""
     largest = np.float32(0)
     for i in range(rows.shape[0]):
         x = X[rows[i]]

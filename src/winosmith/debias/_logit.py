@@ -79,20 +79,16 @@ Rows = NDArray[np.intp]
 def bound_rounding_errors(V: NDArray[Any], W: Floats, starts: Rows | None = None) -> Floats:
     """Return bounds on the rounding errors of units' products with weights, (units, columns).
 
-    A product's rounding error is proportional to the lengths of its factors (Higham 2002, "Accuracy
-    and stability of numerical algorithms", section 3.1). A unit's length is the length of its
-    longest row, or the `LENGTH_QUANTILE` quantile of all lengths if that is larger.
-
-    Args:
-        V: (n, d) rows, at least one.
-        W: (d, c) weights.
-        starts: (U,) the first row of each unit; None if each row is a unit.
+    A product's rounding error is proportional to the lengths of its factors; see Higham (2002),
+    "Accuracy and stability of numerical algorithms", section 3.1. A unit's length is the length of
+    its longest row, or the `LENGTH_QUANTILE` quantile of all lengths if that is larger. `starts`
+    are the first rows of the units; None if each row is a unit.
     """
     return ROUNDING_ERROR * np.outer(compute_unit_lengths(V, starts), np.linalg.norm(W, axis=0))
 
 
 def compute_unit_lengths(V: NDArray[Any], starts: Rows | None = None) -> Floats:
-    """Return the length of each unit, as used by `bound_rounding_errors`."""
+    """Return the length of each unit, as defined in `bound_rounding_errors`."""
     lengths = np.sqrt(np.einsum("ij,ij->i", V, V, dtype=np.float64))
     if starts is not None:
         lengths = np.maximum.reduceat(lengths, starts)
@@ -300,9 +296,9 @@ class _Chunk:
     """Consecutive rows that contain whole units.
 
     Attributes:
-        rows: The slice of rows.
-        units: The slice of their units.
-        starts: The first row of each unit, from 0; None if each row is a unit.
+        units: The slice of the units of these rows.
+        starts: The first row of each unit, counted from the start of the chunk; None if each row is
+            a unit.
     """
 
     rows: slice
@@ -347,7 +343,7 @@ def _split_into_chunks(
 ) -> Iterator[_Chunk]:
     """Yield rows in chunks of whole units, with about `size` rows each.
 
-    A new chunk starts at each of the `ends`, the last of which is the number of rows.
+    A new chunk starts at each of the `ends`; the last of them is the number of rows.
     """
     begin = 0
     for last in ends:
@@ -435,9 +431,9 @@ def _minimize(
 ) -> Floats:
     """Minimise the losses with L-BFGS, starting at `Z` with gradients `G`; return the minimisers.
 
-    `gradient` is a function from (k, d) points and their k columns to (k, d) gradients.
-    `Z`, `G` and the minimisers are (c, d). `curvatures` are (c,) upper bounds of the columns'
-    Hessians, as multiples of the identity.
+    `gradient` is a function from (k, d) points and the numbers of their k columns to (k, d)
+    gradients. `Z`, `G` and the minimisers are (c, d). `curvatures` are (c,) upper bounds on the
+    columns' Hessians, as multiples of the identity.
     """
     found, column = Z.copy(), np.arange(len(Z))
     pairs: list[Pair] = []

@@ -49,7 +49,6 @@ RUNS_PER_FIT = 10
 nineteen runs form two batches, which two processors can share."""
 
 DIGEST_CHUNK = 256
-"""The number of units to digest at a time."""
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
@@ -100,7 +99,7 @@ class MirrorResult(Result):
         )
 
     def charts(self) -> list[Svg]:
-        """Return a list with a chart of agreeing and, mirrored, disagreeing units by margin."""
+        """Return a chart of agreeing units by margin, with disagreeing units mirrored."""
         marked = np.isin(np.arange(len(self.margins)), self.removed)
         return [draw_margins(self.margins, marked, options=self.options, threshold=self.threshold)]
 
@@ -164,19 +163,20 @@ def mirror(
     of whole blocks were permuted at random (more runs if `error` is below a twentieth). So if all
     keys that these permutations can produce are equally likely, units are removed in at most a
     fraction `error` of data sets; this guarantee is exact. If some units reveal their answers, the
-    mean fraction of sound blocks among the removed blocks is at most `error`, except for the
-    influence of a unit's own key on the weights that score other units (measured: within a
-    percentage point; for mixed numbers of options, the bound itself is measured, not proven). The
-    kept units are *not* at chance: beyond the threshold only disagreeing units are left.
+    mean fraction of sound blocks among the removed blocks is at most `error`. This bound ignores
+    the influence of a unit's own key on the weights that score other units, which was measured to
+    be within a percentage point. For mixed numbers of options, the bound itself is measured, not
+    proven. The kept units are *not* at chance: beyond the threshold, only disagreeing units are
+    left.
 
     The aim "chance" makes the kept units look random at every margin, but does not identify the
     units that reveal their answers. An agreeing unit at margin m is removed with probability 1 −
-    D(m)/((K − 1) A(m)), where D and A are the fractions of disagreeing and agreeing units at that
-    margin (isotonic regression, separately for each kind and number of options). Then the expected
-    number of agreeing units at every margin is that of sound units. The random number that decides
-    a removal depends on the unit's id, so that another seed, other vectors or more units change
-    little. Without `ids`, the random number depends on the seed. This aim uses neither `error` nor
-    the 19 runs.
+    D(m)/((K − 1) A(m)). D and A are the fractions of disagreeing and agreeing units at that margin,
+    from an isotonic regression for each kind and number of options. Then the expected number of
+    agreeing units at every margin is that of sound units. The random number that decides a removal
+    depends on the unit's id, so that another seed, other vectors or more units change little.
+    Without `ids`, the random number depends on the seed. This aim uses neither `error` nor the 19
+    runs.
 
     These guarantees are invalid if the filter is run again on the kept units.
 
@@ -276,8 +276,7 @@ class _Units:
         starts: (U,) the first row of each unit; None if each row is a unit.
         key: (U,) ±1 if each row is a unit; otherwise the index of the correct option.
         options: (U,) the number of options of each unit.
-        blocks: (U,) block numbers from 0, in order of first occurrence.
-        kinds: (U,) kind numbers from 0, in order of first occurrence.
+        blocks, kinds: (U,) block and kind numbers from 0, in order of first occurrence.
         order: (U,) the index of each unit in the input.
     """
 
@@ -430,7 +429,7 @@ class _Scorer:
     assignments: tuple[CrossLogit, ...]
 
     def compute_margins(self, keys: Numbers) -> Floats:
-        """Return the (units, runs) margins of units in each run, given their (units, runs) keys."""
+        """Return the margins of units in each run, given their keys; both are (units, runs)."""
         scores, lengths = zip(
             *(assignment.score_rows(keys) for assignment in self.assignments), strict=True
         )
@@ -526,8 +525,8 @@ def _select_block_leaders(margins: Floats, blocks: Numbers) -> Numbers:
 def _find_threshold(margins: Floats, options: Numbers, error: float) -> tuple[float | None, int]:
     """Return the threshold that limits false removals, and the number of agreeing units above it.
 
-    This is the knockoff+ threshold (Barber & Candès 2015, equation 1.9). One decoy is added, so as
-    not to underestimate the fraction of false removals if few units are above the threshold.
+    This is the knockoff+ threshold; see Barber and Candès (2015, equation 1.9). One decoy is added,
+    so as not to underestimate the fraction of false removals if few units are above the threshold.
     """
     order = np.argsort(-np.abs(margins), kind="stable")
     leads, agree = np.abs(margins)[order], margins[order] > 0
@@ -544,8 +543,8 @@ def _draw_key_shifts(options: Numbers, blocks: Numbers, rng: np.random.Generator
     """Draw a random key shift for each block, and return the shift of each unit's key.
 
     A block's shifts are the steps of a cycle whose length is a multiple of each unit's number of
-    options. These shifts form a group, which an exact p-value requires (Hemerik & Goeman 2018,
-    "Exact testing with random permutations").
+    options. These shifts form a group, which an exact p-value requires. See Hemerik and Goeman
+    (2018), "Exact testing with random permutations".
     """
     cycle = np.ones(int(blocks.max()) + 1, np.intp)
     np.lcm.at(cycle, blocks, options)

@@ -154,7 +154,7 @@ def compute_word_pmi(
 
 
 def _make_labels(data: Dataset, label: PmiLabel) -> NDArray[np.intp]:
-    """Return the rows' labels: 0 where y = 1 (see `pmi`), and 1 elsewhere."""
+    """Return 0 for each row with y = 1 (see `pmi`), and 1 for the others."""
     first = metrics.find_first_mentioned_options(data) if label == "first-mentioned" else 0
     return np.asarray(get_problem_labels(data) != first, np.intp)
 

@@ -57,15 +57,11 @@ class Rows:
     groups: NDArray[np.intp] | None
 
     def iterate_parts(self) -> Iterator[slice]:
-        """Yield slices of the canonical order, `CHUNK` rows at a time."""
         for first in range(0, len(self.order), CHUNK):
             yield slice(first, first + CHUNK)
 
     def read_chunk(self, part: slice) -> NDArray[np.float64]:
-        """Read a slice of rows in canonical order, as float64.
-
-        For speed, the rows are read in file order.
-        """
+        """Read a slice of the canonical order as float64, in file order for speed."""
         wanted = self.order[part]
         ascending = np.argsort(wanted)
         chunk = np.empty((len(wanted), self.X.shape[1]))
@@ -92,12 +88,7 @@ def check_rows(
     *,
     allow_one_label: bool = False,
 ) -> Rows:
-    """Check the input and find its canonical order; see `check_labels` for `allow_one_label`.
-
-    Raises:
-        DataError: The input is invalid for `debias.aflite`.
-        OutputError: The folder `scratch` has too little free space for the rotated copy.
-    """
+    """Check the input and find its canonical order; see `check_labels` for `allow_one_label`."""
     X = np.asanyarray(X)
     if X.ndim != 2:
         raise DataError(f"X must have 2 dimensions, rows and columns; its shape is {X.shape}")
@@ -135,9 +126,6 @@ def check_labels(
 
     `ids` are for error messages. With `allow_one_label`, all labels may be the same, which is valid
     if swapping options flips the sign of vectors: the order of options then has no meaning.
-
-    Raises:
-        DataError: A label is neither 0 nor 1, or all labels are the same.
     """
     y = np.asarray(y)
     if y.ndim != 1:
@@ -212,7 +200,10 @@ def _format_row(row: int, ids: Sequence[Hashable] | None) -> str:
 
 
 def sort_ids(ids: Sequence[Hashable]) -> NDArray[np.intp]:
-    """Return row numbers sorted by id; the ids are distinct, and all strings or all integers."""
+    """Return the row numbers sorted by id.
+
+    The ids must be distinct, and all strings or all integers.
+    """
     listed: list[Any] = ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
     if len(set(listed)) < len(listed):
         twice = next(i for i, n in Counter(listed).items() if n > 1)
@@ -270,10 +261,7 @@ def encode_group_labels(
 
 
 def encode_groups(groups: Sequence[Sequence[int]], row_count: int) -> NDArray[np.intp]:
-    """Return the 0-based number of the group that lists each row.
-
-    Raises:
-        DataError: The groups do not list each row once.
+    """Return the 0-based number of the group that lists each row; groups must list each row once.
 
     >>> encode_groups([(0, 2), (1,)], 3).tolist()
     [0, 1, 0]
@@ -287,7 +275,6 @@ def encode_groups(groups: Sequence[Sequence[int]], row_count: int) -> NDArray[np
 
 
 def make_read_only(*arrays: NDArray[Any]) -> None:
-    """Prevent changes to the arrays of a result."""
     for array in arrays:
         array.flags.writeable = False
 
@@ -298,7 +285,6 @@ numbers would not be distinct, because numpy pads it with zeros.)"""
 
 
 def make_generator(seed: int, phase: int, classifier: int) -> np.random.Generator:
-    """Return the random generator for one classifier in one phase."""
     return np.random.default_rng([seed, phase, classifier])
 
 
@@ -380,7 +366,6 @@ REGION_BYTES = 1 << 26
 """The size in bytes of each region of the scratch file; regions are sorted in memory."""
 
 READ_ROWS = 2048
-"""The number of rows to read at a time."""
 
 Matrix = NDArray[np.float32]
 
@@ -396,14 +381,14 @@ def is_memory_mapped(X: NDArray[Any]) -> bool:
 
 
 def choose_scratch_folder(X: NDArray[Any], scratch: str | Path | None) -> Path | None:
-    """Return the folder for the rotated copy of rows, or None to keep it in memory."""
+    """Return the folder for the rotated copy of the rows, or None to keep the copy in memory."""
     if scratch is None and not is_memory_mapped(X):
         return None
     return Path(tempfile.gettempdir() if scratch is None else scratch)
 
 
 def check_free_space(folder: Path, size: int) -> None:
-    """Check that a folder exists and has at least `size` free bytes."""
+    """Check that a folder exists and has at least `size` bytes free."""
     try:
         free = shutil.disk_usage(folder).free
     except OSError as error:
@@ -454,10 +439,8 @@ def _make_disk_space_error(error: OSError, folder: Path, size: int) -> OutputErr
 def gather_rows(X: NDArray[Any], order: NDArray[np.intp], matrix: Matrix) -> None:
     """Copy rows in the given order to the first columns of a matrix, reading X sequentially.
 
-    Args:
-        X: (N, d) numbers that float32 can represent exactly, such as float16.
-        order: (N,) the row of X for each row of the matrix.
-        matrix: (N, D), mapped from a file, with D ≥ d.
+    X, (N, d), contains numbers that float32 can represent exactly, such as float16. The matrix, (N,
+    D), is mapped from a file.
     """
     count, columns = X.shape
     size = max(READ_ROWS, REGION_BYTES // (4 * matrix.shape[1]))
@@ -482,7 +465,6 @@ def compute_padded_width(columns: int) -> int:
 
 
 def copy_aligned(values: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Return the values as float32, aligned to a cache line."""
     copy = make_aligned_zeros(*values.shape)
     copy[:] = values
     return copy

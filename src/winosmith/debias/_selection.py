@@ -94,11 +94,9 @@ def select(
     of their ids may depend on their content and would introduce another bias.
 
     With `groups`, each group is removed or kept as a whole. Groups are removed in the order of
-    their scores, skipping groups that exceed the rest of the cutoff. The votes must come from
+    their scores, skipping groups that exceed the rest of the cutoff. `correct` and `total`,
+    (size,), are the numbers of correct and of all predictions. With `groups`, they must come from
     `pool_by_group`.
-
-    `correct` and `total` are the (size,) numbers of correct and of all predictions for each row, or
-    for its group. `groups` are group numbers, (size,), or None to remove rows individually.
     """
     candidates = np.flatnonzero(reaches_threshold(correct, total, threshold))
     score = correct[candidates] / total[candidates]  # equal ratios are equal doubles
@@ -141,9 +139,8 @@ def subsample(
 ) -> NDArray[np.intp]:
     """Return a random sample of `size` rows, in ascending order.
 
-    "In random data reduction, we randomly subsample the dataset to evaluate how a decrease in
-    dataset size affects the bias" (WinoGrande, section 3). By default rows are drawn individually,
-    so that twins can lose one half, as with AFLite.
+    WinoGrande (section 3) uses such samples "to evaluate how a decrease in dataset size affects the
+    bias". By default rows are drawn individually, so that twins can lose one half, as with AFLite.
 
     Args:
         rows: The number of rows.

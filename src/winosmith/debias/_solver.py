@@ -97,7 +97,7 @@ class Basis:
 def rotate_rows(rows: Rows, threads: Executor, scratch: Path | None = None) -> Iterator[Basis]:
     """Yield the rows in canonical order, centred, rotated and scaled.
 
-    `scratch` is the folder for the rotated copy; None holds it in memory.
+    `scratch` is the folder for the rotated copy; None keeps the copy in memory.
     """
     shape = len(rows.order), _rows.compute_padded_width(rows.X.shape[1])
     if scratch is None:
@@ -176,7 +176,7 @@ class Start:
     """A starting point for the solver.
 
     Attributes:
-        weights: (D,) the weights.
+        weights: (D,) the starting weights.
         measured: (D,) the weights at which the Hessian was computed.
         diagonal: (D,) the diagonal of the Hessian at these weights for one training set, including
             the penalty.
@@ -223,7 +223,6 @@ class Fit:
     Attributes:
         weights: (c, D) the minima.
         passes: (c,) the number of gradients that each column needed.
-        converged: (c,) whether each column has converged.
     """
 
     weights: Floats
@@ -298,7 +297,6 @@ def minimize(
 
 
 def dot_rows(a: Floats, b: Floats) -> Floats:
-    """Return the dot product of each row of an array with the same row of another."""
     return np.asarray((a * b).sum(axis=1))
 
 
@@ -349,14 +347,10 @@ def minimize_by_newton(
 ) -> Floats:
     """Return the weights w that minimise ``ridge/2 · w² + sum of the losses``.
 
-    The iteration ends when the slope along the Newton step, the square of the decrement (Boyd &
-    Vandenberghe 2004, section 9.5.1), is small and rounding prevents a further decrease.
-
-    Args:
-        rows: (m, D) rows.
-        labels: (m,) labels, 0 or 1; both must occur.
-        ridge: (D,) the penalty of each weight, 0 or more.
-        start: (D,) initial weights.
+    The iteration ends when the slope along the Newton step, the square of the decrement, is small
+    and rounding prevents a further decrease. See Boyd and Vandenberghe (2004, section 9.5.1).
+    `rows` are (m, D). `labels` are 0 or 1, and both must occur. `ridge` is the penalty of each
+    weight, 0 or more.
     """
     from scipy.linalg import cho_factor, cho_solve
     from scipy.special import expit

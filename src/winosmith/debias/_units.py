@@ -1,9 +1,8 @@
 """Twins and singles as units for the mirror filter, and their options' vectors.
 
-`ChoiceProblems` fits and scores models for any number of options. It first sorts the options of
-each problem by their vectors, so that the original order has no effect. `TwinUnits` are the units
-of filters that remove whole twins. `Separability` counts the units whose vectors depend on the
-answer; no model can predict the answers of the others.
+`ChoiceProblems` first sorts the options of each problem by their vectors, so that the original
+order has no effect on models. `Separability` counts the units whose vectors depend on the answer;
+no model can predict the answers of the others.
 """
 
 from __future__ import annotations
@@ -93,12 +92,10 @@ class ChoiceProblems:
         return len(self.key)
 
     def select(self, rows: Rows | NDArray[np.bool_]) -> ChoiceProblems:
-        """Return the problems in the given rows."""
         return ChoiceProblems(self.X[rows], self.key[rows], self.options[rows])
 
     @property
     def chance(self) -> float:
-        """The chance level: the mean of 1 / (number of options)."""
         return float(np.mean(1 / self.options))
 
     @property
@@ -107,11 +104,9 @@ class ChoiceProblems:
         return self.X[is_option], np.cumsum(self.options) - self.options
 
     def fit(self, weights: NDArray[np.float32], C: float) -> Floats:
-        """Fit models with different problem weights; return the coefficients, (dimensions, models).
+        """Fit a model for each column of problem weights, (n, c).
 
-        Args:
-            weights: (n, c) the weight of each problem in each model.
-            C: The inverse strength of the penalty.
+        The coefficients have the shape (dimensions, c).
         """
         V, starts = self._stacked_vectors
         right = np.zeros((len(V), weights.shape[1]), np.float32)
@@ -119,7 +114,6 @@ class ChoiceProblems:
         return Logit(V, C=C, starts=starts).fit(weights, right)
 
     def score(self, W: Floats) -> ModelScores:
-        """Return the scores of models on the problems."""
         V, starts = self._stacked_vectors
         with use_one_thread():
             scores = V @ W
@@ -148,7 +142,7 @@ class TwinUnits:
         rows: The data set's rows that are kept or removed with each unit, in ascending order.
         blocks: (U,) block numbers; units of one family, or with identical sentences, share a block.
         kinds: (U,) "twin" or "single".
-        ids: (U,) the id of each unit's problems that sorts first.
+        ids: (U,) the alphabetically first id of each unit's problems.
         items: (n,) the unit of each row of V; None if each row is a unit.
         key: (U,) the index of the correct option among each unit's rows; None if each row is a
             unit.

@@ -173,16 +173,13 @@ LARGE_BYTES = 1 << 26
 """Size in bytes above which memory-mapped rows are not read into memory."""
 
 PART_ROWS = 2048
-"""Number of rows to read at a time."""
 
 
 def is_large(X: npt.NDArray[Any]) -> bool:
-    """Return whether an array is memory-mapped and too large to be read into memory."""
     return isinstance(X, np.memmap) and X.nbytes > LARGE_BYTES
 
 
 def iterate_parts(row_count: int) -> Iterator[slice]:
-    """Yield slices of at most `PART_ROWS` rows."""
     for first in range(0, row_count, PART_ROWS):
         yield slice(first, min(first + PART_ROWS, row_count))
 

@@ -64,13 +64,11 @@ def combine_options(options: Vectors, combine: Combine) -> Vectors:
 
 
 def check_two_options(problems: Sequence[Problem]) -> None:
-    """Raise DataError if problems have more than two options; the message names up to three."""
     advice = "a vector combines two options, so recast them as two-way comparisons or remove them"
     seen.check_two_options(problems, advice)
 
 
 NGRAM_LENGTHS = (3, 4)
-"""Lengths of the letter n-grams that are used as features."""
 
 
 @checked_class
@@ -158,10 +156,10 @@ def compute_nonzero_lengths(rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def hash_features(texts: Iterable[Iterable[str]], columns: int) -> Vectors:
-    """Hash and count each text's features in signed columns, and return an (n, columns) array.
+    """Hash and count each text's features in signed columns; return an (n, columns) array.
 
-    This is the hashing trick (Weinberger et al. 2009), with the hash function and signs of
-    scikit-learn's `FeatureHasher`.
+    This is the hashing trick, with the hash function and signs of scikit-learn's `FeatureHasher`.
+    See Weinberger et al. (2009).
 
     >>> hash_features([["a", "b", "a"], []], 4).tolist()
     [[0.0, -1.0, 2.0, 0.0], [0.0, 0.0, 0.0, 0.0]]
@@ -188,7 +186,7 @@ def pad_options(rows: Vectors, counts: Sequence[int]) -> Vectors:
 
 
 def _flag_extreme_lengths(options: Sequence[str]) -> Vectors:
-    """Return flags of the longest and the shortest option, as (options, 2); 0 if several tie."""
+    """Return flags of the longest and the shortest option, (options, 2); ties get no flag."""
     sizes = np.array([len(option.strip()) for option in options])
     ends = [sizes == sizes.max(), sizes == sizes.min()]
     return np.stack([end if end.sum() == 1 else 0 * end for end in ends], 1).astype(np.float32)

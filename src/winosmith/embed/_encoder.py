@@ -133,7 +133,7 @@ class EncoderEmbedder:
         return _embedder.pad_options(rows, [len(problem.options) for problem in problems])
 
     def embed_texts(self, texts: Sequence[str]) -> Vectors:
-        """Return each text's vector, as (n, d) float32; raise the same errors as `embed`."""
+        """Return each text's vector, as (n, d) float32. The errors are those of `embed`."""
         read: Callable[[Sequence[str]], list[Text]] = list
         chunks = self._embed_in_chunks(texts, "texts", read, lambda chunk: chunk)
         return np.concatenate([vectors for _, vectors in chunks])
@@ -284,7 +284,6 @@ def load_cached_vectors(path: Path, row_count: int) -> Vectors | None:
 
 
 def save_vectors(path: Path, vectors: Vectors) -> None:
-    """Write vectors atomically to a cache file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(path, "wb") as file:
         np.savez(file, vectors=vectors)

@@ -53,8 +53,9 @@ ROUNDING = 1e-9
 class Space:
     """A projection of weighted words to a few dimensions.
 
-    `columns` maps each known word to its column; each word has a weight, and its position is a row
-    of `axes`, shape (words, dimensions).
+    Attributes:
+        columns: The column of each known word in a matrix of counts.
+        axes: (words, dimensions) the position of each word.
     """
 
     columns: Mapping[str, int]
@@ -67,7 +68,7 @@ class Space:
         return placed
 
     def measure_lengths(self, bags: Sequence[Bag]) -> Floats:
-        """Return the length of each bag's weighted counts before the projection, as (bags, 1)."""
+        """Return the lengths of the bags' weighted counts before the projection, (bags, 1)."""
         counted = _count_words(bags, self.columns, self.weights)
         lengths: Floats = np.sqrt((counted * counted).sum(axis=1)).reshape(-1, 1)
         return lengths
@@ -174,7 +175,9 @@ def _compute_eigenvectors(matrix: Matrix, count: int) -> tuple[Floats, Floats]:
 
 
 def _fix_signs(axes: Floats) -> Floats:
-    """Flip axes so that the (first) number of largest magnitude on each axis is positive.
+    """Flip axes so that the number with the largest magnitude on each axis is positive.
+
+    Of numbers with almost the same magnitude, the first is used.
 
     >>> _fix_signs(np.array([[-0.8], [0.6]])).ravel().tolist()
     [0.8, -0.6]

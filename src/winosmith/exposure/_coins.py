@@ -36,7 +36,6 @@ from winosmith.records import (
 )
 
 KEY_BYTES = 32
-"""Number of secret bytes."""
 
 COINS, PRESENTATIONS = "coins.json", "presentations.jsonl"
 """Names of the private files."""
@@ -156,12 +155,8 @@ def format_coins(key: bytes, keyed: KeyedRelease) -> str:
 class PrivateFiles:
     """The unchecked contents of coins.json and presentations.jsonl.
 
-    Attributes:
-        key: the secret bytes.
-        digest: digest of the release's data.
-        coins: the coin of each block.
-        pairs: the problems in both presentations.
-        presentations: the text of presentations.jsonl.
+    `digest` is the digest of the release's data. `presentations` is the text of
+    presentations.jsonl.
     """
 
     key: bytes

@@ -40,8 +40,8 @@ _LEDGER = "looks.jsonl"
 
 _LOOK_KEYS = {"look", "release", "models", "scores", "date"}
 """Keys of a line of the ledger: the number of the look (from 1), the digest of the release's data,
-the names of the models, the sorted digests of their scores (the digest of the reference's scores
-has the prefix "reference:"), and the time in UTC."""
+the names of the models, the sorted digests of their scores, and the time in UTC. The digest of the
+reference's scores has the prefix "reference:"."""
 
 
 def _format_interval(interval: tuple[float, float]) -> str:
@@ -194,7 +194,7 @@ def _average_differences(keyed: KeyedRelease, scores: Scores) -> Floats:
 def _record_look(
     folder: str | Path, release: str, models: Sequence[str], scores: Iterable[str]
 ) -> int:
-    """Record a look at these scores in the ledger, if it is new; return the number of the look.
+    """Return the number of the look at these scores, and record a new look in the ledger.
 
     A look is recorded before the coins are used, so even an interrupted command is a look.
     """

@@ -45,10 +45,10 @@ _LETTERED_OPTIONS = re.compile(r"(?:^|[\s(])A[.):]\s.*[\s(]B[.):]\s", re.DOTALL)
 def swap_names(problem: Problem) -> Problem | None:
     """Return the problem with the names of its two people swapped, or None.
 
-    The options keep their order, and the other option becomes the answer. The result is equivalent
-    only if both options are given names of one gender, so that all pronouns fit; if each mention is
-    exactly the name or its possessive with "'s"; and if nothing in the text depends on the names.
-    Otherwise, or if the problem has edits, which would need the same swap, the result is None.
+    The options keep their order, and the other option becomes the answer. Both options must be
+    given names of one gender, so that all pronouns fit. Each mention must be exactly the name or
+    its possessive with "'s". Nothing in the text may depend on the names. Otherwise, the result is
+    None. It is also None if the problem has edits, which would need the same swap.
 
     >>> pair = Problem("p", "Ann sold Maria's car because _ moved.", ("Ann", "Maria"), 1)
     >>> other = swap_names(pair)
@@ -142,9 +142,9 @@ def present_blocks(problems: Sequence[Problem], splits: Sequence[str]) -> list[P
     of them; otherwise, options are reversed. The first presentation is the one whose sorted texts
     come first in alphabetical order.
 
-    Problems that are lookalikes only after names are swapped in one of them are also in one block.
+    Problems that become look-alikes only if names are swapped in one of them are also in one block.
     If such problems are in different splits, their names are not swapped, because the release could
-    otherwise publish lookalikes in different splits.
+    otherwise publish look-alikes in different splits.
 
     Args:
         problems: problems with distinct ids.

@@ -53,7 +53,6 @@ class Scores:
 
 
 def get_presentation_kind(pair: Pair) -> Kind:
-    """Return what differs between two presentations: "names" or "options"."""
     return "options" if pair.a.sentence == pair.b.sentence else "names"
 
 
@@ -96,7 +95,7 @@ def write_presentations(pairs: Sequence[Pair], release: str, path: str | Path) -
     Args:
         pairs: The presentations, in their canonical order.
         release: The release's digest.
-        path: The file.
+        path: The path of the file.
 
     Raises:
         OutputError: The file can't be written.
@@ -129,8 +128,8 @@ def score_presentations(
     Args:
         pairs: The presentations, in their canonical order.
         release: The release's digest.
-        model: A folder with a saved model, or a hub id.
-        path: The file.
+        model: A folder with a saved model, or a model id of the Hugging Face Hub.
+        path: The path of the file.
         device: The torch device; by default, the GPU if there is one.
         on_progress: Called with the number of completed texts and the total number.
 
@@ -163,7 +162,7 @@ def read_scores(path: str | Path, pairs: Sequence[Pair], release: str) -> Scores
     """Read a file with scores for all pairs of a release.
 
     Args:
-        path: The file.
+        path: The path of the file.
         pairs: The presentations, in their canonical order.
         release: The release's digest.
 

@@ -27,7 +27,6 @@ MAX_DEVIATIONS = 8.0
 are ignored, is below 3e-14 (Hoeffding 1963, theorem 2)."""
 
 MIN_P = 1e-12
-"""Smallest p-value to return."""
 
 LEVEL = 0.05
 """Maximum probability of any false detection over all looks at a release."""
