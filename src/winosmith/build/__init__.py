@@ -1,4 +1,4 @@
-"""Build a benchmark from raw twins: the published files and their report.
+"""Build the published files of a benchmark and their report from raw twins.
 
 >>> from winosmith.build import parse_recipe
 >>> recipe = parse_recipe({"name": "mine", "data": "pool.jsonl", "filter": {"threshold": 0.8}})

@@ -2,9 +2,11 @@
 
 The steps are WinoGrande's (sections 2 and 3), in order: check the structure and the votes, set
 aside the problems that fine-tune the encoder, embed the other problems, filter, split, write.
-*Collected* problems have their original ids; *renamed* problems have new ids. The *pool* consists
-of the problems that passed the checks; the filter *keeps* some of them. *Judged* problems are the
-renamed problems as published: those that judges found valid are no longer marked as unvalidated.
+
+*Collected* problems have their original ids, and *renamed* problems have new ids. The *pool*
+consists of the problems that passed the checks. The filter *keeps* some of them. *Judged* problems
+are the renamed problems as published: those that judges found valid are no longer marked as
+unvalidated.
 """
 
 from __future__ import annotations
@@ -48,8 +50,8 @@ class BuildResult:
         run: the run of the filter.
         measures: the measurements of the filter.
         counts: the number of problems in each published split.
-        unvalidated: the number of generated problems that judges did not find valid, by split;
-            splits without such problems are omitted.
+        unvalidated: the number of generated problems that judges did not find valid, by split.
+            Splits without such problems are omitted.
         embedding_notes: notes on the embedding, for example that the fine-tuned encoder is at
             chance.
         showable_rows: the rows of the pool that may be shown individually, because they share no
@@ -88,7 +90,7 @@ class _BuildJob:
     """The inputs and the output folder that all build steps share.
 
     The problems are in shuffled order, and `order` contains their blocks as rows. `planted` is None
-    if the planted artifacts are unknown, and `last` is None if there is no last build.
+    if the planted artifacts are unknown.
     """
 
     recipe: Recipe
@@ -150,7 +152,6 @@ def build(
 
 
 def _copy_vectors(job: _BuildJob, source: Path) -> None:
-    """Copy the vectors of another build of the same recipe, unless they already exist."""
     if not (source / PRIVATE).is_dir():
         raise OutputError(f"{source} contains no build with vectors")
     other = OutputFolder.open(source, job.public_recipe, secret=job.folder.secret)

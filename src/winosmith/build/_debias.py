@@ -63,15 +63,15 @@ def debias_to_folder(
 ) -> DebiasResult:
     """Filter a data set and write its kept and dropped problems and its reports to a folder.
 
-    The files are `kept.jsonl`, `dropped.jsonl`, `report.json` and `report.html`. An
-    unfinished run with the same parameters and data is resumed. If vectors come from an array, the
-    problems that fine-tuned its encoder are dropped first, as in `build`.
+    The files are `kept.jsonl`, `dropped.jsonl`, `report.json` and `report.html`. An unfinished run
+    with the same parameters and data is resumed. If vectors come from an array, the problems that
+    fine-tuned its encoder are dropped first, as in `build`.
 
     Args:
         dataset: problems with answers, as a data set or any input of `formats.read`.
         out: the output folder; see `winosmith.outputs` for the rules.
-        embed: how problems are embedded.
-        chosen: how problems are filtered.
+        embed: the `[embed]` table of a recipe.
+        chosen: the `[filter]` table of a recipe.
         splits: number of splits into halves that are filtered separately, to measure which answers
             models can still predict (see `debias.verify`); 0 for none.
         seed: random seed.
@@ -142,7 +142,7 @@ def _make_parameters(
 
 
 def _split_problems(dataset: Dataset, rows: Sequence[int], run: FilterRun) -> Filtered:
-    """Split the problems into kept and dropped; those used to fine-tune the encoder are dropped."""
+    """Split the problems into kept and dropped; drop those that fine-tuned the encoder."""
     gone = dict.fromkeys({*range(len(dataset))} - {*rows}, USED_FOR_TUNING)
     gone |= {rows[at]: (run.method, reason) for at, reason in run.reasons.items()}
     return Filtered(

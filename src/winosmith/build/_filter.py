@@ -1,4 +1,4 @@
-"""Run the chosen filter and, for comparison, baselines, other seeds and separate halves."""
+"""Run the chosen filter and its comparison runs: baselines, other seeds and separate halves."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class FilterRun:
 
     Attributes:
         pool: the problems before the filter.
-        X: (n, d) vectors; or (n, K, d), one per option, if a problem has more than two options.
-        y: (n,) their answers: 0 or 1, or the 0-based index of the correct option.
+        X: (n, d) vectors; (n, K, d), one per option, if a problem has more than two options.
+        y: (n,) answers: 0 or 1, or the 0-based index of the correct option.
         method: the chosen method.
-        subsets: the rows that each method kept, in ascending order, by its name in `METHOD_NAMES`;
-            only "all" with the method "none".
+        subsets: the rows that each method kept, in ascending order, by the method's name in
+            `METHOD_NAMES`. With the method "none", the only name is "all".
         aflite: the result of AFLite; None if it was not run.
         mirror: the result of the mirror filter and its units; None if it was not run.
         overlaps: the overlap with each comparison run, by the run's name (`OTHER_RUNS`); empty if
@@ -90,7 +90,7 @@ class FilterRun:
 
     @cached_property
     def reasons(self) -> dict[int, str]:
-        """The reason why each row was dropped, by row."""
+        """The reason why each dropped row was dropped, by row."""
         gone: list[int] = np.setdiff1d(self.subsets["all"], self.kept).tolist()
         if self.method == "aflite" and self.aflite is not None:
             phases, scores = self.aflite.removed_in, self.aflite.scores
@@ -154,8 +154,9 @@ def run_filter(
 
     Args:
         pool: the problems.
-        X: (n, d) their vectors; (n, K, d), one per option, if a problem has more than two options.
-        chosen: the table `filter` of a recipe.
+        X: (n, d) vectors of the problems; (n, K, d), one per option, if a problem has more than two
+            options.
+        chosen: the `[filter]` table of a recipe.
         seed: random seed.
         on_phase: see `debias.aflite`.
         on_draw: see `debias.aflite`.
@@ -239,10 +240,10 @@ def run_variant(
     scratch: str | Path | None = None,
     **arguments: Any,
 ) -> FilterRun:
-    """Run a variant of the filter; return `run` with the overlap of both runs' removed problems.
+    """Return `run` with the overlap between its removed problems and those of a variant.
 
-    `variant` is one of `OTHER_RUNS`. The other seed is `seed` + 1. Filters without vectors (random
-    reduction, PMI) are not run on perturbed vectors.
+    `variant` is one of `OTHER_RUNS`. Filters without vectors (random reduction, PMI) are not run on
+    perturbed vectors.
     """
     by_vectors = run.method in ("aflite", "mirror")
     if run.method == "none" or (not by_vectors and variant == OTHER_RUNS[1]):
@@ -264,10 +265,10 @@ def run_variant(
 def make_row_filter(
     run: FilterRun, chosen: FilterRecipe, *, seed: int, **arguments: Any
 ) -> Callable[[Rows], Rows]:
-    """Make a function that filters rows of the pool, for `debias.verify`.
+    """Return a function that filters rows of the pool, for `debias.verify`.
 
     The function uses only the given rows. Numbers of problems in the recipe, and the size of a
-    reduction, are scaled to the number of rows. For `arguments`, see `run_filter`.
+    reduction, are scaled to the number of rows.
     """
 
     def filter_rows(rows: Rows) -> Rows:

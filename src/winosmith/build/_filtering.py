@@ -1,7 +1,7 @@
-"""Embed, filter, and measure the filter, for `winosmith build` and `winosmith debias`.
+"""Embed, filter and measure the filter, for `winosmith build` and `winosmith debias`.
 
-The filter is compared with baselines and runs with other seeds, and verified across halves that are
-filtered separately. Interrupted work can be resumed.
+The filter is compared with baselines and with runs with other seeds. It is verified across halves
+that are filtered separately. Interrupted work can be resumed.
 """
 
 from __future__ import annotations
@@ -41,11 +41,6 @@ Vectors = NDArray[Any]
 
 
 def check_option_counts(dataset: Dataset, embedding: EmbedRecipe, chosen: FilterRecipe) -> None:
-    """Reject problems with more than two options if the filter or embedder supports only two.
-
-    Raises:
-        DataError: there are problems with too many options.
-    """
     many = [problem for problem in dataset if len(problem.options) > 2]
     if not many:
         return
@@ -76,11 +71,6 @@ def check_option_counts(dataset: Dataset, embedding: EmbedRecipe, chosen: Filter
 
 
 def check_vector_symmetry(embedding: EmbedRecipe, chosen: FilterRecipe) -> None:
-    """Reject the mirror filter for vectors whose sign does not flip when options are swapped.
-
-    Raises:
-        RecipeError: the vectors can't be used.
-    """
     if chosen.method == "mirror" and get_combination(embedding) != "difference":
         raise RecipeError(
             "the mirror filter needs vectors that change sign when options are swapped: set "
@@ -90,7 +80,7 @@ def check_vector_symmetry(embedding: EmbedRecipe, chosen: FilterRecipe) -> None:
 
 
 def get_combination(chosen: EmbedRecipe) -> str:
-    """Return how options' vectors are combined: "difference", "concat", or "" if unknown.
+    """Return "difference", "concat", or "" if unknown.
 
     For a file of vectors, the combination is known only if `winosmith embed` wrote the file.
     """
@@ -107,10 +97,7 @@ def get_combination(chosen: EmbedRecipe) -> str:
 
 
 def convert_to_differences(X: NDArray[Any], combination: str) -> NDArray[Any]:
-    """Convert concatenated vectors to differences; leave other vectors unchanged.
-
-    Swapping options flips the sign of the differences.
-    """
+    """Convert concatenated vectors to differences, whose sign flips if options are swapped."""
     if combination != "concat" or X.ndim != 2:
         return X
     width = X.shape[1] // 2
@@ -170,13 +157,7 @@ class Filtering:
     """The parameters for embedding, filtering and measuring.
 
     Attributes:
-        embed, filter: the tables of the same name in a recipe.
         splits: number of splits into halves that are filtered separately; 0 for none.
-        seed: random seed.
-        folder: the folder for vectors and checkpoints.
-        step: a function that shows progress.
-        vectors: the file of vectors.
-        phases: the file of the filter's checkpoint.
         notes: the file of the embedder's notes; None to skip the notes.
         large: size in bytes above which vectors are memory-mapped instead of read; None to always
             read them.
@@ -207,15 +188,10 @@ class Filtering:
     ) -> tuple[FilterRun, Mapping[str, Any]]:
         """Embed and filter the pool, reusing computed vectors; also return the embedder's notes.
 
-        Args:
-            collected: the problems of the pool, with their original ids.
-            pool: the same problems, with the ids that decide ties in the filter.
-            collected_ids: the ids of all collected problems, in the row order of an array without
-                ids.
-            tuning: the problems that fine-tune an encoder: a training and a dev set.
-
-        Raises:
-            DataError: problems have more options than the filter or embedder supports.
+        `collected` and `pool` are the same problems: `collected` has the original ids, and `pool`
+        has the ids that decide ties in the filter. `collected_ids` are the ids of all collected
+        problems, in the row order of an array without ids. `tuning` is the training and the dev set
+        for fine-tuning an encoder.
         """
         check_option_counts(collected, self.embed, self.filter)
         folder, name, notes_in = self.folder, self.vectors, self.notes
@@ -347,8 +323,8 @@ class Filtering:
     ) -> Measures:
         """Measure the effect of a filter, and the accuracy of models on the kept problems.
 
-        `digest` and `n` are the digest and number of all collected problems, `shown` the rows of
-        the pool that charts may show individually, and `planted` the artifacts by problem id.
+        `digest` and `n` are the digest and the number of all collected problems. `shown` are the
+        rows of the pool that charts may show individually. `planted` maps problem ids to artifacts.
         """
         guessed, flips_sign = self._verify(run), get_combination(self.embed) == "difference"
         assessment, ids = None, run.pool.ids
@@ -408,7 +384,7 @@ class Filtering:
         return Signature(digest, n, parameters, self.seed)
 
     def _verify(self, run: FilterRun) -> debias.Verification | str:
-        """Measure accuracies across separately filtered halves; if not possible, return why."""
+        """Return the accuracies, or the reason why they could not be measured."""
         if run.vector_fault:
             return run.vector_fault
         if not self.splits:
@@ -461,8 +437,8 @@ class Filtering:
 
 
 PROBE_ROWS = 10_000
-"""Maximum number of problems for a probe; with more, a probe would take longer, and its interval
-(±1 % with 10,000) would hardly be narrower."""
+"""Maximum number of problems for a probe. With more problems, a probe would take longer, and its
+interval (±1 % with 10,000) would hardly be narrower."""
 
 
 FOLDS = 5

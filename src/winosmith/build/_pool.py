@@ -1,7 +1,7 @@
-"""The pool: the problems of a recipe, and the stages before the filter that remove some of them.
+"""Read the pool of a recipe, and run the stages before the filter that remove problems.
 
 A pool may consist of several files, such as one per round of collection. A copy adds no
-information, but its problem is counted twice, and has more weight in training. If copies contradict
+information, but its problem is counted twice and has more weight in training. If copies contradict
 each other, at least one answer is incorrect. A new benchmark therefore keeps one problem of each
 group of copies, in whole twins, and no contradictory copies.
 """
@@ -33,11 +33,7 @@ from winosmith.response import Response
 
 
 def read_planted_artifacts(recipe: Recipe) -> dict[str, str] | None:
-    """Read the planted artifact of each problem that has one, by the problem's original id.
-
-    Raises:
-        RecipeError: the recipe's file does not map ids to kinds.
-    """
+    """Map the original ids of problems to the kinds of their planted artifacts."""
     if recipe.planted is None:
         return None
     try:
@@ -64,9 +60,9 @@ def read_pool(recipe: Recipe) -> Dataset:
 def read_files(
     recipe: Recipe, skip_bad: str | Path | None = None
 ) -> tuple[Dataset, tuple[str, ...]]:
-    """Read the problems of a recipe, with notes from the file reader; see `read_pool`.
+    """Return the problems of a recipe and the notes of the file reader; see `read_pool`.
 
-    `skip_bad` is the path of a file to which bad records are moved; None to raise an error instead.
+    If `skip_bad` is a path, bad records are moved to this file instead of raising an error.
     """
     by_id: dict[str, tuple[Problem, str]] = {}
     names: list[str] = []
@@ -120,7 +116,7 @@ _SETTING = re.compile(r"`(pair_by|format_name|question|choices|answer|answer_is)
 
 
 def _use_recipe_keys(reason: str) -> str:
-    """In a message, replace the parameter names of `formats.read` with a recipe's keys."""
+    """Replace the parameter names of `formats.read` in a message with a recipe's keys."""
 
     def format_key(found: re.Match[str]) -> str:
         name = found[1].removesuffix("_name")
@@ -150,10 +146,7 @@ class Stages:
     """The collected problems, and those that remain after each stage.
 
     Attributes:
-        collected: all collected problems.
-        results: the kept and dropped problems of each stage, in order.
         valid: the ids of the problems that enough judges found valid.
-        applied_rules: the problems to which the rules for authors were applied, and why.
         compared: the rows of the collected problems that were searched for copies.
         copies: the copies, as indices in `compared`.
     """
@@ -167,15 +160,12 @@ class Stages:
 
     @property
     def remaining(self) -> Dataset:
-        """The problems that the last stage kept."""
         return list(self.results.values())[-1].kept if self.results else self.collected
 
     def find_remaining_rows(self) -> list[int]:
-        """Return the remaining problems as rows of the collected problems."""
         return [self.collected.row(problem_id) for problem_id in self.remaining.ids]
 
     def check_not_empty(self) -> None:
-        """Raise DataError, with the reasons, if no problem is left."""
         if len(self.remaining):
             return
         dropped = Counter(
@@ -190,7 +180,6 @@ class Stages:
         )
 
     def map_dropped_by_row(self) -> dict[int, Dropped]:
-        """Return the dropped problems, by their row among the collected problems."""
         return {
             self.collected.row(entry.problem.id): entry
             for result in self.results.values()
@@ -199,7 +188,6 @@ class Stages:
 
 
 def drop_invalid(stages: Stages, recipe: Recipe, votes: Sequence[Response]) -> None:
-    """Drop the problems that break the structural rules or, if there are votes, the vote rules."""
     embargoed = {
         row: "embargo: not to be published" for row, p in enumerate(stages.remaining) if p.embargo
     }
@@ -211,11 +199,10 @@ def drop_invalid(stages: Stages, recipe: Recipe, votes: Sequence[Response]) -> N
 
 
 def drop_copies(stages: Stages, recipe: Recipe, known: Collection[str]) -> None:
-    """Find the copies among the remaining problems, and remove them unless the recipe keeps them.
+    """Remove copies, but prefer to keep problems that were published before (`known`).
 
-    This stage follows the checks, because judges may have shown which of two answers is correct,
-    and so that a copy that breaks a rule or that judges rejected is not chosen. Problems that were
-    published before, with ids in `known`, are preferred.
+    This stage follows the checks, because judges may have shown which of two answers is correct. In
+    addition, a copy that breaks a rule or that judges rejected can no longer be chosen.
     """
     stages.compared = stages.find_remaining_rows()
     stages.copies = find_copies(stages.remaining, recipe.seed, known)
@@ -228,9 +215,9 @@ def set_aside_for_tuning(
 ) -> tuple[Dataset, Dataset] | None:
     """Set aside the problems for fine-tuning the encoder; return its training and dev sets.
 
-    They are drawn in whole blocks and removed from the benchmark (WinoGrande, section 3). If
-    `winosmith embed --finetune` wrote the array of vectors, the array lists the problems that
-    fine-tuned its encoder, and these are removed without training.
+    These problems are drawn in whole blocks and removed from the benchmark. If `winosmith embed
+    --finetune` wrote the array of vectors, the array lists the problems that fine-tuned its
+    encoder. These are removed without training. See WinoGrande (section 3).
     """
     known: set[str] = set() if recipe.embed.array is None else read_tuning_ids(recipe.embed.array)
     sizes = recipe.embed.finetune_train, recipe.embed.finetune_dev
@@ -248,7 +235,6 @@ def set_aside_for_tuning(
 
 
 def read_tuning_ids(array: str) -> set[str]:
-    """Return the ids of the problems that an array's encoder was fine-tuned on."""
     if not zipfile.is_zipfile(array):
         return set()
     with np.load(array, allow_pickle=False) as arrays:
@@ -257,7 +243,7 @@ def read_tuning_ids(array: str) -> set[str]:
 
 
 COPIES = "copies"
-"""The stage that removes copies."""
+"""Name of the stage that removes copies."""
 
 MAX_EXAMPLES = 3
 """Maximum number of groups of copies that a report lists."""
@@ -276,7 +262,7 @@ class CopiesToOmit:
     Attributes:
         reasons: the reason for omitting each row.
         copy_of: the kept row of which each omitted row is a copy.
-        groups: the groups of two or more identical problems, as rows.
+        groups: the rows of each group of identical problems.
         contradictory: the groups whose problems have different answers.
     """
 
@@ -289,12 +275,13 @@ class CopiesToOmit:
 def find_copies(dataset: Dataset, seed: int, known: Collection[str] = ()) -> CopiesToOmit:
     """Find the copies and contradictory problems to omit, so that each problem occurs once.
 
-    A twin is kept or removed as a whole, so that no half becomes a single. Therefore, a removed
-    half need not be a copy. Twins have priority: if a single is a copy of a half, the single is
-    removed. Of twins that share a half, the twin that excludes the fewest others is kept. Ties are
-    decided by the following, in this order: whether the problem was published before, whether it is
-    not perturbed, and a digest of the seed, the sentences and the ids; never by the order of rows
-    or options, or by answers. `known` are the ids of problems that were published before.
+    A twin is kept or removed as a whole, so that no half becomes a single. A removed half therefore
+    need not be a copy. If a single is a copy of a half, the single is removed. Of twins that share
+    a half, the twin that excludes the fewest others is kept.
+
+    Ties depend on the following, in this order: whether the problem was published before (`known`),
+    whether it is not perturbed, and a digest of the seed, the sentences and the ids. They never
+    depend on the order of rows or options, or on answers.
 
     >>> from winosmith import Problem
     >>> fell = [Problem(id_, "The _ fell.", ("cup", "jug"), 0) for id_ in "ab"]
@@ -353,7 +340,7 @@ def _compute_digest(seed: int, text: str) -> bytes:
 def make_copies_record(
     found: CopiesToOmit, rule: Copies, ids: Sequence[str], shown: Collection[str]
 ) -> dict[str, Any]:
-    """Make the "copies" object of a build's report, which is empty if there are no copies.
+    """Make the "copies" object of a build's report.
 
     Only copies with published ids in `shown` are listed, because a copy of a test problem would
     reveal that problem.

@@ -37,8 +37,8 @@ SIDES_FILE = f"{PRIVATE}/sides.jsonl"
 def assign_new_ids(dataset: Dataset, prefix: str) -> Dataset:
     """Assign new ids to problems, twins and families, numbered by row.
 
-    The rows should be in the shuffled order, which depends only on sentences and options, so that
-    ids reveal nothing.
+    The rows should be in the shuffled order, so that ids reveal nothing. This order depends only on
+    sentences and options.
 
     >>> old = Dataset([Problem("3QHITW-2", "The _ fell.", ("cup", "jug"), 1, "3QHITW")])
     >>> new = assign_new_ids(old, "mine")[0]
@@ -54,7 +54,6 @@ def assign_new_ids(dataset: Dataset, prefix: str) -> Dataset:
     outside: dict[str, str] = {}
 
     def get_new_id(old: str) -> str:
-        """Return a new id; roots and parents need not be in the data set."""
         return ids.get(old) or outside.setdefault(old, f"{prefix}-x{len(outside)}")
 
     twin_of = twins.__getitem__
@@ -73,13 +72,14 @@ def publish(
     """Write the files of problems and labels; return the number of problems in each split.
 
     The public files are train_xs … train_xl (nested sets of whole twins), train_debiased, dev, test
-    without answers, separate labels, and dropped.jsonl with the dropped problems outside the blocks
-    of dev and test. The private files are the answers to test; dev and test with `extra`, which may
-    reveal answers; the problems that are withheld because of dev and test, or because of an
-    embargo; and the old id for each new id.
+    without answers, separate labels, and dropped.jsonl, which contains the dropped problems outside
+    the blocks of dev and test.
 
-    `dataset` is all collected problems with new ids; `old_ids`, `dropped` and `copy_of` refer to
-    its rows.
+    The private files are the answers to test; dev and test with `extra`, which may reveal answers;
+    the problems withheld because of dev, test or an embargo; and the old id of each new id.
+
+    `old_ids`, `dropped` and `copy_of` refer to the rows of `dataset`, which is all collected
+    problems with new ids.
     """
     writer = formats.get_writer(format_name)
     training = {f"train_{size}": rows for size, rows in make_nested_sets(parts.train).items()}
@@ -124,7 +124,7 @@ def publish(
 
 
 def make_columns_record(dataset: Dataset, parts: Split, format_name: str) -> dict[str, Any]:
-    """Return the columns omitted from public files, those files, and the files with all columns."""
+    """Return the columns missing from public files, these files, and the files with all columns."""
     writer = formats.get_writer(format_name)
     in_training = "extra" in writer.kept_fields
     keys = {
@@ -141,10 +141,6 @@ def make_columns_record(dataset: Dataset, parts: Split, format_name: str) -> dic
 
 
 def write_scores(folder: OutputFolder, run: FilterRun, old_ids: Mapping[str, str]) -> None:
-    """Write AFLite's score of each problem in the pool to a private file.
-
-    No file is written if the method is not AFLite.
-    """
     found = run.aflite
     if found is None or run.method != "aflite":
         return
@@ -186,7 +182,6 @@ def _make_content_key(problem: Problem) -> tuple[str, str, tuple[str, ...]]:
 
 
 def make_sides_record(parts: Split, ids: Sequence[str], last: LastBuild) -> dict[str, Any]:
-    """Make a report's "sides" object: how many problems kept their split, are new, or moved."""
     sets: dict[SplitName, tuple[int, ...]] = {
         "train": parts.debiased,
         "dev": parts.dev,
@@ -216,28 +211,26 @@ LIBRARIES = ("numpy", "scipy", "numba", "torch", "transformers")
 def make_public_recipe(recipe: Recipe, digest: str, last: str | None = None) -> dict[str, Any]:
     """Make the published recipe, without paths and with a digest of the problems.
 
-    The digest does not cover answers, or ids that depend on answers, because answers could then be
-    found by trial and error. `last` is the digest of the last build.
+    The digest does not cover answers or ids that depend on answers; otherwise, trial and error
+    could reveal the answers. `last` is the digest of the last build.
     """
     shown = {**tabulate_recipe(recipe), "problems": digest, "version": __version__}
     return {**shown, "last": last} if last else shown
 
 
 def digest_secret_inputs(recipe: Recipe, collected: Dataset) -> dict[str, str]:
-    """Return the digests of all inputs with answers."""
     files = {"votes": recipe.votes_file, "planted": recipe.planted, "array": recipe.embed.array}
     digests = {name: " ".join(map(sha256, list_paths(named))) for name, named in files.items()}
     return {"collected": collected.digest, **{n: digest for n, digest in digests.items() if digest}}
 
 
 def digest_problems(dataset: Dataset) -> str:
-    """Return a digest of sentences and options that does not depend on answers, ids or order."""
+    """Return a digest that does not depend on answers, ids or the order of problems."""
     seen = sorted(json.dumps([p.sentence, *p.options]) for p in dataset)
     return hashlib.sha256("\n".join(seen).encode()).hexdigest()
 
 
 def write_reports(folder: OutputFolder, built: BuildResult, recipe: Mapping[str, Any]) -> None:
-    """Write the report as JSON and HTML, and the checksums of the public files."""
     record = {
         "signature": str(built.measures.signature),
         **({} if built.applied_rules is None else {"rules_used": built.applied_rules.record()}),

@@ -1,4 +1,4 @@
-"""The recipe of a build: all parameters that determine its result, read from TOML.
+"""Read the recipe of a build, which has all parameters that determine its result, from TOML.
 
 Each table of the file is a declaration. An omitted key has its default, and `false` turns a setting
 off. An unknown key raises an error that suggests the nearest known key.
@@ -84,12 +84,11 @@ Files = Annotated[str | Texts, AfterValidator(_check_files)]
 
 
 def has_many_options(dataset: Dataset) -> bool:
-    """Return whether any problem has more than two options, so that each option has a vector."""
     return any(len(problem.options) > 2 for problem in dataset)
 
 
 def get_embedder_input(chosen: EmbedRecipe, dataset: Dataset) -> str:
-    """Return the embedder's input, "sentence" or "options", applying the default."""
+    """Return "sentence" or "options"."""
     if chosen.reads is not None or chosen.array is not None:
         return chosen.reads or "sentence"
     asks = any(problem.blank is None for problem in dataset)
@@ -244,7 +243,6 @@ def format_recipe(recipe: Recipe) -> str:
 
 
 def format_rebuild_recipe(recipe: Recipe, shown: Mapping[str, Any]) -> str:
-    """Format a recipe as TOML, with comments that explain how to repeat the build."""
     names = [Path(path).name for key in FILE_KEYS for path in list_paths(getattr(recipe, key))]
     names += [shown["embed"]["array"]] if shown["embed"]["array"] else []
     last, again = "", "winosmith build recipe.toml --out again"

@@ -1,4 +1,4 @@
-"""The report of a build."""
+"""Render the report of a build."""
 
 from __future__ import annotations
 
@@ -37,7 +37,6 @@ MAX_DETECTABLE = 0.2
 
 
 def render_report(built: BuildResult, recipe: Mapping[str, Any]) -> str:
-    """Render the report of a build as an HTML page."""
     sections = [
         report.Section("In short", [report.Cards(_make_cards(built))]),
         report.Section(

@@ -1,4 +1,4 @@
-"""The sections about the filter in the reports of `winosmith build` and `winosmith debias`."""
+"""Write the sections about the filter in the reports of `build` and `debias`."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ PMI_LABELS: Mapping[debias.PmiLabel, str] = {
     "first-mentioned": "the option mentioned first",
     "option-1": "option 1",
 }
-"""The option that is correct if y = 1 in PMI filtering, as shown in a report."""
+"""Description of the option that is correct if y = 1 in PMI filtering."""
 
 PMI_NOTE = (
     "PMI filtering counts the words of problems with y = 1; WinoGrande's paper codes option 1, "
@@ -130,12 +130,11 @@ def _make_accuracy_figure(run: FilterRun, measures: Measures) -> report.KeyFigur
 
 
 MIN_FRACTION_GAP = 0.1
-"""The fractions of the halves and of the whole that the filter kept are reported if they differ by
-at least this much. They may differ because the number of AFLite's phases may depend on its seed."""
+"""A report mentions the kept fractions of the halves and of the whole if they differ by at least
+this much. They may differ because the number of AFLite's phases may depend on its seed."""
 
 
 def _note_size_gap(run: FilterRun, found: debias.Verification) -> str:
-    """Return a note if the filter kept a different fraction of each half than of all problems."""
     kept = len(run.kept) / len(run.pool)
     if abs(kept - found.kept) < MIN_FRACTION_GAP:
         return ""
@@ -145,12 +144,14 @@ def _note_size_gap(run: FilterRun, found: debias.Verification) -> str:
 def write_verdict(run: FilterRun, measures: Measures) -> str:
     """Write a report's first sentence: whether a model can still predict the kept problems.
 
-    The sentence covers all models. If nothing is predictable, the sentence is false in at most one
-    of twenty reports, because the 95 % intervals are simultaneous (`debias.Verification`). A model
-    differs from chance if its whole interval, or the interval of its opposite, is above chance: a
-    model that is incorrect too often also reveals the answer. With K > 2 options, the opposite
-    predicts a random other option, which is correct with probability 1 / (K − 1) if the model is
-    incorrect. The sentence names the model whose interval is furthest from chance.
+    A model differs from chance if its whole interval, or the interval of its opposite, is above
+    chance. A model that is incorrect too often also reveals the answer. With K > 2 options, the
+    opposite predicts a random other option. If the model is incorrect, this option is correct with
+    probability 1 / (K − 1).
+
+    The sentence names the model whose interval is furthest from chance, but covers all models. If
+    nothing is predictable, the sentence is false in at most one of twenty reports, because the 95 %
+    intervals are simultaneous (`debias.Verification`).
     """
     found = measures.verified
     if isinstance(found, str):
@@ -193,7 +194,7 @@ def write_verdict(run: FilterRun, measures: Measures) -> str:
 def _compute_excess(low: float, high: float, chance: float, many_options: bool) -> float:
     """Return how far a model, or its opposite, is above chance, given its accuracy's interval.
 
-    If the model is incorrect, its opposite scores 1 / (K − 1) with K options.
+    With K options, the opposite is correct with probability 1 / (K − 1) if the model is incorrect.
     """
     return max(low, (1 - high) * (chance / (1 - chance) if many_options else 1)) - chance
 
@@ -220,7 +221,6 @@ def _describe_seed(run: FilterRun) -> str:
 
 
 def make_filter_record(run: FilterRun, measures: Measures) -> dict[str, Any]:
-    """Make the part of `report.json` about a filter."""
     return {
         "verdict": write_verdict(run, measures),
         "blind": bool(run.vector_fault),
@@ -271,7 +271,7 @@ def _make_rerun_section(run: FilterRun) -> report.Section:
 
 
 def make_sections(run: FilterRun, measures: Measures, shown: Sequence[int]) -> list[report.Section]:
-    """Make the report sections about the filter; rows in `shown` may be shown individually."""
+    """Make the sections; only the rows in `shown` may be shown individually."""
     sections = []
     if run.aflite is not None and run.method == "aflite":
         sections.append(_make_phases_section(run.aflite, measures))
@@ -335,7 +335,7 @@ MIRROR_INTRO = (
     "nothing reveals an answer, correct and incorrect predictions are equally likely, so the "
     "number of incorrect predictions estimates the number that are correct by chance."
 )
-"""The mirror filter explained, for units with one vector each."""
+"""Explanation of the mirror filter for units with one vector each."""
 
 MIRROR_OPTIONS_INTRO = (
     "Models that were not trained on a problem choose an option. The margin is its lead over the "
@@ -343,7 +343,7 @@ MIRROR_OPTIONS_INTRO = (
     "predictions is correct by chance, so each incorrect prediction represents 1 / (K − 1) "
     "predictions that are correct by chance. A twin is one unit."
 )
-"""The mirror filter explained, for options with one vector each."""
+"""Explanation of the mirror filter for options with one vector each."""
 
 KNOWLEDGE_NOTES = {
     "options": "The models read only the options, not the question. They predict answers from the "

@@ -1,4 +1,4 @@
-"""The split into train, dev and test.
+"""Split a data set into train, dev and test.
 
 All problems of a block are in one split, including problems that the filter removed. If the block
 is in dev or test, the removed problems can't be used for training, because the removed half of a
@@ -52,7 +52,7 @@ class Split:
 
     @property
     def published(self) -> dict[str, tuple[int, ...]]:
-        """The rows of each published split, by name; the smaller nested sets are in `train_xl`."""
+        """The rows of each published split; `train_xl` contains the smaller nested sets."""
         return {
             "train_xl": self.train,
             "train_debiased": self.debiased,
@@ -74,25 +74,14 @@ def split(
 ) -> Split:
     """Split the kept rows into train, dev and test, and select whole twins for training.
 
-    With `previous`, a block keeps its split, even if the filter keeps none of its problems.
-    A block with several previous splits is assigned to the first of train, dev and test among them.
-    New blocks are assigned to the split that is furthest below its target size.
+    With `previous`, a block keeps its split, even if the filter keeps none of its problems, and
+    `dataset` must have the original ids. A block with several previous splits is assigned to the
+    first of train, dev and test among them. New blocks are assigned to the split that is furthest
+    below its target size.
 
-    Args:
-        dataset: all collected problems; with `previous`, they must have their original ids.
-        order: the shuffled blocks of the problems.
-        pool: the rows of the pool.
-        kept: the rows that the filter kept.
-        dev: fraction of the kept rows in dev, 0–1; `splits.assign_splits` fills dev with whole
-            blocks.
-        test: fraction of the kept rows in test, 0–1.
-        disjoint: groups that are not split, in addition to blocks. A group that would exceed the
-            size of dev or test by more than a tenth is assigned to training.
-        previous: the problems of earlier splits; None if there are no earlier splits.
-
-    Raises:
-        DataError: dev or test would be empty, because every contributor or source is too large or
-            no block is new.
+    `order` contains the shuffled blocks. `dev` and `test` are fractions of the kept rows, 0–1.
+    Groups of `disjoint` are not split either. A group that would exceed the size of dev or test by
+    more than a tenth is assigned to training.
     """
     pooled, is_kept = set(pool), set(kept)
     sizes: dict[SplitName, int] = {

@@ -1,4 +1,4 @@
-"""Filled-in sheets: the subjects' answers from forms, tables and keyboard entry."""
+"""Read and check subjects' answers from forms, tables and keyboard entry."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class Answer:
     """One answer on a sheet.
 
     Attributes:
-        letter: "A", "B", …; "X" for ambiguous.
-        seconds: time for the question in seconds; None if it was not timed.
-        where: the answer's file and line, for error messages.
+        letter: letter of the option ("A", "B", …), or "X" for an ambiguous question.
+        seconds: time spent on the question, in seconds; None if not measured.
+        where: file and line of the answer, for error messages.
     """
 
     letter: str
@@ -33,7 +33,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A subject's remark about a question: a recognised text, or an unknown word.
+    """A subject's remark that they recognised a text or did not know a word.
 
     Attributes:
         number: number of the question; None if not stated.
@@ -51,15 +51,15 @@ class Sitting:
     Attributes:
         subject: code of the subject; never a name.
         sheet: the sheet.
-        answers: number of the question → answer; unanswered questions are omitted.
+        answers: answers by question number; unanswered questions are omitted.
         started: start time in ISO 8601; None if unknown.
         ended: end time in ISO 8601; None if unknown.
-        seconds: time for the whole sheet in seconds; None if it was not measured.
+        seconds: time spent on the whole sheet, in seconds; None if it was not measured.
         recognised: texts that the subject recognised.
         words: words that the subject asked about.
         native: whether English is the subject's first language; None if not declared.
         attributes: the subject's other answers about themselves, by name.
-        where: the sheet's file.
+        where: location of the answers, for error messages.
     """
 
     subject: str
@@ -76,7 +76,7 @@ class Sitting:
 
     @property
     def self_description(self) -> dict[str, str]:
-        """The subject's answers to questions about themselves; "native" is "yes" or "no"."""
+        """The subject's answers about themselves; "native" is "yes" or "no"."""
         native = {} if self.native is None else {"native": "yes" if self.native else "no"}
         return {**self.attributes, **native}
 
@@ -85,9 +85,10 @@ def check_sittings(sittings: Sequence[Sitting]) -> None:
     """Check that each sheet was entered once, and that no subject saw both halves of a schema.
 
     Raises:
-        DataError: a subject took a test twice (the test was entered twice, or two subjects have the
-            same code), saw a question on two sheets or both halves of a schema, or gave
-            contradictory answers about themselves; the message states both locations.
+        DataError: a subject took a test twice, saw a question on two sheets, saw both halves of a
+            schema, or gave contradictory answers about themselves. A test counts as taken twice if
+            it was entered twice or two subjects have the same code. The message states both
+            locations.
     """
     taken: dict[tuple[str, str, str], Sitting] = {}
     schemas: dict[tuple[str, str], tuple[Sitting, int]] = {}
@@ -134,7 +135,7 @@ def _describe_repeated_schema(earlier: tuple[Sitting, int], later: Sitting, numb
 def make_responses(sittings: Iterable[Sitting]) -> tuple[Response, ...]:
     """Convert the answers to responses with the purpose "test", in the order of the sheets.
 
-    X becomes an ambiguous response without a choice; empty answers produce no response.
+    The answer X becomes an ambiguous response without a choice. Empty answers produce no response.
     """
     return tuple(
         Response(
@@ -175,11 +176,11 @@ def read_answer_form(path: str | Path, sheets: Mapping[str, Sheet]) -> Sitting:
         attributes  object with the subject's answers about themselves, as text: "native" is "yes"
                     or "no"; others depend on the form
 
-    The file has no problem ids, which are in the sheet's JSON file.
+    The file has no problem ids; they are in the sheet's JSON file.
 
     Args:
         path: path of the file.
-        sheets: code → sheet.
+        sheets: the sheets by their codes.
 
     Raises:
         FormatError: the file is not an answers file, the sheet is unknown, the subject is missing,
@@ -189,7 +190,6 @@ def read_answer_form(path: str | Path, sheets: Mapping[str, Sheet]) -> Sitting:
 
 
 def parse_sitting(record: Any, sheets: Mapping[str, Sheet], path: str | Path) -> Sitting:
-    """Parse the sitting in an answers record; raise the same errors as `read_answer_form`."""
     path = Path(path)
     if isinstance(record, dict) and record.get("winosmith") == "entry":
         raise FormatError(
@@ -255,7 +255,7 @@ def _make_sitting(record: Mapping[str, Any], sheet: Sheet, path: Path) -> Sittin
 
 
 def make_answers_record(sitting: Sitting) -> dict[str, Any]:
-    """Return a sitting as an answers record; see `read_answer_form`."""
+    """Convert a sitting to the record of an answers file; see `read_answer_form`."""
     return {
         "winosmith": "answers",
         "version": ANSWERS_VERSION,
@@ -278,19 +278,19 @@ _MAX_DIGITS = 10
 
 
 def read_answer_table(path: str | Path, sheets: Mapping[str, Sheet]) -> list[Sitting]:
-    """Read answers from a table: CSV, a spreadsheet, or any other tabular file.
+    """Read answers from a CSV file, a spreadsheet or another tabular file.
 
     The header determines the layout:
 
         subject,sheet,number,answer[,seconds]      a row for each answer
         subject,sheet,1,2,3,…                      a row for each subject, a column per question
 
-    The column `sheet` has the code of the sheet, and may be omitted if there is only one.
-    Answers are letters in either case, or X; an empty cell means no answer.
+    The column `sheet` contains the code of the sheet. It may be omitted if there is only one sheet.
+    An answer is a letter in upper or lower case, or X. An empty cell means no answer.
 
     Args:
         path: path of the table.
-        sheets: code → sheet.
+        sheets: the sheets by their codes.
 
     Raises:
         FormatError: a column is missing or unknown; a sheet, question or answer is unknown; or a
@@ -409,11 +409,12 @@ UNDO = ("\x7f", "\b", "-")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """The state of entering a sheet's answers by keyboard.
+    """The state of the keyboard entry of one sheet.
 
     Attributes:
         sitting: the answers entered so far.
-        next_number: number of the next question; one more than the number of questions at the end.
+        next_number: number of the next question; after the last question, one more than the number
+            of questions.
     """
 
     sitting: Sitting
@@ -447,7 +448,7 @@ class Entry:
     def save(self, path: Path) -> None:
         """Save the state atomically, so that `resume` can load it.
 
-        An incomplete entry has a `next` key, and is not accepted as answers.
+        The file of an incomplete entry has a `next` key and is not accepted as an answers file.
         """
         record = make_answers_record(self.sitting)
         if self.next_item is not None:
@@ -478,13 +479,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A question for which two typists entered different answers.
-
-    Attributes:
-        number: number of the question.
-        first: the first typist's letter; None for an empty answer.
-        second: the second typist's letter; None for an empty answer.
-    """
+    """A question for which two typists entered different answers; None is an empty answer."""
 
     number: int
     first: str | None

@@ -1,8 +1,9 @@
-"""Test sheets for any data set, and the assignment of sheets to subjects.
+"""Make test sheets for a data set, and assign them to subjects.
 
 The halves of a schema are assigned to different tests. No subject sees both halves of a schema, and
-all sheets are used equally often. Subjects can be assigned sheets one at a time, in any order, and
-more than once. An assignment depends only on the ledger, the seed and the subject's code.
+all sheets are used equally often. Sheets are assigned one at a time. Subjects can come in any order
+and can take more than one sheet. An assignment depends only on the ledger, the seed and the
+subject's code.
 
 The ledger records the sheets of each subject across all sessions and data sets. Keep the ledger, a
 JSON file, as long as subjects may come back. The ledger contains the sheets, so it records what
@@ -189,17 +190,16 @@ _MIN_QUESTIONS = 10
 
 
 def make_sort_key(*keys: object) -> bytes:
-    """Return a pseudorandom sort key that depends only on the arguments."""
     return hashlib.sha256("\0".join(map(str, keys)).encode()).digest()
 
 
 def group_schemas(dataset: Dataset) -> list[list[int]]:
-    """Return groups of rows; a person may see only one text of each group.
+    """Group the rows of a data set so that a person may see only one text of each group.
 
     The groups are the blocks of `winosmith.blocks`: halves of a twin, families, duplicates and
     look-alikes (the same options and 70 % of the words), because reading one text influences the
-    reading of others. Questions about the same text are in one group, and a person may see all of
-    these questions, as in the tests of 2016 (Davis et al., section 2).
+    reading of others. Questions about the same text are in one group, but a person may see all of
+    them, as in the tests of 2016. See Davis et al. (2016, section 2).
 
     >>> from winosmith import Problem
     >>> pair = [Problem(n, f"The cup hit the jug and _ {n}.", ("cup", "jug"), 0, "t")
@@ -220,14 +220,15 @@ def group_schemas(dataset: Dataset) -> list[list[int]]:
 def assign_to_tests(
     dataset: Dataset, versions: Sequence[str], seed: int
 ) -> tuple[dict[str, tuple[int, ...]], list[str], tuple[Dropped, ...]]:
-    """Assign the texts of each group from `group_schemas` to tests at random, one text per test.
+    """Assign one text of each group from `group_schemas` to each test, at random.
 
     If a group has more texts than tests, a random schema with both halves is preferred to single
-    halves, because both halves must be tested (Davis et al. 2016, section 4.4).
+    halves, because both halves must be tested. See Davis et al. (2016, section 4.4).
 
-    A group with one text is assigned to the common test or, if that test would have fewer than ten
-    questions, to every version, because no subject takes two versions. The assignment depends only
-    on the seed and the texts, not on the order of the data, answers or ids.
+    If a group has only one text, the text goes to the common test. If the common test would have
+    fewer than ten questions, these texts go to every version, because no subject takes two
+    versions. The assignment depends only on the seed and the texts, not on the order of the data,
+    answers or ids.
 
     Returns:
         The rows of each test, in the order of the data; each row's group key; and the duplicates
@@ -273,10 +274,10 @@ def assign_to_tests(
 
 
 def _choose_texts(dataset: Dataset, texts: dict[str, list[int]], limit: int, seed: int) -> set[str]:
-    """Choose texts of a group, at most one for each test.
+    """Choose at most `limit` texts of a group: first schemas with both halves, then single texts.
 
-    Schemas with both halves are chosen first, then single texts, in random order. A half is omitted
-    if no test is left for the other half, unless no other text can be chosen.
+    The order is random. A half is omitted if no test is left for the other half, unless no other
+    text can be chosen.
     """
     if len(texts) <= limit:
         return set(texts)
@@ -300,14 +301,13 @@ def _choose_texts(dataset: Dataset, texts: dict[str, list[int]], limit: int, see
 def order_rows(
     dataset: Dataset, rows: Sequence[int], *, seed: int, test: str, order: int, order_count: int
 ) -> list[int]:
-    """Return the rows of a test in one of its orders.
+    """Return the rows of a test in one of its orders, which are numbered from 1.
 
     Questions on the same text are consecutive, in the order of their pronouns. The texts are
-    shuffled and divided into parts of about equal size, one for each order. The parts are rotated
-    by one position from order to order (a Latin square), so that each question appears once in each
-    part of the sheet, and practice and fatigue affect all questions equally. Within a part, a text
-    has different neighbours in each order. Tests are shuffled independently, and orders are
-    numbered from 1.
+    shuffled and divided into parts of about equal size, one for each order. From order to order,
+    the parts are rotated by one position (a Latin square). Each question therefore appears once in
+    each part of the sheet, so practice and fatigue affect all questions equally. Within a part, a
+    text has different neighbours in each order. Each test is shuffled independently.
     """
     texts: dict[str, list[int]] = {}
     for row in rows:
@@ -342,10 +342,12 @@ def assign(
     """Assign one of the sheets to a subject; return the new ledger and the sheet.
 
     Tests are excluded if the subject has seen a related text on any sheet in the ledger: the other
-    half, a near-duplicate or the same text. Of the remaining tests, the one least often chosen as a
-    subject's first (second, …) test is preferred, so that half of the subjects start with the
-    common test. Then the version, and then the order, with the fewest takers is preferred. The seed
-    and the subject's code break ties. Dropped sheets are treated as seen, but not as taken.
+    half, a near-duplicate or the same text.
+
+    Of the remaining tests, the one least often chosen as a subject's first (second, …) test is
+    preferred, so that half of the subjects start with the common test. Next, the version with the
+    fewest takers is preferred, and then the order with the fewest takers. The seed and the
+    subject's code break ties. Dropped sheets count as seen, but not as taken.
 
     A subject with an unfinished sheet among `sheets` gets that sheet again.
 
@@ -468,10 +470,10 @@ def _choose_least_taken(
 _VERSION = 1
 
 _LOCK_TIMEOUT = 10.0
-"""Seconds to wait while another process writes the ledger."""
+"""Maximum wait for another process that writes the ledger, in seconds."""
 
 State = Literal["given", "done", "dropped"]
-"""Whether the subject is working on a sheet, has completed it, or has abandoned it."""
+"""The subject is working on the sheet, has completed it, or has abandoned it."""
 
 Code = Annotated[
     str,
@@ -496,11 +498,11 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """A ledger of the sheets assigned to each subject.
+    """The sheets assigned to each subject.
 
     Attributes:
         given: the assignments, in chronological order.
-        sheets: code of each assigned sheet → sheet.
+        sheets: the assigned sheets by their codes.
     """
 
     given: tuple[Assignment, ...] = ()

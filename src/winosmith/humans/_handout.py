@@ -1,4 +1,4 @@
-"""Sheets for subjects, as browser forms and PDF files with the same instructions.
+"""Render sheets as browser forms and PDF files, with the same instructions.
 
 A form is a single HTML file that neither loads nor sends anything. typst makes the PDF from
 winosmith's template and the sheet's text as JSON data.
@@ -139,9 +139,10 @@ def render_form(
 ) -> str:
     """Return an HTML page that asks a sheet's questions one at a time.
 
-    The browser stores answers and times immediately, so that nothing is lost if the page is closed,
-    and saves them to a file at the end (see `read_answer_form`). The page contains neither correct
-    answers nor problem ids, and its content security policy allows only the page's own script.
+    The browser stores each answer and its time immediately, so nothing is lost if the page is
+    closed. At the end of the form, the answers are saved to a file; see `read_answer_form`. The
+    page contains neither correct answers nor problem ids, and its content security policy allows
+    only the page's own script.
 
     Args:
         sheet: the sheet.
@@ -218,11 +219,11 @@ def render_pdf(
     survey: Sequence[SurveyQuestion] = QUESTIONS,
     fonts: str | Path | None = None,
 ) -> bytes:
-    """Return a sheet as PDF; the same sheet and version of typst give the same bytes.
+    """Render a sheet as PDF; the same sheet and version of typst give the same bytes.
 
-    typst's built-in fonts are used. For other scripts (Arabic, Chinese, …), the fonts of this
-    machine and those in `fonts` are used, too. A character that no font has is an error, because it
-    would be printed as an empty box.
+    By default, only typst's built-in fonts are used. For other scripts (Arabic, Chinese, …), the
+    fonts of this machine and those in `fonts` are also used. A character that is in no font raises
+    an error, because it would be printed as an empty box.
 
     Args:
         sheet: the sheet; its problem ids are not printed.
@@ -234,7 +235,7 @@ def render_pdf(
 
     Raises:
         MissingExtraError: typst is not installed (the extra `print`).
-        InputError: no font has a character; the message names the character and the question.
+        InputError: a character is in no font; the message names the character and the question.
     """
     typst = require("typst", "print")
     data = _make_data(sheet, large, paper, subject, tuple(survey))
@@ -253,7 +254,7 @@ def render_pdf(
 def check_glyphs(
     sheet: Sheet, *, survey: Sequence[SurveyQuestion] = QUESTIONS, fonts: str | Path | None = None
 ) -> None:
-    """Check that fonts have all of a sheet's characters; raise the same errors as `render_pdf`."""
+    """Check that the fonts have all characters of a sheet; raise the errors of `render_pdf`."""
     _fits_builtin_fonts(sheet, _make_data(sheet, False, "a4", None, tuple(survey)), fonts)
 
 
@@ -315,8 +316,8 @@ def _iter_texts(sheet: Sheet, data: str) -> Iterator[tuple[str, str]]:
 def _find_missing(characters: str, fonts: str | None, builtin_only: bool) -> str:
     """Return the characters that no font contains.
 
-    typst silently draws the same box for all such characters. So each character is drawn and
-    compared with one that no font contains. Invisible characters (joiners, spaces) are not
+    typst draws the same box for all such characters, without an error. Each character is therefore
+    drawn and compared with `_UNSUPPORTED_CHARACTER`. Invisible characters (joiners, spaces) are not
     reported.
     """
     if not characters:

@@ -1,4 +1,7 @@
-"""Results of human tests: overall, by test, subject and item (Davis et al. 2016, section 4)."""
+"""Compute the results of human tests: overall, by test, by subject and by item.
+
+See Davis et al. (2016, section 4).
+"""
 
 from __future__ import annotations
 
@@ -24,9 +27,9 @@ from winosmith.response import Response
 from winosmith.results import HIDDEN, Result, computed, shown
 
 Sheets = Mapping[str, tuple[str, ...]]
-"""Subject → problems, in the order of the subject's sheet."""
+"""The ids of the problems on each subject's sheet, in order."""
 ResponsesBySubject = dict[str, dict[str, Response]]
-"""Subject → problem → response."""
+"""The responses by subject and by problem id."""
 
 
 def _make_halves_record(halves: Mapping[tuple[Level, Level], int]) -> list[dict[str, Any]]:
@@ -255,7 +258,6 @@ def measure_test(
     weakest: int,
     seed: int,
 ) -> TestResult:
-    """Return the results of one test; `responses` maps subjects and problems to responses."""
     names = sorted(sheets, key=_make_sort_key)
     rows = sorted({dataset.row(problem) for problems in sheets.values() for problem in problems})
     together = metrics.find_clusters(dataset)[rows]

@@ -1,15 +1,15 @@
-"""The reliable subset: an optimal selection, with a reason for every omitted problem.
+"""Select the reliable subset of a data set, with a reason for every omitted problem.
 
-Schemas are selected by the agreement on both halves, and one half is drawn at random (Davis et al.
-2016, section 4.4: "the choice of half used should be made at random"). Choosing the half with more
-agreement would select partly by chance.
+Schemas are selected by the agreement on both halves, and one half is drawn at random. See Davis et
+al. (2016, section 4.4): "the choice of half used should be made at random". Choosing the half with
+more agreement would select partly by chance.
 
 The agreement on the chosen problems is too optimistic for new people, because the same answers were
-used to choose the problems. Cross-fitting (Chernozhukov et al. 2018) corrects the bias: people are
-divided into folds; for each fold, problems are chosen by the other people's answers, and agreement
-is measured on the fold's answers.
+used to choose the problems. Cross-fitting corrects the bias: people are divided into folds. For
+each fold, problems are chosen by the other people's answers, and agreement is measured on the
+fold's answers. See Chernozhukov et al. (2018).
 
-After a round, the used problems are published, and the others are under embargo (section 6).
+After a round, the used problems are published, and the others are put under embargo (section 6).
 """
 
 from __future__ import annotations
@@ -69,7 +69,6 @@ class Rules:
 
 
 def find_unsuitable_problems(dataset: Dataset, counts: Tally, rules: Rules) -> dict[int, str]:
-    """For each problem that can't be in any selection, map its row to the reason."""
     reasons = {
         row: reason
         for row in range(len(dataset))
@@ -144,7 +143,7 @@ class Selection(Result):
     @property
     @computed()
     def naive(self) -> float:
-        """The naive accuracy on the chosen problems, 0–1: optimistic, see `cross_fit`."""
+        """The accuracy on the chosen problems, 0–1; it is too optimistic, see `cross_fit`."""
         return self.right / self.answers if self.answers else 0.0
 
     @property
@@ -250,7 +249,6 @@ class Limit:
 
     Attributes:
         weights: coefficients, (n,).
-        maximum: the upper bound.
         reason: the reason for omitting a problem that would violate the constraint.
     """
 
@@ -260,7 +258,7 @@ class Limit:
 
 
 def make_limits(dataset: Dataset, suitable: Sequence[int], rules: Rules) -> list[Limit]:
-    """Return all constraints on the choice among suitable rows, except the size."""
+    """Return all constraints on the choice except the size."""
     problems, most = [dataset[row] for row in suitable], rules.per_text
     return [
         *(
@@ -279,7 +277,7 @@ def make_limits(dataset: Dataset, suitable: Sequence[int], rules: Rules) -> list
 def _iter_group_indicators(
     problems: Sequence[Problem], get_value: Callable[[Problem], str | None]
 ) -> Iterator[tuple[str, Floats]]:
-    """Yield each value shared by several problems, with its 0/1 indicator, (n,)."""
+    """Yield each value that several problems share, with its 0/1 indicator, (n,)."""
     values = list(map(get_value, problems))
     for value, count in Counter(values).items():
         if value is not None and count > 1:
@@ -287,10 +285,7 @@ def _iter_group_indicators(
 
 
 def _make_balance_limits(problems: Sequence[Problem], rules: Rules) -> Iterator[Limit]:
-    """Yield an upper and a lower limit for each value's fraction of the chosen problems.
-
-    The bound Σ_v x / Σ x ≤ target + tolerance is linear in x after multiplying by Σ x.
-    """
+    """Multiply the bound Σ_v x / Σ x ≤ target + tolerance by Σ x, so that it is linear in x."""
     for name, tolerance in rules.balance.items():
         for value, excess in _compute_excesses(problems, name):
             words = f"choosing it would violate the balance limit for {name} {value}"
@@ -299,7 +294,7 @@ def _make_balance_limits(problems: Sequence[Problem], rules: Rules) -> Iterator[
 
 
 def _compute_excesses(problems: Sequence[Problem], field: str) -> Iterator[tuple[str, Floats]]:
-    """Yield each value of a field with its 0/1 indicator minus the target fraction, (n,)."""
+    """Yield each value of a field, with its 0/1 indicator minus the target fraction, (n,)."""
     if field == "answer":
         options = np.array([len(problem.options) for problem in problems], np.int64)
         answers = np.array([problem.answer for problem in problems])
@@ -326,19 +321,15 @@ _TIME_LIMIT = 60.0
 
 
 def choose(agreement: Floats, limits: Sequence[Limit], size: int | None, ranks: Floats) -> Chosen:
-    """Choose problems, and return a mask of the chosen ones, shape (n,).
+    """Choose problems; return a mask of the chosen problems, (n,).
 
-    Solves three integer programs to optimality (scipy's `milp`, HiGHS; Huangfu & Hall 2018). They
-    maximize first the number of problems, then the total agreement, then the sum of ranks.
+    If `size` is None, as many problems as possible are chosen. `agreement`, (n,), 0–1, must be
+    equal for both halves of a schema. `ranks`, (n,), 0–1, are random numbers that choose halves of
+    schemas and break ties.
 
-    Args:
-        agreement: agreement on each problem, (n,), 0–1; equal for both halves of a schema.
-        limits: the constraints.
-        size: number of problems to choose; None for as many as possible.
-        ranks: random ranks, (n,), 0–1, for choosing halves of schemas and breaking ties.
-
-    Raises:
-        InputError: the constraints allow fewer problems, or a program exceeded the time limit.
+    Three integer programs are solved to optimality by scipy's `milp` (HiGHS). They maximize first
+    the number of problems, then the total agreement, then the sum of ranks. See Huangfu & Hall
+    (2018).
     """
     if not len(agreement):
         if size:
@@ -495,8 +486,9 @@ class PublicationPlan:
     """The problems to publish after a round, and those to withhold.
 
     Attributes:
-        released: the used problems and their other halves, without embargo, in order.
-        withheld: all other problems, under embargo, in order.
+        released: the used problems and their other halves, without embargo, in the order of the
+            data set.
+        withheld: all other problems, under embargo, in the order of the data set.
         alternates: number of released problems that were not used in the round.
         canary: the canary string in every problem.
     """

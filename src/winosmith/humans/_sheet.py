@@ -1,4 +1,4 @@
-"""Test sheets: their items, their code, their JSON file and their answer key."""
+"""Test sheets, their JSON files and their answer keys."""
 
 from __future__ import annotations
 
@@ -31,8 +31,7 @@ Label = Literal["SAME TEXT AS PREVIOUS QUESTION", "TEXT IS DIFFERENT FROM PREVIO
 Pieces = tuple[str, str, str]
 """The text before the pronoun, the pronoun, and the text after it.
 
-White space between them is preserved; the pronoun is the blank "_" if it is unknown.
-"""
+White space is preserved. If the pronoun is unknown, it is the blank "_"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +46,7 @@ class Item:
         text: the whole text in three pieces; the middle piece is printed bold.
         snippet: the phrase with the pronoun, in three pieces.
         options: the options for A, B, …, in order of first occurrence in the text.
-        shown: for each lettered option, the option's index in the problem; as in `Response.shown`.
+        shown: index in the problem of each lettered option, as in `Response.shown`.
         label: the label above the question; None if there is none.
 
     Raises:
@@ -78,7 +77,7 @@ class Item:
 
     @property
     def letters(self) -> str:
-        """The letters of the options: "AB" for two."""
+        """The letters of the options, such as "AB"."""
         return LETTERS[: len(self.options)]
 
     @property
@@ -87,7 +86,9 @@ class Item:
         return self.text[0] + BLANK + self.text[2]
 
     def get_option_index(self, letter: str) -> int | None:
-        """Return an option's index in the problem, given its letter in either case; None for X.
+        """Return the index in the problem of the option with a letter; None for X.
+
+        The letter may be in upper or lower case.
 
         Raises:
             ProblemError: the item has no option with this letter.
@@ -126,7 +127,7 @@ class Sheet:
         order: number of the order among the orders of the test, from 1.
         seed: random seed for assigning halves and shuffling the questions.
         data: digest of the problems without their answers: `Dataset.blind().digest`.
-        items: the questions, in order.
+        items: the questions, in the order of the sheet.
 
     Raises:
         DataError: there are no items, or items are not numbered 1, 2, 3, ….
@@ -147,7 +148,7 @@ class Sheet:
 
     @property
     def name(self) -> str:
-        """The test and the order, as in file names: "a-1"."""
+        """The test and the order, as in file names, such as "a-1"."""
         return f"{self.test}-{self.order}"
 
     @cached_property
@@ -214,9 +215,9 @@ def split_text(problem: Problem) -> Pieces:
 def make_snippet(problem: Problem) -> Pieces:
     """Return the phrase that contains the pronoun.
 
-    If the file has no phrase (`wsc.quote1`, `wsc.quote2`), the phrase is the rest of the clause, at
-    most six words, with at most three words of the clause before the pronoun. If the phrase has
-    fewer than three words, more of the sentence before the pronoun is added.
+    By default, it is the phrase in the file (`wsc.quote1`, `wsc.quote2`). If there is none, it is
+    the rest of the clause, at most six words, after at most three words of the clause before the
+    pronoun. If it has fewer than three words, more of the sentence before the pronoun is added.
 
     >>> make_snippet(Problem("1", "The cup hit the jug and _ broke at once.", ("cup", "jug")))
     ('', '_', ' broke at once.')
@@ -261,8 +262,8 @@ def order_options(problem: Problem) -> tuple[int, ...]:
     """Return the indices of the options in order of their first occurrence in the text.
 
     The search ignores case. If an option does not occur in the text, the option without its article
-    is searched for, and then its last word. If these searches fail, the problem's order is kept
-    (Davis et al. 2016, section 3: "always the order of the first occurrence").
+    is searched for, and then its last word. If these searches fail, the order of the problem is
+    kept. See Davis et al. (2016, section 3): "always the order of the first occurrence".
 
     >>> order_options(Problem("1", "Ann's brother saw Sue, but _ left.", ("Sue", "the brother")))
     (1, 0)
@@ -285,7 +286,7 @@ def _find_position(option: str, text: str) -> int | None:
 
 
 def make_text_key(problem: Problem) -> str:
-    """Return a key for a text: the words in lower case, without punctuation.
+    """Return the words of the text in lower case, without punctuation.
 
     In the PDP challenge's file, the texts of two related questions differ by a full stop.
     """
@@ -293,7 +294,6 @@ def make_text_key(problem: Problem) -> str:
 
 
 def make_question_key(problem: Problem) -> tuple[str, ...]:
-    """Return a key for a question: the words of the sentence with its blank, and the options."""
     options = sorted(" ".join(option.lower().split()) for option in problem.options)
     return " ".join(_WORD.findall(problem.sentence.lower())), *options
 
@@ -303,7 +303,7 @@ _SHEET_KEYS = ("title", "test", "order", "seed", "data")
 
 
 def make_sheet_record(sheet: Sheet) -> dict[str, Any]:
-    """Return a sheet as a JSON record; see `read_sheet`."""
+    """Convert a sheet to its JSON record; see `read_sheet`."""
     return {
         "winosmith": "sheet",
         "version": _VERSION,
@@ -380,7 +380,6 @@ def _parse_item(record: Mapping[str, Any]) -> Item:
 
 
 def read_record(path: Path, what: str) -> Any:
-    """Read the JSON value in a file; `what` describes the file in messages ("a saved entry")."""
     try:
         return parse_json(path.read_text("utf-8"))
     except (OSError, ValueError) as error:
@@ -408,8 +407,8 @@ def read_sheet(path: str | Path) -> Sheet:
             label       "SAME TEXT AS PREVIOUS QUESTION", "TEXT IS DIFFERENT FROM PREVIOUS QUESTION"
                         or null
 
-    The file has no answers, but it has problem ids, and WinoGrande's ids reveal answers. So it is
-    for a test's organizers, not for subjects. Printed sheets and forms have no ids.
+    The file has no answers, but it has problem ids, and WinoGrande's ids reveal answers. Give it
+    only to a test's organizers, not to subjects. Printed sheets and forms have no ids.
 
     Raises:
         FormatError: the file is not a sheet's JSON file; the message names the file.

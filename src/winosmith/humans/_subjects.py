@@ -1,4 +1,4 @@
-"""Subjects with their codes, answers about themselves, times and sheets; comparisons of groups."""
+"""Records of subjects, and comparisons of groups of subjects."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from winosmith.results import Result, computed
 
 @declaration
 class Remark:
-    """A subject's remark about a problem: that they recognised the text, or did not know a word."""
+    """A subject's remark that they recognised the text of a problem or did not know a word."""
 
     problem: str | None
     """Id of the problem; null if unknown."""
@@ -69,7 +69,8 @@ def make_subjects(
 ) -> tuple[Subject, ...]:
     """Return the subjects of filled-in sheets, merged with the subjects' records from a file.
 
-    Question numbers in the records' remarks refer to the subject's sheet, if there is only one.
+    Remarks in these records may have question numbers instead of problem ids if the subject has
+    only one sheet.
 
     Raises:
         DataError: a record has no sheet, or contradicts the subject's form.
@@ -151,13 +152,12 @@ def _resolve_question_numbers(
 
 
 def make_subject_record(subject: Subject) -> dict[str, Any]:
-    """Return a subject as a JSON record, for a line of subjects.jsonl."""
+    """Convert a subject to the JSON record of a line in subjects.jsonl."""
     record = to_table(subject)
     return {"subject": record.pop("code"), **record}
 
 
 def count_seconds_between(started: str | None, ended: str | None) -> float | None:
-    """Return the seconds between two ISO 8601 times; None if either is unknown."""
     if started is None or ended is None:
         return None
     try:
@@ -178,9 +178,9 @@ _KNOWN_COLUMNS = {"subject", "native", "started", "ended", "recognised", "words"
 def read_subjects(path: str | Path) -> tuple[Subject, ...]:
     """Read subjects from JSON Lines (from `winosmith humans enter`), CSV or a spreadsheet.
 
-    A table has a row for each subject, with the column subject and optionally native (yes, no or
-    empty), started and ended (ISO 8601), recognised and words ("12: a novel; 40: a film"); other
-    columns are attributes.
+    A table has a row for each subject and a column `subject`. Optional columns are `native` (yes,
+    no or empty), `started` and `ended` (ISO 8601), and `recognised` and `words` ("12: a novel; 40:
+    a film"). Other columns are attributes.
 
     Raises:
         FormatError: a record can't be read, or two subjects have the same code.
@@ -290,7 +290,7 @@ class Groups(Result):
 def compare_groups(
     native: Sequence[float], others: Sequence[float], seed: int = 0
 ) -> Groups | None:
-    """Compare the scores of native speakers and other subjects; None if a group is empty.
+    """Compare the scores of native speakers and other subjects; return None if a group is empty.
 
     >>> found = compare_groups([1.0, 0.9], [0.8, 0.7])
     >>> round(found.difference, 2), round(found.permutation, 2)
@@ -311,7 +311,7 @@ def compare_groups(
 
 
 def compare_scores(scores: Floats, natives: Sequence[bool | None], seed: int) -> Groups | None:
-    """Compare native speakers' and other subjects' scores, shape (n,); see `compare_groups`."""
+    """Compare the groups; omit subjects whose first language is unknown (None in `natives`)."""
     known = np.array([[native is True, native is False] for native in natives])
     return compare_groups(scores[known[:, 0]].tolist(), scores[known[:, 1]].tolist(), seed)
 
@@ -319,8 +319,9 @@ def compare_scores(scores: Floats, natives: Sequence[bool | None], seed: int) ->
 def _compute_permutation_p_value(a: Floats, b: Floats, seed: int) -> float:
     """Return the fraction of permutations with at least the observed absolute difference.
 
-    Uses all permutations of labels if there are few, otherwise random permutations and the observed
-    labels. (scipy's test requires two people per group; WS.a of 2016 had one native speaker.)
+    All permutations of the labels are used if there are few. Otherwise, random permutations and the
+    observed labels are used. scipy's test requires two people per group, but WS.a of 2016 had one
+    native speaker.
     """
     pool, total = np.concatenate([a, b]), float(a.sum() + b.sum())
     if math.comb(len(pool), len(a)) <= _DRAWS:
@@ -335,7 +336,7 @@ def _compute_permutation_p_value(a: Floats, b: Floats, seed: int) -> float:
 
 
 def _run_welch_test(a: Floats, b: Floats) -> tuple[float | None, tuple[float, float] | None]:
-    """Return the p-value and the confidence interval of the difference; None if undefined.
+    """Return the p-value and the 95 % interval of the difference; None if undefined.
 
     scipy's test is not used because it warns if all scores of a group are equal.
     """
@@ -381,10 +382,10 @@ def omit_weakest(
     weakest: int,
     seed: int = 0,
 ) -> ResultsWithoutWeakest | None:
-    """Return the results without the weakest subjects; None if fewer than two would remain.
+    """Return None if `weakest` is 0 or fewer than two subjects would remain.
 
-    Ties are broken by the order of the codes, `names`. `is_correct` has the shape (subjects,
-    items); it is 1 for correct, 0 for incorrect, and NaN for not asked.
+    Ties are broken by the subjects' codes, `names`. `is_correct`, (subjects, items), is 1 for
+    correct, 0 for incorrect, and NaN for not asked.
     """
     if not 0 < weakest <= len(names) - 2:
         return None

@@ -1,4 +1,4 @@
-"""Counts of people's answers, trends in accuracy and speed over a sheet, and subjects' pace.
+"""Count people's answers, and measure trends over a sheet and the pace of subjects.
 
 `check_grim` checks whether the printed scores of a test are possible and consistent.
 """
@@ -104,7 +104,6 @@ Level = tuple[int, int]
 
 
 def rank_level(level: Level) -> tuple[float, int]:
-    """Return a sort key: the fraction of intended answers, then their number, both descending."""
     right, of = level
     return -right / max(1, of), -of
 
@@ -130,7 +129,6 @@ def make_pair_histogram(pairs: Iterable[tuple[Level, Level]]) -> dict[tuple[Leve
 
 
 def make_levels_record(histogram: Mapping[Level, int]) -> list[dict[str, int]]:
-    """Return a histogram of levels as a JSON record."""
     return [{"right": right, "of": of, "items": n} for (right, of), n in histogram.items()]
 
 
@@ -154,8 +152,6 @@ class Counts:
     """A summary of the counts of intended answers.
 
     Attributes:
-        right: number of intended answers to all problems.
-        answers: number of answers to all problems.
         histogram: (people who were correct, people asked) → number of problems, the best first.
         by_options: number of options → (intended answers, answers).
         chance: expected results of guessing on the problems with answers.
@@ -171,16 +167,13 @@ class Counts:
 
     @property
     def share(self) -> float:
-        """Fraction of intended answers, 0–1."""
         return self.right / self.answers
 
 
 def measure_chance(options: Sequence[int], answers: Sequence[int] | None = None) -> Chance:
     """Return the expected results of guessing on problems with given numbers of options.
 
-    Args:
-        options: number of options of each problem.
-        answers: number of answers to each problem; None for one answer each.
+    If `answers` is None, each problem has one answer.
 
     >>> found = measure_chance([2] * 74 + [3] * 27 + [4] * 4 + [5] * 3)  # Davis et al. 2016
     >>> round(found.right, 1), round(found.share, 2)
@@ -234,7 +227,7 @@ def measure_accuracy(is_correct: Floats, problems: Ints | None = None) -> Propor
 
     Args:
         is_correct: 1 for correct, 0 for incorrect, NaN for not asked, (subjects, items).
-        problems: cluster of each item (`metrics.find_clusters`); None if all are separate.
+        problems: cluster of each item (`metrics.find_clusters`); None if each item is a cluster.
 
     >>> table = np.ones((4, 50))
     >>> table[0, :10] = 0
@@ -310,15 +303,11 @@ class Trend(Result):
 def measure_trend(
     is_correct: Floats, positions: Ints, seconds: Floats, length: int, problems: Ints | None = None
 ) -> Trend | None:
-    """Measure the trend of accuracy and speed over a test; None with fewer than two questions.
+    """Return None if there are fewer than two questions or no answers.
 
-    Args:
-        is_correct: 1 for correct, 0 for incorrect, NaN for no answer, (subjects, items).
-        positions: position of each item on the subject's sheet, from 1, or 0 if not asked,
-            (subjects, items).
-        seconds: time for each answer, or NaN if it was not timed, (subjects, items).
-        length: number of questions on the sheet.
-        problems: see `measure_accuracy`.
+    The shape of the arrays is (subjects, items). `is_correct` is 1 for correct, 0 for incorrect,
+    and NaN for no answer. `positions` on the subject's sheet start at 1; 0 means not asked.
+    `seconds` is NaN for answers that were not timed.
     """
     answered = ~np.isnan(is_correct) & (positions > 0)
     if length < 2 or not answered.any():
@@ -349,13 +338,15 @@ _MAX_PASSES, _TOLERANCE = 1_000, 1e-10
 def _fit_slope_within_levels(
     values: Floats, positions: Floats, answered: npt.NDArray[np.bool_]
 ) -> Slope | None:
-    """Fit a slope with effects for each subject and item; None if it is undefined.
+    """Fit a slope with effects for each subject and item; return None if it is undefined.
 
     Subtracting the mean of the other subjects' answers to an item would be biased: with few orders,
     an item's positions on their sheets are correlated with its position on the subject's sheet.
-    With two to five orders, only 58 to 78 % of a true change would remain. The variance is
-    clustered by subject, corrected for few clusters and for the effects (Cameron & Miller 2015,
-    equation 12), and at least that of independent answers, because few clusters can bias it.
+    With two to five orders, only 58 to 78 % of a true change would remain.
+
+    The variance is clustered by subject and corrected for few clusters and for the effects. It is
+    at least the variance of independent answers, because few clusters can bias it. See Cameron &
+    Miller (2015, equation 12).
     """
     from scipy.stats import t
 
@@ -386,7 +377,7 @@ def _remove_row_and_column_effects(values: Floats, known: npt.NDArray[np.bool_])
     """Return the residuals after removing row and column effects; 0 for unknown values.
 
     Row and column means are subtracted alternately until the means vanish, which gives the
-    least-squares fit (Guimarães & Portugal 2010); a complete table needs two passes.
+    least-squares fit. A complete table needs two passes. See Guimarães & Portugal (2010).
     """
     left = np.where(known, values, 0.0)
     counts = [np.maximum(known.sum(axis=axis, keepdims=True), 1) for axis in (1, 0)]
@@ -442,7 +433,7 @@ def measure_paces(totals: Mapping[str, tuple[float, int]]) -> Sequence[Pace]:
     """Return the pace of each subject, the fastest first.
 
     Args:
-        totals: subject → (total seconds, number of questions).
+        totals: total seconds and number of questions of each subject.
 
     >>> hour, half = (3600.0, 197), (25 * 60.0, 197)  # Davis et al. 2016, section 3
     >>> found = measure_paces({"a": hour, "b": hour, "c": half})
@@ -468,7 +459,7 @@ class PrintedTest:
     Attributes:
         items: number of problems.
         scores: subject → fraction of correct answers as printed, with trailing zeros ("0.80").
-        histogram: number of subjects who answered correctly → number of problems.
+        histogram: number of problems by the number of subjects who answered them correctly.
 
     Raises:
         DataError: the histogram has the wrong number of problems, or too many subjects.
@@ -520,19 +511,17 @@ class Grim:
 
     @property
     def impossible(self) -> tuple[str, ...]:
-        """Subjects whose printed score is impossible."""
         return tuple(who for who, counts in self.possible.items() if not counts)
 
     @property
     def adds_up(self) -> bool:
-        """Whether all scores are possible and both totals of correct answers can be equal."""
         low, high = self.by_subject
         return not self.impossible and low <= self.by_item <= high
 
     def infer_count(self, subject: str) -> int | None:
         """Return the subject's number of correct answers for which both totals agree.
 
-        The result is None if another subject's score is impossible or ambiguous.
+        Return None if another subject's score is impossible or ambiguous.
         """
         others = [counts for who, counts in self.possible.items() if who != subject]
         if any(len(counts) != 1 for counts in others):
@@ -541,7 +530,9 @@ class Grim:
 
 
 def check_grim(test: PrintedTest) -> Grim:
-    """Return the counts consistent with each printed score (GRIM, Brown & Heathers 2017).
+    """Return the counts that are consistent with each printed score.
+
+    This is the GRIM test of Brown & Heathers (2017).
 
     >>> found = check_grim(PrintedTest(89, {"S16": "0.86"}, {1: 77, 0: 12}))
     >>> found.possible, found.other_roundings, found.infer_count("S16")

@@ -1,4 +1,4 @@
-"""Releases of a benchmark, their verification, and tasks for other harnesses.
+"""Make and verify releases of a benchmark, and write tasks for other harnesses.
 
 >>> from winosmith.release import write_inspect_task, write_lm_eval_task, release, verify
 """

@@ -1,8 +1,8 @@
-"""`About`: the description of a benchmark by its makers, read from release.toml.
+"""Read `About`, the makers' description of a benchmark, from release.toml.
 
-The datasheet's questions are those of Gebru et al. (2021, sections 3.1 to 3.7), reworded; they are
-defined in `TEMPLATE`. Licence terms are taken from the licences' texts; identifiers are those of
-SPDX. The licence check finds oversights; it is not legal advice.
+The datasheet's questions in `TEMPLATE` are reworded from Gebru et al. (2021, sections 3.1 to 3.7).
+Licence terms are taken from the licences' texts, and identifiers from SPDX. The licence check finds
+oversights. It is not legal advice.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def get_licence_terms(licence: str) -> frozenset[str] | None:
 def explain_conflict(
     inner: str, inner_terms: Collection[str], outer: str, outer_terms: Collection[str]
 ) -> str | None:
-    """Explain why works under one licence can't be redistributed under another; None if they can.
+    """Explain why a work under `inner` can't be redistributed under `outer`; None if it can.
 
     >>> explain_conflict("ODbL-1.0", ["share-alike"], "CC-BY-4.0", ["attribution"])
     'ODbL-1.0 is share-alike: a work that contains it must be under ODbL-1.0 too, not CC-BY-4.0'
@@ -174,18 +174,18 @@ class DataSource:
 
     @property
     def title(self) -> str:
-        """Name in the list of licences; "All other sources" for "*"."""
+        """Name in the list of licences, or "All other sources" for "*"."""
         return "All other sources" if self.name == "*" else self.name
 
     @property
     def licence_terms(self) -> frozenset[str]:
-        """The terms of the licence: those that are stated, and those known from its identifier."""
+        """The stated terms of the licence, and the terms known from its identifier."""
         return frozenset(self.terms) | (get_licence_terms(self.licence) or frozenset())
 
 
 @declaration
 class About:
-    """The description of a benchmark by its makers; cards show "not stated" for empty texts."""
+    """The makers' description of a benchmark; cards show "not stated" for empty texts."""
 
     name: Annotated[
         Text, match_pattern(r"[A-Za-z0-9][A-Za-z0-9_.-]*", "letters, digits, '-', '_' and '.'")
@@ -252,7 +252,7 @@ class About:
 
     @property
     def licence_terms(self) -> frozenset[str]:
-        """The terms of the licence: those that are stated, and those known from its identifier."""
+        """The stated terms of the licence, and the terms known from its identifier."""
         return frozenset(self.terms) | (get_licence_terms(self.licence) or frozenset())
 
     @property
@@ -278,7 +278,7 @@ def read_about(path: str | Path, *, version: str | None = None) -> About:
 
     Args:
         path: path of the file; `winosmith release --template` prints a template.
-        version: version of the release, instead of the version in the file.
+        version: version of the release; replaces the version in the file.
 
     Raises:
         RecipeError: a key is unknown or missing, or its value is not valid.

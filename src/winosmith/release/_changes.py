@@ -1,4 +1,4 @@
-"""Stable ids, and the changes and tombstones between two releases.
+"""Assign stable ids, and find the changes and tombstones between two releases.
 
 A problem keeps its id from release to release, and ids reveal nothing about answers.
 """
@@ -21,7 +21,6 @@ ID_DIGITS = 12
 
 
 def make_id(problem: Problem, name: str) -> str:
-    """Make the id of a problem from its sentence and options."""
     return f"{name}-{digest_text(problem)[:ID_DIGITS]}"
 
 
@@ -32,20 +31,18 @@ def assign_ids(
     source: Source | None = None,
     second: Mapping[str, Problem] | None = None,
 ) -> dict[str, Dataset]:
-    """Assign ids that are made from the sentences and options of problems.
+    """Assign ids that depend only on the sentences and options of problems.
 
     A build numbers its problems by row, so an id can belong to different problems in two builds.
-    The new ids are the same for the same sentence and options. The names of twins and families are
-    stable, too: a twin keeps its name if a half is removed or restored. A root outside the parts
-    keeps its published id; otherwise it gets a name that reveals nothing about it.
+    The new ids are the same for the same sentence and options.
 
-    Args:
-        parts: the problems by part; the same id means the same problem in all parts.
-        name: prefix of the ids.
-        previous: the previous release.
-        source: source of the parts, including problems that are in no part.
-        second: for a keyed release, the second presentations of problems by their ids; ids are made
-            from the first presentation, unless the previous release has the id of the second.
+    A twin keeps its name if a half is removed or restored; families also keep their names. A root
+    outside the parts keeps its published id; without one, it gets a name that reveals nothing about
+    it.
+
+    In `parts`, the same id means the same problem. `source` includes problems that are in no part.
+    `second` contains the second presentations in a keyed release, by id. Ids are made from the
+    first presentation, unless the previous release has the id of the second.
 
     >>> old = Dataset([Problem("mine-0", "The _ fell.", ("cup", "jug"), 1, "mine-t0")])
     >>> new = assign_ids({"dev": old}, "mine")["dev"][0]
@@ -62,7 +59,7 @@ def assign_ids(
         ids[old] = f"{made}-{copies[made]}" if copies[made] > 1 else made
 
     def name_groups(prefix: str, key: _Key, taken_names: Iterable[str] = ()) -> dict[str, str]:
-        """Name each group of problems: its previous name, or a digest of the ids."""
+        """Map each group to its previous name or, if there is none, a digest of its new ids."""
         members: dict[str, list[str]] = {}
         for old, problem in problems.items():
             if (group := key(problem)) is not None:
@@ -114,8 +111,8 @@ def _find_published_ids(
 
 
 Changes = Mapping[str, Mapping[str, str]]
-"""Map each kind of change to notes by problem id: the reason if "withdrawn", the id of the new
-problem if "edited", the fields if "changed", the two splits if "moved"."""
+"""The notes by kind of change and problem id. A note is the reason ("withdrawn"), the id of the new
+problem ("edited"), the changed fields ("changed") or the two splits ("moved")."""
 
 
 def find_changes(
@@ -127,16 +124,13 @@ def find_changes(
 ) -> Changes:
     """Find the changes to problems since the previous release.
 
-    A missing problem counts as edited, not withdrawn, if a new problem replaces it: the problem
-    with the same id in the source, or the only problem that is perturbed from it. A problem with a
-    reason for its withdrawal counts as withdrawn.
+    A missing problem counts as edited instead of withdrawn if a new problem replaces it. The new
+    problem has the same id in the source, or is the only problem perturbed from the missing one. A
+    problem with a reason for its withdrawal always counts as withdrawn.
 
-    Args:
-        parts: parts of the new release.
-        previous: the previous release.
-        reasons: id → reason for the withdrawal.
-        source_ids: id of each new problem → its id in the source, if known.
-        absent: id that a problem would have → reason why the source omits the problem.
+    `reasons` maps ids to reasons for withdrawals, and `source_ids` maps new ids to ids in the
+    source. `absent` maps the id that a problem would have to the reason why the source omits the
+    problem.
     """
     now, then = index_problems(parts), previous.problems
     sides, old_sides = _map_ids_to_sides(parts), _map_ids_to_sides(previous.content.parts)
@@ -186,7 +180,7 @@ def _map_ids_to_sides(parts: Mapping[str, Dataset]) -> dict[str, str]:
 
 
 def _find_changed_fields(old: Problem, new: Problem) -> list[str]:
-    """Find the fields that differ, except for an answer that is withheld in one problem."""
+    """Ignore the answers and `extra` if one answer is withheld."""
     one, two = (problem_record(p) for p in (old, new))
     for record, problem in ((one, old), (two, new)):
         extra = problem.extra.items()
@@ -200,7 +194,6 @@ def _find_changed_fields(old: Problem, new: Problem) -> list[str]:
 def make_tombstones(
     changes: Changes, previous: PreviousRelease, about: About
 ) -> tuple[Tombstone, ...]:
-    """Make the tombstones of all releases so far, sorted by id; omit restored problems."""
     kept = [stone for stone in previous.content.tombstones if stone.id not in about.restored]
     for one, reason in changes["withdrawn"].items():
         kept.append(Tombstone(one, previous.version, about.version, reason))

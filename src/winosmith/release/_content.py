@@ -1,7 +1,7 @@
-"""`Content`: everything that a release publishes, and its record in release.json.
+"""The content of a release, and its record in release.json.
 
 A part is a data file. The Hugging Face hub loads parts as the splits of configurations. All
-training parts are one side, and two sides share no twin, family or copy.
+training parts belong to one side, "train". Two sides share no twin, family or copy.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ PARTS: Mapping[str, str] = {
     TEST: "for the final measurement; without answers",
     PROBLEMS: "the whole set, not split",
 }
-"""Every part that a release may have, in the order of a release, with its description."""
+"""The description of each part that a release may have, in the order of a release."""
 
 _ALIASES = {"validation": DEV, "valid": DEV, "val": DEV}
 
@@ -64,12 +64,10 @@ def match_part(stem: str) -> str | None:
 
 
 def get_side(part: str) -> str:
-    """Return a part's side of the split: "train" for all training parts, otherwise the part."""
     return TRAIN if part.startswith(TRAIN) else part
 
 
 def sort_parts(parts: Mapping[str, Dataset]) -> dict[str, Dataset]:
-    """Sort the parts into the order of a release."""
     return {part: parts[part] for part in PARTS if part in parts}
 
 
@@ -80,7 +78,6 @@ def sort_test(parts: Mapping[str, Dataset]) -> dict[str, Dataset]:
 
 
 def index_problems(parts: Mapping[str, Dataset]) -> dict[str, Problem]:
-    """Map each id to its problem, in the order of the parts."""
     found: dict[str, Problem] = {}
     for dataset in parts.values():
         for problem in dataset:
@@ -91,8 +88,8 @@ def index_problems(parts: Mapping[str, Dataset]) -> dict[str, Problem]:
 def map_configurations(parts: Iterable[str]) -> dict[str, dict[str, str]]:
     """Map each configuration of the Hugging Face hub to the part of each split.
 
-    There is a configuration for each training part, and each configuration includes dev and test.
-    The largest is first, because it is the default.
+    Each training part has a configuration, which also includes dev and test. The largest part is
+    first, because the first configuration is the default.
 
     >>> map_configurations(["train_xs", "train_xl", "dev"])["xl"]
     {'train': 'train_xl', 'validation': 'dev'}
@@ -111,13 +108,11 @@ def map_configurations(parts: Iterable[str]) -> dict[str, dict[str, str]]:
 
 
 def digest_text(problem: Problem) -> str:
-    """Return the SHA-256 of the text that a solver sees: the sentence and its options."""
     seen = "\0".join((problem.sentence, *problem.options))
     return hashlib.sha256(seen.encode()).hexdigest()
 
 
 def iter_forms(problem: Problem, keyed: bool) -> Iterator[Problem]:
-    """Yield the presentations in which a problem may be published: one unless `keyed` is set."""
     yield from iter_presentations(problem) if keyed else (problem,)
 
 
@@ -126,8 +121,7 @@ def find_split_groups(
 ) -> Iterator[tuple[tuple[str, int], tuple[str, int], str]]:
     """Yield two problems from each block or origin group that is split between sides.
 
-    Yields:
-        The part and row of each of the two problems, and the reason why they belong together.
+    A problem is given by its part and row. The text states why the problems belong together.
     """
     places: list[tuple[str, int]] = []
     problems: list[Problem] = []
@@ -156,7 +150,7 @@ def find_split_groups(
 
 
 def find_blocks(problems: Iterable[Problem]) -> list[list[int]]:
-    """Find the blocks of problems, each as ascending row numbers; ids need not be distinct."""
+    """Return blocks of ascending row numbers; the ids of problems need not be distinct."""
     data = Dataset(
         replace(p, id=f"{at}", lineage=p.lineage or Lineage(p.id, p.id))
         for at, p in enumerate(problems)
@@ -179,7 +173,6 @@ def _explain_relation(first: Problem, second: Problem, kind: str) -> str:
 
 
 def check_origins(dataset: Dataset, origins: Iterable[str]) -> None:
-    """Raise DataError if problems lack an origin that sides must not share."""
     for kind in origins:
         unknown = [p.id for p in dataset if getattr(p.origin, KEY_FIELDS[kind], None) is None]
         if unknown:
@@ -222,12 +215,8 @@ def split_dataset(
 ) -> dict[str, Dataset]:
     """Split a data set into train, dev and test that share no twin, family, copy or origin.
 
-    Test is filled first, then dev, by the rules of `splits.assign_splits`.
-
-    `former` has the problems of the previous release with their sides and the ids of this data set.
-
-    Raises:
-        DataError: the groups are too large for the fractions.
+    Test is filled first, then dev, by the rules of `splits.assign_splits`. `former` contains the
+    problems and sides of the previous release, with the ids of this data set.
     """
     wanted: dict[SplitName, int] = {
         TEST: round(splitting.test * len(dataset)),
@@ -259,7 +248,7 @@ RECORD, CHECKSUMS, TOMBSTONES = "release.json", "checksums.txt", "tombstones.jso
 MADE_WITH = f"winosmith {__version__}"
 
 NAME_DIGITS = 12
-"""Number of digits of the digest in the name of a release folder."""
+"""Number of hex digits of the digest in the name of a release folder."""
 
 Text = Annotated[str, Field(min_length=1)]
 
@@ -301,14 +290,13 @@ class CoinStatement:
 
     @property
     def block_count(self) -> int:
-        """The number of blocks whose presentation a coin decided."""
         return self.names + self.options
 
     @property
     def detectable_shifts(self) -> dict[int, float]:
-        """The mean shift (in standard deviations) detected with 80 % power, by number of models.
+        """The mean shift, in standard deviations, detected with 80 % power, by number of models.
 
-        The shift is given for 1 and for 20 models, with a level of 0.05 for all models together.
+        The numbers of models are 1 and 20. The level of 0.05 applies to all models together.
         """
         return {
             models: compute_detectable_shift(self.block_count, LEVEL / models)
@@ -317,7 +305,6 @@ class CoinStatement:
         }
 
     def record(self) -> dict[str, Any]:
-        """Return the statement with the detectable shifts, for JSON."""
         shifts = {f"{models} models": shift for models, shift in self.detectable_shifts.items()}
         return {**asdict(self), "blocks": self.block_count, "detectable_shift": shifts}
 
@@ -367,7 +354,7 @@ class Content:
 
     @cached_property
     def counts(self) -> dict[str, dict[str, int]]:
-        """Counts of each part, and of all parts together under "all"."""
+        """The counts of each part; the key "all" has the counts of all parts together."""
         every = {**self.parts, "all": self.dataset}
         return {
             part: {
@@ -387,7 +374,7 @@ class Content:
 
     @property
     def hub_configs(self) -> list[dict[str, Any]]:
-        """The `configs` of the hub's card: files of each configuration, the default first."""
+        """The `configs` of the hub's card: the files of each configuration, the default first."""
         configs: list[dict[str, Any]] = [
             {
                 "config_name": name,
@@ -407,23 +394,29 @@ class Content:
 
     @cached_property
     def copies(self) -> Copies:
-        """Identical problems; contradictions in test can't be found, as answers are withheld."""
+        """The groups of identical problems.
+
+        Contradictions in test can't be found, because its answers are withheld.
+        """
         return find_copies(self.dataset)
 
     @property
     def signature(self) -> str:
-        """The signature of the release's numbers: the data set and versions that determine them."""
+        """The signature of the release: the data set and versions that determine its numbers."""
         version = {"release": self.about.version}
         return str(Signature(self.dataset.digest, len(self.dataset), version, 0))
 
     @cached_property
     def has_questions(self) -> bool:
-        """Whether any problem is a question: not exactly one `_`, or more than five options."""
+        """Whether any problem is a question.
+
+        A question has more than five options, or not exactly one `_`.
+        """
         return any(not p.blank_is_unique or len(p.options) > 5 for p in self.problems)
 
     @cached_property
     def columns(self) -> Mapping[str, tuple[str, str]]:
-        """Kind and description of each table column that has a value in some part."""
+        """Kind and description of each table column with a value in at least one part."""
         found = find_used_columns(self.problems)
         more = QUESTION_COLUMNS if self.has_questions else {}
         return {name: more.get(name, of) for name, of in found.items()}
@@ -451,7 +444,7 @@ class Content:
 
     @cached_property
     def audit_summaries(self) -> list[tuple[str, list[Table], str]]:
-        """For each part with answers: the verdict, tables and signature of its audit.
+        """The verdict, tables and signature of the audit of each part with answers.
 
         Of nested training sets, only the largest is audited. Test is not audited, because knowing
         its artifacts would help to guess its answers.
@@ -487,7 +480,10 @@ class Content:
 
     @property
     def judging_summary(self) -> str:
-        """A sentence with the numbers of judged problems and of judges per problem, or ""."""
+        """A sentence with the numbers of judged problems and of judges per problem.
+
+        Empty if no problem was judged.
+        """
         counts = [int(str(p.extra[JUDGES])) for p in self.problems if JUDGES in p.extra]
         if not counts:
             return ""
@@ -516,10 +512,7 @@ def _format_range(counts: Sequence[int]) -> str:
 
 
 def make_record(content: Content, files: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Make the contents of release.json.
-
-    `files` has the `sha256` and `bytes` of all files except release.json and checksums.txt.
-    """
+    """`files` has the `sha256` and `bytes` of all files except release.json and checksums.txt."""
     record: dict[str, Any] = {
         "release": 1,
         "made_with": MADE_WITH,
@@ -543,13 +536,11 @@ def make_record(content: Content, files: Mapping[str, Mapping[str, Any]]) -> dic
 
 
 def compute_digest(record: Mapping[str, Any]) -> str:
-    """Compute the digest of release.json, except for its key "digest"."""
     rest = {key: value for key, value in sorted(record.items()) if key != "digest"}
     return hashlib.sha256(dump_json(rest).encode()).hexdigest()
 
 
 def make_folder_name(record: Mapping[str, Any]) -> str:
-    """Make the name of a release folder: NAME-VERSION-DIGITS."""
     about = record["about"]
     return f"{about['name']}-{about['version']}-{record['digest'][:NAME_DIGITS]}"
 

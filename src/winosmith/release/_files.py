@@ -1,9 +1,8 @@
-"""`FILES`: every file of a release, with its purpose and a function that writes it.
+"""The files of a release (`FILES`) and the Responsible AI fields of croissant.json (`FIELDS`).
 
-`FIELDS` are the fields of croissant.json for responsible AI, from release.toml and from the data.
-Their names and meanings are those of the Croissant RAI specification 1.0 (MLCommons, 2024). The
-required fields are those that NeurIPS requests, and those about collection, annotators and
-maintenance.
+The names and meanings of the fields are those of the Croissant RAI specification 1.0 (MLCommons,
+2024). The required fields are those that NeurIPS requests, and those about collection, annotators
+and maintenance.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from winosmith.release._content import PARTS, TEST, Content
 from winosmith.text import format_count
 
 Sums = Mapping[str, Mapping[str, Any]]
-"""Map the path of each written file to its `sha256` and `bytes`."""
+"""The `sha256` and `bytes` of each written file, by path."""
 
 Write = Callable[[str, Content, Sums], Mapping[str, Callable[[], bytes]]]
 
@@ -35,7 +34,6 @@ class Field:
     """A field of the Responsible AI vocabulary, with the texts that it contains.
 
     Attributes:
-        name: name in the vocabulary.
         keys: keys of release.toml whose texts the field contains; if the field is missing, the
             first key is requested.
         facts: returns additional sentences from the build and the data.
@@ -58,7 +56,6 @@ def _describe_collection(content: Content) -> Iterator[str]:
 
 
 def iter_filter_steps(content: Content) -> Iterator[tuple[str, str]]:
-    """Yield each filter step of the build, and a sentence that counts kept and dropped problems."""
     for step in content.build.get("funnel", {}).get("steps", ()):
         dropped = ", ".join(f"{reason} {count:,}" for reason, count in step["dropped"].items())
         kept = format_count(step["kept"]["problems"], "problem")
@@ -137,7 +134,6 @@ def _get_statement(about: About, key: str) -> str:
 
 
 def collect_responsible_fields(content: Content) -> dict[str, str | bool]:
-    """Map the name of each field that has a value, with the prefix "rai:", to its value."""
     found: dict[str, str | bool] = {}
     for one in FIELDS:
         texts = [_get_statement(content.about, key) for key in one.keys]
@@ -149,9 +145,9 @@ def collect_responsible_fields(content: Content) -> dict[str, str | bool]:
 
 
 def find_missing_fields(content: Content) -> dict[str, str]:
-    """Map each required field for which the makers gave no statement to the key that they can add.
+    """Map each required field without a statement by the makers to the key that they can add.
 
-    Keys are those of release.toml; "datasheet.biases" is the key `biases` of `[datasheet]`.
+    The keys are those of release.toml; "datasheet.biases" is the key `biases` of `[datasheet]`.
     """
     found = {
         f"rai:{one.name}": one.keys[0]
@@ -167,9 +163,8 @@ class File:
 
     Attributes:
         path: path in the release; PART stands for each part, and a folder ends in "/".
-        purpose: description of the content and its users.
-        write: returns, for each path, a function that returns the bytes of the file; None for
-            files that are written last.
+        write: returns, for each path, a function that returns the bytes of the file; None for files
+            that are written last.
     """
 
     path: str
@@ -223,7 +218,7 @@ def _render_eval(path: str, content: Content, sums: Sums) -> Mapping[str, Callab
 
 
 def format_labels(dataset: Dataset) -> str:
-    """Format the answers of a part, one per line, with 1 for the first option."""
+    """Format the answers of a part: one per line, with 1 for the first option."""
     file = StringIO()
     answers.write_labels([p.answer for p in dataset if p.answer is not None], file)
     return file.getvalue()
@@ -237,7 +232,6 @@ def _format_parquet(content: Content, dataset: Dataset) -> bytes:
 
 
 def _format_authors(content: Content) -> str:
-    """Format the contributors as a CSV table, in descending order of their number of problems."""
     sides = sorted({_content.get_side(part) for part in content.parts})
     counts: dict[str, Counter[str]] = {}
     seen: set[str] = set()
@@ -303,7 +297,6 @@ FILES = (
 
 
 def list_files(content: Content, sums: Sums) -> dict[str, Callable[[], bytes]]:
-    """Map each path in a release to the function that returns the bytes of the file."""
     return {
         path: write
         for file in FILES

@@ -1,8 +1,8 @@
-"""Output for other programs: rendered templates, Parquet tables and tasks for harnesses.
+"""Make files for other programs: rendered templates, Parquet tables and tasks for harnesses.
 
 Markdown templates escape each value, unless a filter has returned it as Markdown. Tables have typed
-columns, and the same bytes for the same problems. A task is a folder that does not need winosmith:
-the problems as JSON Lines, and the files that the harness reads.
+columns, and the same bytes for the same problems. A task is a folder with the problems as JSON
+Lines and the files that the harness reads. It does not need winosmith.
 """
 
 from __future__ import annotations
@@ -36,7 +36,6 @@ class _Escaped(str):
 
 
 def render(name: str, /, **values: Any) -> str:
-    """Render a template; Markdown templates escape each value."""
     return _make_environment(".md." in name).get_template(name).render(**values)
 
 
@@ -75,7 +74,6 @@ def _escape(value: object) -> str:
 
 
 def _format_paragraphs(texts: Iterable[str | None]) -> _Escaped:
-    """Format texts by the benchmark's makers as Markdown paragraphs, or "not stated"."""
     found = [block for text in texts if (block := markdown_block(text or "").strip())]
     return _Escaped("\n\n".join(found) or "not stated")
 
@@ -143,11 +141,7 @@ def find_used_columns(problems: Iterable[Problem]) -> dict[str, tuple[str, str]]
 
 
 def make_table(problems: Iterable[Problem], columns: Iterable[str]) -> Any:
-    """Return a pyarrow table with a row for each problem, in order, and columns of `COLUMNS`.
-
-    Raises:
-        MissingExtraError: pyarrow is not installed.
-    """
+    """Return a pyarrow table with a row for each problem, in order."""
     arrow = require("pyarrow", "release")
     text, number = arrow.string(), arrow.int32()
     edit = arrow.struct([("op", text), ("at", number), ("old", text), ("new", text)])
@@ -179,7 +173,7 @@ def _make_row(problem: Problem) -> dict[str, Any]:
 
 
 def format_parquet(table: Any, metadata: Mapping[str, str]) -> bytes:
-    """Format a table as a Parquet file that has only the given metadata (no date or host name)."""
+    """Write no other metadata, so that the file contains no date or host name."""
     encoded = {key.encode(): value.encode() for key, value in sorted(metadata.items())}
     file = BytesIO()
     require("pyarrow.parquet", "release").write_table(
@@ -193,11 +187,9 @@ def format_parquet(table: Any, metadata: Mapping[str, str]) -> bytes:
 
 
 def read_table(path: str | Path) -> Any:
-    """Return the table of a Parquet file, without its metadata.
+    """Return a pyarrow table without its metadata.
 
-    Raises:
-        MissingExtraError: pyarrow is not installed.
-        OSError: the file is not a Parquet file (pyarrow may also raise a ValueError).
+    If the file is not a Parquet file, pyarrow raises OSError or ValueError.
     """
     table = require("pyarrow.parquet", "release").read_table(path)
     return table.replace_schema_metadata(None)
@@ -210,7 +202,8 @@ _FIELDS = {
     "option": {"text": "before", "choice": "options", "target": "label"},
     "full": {"text": "prompt", "choice": "sentences", "target": "label"},
 }
-"""Fields of lm-evaluation-harness's tasks, by kind; if "label" is a string, the contexts differ."""
+"""The fields of lm-evaluation-harness's tasks, by kind. If "label" is a string, the contexts
+differ."""
 
 
 def write_inspect_task(
@@ -240,7 +233,6 @@ def write_inspect_task(
 
 
 def make_inspect_ai_files(dataset: Dataset, name: str, canary: str) -> dict[str, str]:
-    """Map each file name of a task for inspect_ai to the text of the file."""
     task, more = make_task_name(name), _make_canary_field(canary)
     title = to_line(name or task).replace("\\", "\\\\").replace('"', '\\"')
     texts = {"note": _format_canary_comment(canary), "title": title, "name": task}
@@ -266,12 +258,12 @@ def write_lm_eval_task(
     `NAME_partial` compares the text after the blank, given each option, like the harness's own
     winogrande task. Its scores are those of `solve.Causal(kind="partial")`. Problems without text
     after the blank (COPA) are in `NAME_option`, which compares the options, given the text before
-    them. `NAME_full` compares the whole sentences, after the token that begins texts if there is no
-    prompt: `solve.Causal(kind="full", bos=True)`.
+    them. `NAME_full` compares whole sentences. If there is no prompt, each sentence follows the
+    token that begins texts, as in `solve.Causal(kind="full", bos=True)`.
 
-    A folder has one kind of score, and a run of the harness should have only one kind, too: the
-    harness's `logits_cache` confuses requests with the same text for different kinds, and gives the
-    shorter request the scores of wrong tokens (0.4.13).
+    A folder has one kind of score. Use only one kind in a run of the harness, too. In version
+    0.4.13, the harness's `logits_cache` confuses requests with the same text for different kinds,
+    and gives the shorter request the scores of wrong tokens.
 
     Args:
         dataset: problems with answers.
@@ -298,7 +290,6 @@ def write_lm_eval_task(
 def make_lm_eval_files(
     dataset: Dataset, name: str, canary: str, prompt: str = "", score: Score = "partial"
 ) -> dict[str, str]:
-    """Map each file name of tasks for lm-evaluation-harness to the text of the file."""
     records = [{**_make_record(problem), **_make_canary_field(canary)} for problem in dataset]
     kinds = {"full": records}
     if score == "partial":

@@ -1,4 +1,4 @@
-"""Keyed releases: each block in one of two equivalent presentations, chosen by a secret coin."""
+"""Keyed releases: a secret coin chooses one of two equivalent presentations of each block."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ from winosmith.release._source import PreviousRelease, read_record
 def present_parts(parts: Mapping[str, Dataset]) -> list[PresentedBlock]:
     """Return the two presentations of each block of problems in all parts.
 
-    Fields specific to the source's format are removed, as they may name options or their order.
+    Fields specific to the source's format are removed, because they may name options or their
+    order.
     """
     sides = {p.id: _content.get_side(part) for part, dataset in parts.items() for p in dataset}
     problems = [
@@ -37,12 +38,8 @@ def pair_presentations(
 ) -> tuple[tuple[Pair, ...], _content.CoinStatement]:
     """Pair the presentations of released problems, and count the blocks of each kind.
 
-    Args:
-        blocks: the blocks, with the ids of the source.
-        released: id in the source → the released problem in its first presentation.
-
-    Returns:
-        The pairs, sorted by block and id, and the counts with a placeholder for the commitment.
+    `released` maps each id in the source to the released problem in its first presentation. The
+    pairs are sorted by block and id. The statement has a placeholder for the commitment.
     """
     pairs, kinds = [], Counter[str | None]()
     for block in blocks:
@@ -65,7 +62,7 @@ def pair_presentations(
 def map_problems(
     parts: Mapping[str, Dataset], change: Callable[[Problem], Problem]
 ) -> dict[str, Dataset]:
-    """Apply `change` to each problem in `parts`, and sort the test part by the changed texts."""
+    """Change each problem, and sort the test part by the changed texts."""
     return _content.sort_test(
         {part: Dataset(map(change, dataset), part) for part, dataset in parts.items()}
     )
@@ -86,12 +83,11 @@ def make_form_restorer(
 
 
 def apply_form(problem: Problem, form: Problem | None) -> Problem:
-    """Return the problem in the given form, if any; a withheld answer remains withheld."""
+    """Return the problem in the given form, but keep a withheld answer withheld."""
     return replace(form, answer=None) if form and problem.answer is None else form or problem
 
 
 def find_releases(out: Path, about: About) -> list[Path]:
-    """Find the folders with releases of the version in `about`."""
     name = f"{about.name}-{about.version}"
     return [
         folder
@@ -101,7 +97,6 @@ def find_releases(out: Path, about: About) -> list[Path]:
 
 
 def make_version_error(folder: Path) -> OutputError:
-    """Make the error for a folder that contains a different release with the same version."""
     return OutputError(
         f"{folder} is another release of this version; a version can be released only once, so "
         "choose a new version, or remove that folder if it was never published"
@@ -114,12 +109,7 @@ def get_pending_path(out: Path, about: About) -> Path:
 
 
 def get_key(out: Path, about: About) -> bytes:
-    """Get the secret bytes of a release; draw and save them if there are none yet.
-
-    Raises:
-        InputError: the bytes of a finished release are lost, or the file can't be read.
-        OutputError: there is a release of this version without coins.
-    """
+    """Return the secret bytes of a release; draw and save them if there are none yet."""
     path = get_pending_path(out, about)
     if path.is_file():
         return read_key(path)

@@ -1,6 +1,6 @@
 """Read the source of a release, and read releases for `verify` and for the next release.
 
-The source is a finished build, or files, which may already be split.
+The source is a finished build, or files that may already be split.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ class Source:
         build: the report of the build; empty for files.
         removed: id of a problem → fields with the stage and phase that removed the problem from the
             debiased set.
-        private: the folder with the files that must not be published, or None.
-        absent: id → problem of the build that was dropped or withheld, so that no part contains it.
+        private: the folder with the files that must not be published.
+        absent: the dropped or withheld problems of the build, which are in no part, by id.
         old_ids: id in the build → id in the pool; empty if unknown.
     """
 
@@ -62,16 +62,9 @@ def read_source(
 ) -> Source:
     """Read the source of a release.
 
-    Args:
-        paths: the folder of a finished build; a folder with files named after parts (train, dev or
-            validation, test, …); such files, or splits of a data set on the Hugging Face hub
-            (`hf:ORG/NAME[train]`); or one file of any name, which is not split.
-        format_name: format name of the files; None to detect it.
-        pair_by: an additional column of the files that both halves of a twin share.
-
-    Raises:
-        InputError: the build is unfinished or was changed, or no file is named after a part.
-        FormatError: a file can't be read.
+    `paths` is the folder of a finished build; a folder with files named after parts (train, dev or
+    validation, test, …); such files, or splits of a data set on the Hugging Face hub
+    (`hf:ORG/NAME[train]`); or one file of any name, which is not split.
     """
     folders = [Path(path) for path in paths if Path(path).is_dir()]
     if not folders:
@@ -157,12 +150,9 @@ def make_removal_fields(stage: str, reason: str) -> Fields:
 
 
 def make_judge_lookup(votes: Sequence[str | Path], source: Source) -> Callable[[Problem], Fields]:
-    """Make a function that returns the fields that describe a problem's judges.
+    """Return a function that returns the fields about a problem's judges.
 
     Respondents of human tests are not judges.
-
-    Raises:
-        InputError: no vote is about a problem of the source.
     """
     people: dict[str, set[str]] = {}
     for path in votes:
@@ -186,8 +176,8 @@ def add_provenance(
 ) -> Problem:
     """Add the canary and other fields to a problem for its release.
 
-    The time of writing is removed: with an access log, it could identify a person. With `for_test`,
-    the answer and the fields specific to the source's format are also removed.
+    Only the day of writing is kept, because the time and an access log could identify a person.
+    With `for_test`, the answer and the fields specific to the source's format are removed.
     """
     extra: dict[str, Scalar] = {} if for_test else dict(problem.extra)
     for key in (CANARY, *RELEASE_KEYS):
@@ -235,7 +225,6 @@ into files that are executed."""
 
 
 def read_record(folder: Path) -> dict[str, Any] | Fault:
-    """Read release.json; return its contents, or a fault if it can't be read."""
     try:
         record = parse_json((folder / _content.RECORD).read_text("utf-8"))
         dump_json(record).encode("utf-8")  # an unpaired surrogate or deep nesting has no digest
@@ -269,7 +258,6 @@ def _parse_coins(table: Any) -> _content.CoinStatement | None:
 
 
 def read_content(folder: Path, record: Mapping[str, Any]) -> tuple[_content.Content, list[Fault]]:
-    """Read a release: its problems and tombstones, and a fault for each invalid record."""
     parts: dict[str, Dataset] = {}
     faults: list[Fault] = []
     for part in _content.PARTS:
@@ -320,7 +308,6 @@ def _read_tombstones(folder: Path) -> Iterator[_content.Tombstone | Fault]:
 
 
 def compute_checksums(folder: Path) -> dict[str, str]:
-    """Map the path of each file in a folder to the file's SHA-256."""
     return {
         path.relative_to(folder).as_posix(): sha256(path)
         for path in sorted(folder.rglob("*"))
@@ -333,8 +320,6 @@ class PreviousRelease:
     """The previous release.
 
     Attributes:
-        content: the problems and tombstones.
-        digest: digest of the release.
         history: the changelog, from its first section.
         source_ids: id of each problem → its id in the source; empty if the owner's private folder
             is not next to the release.
@@ -347,27 +332,23 @@ class PreviousRelease:
 
     @property
     def version(self) -> str:
-        """The version of the release."""
         return self.content.about.version
 
     @cached_property
     def problems(self) -> dict[str, Problem]:
-        """The problems by id."""
         return _content.index_problems(self.content.parts)
 
     @cached_property
     def published_ids(self) -> frozenset[str]:
-        """The ids of the problems, including those that were withdrawn earlier."""
         return frozenset((*self.problems, *(stone.id for stone in self.content.tombstones)))
 
     @cached_property
     def ids_by_source(self) -> dict[str, str]:
-        """The id in the release of each problem, by its id in the source."""
         return {source: one for one, source in self.source_ids.items()}
 
     @property
     def old_problems(self) -> tuple[PreviousProblem, ...]:
-        """The problems with their source ids and sides; without a split, all sides are "train"."""
+        """The problems with their source ids and sides; without a split, every side is "train"."""
         sides: Mapping[str, SplitName] = {_content.TEST: _content.TEST, _content.DEV: _content.DEV}
         return tuple(
             PreviousProblem(
@@ -380,11 +361,6 @@ class PreviousRelease:
 
 
 def read_previous(folder: str | Path) -> PreviousRelease:
-    """Read the previous release.
-
-    Raises:
-        InputError: the folder is not a release, or can't be read.
-    """
     folder = Path(folder).resolve()
     advice = "give the folder of a release, such as NAME-1.0.0-…"
     record = read_record(folder)

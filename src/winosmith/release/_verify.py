@@ -1,4 +1,4 @@
-"""`verify`: read a release and list its faults.
+"""Verify a release: read it and list its faults.
 
 The files must be those in release.json, with the same bytes. The problems are checked by the same
 functions as in `release`, and the other data files are compared with the problems. Cards and other
@@ -45,7 +45,6 @@ class Secrets:
 
     Attributes:
         solved: the test problems with their answers.
-        withheld: the withheld problems.
         old_ids: ids of problems before the build gave them new ids.
         digests: digests of the private files that are not empty.
     """
@@ -57,11 +56,6 @@ class Secrets:
 
 
 def read_secrets(folder: str | Path) -> Secrets:
-    """Read the private folder of a build or release.
-
-    Raises:
-        InputError: the folder has neither test.jsonl nor coins.json, or a file can't be read.
-    """
     folder = Path(folder)
     has_test = (folder / "test.jsonl").is_file()
     if not has_test and not (folder / COINS).is_file():
@@ -98,7 +92,6 @@ def _iter_problems(content: Content) -> Iterator[tuple[str, str, Problem]]:
 
 
 def check_problems(content: Content) -> Iterator[Fault]:
-    """Yield a fault for each problem that must not be published unchanged."""
     first: dict[str, tuple[str, Problem]] = {}
     for part, where, problem in _iter_problems(content):
         place, other = first.setdefault(problem.id, (part, problem))
@@ -136,7 +129,6 @@ def _check_problem(problem: Problem, part: str, content: Content) -> Iterator[tu
 
 
 def check_order(content: Content) -> Iterator[Fault]:
-    """Yield a fault if the test part is not sorted by a digest of its texts."""
     seen = [_content.digest_text(problem) for problem in content.parts.get(_content.TEST, ())]
     for row, (one, other) in enumerate(pairwise(seen), start=2):
         if other < one:
@@ -146,7 +138,6 @@ def check_order(content: Content) -> Iterator[Fault]:
 
 
 def check_splits(content: Content) -> Iterator[Fault]:
-    """Yield faults for related problems on two sides of a split, and for unnested training sets."""
     parts = content.parts
     origins = [kind for kind in KEY_FIELDS if kind in content.disjoint]
     for (part, row), (other, there), why in _content.find_split_groups(parts, origins):
@@ -164,7 +155,6 @@ def check_splits(content: Content) -> Iterator[Fault]:
 
 
 def check_licences(content: Content) -> Iterator[Fault]:
-    """Yield faults for missing or conflicting licences."""
     about = content.about
     for source in about.source:
         why = explain_conflict(
@@ -209,7 +199,6 @@ def _find_licence_faults(about: About, problem: Problem) -> Iterator[tuple[str, 
 
 
 def check_withdrawn(content: Content) -> Iterator[Fault]:
-    """Yield a fault for each withdrawn problem that is still published."""
     ids = set(content.dataset.ids)
     withdrawn = dict.fromkeys(content.about.withdrawn, _content.RECORD)
     withdrawn |= {
@@ -257,7 +246,7 @@ def check_secrets(content: Content, secrets: Secrets) -> Iterator[Fault]:
 
 
 def find_content_faults(content: Content, secrets: Secrets | None) -> list[Fault]:
-    """Find the faults in a release's content; `release` refuses them, too."""
+    """Find the faults; `release` refuses content with any of them."""
     return [
         *check_problems(content),
         *check_order(content),
@@ -346,7 +335,6 @@ def verify(
 def check_checksums(
     folder: Path, record: Mapping[str, Any], sums: Mapping[str, str]
 ) -> Iterator[Fault]:
-    """Yield faults for missing, changed and additional files, and for wrong digests."""
     named, outside = record["files"], {_content.RECORD, _content.CHECKSUMS}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
@@ -379,7 +367,6 @@ def check_checksums(
 
 
 def check_statements(record: Mapping[str, Any], content: Content) -> Iterator[Fault]:
-    """Yield faults for counts, digests and configurations in release.json that don't match."""
     right = _content.make_record(content, {})
     for key in ("counts", "digests", "configurations"):
         stated, wanted = record[key], right[key]
@@ -391,7 +378,6 @@ def check_statements(record: Mapping[str, Any], content: Content) -> Iterator[Fa
 def check_files(
     folder: Path, record: Mapping[str, Any], sums: Mapping[str, str], content: Content
 ) -> Iterator[Fault]:
-    """Yield faults for missing or additional files, and for data that differ from the problems."""
     files = list_files(content, {})
     for path in sorted(files.keys() - sums.keys() - record["files"].keys()):
         yield Fault(path, "it is missing")
@@ -417,10 +403,7 @@ def check_files(
 
 
 def check_coins(folder: Path, content: Content, private: str | Path | None) -> Iterator[Fault]:
-    """Yield faults if the data card lacks the commitment or the private files contradict it.
-
-    If the folder `private` has no coins, private/NAME next to the release is read.
-    """
+    """If the folder `private` has no coins, read private/NAME next to the release."""
     if content.keyed is None:
         return
     for path in ("README.md", "croissant.json"):
@@ -448,7 +431,7 @@ def check_coins(folder: Path, content: Content, private: str | Path | None) -> I
 
 
 def check_digests(folder: Path, sums: Iterable[str], secrets: Secrets) -> Iterator[Fault]:
-    """Yield a fault for each published digest of a private file, which could confirm a guess."""
+    """Find published digests of private files, which could confirm a guess."""
     for path in sums:
         text = (folder / path).read_bytes().decode("utf-8", "replace")
         if secrets.digests & set(re.findall(r"\b[0-9a-f]{64}\b", text)):

@@ -1,7 +1,8 @@
-"""`release`: make the public folder of a release from a finished build or from files.
+"""Make the public folder of a release from a finished build or from files.
 
 Problems that must not be published are refused or omitted. The files are written into a hidden
-folder, which is renamed when it is complete. Test answers go to the owner's private folder.
+folder, which is renamed when it is complete. Test answers are written to the owner's private
+folder.
 """
 
 from __future__ import annotations
@@ -47,10 +48,8 @@ class PreparedRelease:
     """The checked content of a release, and the owner's private data.
 
     Attributes:
-        content: the public content.
         solved: id of a test problem → its answer, if known.
         source_ids: id of a problem → its id in the source, if the release has new ids.
-        secrets: data that must not be published.
         pairs: for a keyed release, the problems in both presentations; the content has the first
             presentations until `apply_coins`.
         coins: the private files with the coins, by name.
@@ -65,7 +64,6 @@ class PreparedRelease:
 
     @property
     def answered_problems(self) -> dict[str, Problem]:
-        """The test problems whose answers are known, by id in the release."""
         return {
             problem.id: replace(problem, answer=self.solved[problem.id])
             for problem in self.content.parts.get(_content.TEST, ())
@@ -74,7 +72,7 @@ class PreparedRelease:
 
     @property
     def copies(self) -> Copies:
-        """Identical problems and their contradictions, also in test if its answers are known."""
+        """The copies; contradictions in test are included if its answers are known."""
         answered = self.answered_problems
         return find_copies(Dataset(answered.get(p.id, p) for p in self.content.dataset))
 
@@ -89,14 +87,7 @@ def prepare_content(
     leave_out: bool,
     keyed: bool,
 ) -> PreparedRelease:
-    """Prepare and check the content of a release and the owner's private data.
-
-    A keyed release has the first presentations; `apply_coins` applies the coins.
-
-    Raises:
-        InputError: the previous release is of another benchmark, or has the same version.
-        DataError: problems must not be released unchanged.
-    """
+    """Prepare a release; a keyed release has the first presentations until `apply_coins`."""
     digest = new_ids or bool(source.build)
     hidden = {p.id for dataset in source.parts.values() for p in dataset if p.embargo}
     left_out = {"under embargo": len(hidden)} if hidden else {}
@@ -203,10 +194,7 @@ def apply_coins(
 ) -> PreparedRelease:
     """Choose the presentations of a keyed release by its coins, and check the result.
 
-    The `statement` has a placeholder for the commitment.
-
-    Raises:
-        DataError: problems must not be released unchanged.
+    `statement` has a placeholder for the commitment.
     """
     pairs, name = prepared.pairs, prepared.content.about.full_name
     coins = exposure.compute_coins(key, name, pairs)
@@ -302,8 +290,8 @@ class ReleaseResult:
     Attributes:
         folder: folder of the release.
         content: content of the release.
-        key: the folder in private/ with the owner's files: the answers to test, and the problems'
-            ids in the source; None if neither is known.
+        key: the folder in private/ with the owner's files, which contain the answers to test and
+            the problems' ids in the source; None if neither is known.
         is_new: whether the folder is new; False if an identical release already existed.
         copies: identical problems and their contradictions, including test if answers are known.
     """
@@ -343,10 +331,10 @@ def release(
         new_ids: make ids from the problems' texts even for files; a build always gets new ids.
         leave_out: omit problems that were withdrawn, or are in test and were published with their
             answers, instead of raising an error.
-        keyed: publish each block in one of two equivalent presentations, chosen by secret coins, so
-            that a model's dependence on the release can be tested; see `winosmith.exposure`. The
-            coins come from random bytes of the operating system, which are drawn once for a version
-            and saved in private/; no seed determines them.
+        keyed: publish each block in one of two equivalent presentations, chosen by secret coins.
+            They allow tests of a model's dependence on the release; see `winosmith.exposure`. The
+            coins come from random bytes of the operating system. These bytes are drawn once for a
+            version and saved in private/; no seed determines them.
         format_name: format name of the files.
         pair_by: an additional column of the files that both halves of a twin share.
         step: shows progress.
@@ -397,9 +385,6 @@ def create_hidden_folder(out: Path, about: About) -> Iterator[Path]:
     """Yield a new hidden folder in `out`; remove it if the block fails.
 
     The folders of earlier runs that were killed are removed first.
-
-    Raises:
-        OutputError: the folder can't be created.
     """
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -424,7 +409,7 @@ def create_hidden_folder(out: Path, about: About) -> Iterator[Path]:
 
 
 def write_files(content: _content.Content, folder: Path, advance: Advance) -> dict[str, Any]:
-    """Write all files of a release to an empty folder; return the contents of release.json."""
+    """Return the contents of release.json."""
     sums: dict[str, dict[str, Any]] = {}
 
     def add_file(path: str, raw: bytes) -> None:
@@ -446,11 +431,7 @@ def write_files(content: _content.Content, folder: Path, advance: Advance) -> di
 
 
 def move_into_place(hidden: Path, folder: Path, about: About) -> bool:
-    """Rename the finished folder; return False if an identical release already exists.
-
-    Raises:
-        OutputError: there is another release of this version, or the existing one was changed.
-    """
+    """Return False if an identical release already exists."""
     for other in _keyed.find_releases(folder.parent, about):
         if other != folder:
             raise _keyed.make_version_error(other)
@@ -466,8 +447,7 @@ def move_into_place(hidden: Path, folder: Path, about: About) -> bool:
 def write_private(prepared: PreparedRelease, folder: Path) -> Path | None:
     """Write the owner's files to private/ next to the release; return their folder, if any.
 
-    The files contain the test problems with their answers, the problems' ids in the source, and the
-    coins of a keyed release.
+    The files contain the answered test problems, the source ids and the coins of a keyed release.
     """
     files = dict(prepared.coins)
     test = prepared.content.parts.get(_content.TEST, Dataset())

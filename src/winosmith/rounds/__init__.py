@@ -1,4 +1,4 @@
-"""Rounds: a benchmark that grows with the models, by repeated building, solving and perturbing."""
+"""Build, solve and perturb a benchmark in rounds, so that it grows with the models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report of a round: its release, difficulty, changes, and problems for the next round."""
+"""Make the report of a round: release, difficulty, changes and problems for the next round."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def _make_solvers_table(record: Mapping[str, Any]) -> report.Table:
 
 
 def describe_seen_problems(record: Mapping[str, Any]) -> list[str]:
-    """Describe, without full stops, which test problems each solver may have seen.
+    """Return sentences, without full stops, about the test problems that solvers may have seen.
 
     Args:
         record: content of `round.json`.
@@ -211,7 +211,7 @@ def _format_edit(edit: Edit) -> str:
 
 
 RECORD = "round.json"
-"""The file with a round's results, in the round's folder."""
+"""The name of the file with a round's results."""
 
 VERSION = 1
 
@@ -248,11 +248,6 @@ class Change:
 
 
 def read_record(folder: str | Path) -> dict[str, Any]:
-    """Return the record of a finished round.
-
-    Raises:
-        InputError: the folder has no finished round.
-    """
     path = Path(folder) / RECORD
     try:
         record = dict(parse_json(path.read_text("utf-8")))

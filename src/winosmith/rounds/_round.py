@@ -1,4 +1,4 @@
-"""Run a round: from a pool to a release, its difficulty, and the roots of the next round.
+"""Run a round: build a release, measure its difficulty, and draw the roots of the next round.
 
 A round first builds a release (`winosmith.build`). Then, like EvoGrad, it solves the release, and
 finds the problems that every solver answers correctly and those that fool a solver. The recipe
@@ -85,7 +85,7 @@ def read_round(path: str | Path) -> RoundRecipe:
 
 
 def parse_round(table: Mapping[str, Any], *, folder: Path | None = None) -> RoundRecipe:
-    """Return the recipe that a TOML table describes.
+    """Parse a round's recipe from a TOML table.
 
     >>> solvers = [{"name": "pairs", "solver": "association", "learn": True}]
     >>> parse_round({"name": "mine", "data": "pool.jsonl", "solvers": solvers}).solvers[0].learn
@@ -141,7 +141,7 @@ def run_round(
     """Run a round: build the release, measure the solvers, and draw the next roots.
 
     Writes `build/` (the release of this round), `predictions/`, `roots.jsonl` and `fooling.jsonl`
-    for the next round, `round.json` and `report.html`; files that reveal answers are written to
+    for the next round, `round.json` and `report.html`. Files that reveal answers are written to
     `private/`. After an interruption, the same call resumes the round.
 
     Args:
@@ -319,9 +319,9 @@ class People(Result):
 
     Attributes:
         judged: number of problems with eligible votes (`validate.select_eligible`).
-        agree: fraction of these votes that are for the answer, 0–1; None if there are no votes. It
-            is not an accuracy, because problems are kept only if most judges chose the answer; use
-            it to compare rounds.
+        agree: fraction of these votes that are for the answer, 0–1; None if there are no votes. Use
+            it to compare rounds. It is not an accuracy, because problems are kept only if most
+            judges chose the answer.
         unanimous: fraction of the judged problems for which all judges chose the answer.
         accuracy: accuracy of the majority of people who were not judges; None if the votes contain
             no responses to a test.
@@ -336,10 +336,9 @@ class People(Result):
 
 
 def measure_people(recipe: Recipe, files: BuildFiles, dataset: Dataset) -> People | None:
-    """Summarize people's answers to a build's problems; return None if it has no votes.
+    """Return None if the recipe has no votes.
 
     Raises:
-        FormatError: the votes can't be read.
         DataError: a subject of a human test had judged the problem.
     """
     if recipe.votes_file is None:

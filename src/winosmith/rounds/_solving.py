@@ -1,4 +1,4 @@
-"""The reference solvers of a round, their answers and accuracy, and the next round's problems."""
+"""Run and measure the reference solvers of a round, and draw the next round's problems."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ def collect_predictions(
     stored: Path | None,
     on_progress: Advance,
 ) -> tuple[dict[str, Any], dict[str, Predictions]]:
-    """Return a solver's description and its predictions on each data set, and save them in files.
+    """Return a solver's description and its predictions on each data set, and save both.
 
-    The solver is created, and trained, only if predictions are missing. `sets` are the data sets by
-    their keys in `_FILES`; empty ones have no predictions. Predictions in `stored`, a folder of the
-    same round, are reused. The rule's paths are relative to `base_folder`.
+    The solver is created and trained only if predictions are missing. Predictions in `stored`, a
+    folder of the same round, are reused. `sets` maps keys of `_FILES` to data sets; no predictions
+    are returned for empty data sets. The rule's paths are relative to `base_folder`.
     """
     names = {part: _FILES[part].format(rule.name) for part, dataset in sets.items() if dataset}
     about = f"predictions/{rule.name}.json"
@@ -123,9 +123,9 @@ def measure_solver(
     The training set of a round shares no block with dev and test. If earlier training may have
     included problems of dev or test, this round's results are withheld, as in `score`.
 
-    `dataset` is dev and test of this round, `last` the previous round's dev with this solver's
-    predictions, `train` the data that the solver was trained on in this round, if any, and
-    `earlier` its earlier training data, if known.
+    `dataset` is this round's dev and test. `last` is the previous round's dev with this solver's
+    predictions. `train` is the solver's training data in this round, and `earlier` is its earlier
+    training data.
     """
     earlier = earlier or TrainingData()
     seen = earlier.find_overlap(dataset)
@@ -170,9 +170,9 @@ class NextRound:
         roots: problems that every solver answers correctly, ignoring ties, drawn at random, at most
             one per block, as in EvoGrad (section 3.1).
         asked: requested number of roots.
-        fooling: valid perturbed problems that a solver answers incorrectly, sorted by the number of
-            such solvers, the largest first. A tie does not count as incorrect.
-        fooled: id of a problem in `fooling` → the names of these solvers.
+        fooling: valid perturbed problems that at least one solver answers incorrectly, sorted by
+            the number of such solvers in descending order. A tie does not count as incorrect.
+        fooled: names of these solvers by the id of the problem.
     """
 
     roots: Dataset
@@ -190,8 +190,9 @@ def plan_next_round(
 ) -> NextRound:
     """Draw the problems that people perturb for the next round.
 
-    They come from dev, not test, because people will see them. If fewer than `root_count` are
-    suitable, all suitable problems are drawn. `pool` maps ids in dev to the original problems.
+    The problems come from dev instead of test, because people will see them. If fewer than
+    `root_count` are suitable, all suitable problems are drawn. `pool` maps ids in dev to the
+    original problems.
     """
     unsolved = find_unsolved_ids(dev, list(predictions.values()))
     drawn = draw_roots([dev], [root_count], [unsolved], seed, allow_fewer=True)

@@ -1,4 +1,4 @@
-"""Studies: transfer to other data sets, sequential fine-tuning, learning curves.
+"""Studies of transfer to other data sets, sequential fine-tuning and learning curves.
 
 >>> from winosmith import study
 >>> [(row.name, row.printed) for row in study.get_published(6, "wsc") if row.own][:2]

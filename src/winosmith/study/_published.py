@@ -89,7 +89,6 @@ class PublishedGender:
     """A system in WinoGrande's table 7, with its Winogender accuracies (female, male) in percent.
 
     Attributes:
-        system: the system and its source.
         plain: accuracies without the gotcha, as printed.
         gotcha: accuracies with the gotcha, as printed.
         gap: |ΔF| and |ΔM| as printed.
@@ -122,12 +121,10 @@ class PublishedStability:
     """A cell of EvoGrad's table 4.
 
     Attributes:
-        system: the model.
-        trained: its training data, as printed; for GPT models, its few-shot examples.
+        trained: the training data, as printed; for GPT models, the few-shot examples.
         data: "winogrande-dev", "evograd-m-val" or "evograd-l-val".
-        n: number of problems of `data`.
-        accuracy: accuracy in percent, as printed; empty for a dash (the training set may contain
-            the test's roots).
+        accuracy: accuracy in percent, as printed; empty if the table has a dash, because the
+            training set may contain the test's roots.
         depth: the mean error depth, as printed; empty for WinoGrande.
     """
 
@@ -140,7 +137,7 @@ class PublishedStability:
 
     @property
     def error_counts(self) -> tuple[int, ...]:
-        """The numbers of errors that are consistent with the accuracy; empty if none is printed."""
+        """The numbers of errors that are consistent with the printed accuracy."""
         if not self.accuracy:
             return ()
         return tuple(self.n - right for right in find_possible_counts(self.accuracy, self.n))
@@ -199,7 +196,6 @@ class AccuracyLine(Result):
     """The accuracy of a system on a data set.
 
     Attributes:
-        system: the system with its marks.
         accuracy: accuracy, 0–1.
         printed: the percentage as printed; empty for the user's system.
         table: number of the table that prints this accuracy; None for the user's system.
@@ -220,12 +216,12 @@ class AccuracyLine(Result):
 def make_accuracy_lines(
     results: Mapping[str, Sequence[TransferResult]],
 ) -> dict[str, list[AccuracyLine]]:
-    """For each data set that the user's systems solved, return all systems, sorted by accuracy.
+    """Return all systems, sorted by accuracy, for each data set that the user's systems solved.
 
     Printed systems are from WinoGrande's section 1 and tables 3 and 6, and EvoGrad's table 4.
 
     Args:
-        results: name of each of the user's systems → its results.
+        results: results of each of the user's systems, by the system's name.
     """
     lines: dict[str, list[AccuracyLine]] = {}
     for name in TARGETS:
@@ -276,7 +272,6 @@ class GenderLine(Result):
     """A row of WinoGrande's table 7 (gender gap), in percent.
 
     Attributes:
-        system: the system and its source.
         plain: female and male accuracy without the gotcha.
         gotcha: female and male accuracy with the gotcha.
         gaps: ΔF and ΔM from the counts, with their signs.
@@ -331,10 +326,10 @@ MARKS = (
 def make_transfer_sections(
     results: Mapping[str, Sequence[TransferResult]], withheld: Sequence[str] = ()
 ) -> list[Section]:
-    """Return the report's sections: a table per data set, table 7, and printed impossible numbers.
+    """Return the report's sections: a table per data set, table 7, and impossible printed numbers.
 
     Args:
-        results: name of each of the user's systems → its results.
+        results: results of each of the user's systems, by the system's name.
         withheld: the reasons why other data sets were not solved.
     """
     lines = make_accuracy_lines(results)

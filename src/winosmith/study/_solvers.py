@@ -1,4 +1,4 @@
-"""The solvers of a study: made from rules, with a record of their training data, or fine-tuned.
+"""Make and fine-tune the solvers of a study, and find their training data.
 
 Training sets are split in whole blocks, into train and dev or into nested sizes. After selection on
 dev, a solver can be trained on both parts.
@@ -242,7 +242,6 @@ def hold_out(data: Trainable, size: int, seed: int = 0) -> tuple[Trainable, Trai
 
 
 def get_text(item: Problem | Claim) -> str:
-    """Return the sentence with the pronoun, if known, in its blank."""
     return item.sentence.replace("_", item.pronoun or "_")
 
 
@@ -278,10 +277,10 @@ def train_on_all(
 ) -> FinishedRun:
     """Retrain on train and dev, with the settings and number of epochs selected on dev.
 
-    WinoGrande's models for transfer were trained like this ("fine-tuned on train and dev", table
-    6). The result's dev accuracy is measured on training problems, so it only shows whether the run
-    fell to chance. `grid_result` is the result of `train_grid` for `train` and `dev`; for the other
-    arguments, see `train_multiple_choice`.
+    WinoGrande's models for transfer were trained in this way (table 6: "fine-tuned on train and
+    dev"). The result's dev accuracy is measured on training problems, so it only shows whether the
+    run fell to chance. `grid_result` is the result of `train_grid` for `train` and `dev`; for the
+    other arguments, see `train_multiple_choice`.
     """
     both = join_data([train, dev])
     settings = replace(grid_result.settings, last=grid_result.kept_epoch + 1)
@@ -355,7 +354,7 @@ def split_as_in_paper(name: str, data: Trainable) -> tuple[Trainable, Trainable]
 
 
 def find_shared_sentences(first: Trainable, second: Trainable) -> list[str]:
-    """Return the distinct sentences of `second` that are also in `first`, in order.
+    """Return the distinct sentences of `second` that are also in `first`, in the order of `second`.
 
     Only letters and digits are compared, in lower case. If the pronoun is known, it fills the
     blank, so that a Winograd schema is also found in SuperGLUE-WSC.

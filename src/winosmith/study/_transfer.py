@@ -1,4 +1,4 @@
-"""The accuracy of a solver on the data sets of WinoGrande's table 5, with intervals."""
+"""Measure the accuracy of a solver on the data sets of WinoGrande's table 5, with intervals."""
 
 from __future__ import annotations
 
@@ -217,7 +217,7 @@ def solve_target(
         target: the data set, from `read_target`.
         solver: the solver; it does not see the answers.
         out: an existing folder for the predictions.
-        women: occupation → percentage or fraction of women, for Winogender's gap.
+        women: percentage or fraction of women in each occupation, for Winogender's gap.
         force: whether to replace predictions of another solver.
         on_progress: called with the number of solved problems.
 

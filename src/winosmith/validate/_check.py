@@ -1,4 +1,4 @@
-"""Validation in two stages, structure and votes, with counts of the kept problems."""
+"""Validate structure and votes in two stages, and count the kept problems."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def make_funnel(stages: Mapping[str, Filtered]) -> Funnel:
     Reasons are grouped by the text before the first colon ("length: 12 words" counts as "length").
 
     Args:
-        stages: the result of each filter, by filter name, in order.
+        stages: the result of each filter by its name, in the order of the filters.
 
     Raises:
         DataError: there is no filter, or a filter's input is not the previous filter's output.

@@ -1,4 +1,4 @@
-"""The gender of people's names and nouns, for the rule on social twins.
+"""Find the gender of people's names and nouns, for the rule on social twins.
 
 The lists were written for winosmith: common English given names of one gender, and words for
 people. Names that both genders have (Alex, Sam, Jordan) are not listed, so their gender is unknown.
@@ -139,7 +139,7 @@ def explain_gender_mismatch(problem: Problem, halves: Sequence[Problem]) -> str 
     """Return an explanation if the two people of a social problem differ in gender, otherwise "".
 
     A person's gender is shown by the name or noun, and by the pronoun in a half whose answer is
-    this person. The result is None if a person's gender is unknown or contradictory.
+    this person. Return None if the gender of a person is unknown or contradictory.
     """
     if len(problem.options) != 2:
         return None

@@ -1,4 +1,4 @@
-"""Structural validation: WinoGrande's rules for authors, checked on problems and twins.
+"""Check WinoGrande's rules for authors on problems and twins.
 
 A check returns "" if the rule is met, a description of the fault if the rule is broken, and None if
 required input is missing. Rules that count words are not checked in text without spaces, and rules
@@ -92,7 +92,7 @@ none, None if the rule can't be checked)."""
 def collect_outcomes(
     dataset: Dataset, stage: str, outcomes: Iterable[Outcome], rules: Iterable[str]
 ) -> Examination:
-    """Collect rule outcomes in an examination; `rules` lists all active rules, in order."""
+    """Collect outcomes in an examination; `rules` lists all active rules, in order."""
     checked = dict.fromkeys(rules, 0)
     place = {rule: number for number, rule in enumerate(checked)}
     findings = []

@@ -206,8 +206,6 @@ def _is_agreement_reached(yes_votes: int, judges: int, agreement: Agreement) -> 
 
 @dataclass(frozen=True, slots=True)
 class UncountedResponse:
-    """A response that is not counted as a vote, and the reason."""
-
     response: Response
     reason: str
 
@@ -280,10 +278,7 @@ def _check_options(response: Response, problem: Problem) -> None:
 
 
 def find_valid_ids(dataset: Dataset, votes: Iterable[Response], rules: VoteRules) -> frozenset[str]:
-    """Return the ids of kept problems that enough judges answered correctly.
-
-    Problems with a withheld answer are omitted. The result is empty if `rules.correct` is "off".
-    """
+    """Return the ids of kept problems that enough judges answered correctly."""
     counts = Counter(response.problem_id for response in votes if response.purpose != "local")
     return frozenset(
         problem.id
@@ -362,7 +357,6 @@ def write_votes(responses: Iterable[Response], path: str | Path) -> None:
 
 
 def check_keys(keys: Iterable[str], required: tuple[str, ...], path: str | Path, line: int) -> None:
-    """Raise FormatError if a column is missing, unknown or repeated."""
     keys = list(keys)
     for key in required:
         if key not in keys:
@@ -397,7 +391,7 @@ def _parse_row(row: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _parse_choice(cell: str) -> int | None:
-    """Return the option's index, or None; 1.0, nan and NA, as from pandas and R, are accepted."""
+    """Accept 1.0, nan and NA, which pandas and R write."""
     if data.is_missing(cell.upper()):
         return None
     return _parse_option(data.parse_whole_number(cell.strip()) or cell.strip())
