@@ -169,7 +169,7 @@ def _test_difference(
     clusters: npt.NDArray[np.int64],
     seed: int,
 ) -> dict[str, Any]:
-    """Return the fields of `Pair` and `RootComparison` with the difference and its tests."""
+    """Return the fields that `Pair` and `RootComparison` share: the difference and its tests."""
     p_value = paired_p_value(first, second, clusters)
     return {
         "difference": float((first - second).sum()) / len(first),
@@ -265,7 +265,7 @@ def measure_agreement(first: Graded, second: Graded, seed: int = 0) -> Agreement
 
 
 def compute_agreement_probability(first: Prediction, second: Prediction) -> float:
-    """Return the probability that two predictions choose the same option, 0–1.
+    """Return the probability, 0–1, that two predictions choose the same option.
 
     A tied prediction chooses one of its options at random. Invalid answers never agree.
     """
@@ -335,7 +335,7 @@ def measure_forgetting(before: Graded, after: Graded, *, seed: int = 0) -> Forge
 
 
 Pairs = list[tuple[int, int]]
-"""The rows of a perturbed problem and of its root."""
+"""Row numbers of each perturbed problem and its root."""
 
 
 def _format_percent(rate: Proportion) -> str:
@@ -476,7 +476,8 @@ def find_regressions(comparison: Comparison, rules: str) -> list[str]:
     Args:
         comparison: The result of `compare` with a baseline, the second solver of each pair.
         rules: Rules separated by commas: "worse" is broken if the 95 % interval of the difference
-            from the baseline is below 0; "worse=2pt" if the accuracy is at least 2 points lower.
+            from the baseline is below 0; "worse=2pt" is broken if the accuracy is at least 2 points
+            lower.
 
     Raises:
         InputError: A rule is unknown.

@@ -147,8 +147,8 @@ def fit_learning_curve(
 
 
 MAX_LOG2_SIZE = 40.0
-"""Base-2 logarithm of the largest training size that is considered, about 10^12 problems; a curve
-that reaches the human level later is reported as "never"."""
+"""Base-2 logarithm of the largest training size that is considered, about 10^12 problems. If a
+curve reaches the human level only beyond it, reports print "never"."""
 
 
 def format_size(size: float | None) -> str:
@@ -188,7 +188,10 @@ class Extrapolation(Result):
 
 
 def extrapolate(form: Form, x: Floats, y: Floats, human_level: float) -> Extrapolation | None:
-    """Fit a form to accuracies y at log2 sizes x; return None if the fit fails."""
+    """Fit a form to the accuracies `y` at the log2 sizes `x`.
+
+    Returns None if the fit fails, or if there are only as many points as parameters.
+    """
     from scipy.stats import t
 
     free = len(x) - form.parameters
@@ -316,15 +319,15 @@ FORMS = (
     Form("power law, asymptote", "A = 1 − c − a·N^(−b), 0 ≤ c",
          lambda x, a, b, c: 1 - c - np.exp2(a - b * x), _init_limit, 3),
 )  # fmt: skip
-"""Curve forms in the order in which reports list them. The first two exceed 100 % at some size; the
+"""Curve forms in the order in which reports list them. The first two exceed 100 % at some size. The
 last may never approach 100 %. Fitted to WinoGrande's table 4 (dev, up to 40,398 problems), only the
-first reproduces the paper's "over 118K" for the human accuracy of 94.1; the paper does not state
+first reproduces the paper's "over 118K" for the human accuracy of 94.1. The paper does not state
 how it computed this number."""
 
 
 LEADERBOARD_SIZES = (160, 640, 2558, 10234, 40398)
-"""Numbers of problems in the released training sets xs to xl. For xl, table 4 prints 40,938; the
-released file and the leaderboard's evaluation have 40,398."""
+"""Numbers of problems in the released training sets xs to xl. For xl, table 4 prints 40,938, but
+the released file and the leaderboard's evaluation have 40,398."""
 
 
 def area_under_curve(

@@ -77,7 +77,7 @@ def error_depth(
 def compute_error_free_probabilities(
     depths: npt.NDArray[Any], wrong: npt.NDArray[np.float64]
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:
-    """Return the distinct depths and, for each, the probability of no error at that depth."""
+    """Return the distinct depths, ascending, and the probability of no error at each of them."""
     levels, of = np.unique(depths, return_inverse=True)
     fine = np.ones(len(levels))
     np.multiply.at(fine, of, 1 - wrong)
@@ -123,7 +123,10 @@ class Family:
 
     @property
     def first(self) -> float | None:
-        """The minimum depth of the errors, or with ties its expected value; None without errors."""
+        """The minimum depth of the errors; None without errors.
+
+        With ties, this is an expected value.
+        """
         return error_depth(self.depths, self.wrong, "first")
 
     @property
@@ -170,17 +173,10 @@ def group_families(
 ) -> tuple[DepthKind, tuple[Family, ...], int]:
     """Group perturbed problems into families, using a single kind of depth.
 
-    Args:
-        graded: The graded answers, from `grade`.
-        depth_kind: The kind of depth; by default the kind that most perturbed problems have (if
-            there are several, the first of declared, lineage, edit).
-
-    Returns:
-        The kind of depth, the families with a perturbed problem of known depth, and the number of
-        perturbed problems of unknown depth.
-
-    Raises:
-        DataError: There are no perturbed problems, or none has a depth of this kind.
+    If `depth_kind` is None, it is the kind that most perturbed problems have; if several kinds are
+    equally frequent, it is the first of them in `DEPTH_KINDS`. Families without a perturbed problem
+    of known depth are omitted. The last item returned is the number of perturbed problems of
+    unknown depth.
     """
     if depth_kind is not None and depth_kind not in DEPTH_KINDS:
         raise DataError(f"unknown depth {depth_kind!r}; use one of {', '.join(DEPTH_KINDS)}")
@@ -232,7 +228,7 @@ def _make_family(
 
 
 MIN_CLUSTERS = 5
-"""Minimum number of clusters for a bootstrap interval; with fewer, too few draws are distinct."""
+"""Minimum number of clusters for a bootstrap interval. With fewer, too few draws are distinct."""
 
 NULL_DRAWS = 2_000
 """Number of draws from each null distribution, which is smooth with more than 30 families."""
@@ -352,7 +348,7 @@ def _simulate_errors(
     draw_errors: Callable[[Family, Ints, Ints, np.random.Generator], Errors],
     rng: np.random.Generator,
 ) -> Sums:
-    """Return the (draws, 5) sums for `NULL_DRAWS` simulated solvers with random errors."""
+    """Return the `Sums` of `NULL_DRAWS` simulated solvers with random errors, shape (draws, 5)."""
     sums = np.zeros((NULL_DRAWS, 5))
     for family in families:
         levels, level_of, counts = np.unique(family.depths, return_inverse=True, return_counts=True)
@@ -459,21 +455,21 @@ class EditKinds(Result):
 def count_edit_kinds(graded: Graded, tags: Tags, seed: int = 0) -> EditKinds:
     """Count the token edits between perturbed problems and their roots, by kind and correctness.
 
-    The edits form a shortest edit script from the tokens of the root to those of the problem. So
-    reverted changes are not counted, and the length of the script is the edit depth. An inserted
-    token counts as "+" and its tag in the problem, a deleted token as "-" and its tag in the root,
-    and a replacement as both, because EvoGrad has no sign for replacements.
+    The edits form a shortest edit script from the tokens of the root to those of the problem.
+    Therefore, reverted changes are not counted, and the length of the script is the edit depth. An
+    inserted token counts as "+" and its tag in the problem, a deleted token as "-" and its tag in
+    the root, and a replacement as both, because EvoGrad has no sign for replacements.
 
-    Token edits are counted as in EvoGrad's figure 3 and table 5, in which "+NN (150)" next to 80
-    errors can't be a number of predictions. (Three cells of the table, 92, 62 and 61, are copies of
-    each other.) Errors are also counted by prediction: a sentence with three new nouns is one
-    error. Because frequent edits are also frequent in errors, each kind's fraction of errors is
-    shown next to that of all perturbed problems.
+    Token edits are counted, as in EvoGrad's figure 3 and table 5: "+NN (150)" next to 80 errors
+    can't be a number of predictions. (Three cells of the table, 92, 62 and 61, are copies of each
+    other.) Errors are also counted by prediction: a sentence with three new nouns is one error.
+    Because frequent edits are also frequent in errors, each kind's fraction of errors is shown next
+    to that of all perturbed problems.
 
     Args:
         graded: The graded answers, from `grade`.
-        tags: The Penn tags of the tokens of each sentence (`winosmith.text.tokens`), by problem
-            id, from `winosmith.language.tag`.
+        tags: The Penn tags of the tokens of each sentence (`winosmith.text.tokens`), by problem id,
+            from `winosmith.language.tag`.
         seed: The random seed of the bootstrap.
 
     Raises:

@@ -200,10 +200,10 @@ def grade_models(
     """Grade the answers of each model, and return the graded answers by model name.
 
     Args:
-        answers: The answers: any input of `answers.read` (a path, a table …) or its result; or
-            graded answers, which are returned unchanged.
-        data: The problems with their answers: a data set or any input of `formats.read`; None if
-            the answers are already graded.
+        answers: Any input of `answers.read` (a path, a table …), or its result, or graded answers,
+            which are returned unchanged.
+        data: The problems with their answers, as a data set or any input of `formats.read`. None if
+            `answers` are already graded.
         partial: Whether to allow problems without a prediction, and predictions without a problem,
             with a warning. None acts like False, but the error message does not mention `partial`.
 
@@ -268,7 +268,10 @@ def iterate_columns(dataset: Dataset) -> Iterator[tuple[str, list[Scalar]]]:
 
 
 def find_columns(dataset: Dataset, names: Iterable[str]) -> dict[str, list[Scalar]]:
-    """Return a data set's columns by name; raise a DataError if a name is unknown."""
+    """Return all columns of a data set by name.
+
+    Raises a DataError if one of `names` is not a column, or has the same value in all problems.
+    """
     known = dict(iterate_columns(dataset))
     unknown = next((name for name in names if name not in known), None)
     if unknown is not None:
@@ -357,7 +360,10 @@ def check_comparable(graded: Graded, field: str, column: Sequence[Scalar]) -> Co
 
 
 def find_solver_input(graded: Graded) -> tuple[Sees | None, int | None]:
-    """Return which part the solver sees, and how many words before the blank it sees, if known."""
+    """Return the part that the solver sees, and the number of words before the blank that it sees.
+
+    Each is None if unknown.
+    """
     run = graded.parameters
     sees, local = run.get("sees"), run.get("local_context", run.get("local"))
     return sees if sees in ("blank", "pronoun") else None, local if type(local) is int else None

@@ -39,7 +39,7 @@ SPACING = "option spacing"
 """The field of leaks by spaces and invisible characters in options."""
 
 MIN_GROUPS = 30
-"""Minimum number of blocks; with fewer, even a tell that is always correct is not significant."""
+"""Minimum number of blocks. With fewer, even a tell that is always correct is not significant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,6 @@ class Leak(Result):
     says: tuple[tuple[str, int], ...] = ()
 
     def __str__(self) -> str:
-        """Return a clause that describes the leak."""
         share = "100 %" if self.accuracy == 1 else percent(min(self.accuracy, 0.999))
         says = ", ".join(f"{value!r} means option {option}" for value, option in self.says)
         return (
@@ -162,10 +161,9 @@ def _measure_leak(
 
     Each of four folds is predicted from the other three, by the most frequent answer for each value
     of the tell. The folds contain whole blocks (twins, families, copies), because the answers in a
-    block are not independent.
+    block are not independent. Rows whose value is None are omitted.
 
-    Rows whose value is None are omitted. `answers` (from 0), `groups` (blocks) and `folds` (0 to 3)
-    have the shape (n,).
+    `answers` (from 0), `groups` (blocks) and `folds` (0 to 3) have the shape (n,).
     """
     distinct = [value for value in dict.fromkeys(values) if value is not None]
     if len(distinct) < 2:
@@ -215,10 +213,10 @@ def _compute_p_value(table: Ints, codes: Ints, folds: Ints, answers: Ints, group
 
     The tell is tested twice: one fold predicts the three others, and those three predict that fold.
     A block in which the tell is correct more often than the most frequent answer is a win; a block
-    in which it is correct less often is a loss. A sign test (McNemar 1947) gives the probability of
-    at least that many wins; the result is twice the smaller of the two probabilities. A single test
-    of all folds would be wrong, because folds are dependent: 15 % of clean data sets failed such a
-    test at the 10 % level.
+    in which it is correct less often is a loss. A sign test gives the probability of at least that
+    many wins. See McNemar (1947). The result is twice the smaller of the two probabilities. A
+    single test of all folds would be wrong, because folds are dependent. In 15 % of clean data
+    sets, such a test was significant at the 10 % level.
     """
     from scipy.special import bdtrc
 
@@ -441,8 +439,8 @@ def find_overlap(
 
     A problem may have been seen if the training set contains
 
-    - its sentence, ignoring case, and for a question also its options, because many questions have
-      the same text, such as "Which of these is true?";
+    - its sentence, ignoring case; for a question, also its options, because many questions have the
+      same text, such as "Which of these is true?";
     - part of its family: a root with the same id, unless both sets contain that id with different
       sentences, as in files whose ids are row numbers;
     - a look-alike: a problem with the same options and 70 % of the words in common, like the halves

@@ -30,14 +30,15 @@ def paired_p_value(
 
     Under the null hypothesis, the solvers are exchangeable: in each cluster, all their answers may
     be swapped together with probability 1/2. A cluster in which the first solver has d more correct
-    answers than the second then contributes +d or −d; the distribution of the sum is exact.
+    answers than the second then contributes +d or −d. The distribution of the sum is computed
+    exactly.
 
-    This is the permutation test of paired differences (Fisher 1935, section 21; Pitman 1937), which
-    allows differences of any size: if one answer is correct and the other is a tie between two
-    options, the difference is one half. If every cluster has one problem and there is no tie, it is
-    McNemar's exact test (Edwards 1948: the binomial test of the discordant pairs). If ties among
-    many different numbers of options allow too many possible sums, signs are drawn 20,000 times,
-    and p = (1 + #) / (1 + 20,000).
+    This is the permutation test of paired differences. See Fisher (1935, section 21) and Pitman
+    (1937). Differences can have any size: if one answer is correct and the other is a tie between
+    two options, the difference is one half. If every cluster has one problem and there is no tie,
+    it is McNemar's exact test, the binomial test of the discordant pairs. See Edwards (1948). If
+    ties among many different numbers of options allow too many possible sums, signs are drawn
+    20,000 times, and p = (1 + #) / (1 + 20,000).
 
     Args:
         first: Shape (n,). The first solver's credits, 0–1; a tie has the credit 1 / (options tied).
@@ -59,9 +60,9 @@ def sign_flip_p_value(sums: npt.ArrayLike) -> float:
 
     The test is two-sided. If all sums are 1 or -1, it is the binomial test, such as McNemar's test
     on the items that only one of two models answers correctly. The result is exact even for tiny
-    p-values: because a Fourier transform rounds at 1e-16, the signs are tilted so that the mean is
-    the observed total, and the result is reweighted (Esscher 1932). If the largest possible total
-    exceeds `_MAX_EXACT_SUM`, signs are drawn 20,000 times, and p = (1 + #) / (1 + 20,000).
+    p-values. A Fourier transform rounds at 1e-16. Therefore, the signs are tilted so that the mean
+    is the observed total, and the result is reweighted. See Esscher (1932). If the largest possible
+    total exceeds `_MAX_EXACT_SUM`, signs are drawn 20,000 times, and p = (1 + #) / (1 + 20,000).
 
     Args:
         sums: Shape (blocks,). The integer sum of each block.
@@ -141,9 +142,9 @@ def difference_interval(
 ) -> tuple[float, float]:
     """Return the 95 % cluster-bootstrap interval of a paired difference of accuracies.
 
-    Pseudo-clusters with a total weight of two are added, as in Agresti & Min (2005, section 3):
-    half a cluster with only the first solver correct, half with only the second, and one without a
-    difference. Without pseudo-clusters, the interval for solvers that never differ has zero width.
+    Three pseudo-clusters with a total weight of two are added: half a cluster with only the first
+    solver correct, half with only the second, and one without a difference. Without them, the
+    interval for solvers that never differ has zero width. See Agresti & Min (2005, section 3).
     """
     difference = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
     return _proportion.bootstrap_interval(
@@ -174,10 +175,10 @@ def compute_detectable_difference(n: int, psi: float, *, design: float = 1.0) ->
     """Return the smallest difference between two models that n items can detect, or None.
 
     A difference is detected if the exact test (`paired_p_value`; McNemar's for independent items)
-    is significant at 0.05 (two-sided) with a power of 0.8. The power is exact (Duffy 1984): it is a
-    sum over the number of items that only one model answers correctly, which is binomial (n, ψ).
-    The number of these items that the better model answers correctly is binomial with probability
-    (1 + δ/ψ) / 2. The number of items is first divided by the design effect.
+    is significant at 0.05 (two-sided) with a power of 0.8. The power is an exact sum over the
+    number of items that only one model answers correctly, which is binomial (n, ψ). The number of
+    these items that the better model answers correctly is binomial with probability (1 + δ/ψ) / 2.
+    See Duffy (1984). The number of items is first divided by the design effect.
 
     Args:
         n: The number of items.

@@ -102,7 +102,10 @@ def measure_human_accuracy(
 def group_unseen_responses(
     dataset: Dataset, responses: Iterable[Response]
 ) -> dict[int, list[Response]]:
-    """Group test responses by row; raise a DataError if a subject had seen the problem before."""
+    """Group test responses by row.
+
+    Raises a DataError if a subject wrote the problem, or answered it before.
+    """
     tests: dict[int, list[Response]] = {}
     rows = {problem.id: row for row, problem in enumerate(dataset)}
     mine = [(rows[one.problem_id], one) for one in responses if one.problem_id in rows]
@@ -187,7 +190,7 @@ def measure_person_accuracy(dataset: Dataset, responses: Iterable[Response]) -> 
 
 
 Answers = dict[int, dict[str, int | None]]
-"""Map each row to its people and their chosen options; None if a person made no choice."""
+"""Option chosen by each person, by row and person; None if the person made no choice."""
 
 
 _format_depth = partial(to_fixed, form=".2f")
@@ -376,19 +379,19 @@ def krippendorff_alpha(
 ) -> Reliability:
     """Return Krippendorff's alpha for nominal answers, with an interval by resampling items.
 
-    Alpha is 1 − D_o / D_e (Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability", part
-    C): D_o is the fraction of differing pairs among answers to the same item, and D_e the fraction
-    among all answers.
+    Alpha is 1 − D_o / D_e. D_o is the fraction of differing pairs among answers to the same item,
+    and D_e the fraction among all answers. See Krippendorff (2011), "Computing Krippendorff's
+    Alpha-Reliability", part C.
 
-        α = 1 − (n − 1) Σ_u Σ_{c≠k} n_uc n_uk / (m_u − 1)  /  Σ_{c≠k} n_c n_k,
+        α = 1 − (n − 1) Σ_u Σ_{c≠k} n_uc n_uk / (m_u − 1)  /  Σ_{c≠k} n_c n_k
 
     Here m_u is the number of answers to item u, n_uc the number of answers c among them, n_c the
-    number of answers c to all items, and n the number of all answers; items with fewer than two
+    number of answers c to all items, and n the number of all answers. Items with fewer than two
     answers are not counted. Alpha is undefined, with a reason, if no items are counted or everybody
-    always gave the same answer. The interval resamples items. Krippendorff's own bootstrap is
-    narrower, because it resamples pairs of answers as if they were independent. Two pseudo-clusters
-    of the mean size are added, one with full and one with chance agreement; without them, ten
-    unanimous items would give a zero-width interval.
+    always gave the same answer. The interval comes from resampling items. The interval of
+    Krippendorff's own bootstrap is narrower, because it resamples pairs of answers as if they were
+    independent. Two pseudo-clusters of the mean size are added, one with full and one with chance
+    agreement. Without them, ten unanimous items would give a zero-width interval.
 
     Args:
         table: The (items, categories) number of people who gave each answer to each item, from
@@ -469,7 +472,10 @@ def _compute_kappa(sums: Floats) -> Floats:
 
 
 def _check_table(table: npt.ArrayLike, clusters: npt.ArrayLike | None) -> tuple[Ints, Ints, str]:
-    """Return counts and clusters of items with 2+ answers, and why kappa is undefined (or "")."""
+    """Return the counts and clusters of items with two or more answers, and a reason.
+
+    The reason states why the coefficient is undefined; it is empty if the coefficient is defined.
+    """
     counts = np.asarray(table)
     whole = counts.ndim == 2 and counts.size and np.all(np.isfinite(counts))
     if not whole or np.any(counts < 0) or np.any(counts != np.round(counts)):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 PMI_SMOOTHING = 100.0
-"""The number added to each count of a word with an answer (Gururangan et al. 2018: "add-100")."""
+"""Number added to each count of a word with an answer. See Gururangan et al. (2018), "add-100"."""
 
 Floats = NDArray[np.float64]
 
@@ -116,7 +116,8 @@ def compute_pmi_with_answers(features: csr_array, labels: NDArray[Any], smoothin
     """Return the pointwise mutual information of each answer with each feature, in nats.
 
     PMI(y; w) = log p(w, y) / (p(w) p(y)). The probabilities come from the numbers of problems with
-    the feature w (once or more) and the answer y, each plus `smoothing` (Gururangan et al. 2018).
+    the feature w (once or more) and the answer y, each plus `smoothing`. See Gururangan et al.
+    (2018).
 
     Args:
         features: Shape (n, features). Counts.

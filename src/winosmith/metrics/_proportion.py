@@ -52,7 +52,6 @@ class Proportion(Result):
         return self.right / self.n
 
     def __str__(self) -> str:
-        """Return the fraction in percent with its interval."""
         return f"{percent(self.value)} ({percent_span(self.interval)})"
 
     @property
@@ -68,10 +67,10 @@ def format_rate(rate: Proportion) -> str:
 
 
 INTERVAL = ("95 %", lambda found: percent_span(found.interval))
-"""Heading and formatter of the column with a fraction's interval."""
+"""Heading of the column with a fraction's interval, and formatter of its cells."""
 
 SIZE = attrgetter("n")
-"""Function that returns the number of cases on which a fraction is based."""
+"""Function that returns the number of cases of a fraction."""
 
 
 def round_count(total: float) -> float:
@@ -95,21 +94,23 @@ def proportion(
     """Return a fraction with its cluster-robust interval.
 
     The interval is Wilson's (1927) with the effective sample size in place of n, as for complex
-    samples (Korn & Graubard 1998; Franco et al. 2019):
+    samples:
 
-        n_eff = n / deff · (t_{n−1} / t_{G−1})²,      deff = Σ_g e_g² / Σ_i e_i²,
+        n_eff = n / deff · (t_{n−1} / t_{G−1})²,      deff = Σ_g e_g² / Σ_i e_i²
 
-    where e_i = y_i − p is the residual of a case, e_g the sum of the residuals in a cluster (the
-    linearised variance of a ratio; Liang & Zeger 1986), t the quantile of Student's t, and G the
-    number of clusters. If all or none of the cases are correct, the residuals don't show the
-    clustering. Therefore deff is estimated with two pseudo-clusters of the mean size, one all
-    correct and one all incorrect. They keep the interval sensible at 0 % and 100 %, and have little
-    effect elsewhere. deff is never below 1. With few large clusters, the pseudo-clusters make the
-    interval wider than necessary: with 5 clusters of 50 cases, the interval covers the true
-    fraction in all of 600 simulated beta-binomial samples, at twice the width or more. If every
-    cluster has one case, the interval is exactly Wilson's. A single cluster of several cases gives
-    no information: the interval is 0–1. The interval ignores that a tie varies less than a correct
-    or incorrect case.
+    Here e_i = y_i − p is the residual of a case, e_g the sum of the residuals in a cluster, t the
+    quantile of Student's t, and G the number of clusters. The design effect deff uses the
+    linearised variance of a ratio, and is never below 1. See Korn & Graubard (1998), Franco et al.
+    (2019) and Liang & Zeger (1986).
+
+    If all or none of the cases are correct, the residuals don't show the clustering. Therefore deff
+    is estimated with two pseudo-clusters of the mean size, one all correct and one all incorrect.
+    They keep the interval sensible at 0 % and 100 %, and have little effect elsewhere. With few
+    large clusters, the pseudo-clusters make the interval wider than necessary: with 5 clusters of
+    50 cases, it is at least twice as wide, and covers the true fraction in all of 600 simulated
+    beta-binomial samples. If every cluster has one case, the interval is exactly Wilson's. A single
+    cluster of several cases gives no information, so the interval is 0–1. The interval ignores that
+    a tie varies less than a correct or incorrect case.
 
     Args:
         correct: Shape (n,). Booleans, or the credit of each case, 0–1; n ≥ 1.
@@ -147,13 +148,14 @@ def crossed_proportion(
 ) -> Proportion:
     """Return a fraction of answers whose interval generalises to other people and problems.
 
-    People and problems are both samples (Clark 1973): the variance clustered by people and the
+    People and problems are both samples; see Clark (1973). The variance clustered by people and the
     variance clustered by problems are added, and the variance clustered by pairs of both is
-    subtracted (Cameron, Gelbach & Miller 2011, equation 2.10), where
+    subtracted. See Cameron, Gelbach & Miller (2011, equation 2.10). These variances are
 
-        var = G / (G − 1) · Σ_g e_g² / n²,      e_g the sum of a cluster's residuals y_i − p,
+        var = G / (G − 1) · Σ_g e_g² / n²
 
-    and the variance by pairs has no factor G / (G − 1).
+    Here G is the number of clusters, and e_g the sum of a cluster's residuals y_i − p. The variance
+    by pairs has no factor G / (G − 1).
 
     The interval is Wilson's for the number of independent answers with this variance, widened by
     Student's t for the number of people or problems, whichever is smaller. If all or none of the
@@ -204,9 +206,7 @@ def crossed_proportion(
 def _compute_design_effect(y: Floats, labels: npt.NDArray[np.int64]) -> float:
     """Return the variance of a fraction divided by its variance for independent cases.
 
-    Args:
-        y: Shape (n,). Values of the cases, 0 to 1.
-        labels: Shape (n,). The cluster number of each case, from 0.
+    `labels` are cluster numbers from 0.
     """
     mean_size = float((np.bincount(labels).astype(float) ** 2).sum()) / len(y)
     p = (y.sum() + mean_size) / (len(y) + 2 * mean_size)
@@ -220,10 +220,11 @@ def _compute_design_effect(y: Floats, labels: npt.NDArray[np.int64]) -> float:
 def wilson_interval(correct: float, n: float, level: float = 0.95) -> tuple[float, float]:
     """Return Wilson's confidence interval of a fraction of independent cases, 0–1.
 
-    With p = correct / n and z the normal quantile of the level (Wilson 1927; Brown, Cai & DasGupta
-    2001, §3.1.1):
+    With p = correct / n and z the normal quantile of the level, the ends are
 
         (p + z² / 2n ± z √(p (1 − p) / n + z² / 4n²)) / (1 + z² / n)
+
+    See Wilson (1927) and Brown, Cai & DasGupta (2001, section 3.1.1).
 
     Args:
         correct: The number of correct cases; it may be fractional if n is an effective sample size.
@@ -267,12 +268,9 @@ def resample(
     Each draw has as many clusters as the data. Clusters with equal totals are drawn together from a
     multinomial distribution, which is equivalent and much faster.
 
-    Args:
-        totals: Shape (G, q). The contribution of each cluster.
-        seed: The random seed of the draws.
-        draws: The number of draws.
-        prior: Shape (k, 1 + q). Pseudo-clusters to add, each with a weight (the first column), so
-            that unobserved outcomes are not impossible; by default none.
+    `totals` are the contributions of the clusters, shape (G, q). `prior` are pseudo-clusters to
+    add, so that unobserved outcomes are not impossible: shape (k, 1 + q), with the weight of each
+    in the first column.
     """
     kinds, counts = np.unique(totals, axis=0, return_counts=True)
     weights = counts.astype(float)
@@ -300,7 +298,7 @@ def make_pseudo_clusters(
     Args:
         sizes: Shape (G,). The sizes of the clusters.
         outcomes: Shape (k, q). The contribution of one case of each kind to the sums.
-        weights: Shape (k,). The weights of the kinds; by default 1 each.
+        weights: Shape (k,). The weights of the kinds; None for 1 each.
     """
     mean = float((sizes**2).sum() / sizes.sum())
     joins = np.ones(len(outcomes)) if weights is None else np.asarray(weights)
@@ -311,15 +309,13 @@ def percentile_interval(values: npt.ArrayLike, clusters: int | None = None) -> t
     """Return the interval that contains the middle 95 % of the draws.
 
     For draws from a few clusters, this interval is too narrow: it uses normal quantiles instead of
-    Student's t, and a standard deviation without Bessel's correction. With five families, the
-    percentile interval covers the true value in 83 to 87 % of samples. The expanded interval
-    (Hesterberg 2015, section 4.6) extends to √(G / (G − 1)) · t_{G−1} standard deviations.
+    Student's t, and a standard deviation without Bessel's correction. With five families, it covers
+    the true value in 83 to 87 % of samples. The expanded interval extends to √(G / (G − 1)) ·
+    t_{G−1} standard deviations. See Hesterberg (2015, section 4.6).
 
-    Args:
-        values: Shape (draws,). The draws.
-        clusters: The number of clusters that were resampled, 2 or more, to expand the interval;
-            None if pseudo-clusters were added (`make_pseudo_clusters`). For draws from a null
-            distribution, use `null_interval`.
+    `clusters` is the number of clusters that were resampled, 2 or more, to expand the interval. It
+    is None if pseudo-clusters were added (`make_pseudo_clusters`). For draws from a null
+    distribution, use `null_interval`.
 
     >>> values = np.arange(1001)
     >>> [np.round(percentile_interval(values, clusters=n)).tolist() for n in (None, 30)]
@@ -411,7 +407,7 @@ def find_possible_sums(
     """Return the sums of n integers that are consistent with a printed mean; empty if none are.
 
     Depths are integers, so a printed error depth and a number of errors are consistent with one
-    sum, several or none (Brown & Heathers 2017).
+    sum, several or none. See Brown & Heathers (2017).
 
     Args:
         printed: The printed mean: "6.913". A string keeps trailing zeros.
@@ -485,9 +481,10 @@ def find_critical_value(draws: npt.ArrayLike, level: float) -> float:
 def null_interval(draws: npt.ArrayLike) -> tuple[float, float]:
     """Return the interval that contains another null draw with a probability of at least 0.95.
 
-    The ends are the ⌊0.025 (B + 1)⌋-th smallest and largest of the B draws. (Between the
-    interpolated 2.5 and 97.5 % quantiles of 20 draws, the probability is 86 %.) With fewer than 39
-    draws, the interval is their range, and the probability is smaller; see `label_null_interval`.
+    The ends are the ⌊0.025 (B + 1)⌋-th smallest and largest of the B draws. (The interval between
+    the interpolated 2.5 and 97.5 % quantiles of 20 draws contains another draw with a probability
+    of only 86 %.) With fewer than 39 draws, the interval is their range, and the probability is
+    smaller; see `label_null_interval`.
 
     Args:
         draws: Shape (B,). The draws from the null distribution, at least one.

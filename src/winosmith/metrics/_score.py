@@ -365,7 +365,7 @@ BINS = 15
 """Number of equal-width bins over 0–1, as in Guo et al. (2017)."""
 
 NULL_DRAWS = 1_000
-"""Number of draws from a simulated, perfectly calibrated solver."""
+"""Number of simulated, perfectly calibrated solvers."""
 
 Floats = npt.NDArray[np.float64]
 
@@ -542,7 +542,6 @@ def measure_margins(graded: Graded) -> Margins:
 
 
 def require_scores(graded: Graded, metric: str) -> None:
-    """Raise a DataError that names a problem if its prediction has no scores."""
     missing = next((p.problem_id for p in graded.predictions if not p.scores), None)
     if missing is not None:
         raise DataError(f"{metric} needs scores; the prediction for {missing!r} has none")

@@ -192,11 +192,6 @@ class Survival(Result):
 
 
 def estimate_survival(families: Sequence[Family]) -> Survival:
-    """Estimate the survival curve of families: the fraction without an error up to each depth.
-
-    Raises:
-        MissingExtraError: lifelines is not installed (the `stability` extra).
-    """
     lifelines = require("lifelines", "stability")
     ends = [ending for family in families for ending in family.endings]
     lasted, failed, weights = map(list, zip(*ends, strict=True))
@@ -323,8 +318,8 @@ def compute_log_rank_scores(
     """Return the contributions to the log-rank statistic, observed − expected events; shape (n,).
 
     A score is 1 for an event or 0 otherwise, minus the cumulative hazard up to the end of the
-    observation: Σ d/n over all pooled observations (Kalbfleisch & Prentice 1980, section 6.2). The
-    (weighted) scores sum to 0. Swapping solvers does not change the scores.
+    observation: Σ d/n over all pooled observations. The (weighted) scores sum to 0. Swapping
+    solvers does not change the scores. See Kalbfleisch & Prentice (1980, section 6.2).
     """
     each = np.ones(len(durations)) if weights is None else weights
     ends, place = np.unique(durations, return_inverse=True)
@@ -341,7 +336,7 @@ def _compute_log_rank(
     """Return the log-rank statistic of weighted endings, and its p-value.
 
     At a depth with n families at risk and d errors, the variance is d (n − d) / (n − 1) · n₁ n₂ /
-    n² (Mantel 1966). With ties, n may be fractional; then (n − d) / (n − 1) is clipped to 0–1.
+    n². See Mantel (1966). With ties, n may be fractional; then (n − d) / (n − 1) is clipped to 0–1.
     """
     depths = np.unique(np.concatenate([first[0][:, 0], second[0][:, 0]]))
     at_risk, errors = np.empty((2, len(depths))), np.empty((2, len(depths)))
@@ -375,7 +370,7 @@ def _compute_swap_p_value(differences: Floats, seed: int, draws: int) -> float:
 
 
 MIN_PLOTTED = 5
-"""Minimum number of problems at a plotted depth; with fewer, the accuracy is too uncertain. Tables
+"""Minimum number of problems at a plotted depth. With fewer, the accuracy is too uncertain. Tables
 include all depths."""
 
 

@@ -459,7 +459,7 @@ ROWS = (
 
 
 def find_table5_row(name: str | None, problem_count: int) -> Table5Row | None:
-    """Return a data set's row in WinoGrande's table 5, or None if it has no row.
+    """Return a data set's row in WinoGrande's table 5; None if the table does not contain the set.
 
     `name` is a result of `winosmith.published.recognise_dataset`. `problem_count` is the number of
     problems, claims or comparisons, depending on the row.
@@ -472,8 +472,7 @@ def find_table5_row(name: str | None, problem_count: int) -> Table5Row | None:
 def _count_tokens(dataset: Dataset, name: str | None) -> dict[str, Any]:
     """Count the problems' tokens, as in table 5 if the table contains the data set `name`.
 
-    Returns the fields of `Statistics` with the average length, the vocabulary and the number of
-    problems without spaces between words (`text.detect_script`), which are not counted.
+    Returns the fields `average_length`, `vocabulary` and `without_spaces` of `Statistics`.
     """
     known = [p for p in dataset if text.detect_script(p.sentence) != "unspaced"]
     without = len(dataset) - len(known)
@@ -496,7 +495,7 @@ def _count_tokens(dataset: Dataset, name: str | None) -> dict[str, Any]:
 def _get_texts(
     problem: Problem, dataset_name: str | None
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return a problem's texts that count for the mean length, and those for the vocabulary."""
+    """Return the texts whose tokens are averaged, and the texts whose words form the vocabulary."""
     if dataset_name == "COPA":
         filled = problem.fill_all()
         return (filled if problem.answer is None else (filled[problem.answer],)), filled

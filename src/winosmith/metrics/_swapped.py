@@ -111,15 +111,16 @@ def switch_options(dataset: Dataset, sentences: Mapping[str, str] | None = None)
     """Switch the two options in each sentence, and set the other option as the answer.
 
     "Emma passed the ball to Janie because _ was open" becomes "Janie passed the ball to Emma
-    because _ was open" (Trichelair et al. 2019, section 2.2). The options keep their order, the
-    other option becomes the answer, and the id stays the same, so that predictions can be compared.
-    Only people can judge whether a switched sentence makes sense: pass only switchable problems.
+    because _ was open". See Trichelair et al. (2019, section 2.2). The options keep their order,
+    the other option becomes the answer, and the id stays the same, so that predictions can be
+    compared. Only people can judge whether a switched sentence makes sense: pass only switchable
+    problems.
 
     Args:
         dataset: Problems with two options.
         sentences: Human-written switched sentences with a blank, by id; problems without such a
-            sentence are dropped. By default, every mention of the options is swapped if both
-            occur verbatim in the sentence.
+            sentence are dropped. By default, every mention of the options is swapped if both occur
+            verbatim in the sentence.
 
     >>> pair = Problem("p", "Emma passed the ball to Janie because _ was open.", ("Emma", "Janie"), 1)
     >>> other = switch_options(Dataset([pair])).kept[0]
@@ -148,6 +149,8 @@ def switch_options(dataset: Dataset, sentences: Mapping[str, str] | None = None)
 def measure_consistency(original: Graded, switched: Graded) -> Consistency:
     """Measure how consistently a solver changes its choices if the options are switched.
 
+    A solver that looks only at the options and ignores the sentence scores 0 %.
+
     Args:
         original: The answers to the original problems; those without a switched version are
             ignored.
@@ -155,8 +158,6 @@ def measure_consistency(original: Graded, switched: Graded) -> Consistency:
 
     Raises:
         DataError: A switched problem has no original, different options, or the same answer.
-
-    A solver that looks only at the options and ignores the sentence scores 0 %.
     """
     rows = [_find_original_row(problem, original.dataset) for problem in switched.dataset]
     changed = [

@@ -34,24 +34,28 @@ the half's cue. In sound twins, attribute and cue agree half of the time. An adv
 artifact if the agreement is linear in its representation:
 
 association
-    Attribute: the option of an associated pair; cue: the trigger that people associate with it
-    ("The cable was thick", "The ribbon was frayed"), like predators with lions (WinoGrande, table
-    1). Visible in n-grams of the filled-in sentence that contain the option in the blank and the
-    trigger, and so in the difference of the two filled-in sentences.
+    The attribute is the option of an associated pair. The cue is the trigger that people associate
+    with it ("The cable was thick", "The ribbon was frayed"), like predators with lions (WinoGrande,
+    table 1). The artifact is visible in n-grams of the filled-in sentence that contain the option
+    in the blank and the trigger. Therefore, it is visible in the difference of the two filled-in
+    sentences.
 length
-    Attribute: the longer option, by 4 letters or more; cue: the longer half, which has two words
-    of emphasis. Visible in n-grams across the blank ("Alexander most certainly"), if options recur.
+    The attribute is being the longer option, by 4 letters or more. The cue is being the longer
+    half, which has two words of emphasis. If options recur, the artifact is visible in n-grams
+    across the blank ("Alexander most certainly").
 polarity
-    Attribute: the words near the option praise or blame it ("The captain praised Ann and scolded
-    Beth"); cue: the trigger is positive or negative ("because _ was diligent | lazy"). AFLite found
-    this structural pattern in WinoGrande (table 2). No single word, and no pair of an option and a
-    word, reveals this artifact. The representation must combine the words near an option's mention
-    with the words after the blank; the difference of two bags of n-grams can't.
+    The attribute is whether the words near the option praise or blame it ("The captain praised Ann
+    and scolded Beth"). The cue is whether the trigger is positive or negative ("because _ was
+    diligent | lazy"). AFLite found this structural pattern in WinoGrande (table 2). No single word,
+    and no pair of an option and a word, reveals this artifact. A representation must combine the
+    words near an option's mention with the words after the blank. The difference of two bags of
+    n-grams can't do this.
 position
-    Attribute: being mentioned and listed first; cue: the frame's first trigger. Trigger words then
-    reveal the index of the answer, which is visible in any bag of the sentence's words (PMI,
-    `concat`). The trigger words also reveal the order of mention, which needs the same
-    representation as polarity. In the difference of the filled-in sentences, shared words cancel.
+    The attribute is being mentioned and listed first. The cue is the frame's first trigger. Trigger
+    words then reveal the index of the answer, which is visible in any bag of the sentence's words
+    (PMI, `concat`). The trigger words also reveal the order of mention, which needs the same
+    representation as polarity. In the difference of the filled-in sentences, shared words cancel
+    out.
 
 Authors produce artifacts by repeating themselves. Likewise, each kind of artifact here comes from a
 few *habits*: a frame with a fixed pair of options and fixed words of emphasis. With fewer habits,
@@ -90,14 +94,10 @@ class Frame:
     """A sentence pattern from which twins are made.
 
     Attributes:
-        domain: "social" or "physical".
-        pool: The name of the pool that contains the options.
-        polar: Whether the words near one option are positive and those near the other negative.
-            Only with the first hinge does the trigger's polarity agree with that of the correct
-            option.
+        polar: Whether the words near one option are positive and those near the other negative. The
+            trigger's polarity agrees with that of the correct option only with the first hinge.
         pairs: Pairs of options that people associate with the first and the second trigger.
-        slots: The names of the slots to fill except A, B and who, starting with the anchor.
-        emphatic: Whether words of emphasis may follow the blank.
+        slots: The slots to fill except A, B and who, starting with the anchor.
         corners: The sentences with slots, by hinge, trigger and synonym.
     """
 
@@ -111,12 +111,11 @@ class Frame:
 
     @property
     def wording_count(self) -> int:
-        """The number of wordings of each trigger."""
         return len(self.corners[0][0])
 
     @property
     def length_spread(self) -> int:
-        """The length difference, in words, between the longest and the shortest sentence."""
+        """The difference, in words, between the longest and the shortest sentence."""
         lengths = [len(words(corner)) for row in self.corners for cell in row for corner in cell]
         return max(lengths) - min(lengths)
 
@@ -128,8 +127,6 @@ class Fillers:
     Attributes:
         pools: The lists of options in each pool; both options of a twin come from the same list.
             The pool "names" has a list for each gender.
-        slots: The words that can fill each slot, by its name.
-        names: The names of all people.
     """
 
     pools: Mapping[str, tuple[tuple[str, ...], ...]]
@@ -139,7 +136,6 @@ class Fillers:
 
 @cache
 def read_fillers() -> Fillers:
-    """Read the fillers that are bundled with winosmith."""
     tables = tomllib.loads(_read_file("fillers.toml"))
     lists = {
         table: {name: tuple(text.split()) for name, text in entries.items()}
@@ -152,7 +148,6 @@ def read_fillers() -> Fillers:
 
 @cache
 def read_frames() -> tuple[Frame, ...]:
-    """Read the frames that are bundled with winosmith, social frames first."""
     return tuple(
         _parse_frame(domain, line)
         for domain in DOMAINS
@@ -197,7 +192,7 @@ def _make_wordings(pattern: str, hinge: int, pole: int) -> tuple[str, ...]:
 
 
 EMPHASES = (" quite clearly", " quite obviously", " most certainly", " most definitely")
-"""Phrases of emphasis after the blank, each of two words, so that they lengthen halves equally."""
+"""Phrases of emphasis after the blank. Each has two words, so that all lengthen a half equally."""
 
 EMPHASIS_FRACTION = 0.25
 """Fraction of sound twins with one emphatic half, among those whose frame allows emphasis."""
@@ -210,13 +205,11 @@ class Draft:
     """The choices that turn a frame into a twin.
 
     Attributes:
-        frame: The frame.
         varied: The part of the frame in which the halves differ.
         fixed: The index of the other part, which both halves share.
         synonym: The index of the trigger's wording.
         options: The words for A and for B.
         swapped: Whether B is listed before A.
-        fill: The words for the other slots.
         emphasis: The words of emphasis in each half, or an empty string.
     """
 
@@ -230,24 +223,21 @@ class Draft:
     emphasis: tuple[str, str]
 
     def get_hinge_and_trigger(self, half: int) -> tuple[int, int]:
-        """Return the indices of a half's hinge and trigger."""
         return (self.fixed, half) if self.varied == "trigger" else (half, self.fixed)
 
     def get_correct_option(self, half: int) -> int:
-        """Return the correct option of a half, as labelled in the frame: 0 for A, 1 for B."""
+        """Return the correct option of a half: 0 for A, 1 for B."""
         hinge, pole = self.get_hinge_and_trigger(half)
         return hinge ^ pole
 
     def get_answer(self, half: int) -> int:
-        """Return the index of a half's correct option among the listed options."""
+        """Return the index of a half's correct option in the order in which options are listed."""
         return self.get_correct_option(half) ^ self.swapped
 
     def get_listed_options(self) -> tuple[str, str]:
-        """Return the options in the order in which the problem lists them."""
         return self.options[::-1] if self.swapped else self.options
 
     def make_sentence(self, half: int) -> str:
-        """Return the sentence of a half, with all slots filled."""
         hinge, pole = self.get_hinge_and_trigger(half)
         text = self.frame.corners[hinge][pole][self.synonym].format(
             A=self.options[0], B=self.options[1], emphasis=self.emphasis[half], **self.fill
@@ -256,7 +246,7 @@ class Draft:
 
 
 def draw_draft(frame: Frame, fillers: Fillers, rng: np.random.Generator) -> Draft:
-    """Draw a sound twin from a frame by uniformly random choices."""
+    """Draw a twin without an artifact."""
     fill = {slot: pick_item(fillers.slots[slot], rng) for slot in frame.slots}
     fill["who"] = pick_item(fillers.names, rng)
     return Draft(
@@ -272,7 +262,7 @@ def draw_draft(frame: Frame, fillers: Fillers, rng: np.random.Generator) -> Draf
 
 
 def draw_options(frame: Frame, fillers: Fillers, rng: np.random.Generator) -> tuple[str, str]:
-    """Draw two different options from a frame's pool."""
+    """Draw two different options."""
     words = pick_item(fillers.pools[frame.pool], rng)
     first = int(rng.random() * len(words))
     second = int(rng.random() * (len(words) - 1))
@@ -286,12 +276,10 @@ def _draw_emphasis(frame: Frame, rng: np.random.Generator) -> tuple[str, str]:
 
 
 def pick_item(items: tuple[Item, ...], rng: np.random.Generator) -> Item:
-    """Return one of the items, drawn uniformly at random."""
     return items[int(rng.random() * len(items))]
 
 
 Artifact = Literal["association", "length", "polarity", "position"]
-"""The kinds of artifacts."""
 
 ARTIFACTS: tuple[Artifact, ...] = get_args(Artifact)
 
@@ -301,10 +289,9 @@ MIN_LENGTH_DIFFERENCE = 4
 
 @dataclass(frozen=True, slots=True)
 class Habit:
-    """A writing habit: the properties that all twins produced by it share.
+    """The properties that all twins made by a writing habit share.
 
     Attributes:
-        frame: The frame.
         pair: The options associated with the triggers; None except for "association" artifacts.
         emphasis: The words of emphasis, used only for "length" artifacts.
     """
@@ -315,7 +302,6 @@ class Habit:
 
 
 def find_habits(kind: Artifact, frames: Iterable[Frame], fillers: Fillers) -> tuple[Habit, ...]:
-    """Return all habits that can produce a kind of artifact, in a fixed order."""
     return tuple(
         Habit(frame, pair, emphasis)
         for frame in frames

@@ -71,9 +71,10 @@ def generate_corpus(
 ) -> PracticeCorpus:
     """Generate a corpus of practice twins, some with planted artifacts.
 
-    The twins are made from handwritten frames in the social and the physical domain, meet all rules
-    of `winosmith.validate.filter_by_structure`, and have distinct sentences. The `_artifacts`
-    module describes how sound twins are balanced, and the artifacts of the other twins.
+    The twins are made from handwritten frames in the social and the physical domain. They have
+    distinct sentences, and meet all rules of `winosmith.validate.filter_by_structure`. The
+    `_artifacts` module describes how sound twins are balanced, and the artifacts of the other
+    twins.
 
     Args:
         twins: The number of twins; each has two problems.
@@ -81,7 +82,7 @@ def generate_corpus(
         strength: The fraction of twins with an artifact, 0–1. Each such twin has one artifact in
             both halves; the other twins are sound.
         artifacts: The kinds of artifacts to plant, equally often.
-        habits: The number of habits for each kind in each domain, 1 or more; artifacts with fewer
+        habits: The number of habits for each kind in each domain, 1 or more. Artifacts with fewer
             habits are easier to detect. More habits are used if no new sentences are left.
         social: The expected fraction of twins in the social domain, 0–1.
         symmetric: Whether to flip both answers of each sound twin with probability 1/2. Sentences
@@ -156,10 +157,7 @@ def draw_drafts(
     """Yield a draft with new sentences for each artifact kind (None for a sound twin).
 
     Sound drafts come from all frames. Planted drafts come from `habit_count` habits of each kind in
-    each domain, and from additional habits only if those give no new sentences.
-
-    Raises:
-        DataError: No new sentences were found.
+    each domain. More habits are used only if these give no new sentences.
     """
     words = read_fillers()
     frames = {domain: tuple(f for f in read_frames() if f.domain == domain) for domain in DOMAINS}
@@ -219,12 +217,12 @@ DEFAULT_POOL = 40
 """Default number of people in the pool of authors and judges."""
 
 ERROR_CONCENTRATION = 12.0
-"""The sum a + b of the beta distribution of the judges' error rates; higher sums make rates more
-alike."""
+"""The sum a + b of the beta distribution of the judges' error rates. A higher sum makes the rates
+more alike."""
 
 MEDIAN_SECONDS, SPREAD_SECONDS = 18.3, 0.4
-"""Median and log standard deviation of the log-normal time to answer; 18.3 s is the mean in a human
-test (Davis et al. 2016)."""
+"""Median and log standard deviation of the log-normal time to answer. 18.3 s is the mean in a human
+test; see Davis et al. (2016)."""
 
 
 def make_pseudonyms(pool: int) -> tuple[str, ...]:
@@ -252,10 +250,10 @@ def simulate_votes(
 
     A random fraction of problems is ambiguous: judges choose at random, and mark most of these
     problems. Independently, a random fraction is answerable by association: judges find the answer
-    in the local context, and mark most of these problems. Judges are drawn from the pool,
-    excluding the twin's authors; nobody judges both halves. The error rate of each judge is drawn
-    from a beta distribution. Votes don't depend on the artifacts of a practice corpus. With the
-    default rates, about 68 % of the problems are valid, as in WinoGrande (section 2).
+    in the local context, and mark most of these problems. Judges are drawn from the pool, excluding
+    the twin's authors. Nobody judges both halves. The error rate of each judge is drawn from a beta
+    distribution. Votes don't depend on the artifacts of a practice corpus. With the default rates,
+    about 68 % of the problems are valid, as in WinoGrande (section 2).
 
     Args:
         dataset: The problems, all with answers.

@@ -198,7 +198,8 @@ def draw_margins(
     """Draw a histogram of margins, with the mirror image of the negative margins as an outline.
 
     Args:
-        margins: The margins, positive for units that agree with a model, else negative; shape (U,).
+        margins: The margins, positive for units that agree with a model, otherwise negative; shape
+            (U,).
         is_removed: True for removed units; shape (U,).
         options: The number K of options of each unit (default 2), shape (U,). A unit that disagrees
             counts as 1 / (K − 1).
@@ -396,7 +397,6 @@ def _draw_dots(axes: Axes, points: np.ndarray, colour: str, *, square: bool) -> 
 
 
 def _add_title(axes: Axes, name: str, note: str) -> None:
-    """Add the panel's name, a note below it, and the legend next to it."""
     axes.set_title(truncate(name, 30), pad=24)
     axes.text(0, 1.02, escape_page(note), color=MUTED, transform=axes.transAxes, va="bottom")
     axes.legend(loc="lower right", ncols=2, bbox_to_anchor=(1.02, 1.08), borderaxespad=0,

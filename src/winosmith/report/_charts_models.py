@@ -368,7 +368,7 @@ class SheetPart:
 
     @property
     def middle(self) -> float:
-        """The position of the range on the sheet."""
+        """The mean of `first` and `last`."""
         return (self.first + self.last) / 2
 
 

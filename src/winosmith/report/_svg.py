@@ -43,7 +43,7 @@ COLOURS = {
 PAGE, INK, MUTED, RULE, ONE, TWO, KEPT, GONE, NULL = COLOURS.values()
 
 TICK_STEPS = [1, 2, 5, 10]
-"""Possible steps between axis ticks, each multiplied by a power of ten."""
+"""Possible steps between axis ticks; each is multiplied by a power of ten."""
 
 _FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 
@@ -89,7 +89,7 @@ def draw_chart(
     width: float = 400,
     height: float = 280,
 ) -> Svg:
-    """Call `paint` with an empty figure of the given size in CSS pixels, and return the chart.
+    """Return the chart that `paint` draws on an empty figure; the size is in CSS pixels.
 
     At the default width, the chart's text is as large as the page's on a desktop, and still legible
     on a phone, where the chart shrinks to the screen.
@@ -111,7 +111,6 @@ _METADATA = {
 
 
 def _render_chart(paint: Callable[[Canvas], None], width: float, height: float, kind: str) -> bytes:
-    """Return the chart that `paint` draws as the content of an SVG, PNG or PDF file."""
     from matplotlib import style
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure as Canvas
@@ -193,7 +192,6 @@ def _inline_attribute(name: str, value: str, prefix: str) -> str:
 
 
 def _clean_svg(markup: bytes, title: str, description: str) -> str:
-    """Add a title and a description to matplotlib's SVG, and remove superfluous markup."""
     from defusedxml.ElementTree import fromstring
 
     drawn = fromstring(markup)
@@ -252,7 +250,7 @@ def _clean_value(name: str, value: str, names: dict[str, str]) -> str:
 
 
 def _strip_namespaces(root: Element) -> None:
-    """Remove namespaces, so that the markup is valid inside HTML (`href` as in SVG 2)."""
+    """Remove namespaces, so that the markup is valid inside HTML. As in SVG 2, links use `href`."""
     for element in root.iter():
         element.tag = element.tag.rpartition("}")[2]
         for name in [name for name in element.attrib if "}" in name]:

@@ -149,9 +149,9 @@ def p_value(p: float) -> str:
 def format_value(value: object, form: str = "") -> str:
     r"""Format a value for reports.
 
-    None and NaN become "—"; whole numbers get commas; other numbers get three decimals, or the
-    format specification `form` (see `to_fixed`). Text is unchanged; it is escaped on output
-    (`winosmith.escape`).
+    None and NaN become "—". Whole numbers get commas. Other numbers get three decimals, or the
+    format specification `form` (see `to_fixed`). Text is unchanged; `winosmith.escape` escapes it
+    on output.
 
     >>> format_value(12282), format_value(0.12345), format_value(0.12345, ".1%"), format_value(None)
     ('12,282', '0.123', '12.3\xa0%', '—')
