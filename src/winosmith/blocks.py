@@ -29,8 +29,8 @@ MIN_OVERLAP = 0.7
 
 MIN_OVERLAP_UNIQUE = 0.4
 """Minimum fraction of shared words if no third text has the same options. It finds 635 of DPR's 661
-training twins without using ids; 0.7 finds 302. In WinoGrande's train_s, dev and test without ids
-(3,674 problems), it joins 2 pairs across splits that are not twins; 0.3 would join 9."""
+training twins without using ids, and 0.7 finds 302. In WinoGrande's train_s, dev and test without
+ids (3,674 problems), it joins 2 pairs across splits that are not twins, and 0.3 would join 9."""
 
 
 _PUNCTUATION = r"""[.,;:!?'"()\[\]{}«»¿¡*`、。〈-】·‐-‧‹›-]++"""
@@ -43,12 +43,17 @@ _ARTICLE = re.compile(r"\s*(?:the|an?)\s+")
 def blocks(dataset: Dataset, *, lookalikes: bool = True) -> list[list[int]]:
     """Return the rows of each block, in an order that reveals no answers.
 
-    Two problems share a block if they share a twin or a family; if their sentences have the same
-    letters and digits, ignoring case, accents, alphabet, spaces, punctuation and markup; or, with
-    `lookalikes`, if they look like a twin without a common id. Such pairs have the same options
-    (ignoring articles, too) and share 70 % of their words. If one problem of the pair has no twin
-    id, 40 % is enough, provided that no third text has these options; at 70 %, one option may
-    differ or be added, provided that no third text has all the others. Blocks are transitive.
+    Two problems share a block in each of these cases:
+
+    - They share a twin or a family.
+    - Their sentences have the same letters and digits. Case, accents, alphabet, spaces,
+      punctuation and markup are ignored.
+    - They look like a twin without a common id (only with `lookalikes`).
+
+    Look-alikes have the same options, also ignoring articles, and share 70 % of their words. These
+    rules are relaxed if one of the two problems has no twin id. If no third text has the same
+    options, 40 % is enough. If no third text has all the other options, one option may differ or be
+    added. Blocks are transitive.
 
     >>> pair = [Problem("a", "A _ b.", ("x", "y"), 0, "t"), Problem("b", "B _ c.", ("x", "y"), 1, "t")]
     >>> [sorted(block) for block in blocks(Dataset([*pair, Problem("c", "b _ C.", ("x", "z"))]))]
@@ -83,7 +88,6 @@ class _Forest:
         return number
 
     def join(self, first: int, second: int) -> None:
-        """Join the trees of two numbers."""
         first, second = self.root(first), self.root(second)
         self._parent[max(first, second)] = min(first, second)
 
@@ -118,7 +122,7 @@ def _join_lookalikes(dataset: Dataset, forest: _Forest) -> None:
 def _may_be_twin(
     problems: Sequence[Problem], rows: Sequence[int], words: Sequence[frozenset[str]]
 ) -> bool:
-    """Return whether rows may be a twin: they have two distinct texts, and one has no twin id.
+    """Return whether rows have two distinct texts, one of them without a twin id.
 
     If both texts have a twin id, a filter may have removed another text with these options.
     """
@@ -126,7 +130,7 @@ def _may_be_twin(
 
 
 class _UnjoinedRows:
-    """A collector of similar rows that are not yet in one tree; see `lookalikes.PairCollector`."""
+    """A `lookalikes.PairCollector` that joins similar rows that are not yet in one tree."""
 
     def __init__(self, forest: _Forest, rows: Sequence[int]):
         self._forest, self._rows = forest, rows
@@ -174,7 +178,6 @@ def _find_similar(
     owners: ArrayLike,
     min_overlap: float = MIN_OVERLAP,
 ) -> None:
-    """Collect the pairs of rows that share at least `min_overlap` of the longer row's words."""
     import numpy as np  # here, so that commands that only import blocks start fast
 
     from winosmith.lookalikes import find_pairs, make_longer_set_threshold
@@ -185,14 +188,12 @@ def _find_similar(
 def _iter_mixed_groups(
     problems: Sequence[Problem], groups: Iterable[list[int]], owner: Callable[[int], int]
 ) -> Iterator[tuple[list[int], list[frozenset[str]]]]:
-    """Yield the groups whose rows have several owners, with the words of each row."""
     for rows in groups:
         if len({*map(owner, rows)}) > 1:
             yield rows, [number_words(pieces(fold(problems[row].sentence))) for row in rows]
 
 
 def _normalize_options(problem: Problem) -> tuple[str, ...]:
-    """Return the letters of each option, without articles, for comparison with other problems."""
     return tuple(sorted({_extract_letters(_ARTICLE.sub("", fold(one))) for one in problem.options}))
 
 
@@ -215,8 +216,8 @@ def copies(dataset: Dataset) -> list[list[int]]:
     Copies have the same tokens (ignoring case and Unicode form), the same position and pronoun of
     the blank, and the same options in any order. Answers, ids and twins do not matter. Winogender's
     versions with "he" and "she" share a block but are not copies. An unknown pronoun is assumed to
-    be that of the other copies; if they have different pronouns, the problem is not a copy. The
-    time is linear in the number of rows.
+    be that of the other copies. If those have different pronouns, the problem is not a copy of any
+    of them. The time is linear in the number of rows.
 
     >>> fell = Problem("a", "The cup hit the jug and _ fell.", ("cup", "jug"), 0)
     >>> again = Problem("b", "the cup hit the jug and _ fell.", ("Jug", "Cup"), 1, pronoun="it")
@@ -243,11 +244,11 @@ def copies(dataset: Dataset) -> list[list[int]]:
 def whole_twins(dataset: Dataset, groups: Iterable[Sequence[int]] | None = None) -> list[list[int]]:
     """Return the rows of each twin or single, together with their copies.
 
-    These groups are smaller than blocks: a filter need not remove a whole family.
+    These groups are smaller than blocks, so that a filter need not remove a whole family.
 
     Args:
         dataset: the problems.
-        groups: the groups of copies, if they are already known.
+        groups: the groups of copies; computed by default.
 
     >>> pair = [Problem("a", "A _ b.", ("x", "y"), 0, "t"), Problem("b", "B _ c.", ("x", "y"), 1, "t")]
     >>> whole_twins(Dataset([*pair, Problem("c", "b _ C.", ("y", "x"), 0)]))
@@ -289,7 +290,7 @@ def contradictions(
 
     Args:
         dataset: the problems.
-        groups: the groups of copies, if they are already known.
+        groups: the groups of copies; computed by default.
 
     >>> one = Problem("a", "The cup hit the jug and _ fell.", ("cup", "jug"), 0)
     >>> contradictions(Dataset([one, Problem("b", one.sentence, ("jug", "cup"), 0)]))
@@ -311,7 +312,6 @@ def _lower(text: str) -> str:
 
 
 def _fold_case(problem: Problem) -> tuple[str, ...]:
-    """Return the options for comparison, in lower case unless they differ only in case."""
     lowered = tuple(normalize_tokens(option) for option in problem.options)
     return lowered if len({*lowered}) == len(lowered) else problem.options
 
@@ -332,16 +332,16 @@ def _make_sort_key(problem: Problem, seed: int) -> tuple[bytes, bytes]:
 
 
 def shuffle_blocks(dataset: Dataset, seed: int) -> list[list[int]]:
-    """Return the rows of each block, with blocks and rows in the shuffled order."""
+    """Return the rows of each block, with blocks and rows shuffled by the seed."""
     places = [_make_sort_key(problem, seed) for problem in dataset]
     shuffled = [sorted(block, key=places.__getitem__) for block in blocks(dataset)]
     return sorted(shuffled, key=lambda block: places[block[0]])
 
 
 def shuffle(dataset: Dataset, seed: int) -> tuple[Dataset, list[list[int]]]:
-    """Return the problems in the shuffled order, and the rows of each block.
+    """Return the problems in shuffled order, and the new rows of each block.
 
-    Later steps thus do not depend on the order of the input.
+    The result does not depend on the order of the input.
     """
     order = shuffle_blocks(dataset, seed)
     blocks_of_new, start = [], 0
@@ -381,7 +381,7 @@ def draw_blocks(
     Args:
         order: the shuffled blocks.
         rows: the rows that may be drawn; blocks without such rows are skipped.
-        sizes: the number of rows in each set, which the set's last block may exceed.
+        sizes: the number of rows in each set; the last block of a set may exceed it.
 
     Raises:
         DataError: there are too few rows.

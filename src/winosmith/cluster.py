@@ -26,10 +26,10 @@ from winosmith.errors import FormatError, InputError, first_line, require
 from winosmith.records import parse_json
 
 TIMEOUT = 20.0
-"""Seconds to wait for the first worker."""
+"""Number of seconds to wait for the first worker."""
 
 RESPONSE = 10.0
-"""Seconds to wait for the scheduler's response, including after a lost connection."""
+"""Number of seconds to wait for the scheduler's response, including after a lost connection."""
 
 Result = TypeVar("Result")
 
@@ -48,7 +48,7 @@ def connect(
             `dask scheduler --scheduler-file` wrote.
         security: a `distributed.Security` for tls:// addresses; if None, the certificates in
             Dask's configuration (`distributed.comm.tls`) are used.
-        timeout: seconds to wait for the first worker.
+        timeout: number of seconds to wait for the first worker.
 
     Raises:
         InputError: the scheduler does not answer or has no workers, or certificates are missing.
@@ -105,7 +105,7 @@ def _resolve_scheduler_address(address: str | Path) -> str:
 class ClusterExecutor(Executor):
     """An executor that runs work on the workers of a Dask scheduler; see `connect`.
 
-    It sends a shared value to each worker only once; see `winosmith.parallel.Broadcaster`.
+    It sends a shared value to each worker only once. See `winosmith.parallel.Broadcaster`.
     """
 
     def __init__(self, client: Any):
@@ -114,14 +114,14 @@ class ClusterExecutor(Executor):
 
     @property
     def workers(self) -> int:
-        """The number of threads on all connected workers; 1 if there are none."""
+        """The number of threads on all connected workers, or 1 if there are none."""
         try:
             return max(1, sum(map(int, self._client.nthreads().values())))
         except OSError:
             return 1  # the work itself then raises an error
 
     def submit(self, fn: Callable[..., Result], /, *args: Any, **kwargs: Any) -> Future[Result]:
-        """Run `fn(*args, **kwargs)` on a worker, with the values of tokens from `broadcast`."""
+        """Run `fn(*args, **kwargs)` on a worker. Tokens of `broadcast` stand for their values."""
         future: Future[Result] = self._executor.submit(
             _run_on_worker, __version__, fn, args, kwargs
         )
@@ -147,7 +147,6 @@ class ClusterExecutor(Executor):
 def _run_on_worker(
     version: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    """Call a function on a worker; raise InputError if the worker has a different version."""
     if version != __version__:
         from distributed import get_worker
 

@@ -92,7 +92,7 @@ class Dataset(Sequence[Problem]):
 
     @cached_property
     def answers(self) -> tuple[int | None, ...]:
-        """The answers of the problems, in order; None for withheld answers."""
+        """The answers of the problems, in order, with None for withheld answers."""
         return tuple(problem.answer for problem in self.problems)
 
     @cached_property
@@ -128,7 +128,7 @@ class Dataset(Sequence[Problem]):
 
     @cached_property
     def families(self) -> dict[str, tuple[int, ...]]:
-        """The rows of each family, by its root's id; problems without a lineage are roots."""
+        """The rows of each family, by the id of its root. A problem without a lineage is a root."""
         together: dict[str, list[int]] = {}
         for row, problem in enumerate(self.problems):
             together.setdefault(problem.root, []).append(row)
@@ -143,7 +143,11 @@ class Dataset(Sequence[Problem]):
         return Dataset((problem.blind() for problem in self.problems), self.name)
 
     def drop(self, reasons: dict[int, str], stage: str) -> Filtered:
-        """Split the data set into kept and dropped problems, given the reason for each row to drop.
+        """Drop rows, and return the kept and the dropped problems.
+
+        Args:
+            reasons: the reason for dropping each row, by 0-based row.
+            stage: the step that drops the rows, such as "votes".
 
         Raises:
             DataError: a row is out of range.
@@ -160,12 +164,12 @@ class Dataset(Sequence[Problem]):
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """A problem that was dropped by a filter, with the stage and the reason.
+    """A problem that a filter dropped, with the stage and the reason.
 
     Attributes:
         problem: the unchanged problem.
         stage: the step that dropped it ("votes", "aflite").
-        reason: why it was dropped.
+        reason: the reason for dropping it.
         row: its 0-based row in the filter's input.
     """
 

@@ -29,7 +29,7 @@ class WinosmithError(Exception):
 
 
 class InputError(WinosmithError, ValueError):
-    """The input can't be used; the message states the reason and the remedy."""
+    """The input can't be used. The message states the reason and the remedy."""
 
 
 class ProblemError(InputError):
@@ -107,11 +107,11 @@ class SameInputError(DataError):
 
 
 class MissingExtraError(InputError, ImportError):
-    """An optional dependency is not installed; the message names the extra."""
+    """An optional dependency is not installed. The message names the extra that installs it."""
 
 
 class Interrupted(WinosmithError):  # noqa: N818 - the user's decision, not an error
-    """The user stopped the work; the message states what is finished and how to resume."""
+    """The user stopped the work. The message states what is finished and how to resume."""
 
 
 def first_line(error: BaseException) -> str:
@@ -135,7 +135,7 @@ def join_ids(ids: Sequence[str], limit: int = 3) -> str:
 
 
 def check_choice(name: str, value: object, choices: Any) -> None:
-    """Raise InputError unless a value is one of the choices of a `Literal`.
+    """Check that a value is one of the choices of a `Literal`.
 
     Raises:
         InputError: the value is not among the choices, which the message lists.

@@ -92,7 +92,8 @@ def escape_sarif(text: object) -> str:
 
 _MARKUP = re.compile(r"[\\`*\[\]<>|$]|(?<!/)~|(?<!\w)_|_(?!\w)|&(?=#?\w+;)")
 _LINE_START_MARKUP = re.compile(r"^(\d+(?=[.)](?:\s|$))|(?=[#+=-]))")
-"""The start of a heading, list or rule; digits only if ". " follows ("19.3" is a number)."""
+"""The start of a heading, list or rule. Digits start a list only before "." or ")" and a space, so
+that "19.3" is a number."""
 
 
 def escape_markdown(text: object) -> str:

@@ -1,4 +1,4 @@
-"""Download published data sets, which `fetch.toml` lists, with pooch.
+"""Download the published data sets that `fetch.toml` lists.
 
 Downloads use HTTPS, also after redirects, and stop if they exceed the size of the published file.
 A file is renamed to its final name, and an archive unpacked, only if its SHA-256 matches. The
@@ -21,13 +21,12 @@ from winosmith.errors import OutputError
 from winosmith.outputs import OutputFolder, sha256 as checksum
 
 HEADERS = {"User-Agent": f"winosmith/{__version__}", "Accept-Encoding": "identity"}
-"""HTTP headers of every request."""
 
 CHUNK = 64 * 1024
-"""Number of bytes per chunk of a download."""
+"""Number of bytes per chunk."""
 
 TIMEOUT = 30.0
-"""Seconds to wait for each response from a server."""
+"""Number of seconds to wait for each response from a server."""
 
 
 @dataclass(frozen=True)
@@ -35,9 +34,8 @@ class RemoteFile:
     """A file on a server.
 
     Attributes:
-        url: its https:// URL.
-        sha256: its SHA-256, 64 hexadecimal digits.
-        size: its length in bytes.
+        sha256: 64 hexadecimal digits.
+        size: the number of bytes.
     """
 
     url: str
@@ -46,12 +44,10 @@ class RemoteFile:
 
     @property
     def name(self) -> str:
-        """The file name: the last part of the URL."""
         return self.url.rsplit("/", 1)[-1]
 
     @property
     def is_archive(self) -> bool:
-        """Whether the file is an archive, which `fetch` unpacks."""
         return self.name.endswith(".zip")
 
 
@@ -61,10 +57,9 @@ class PublishedDataset:
 
     Attributes:
         name: the argument of `winosmith data get`.
-        title: a short description, with its size.
-        licence: its licence, in the authors' words.
-        home: the page or paper that presents it.
-        remotes: the files to download.
+        title: a short description, usually with the number of problems.
+        licence: the licence, in the authors' words.
+        home: the page or paper that presents the data set.
         members: the SHA-256 of files inside an archive, by path, if known.
     """
 
@@ -77,11 +72,6 @@ class PublishedDataset:
 
 
 def find_published(name: str) -> PublishedDataset:
-    """Find a published data set by its name.
-
-    Raises:
-        OutputError: there is no such data set; the message lists the names.
-    """
     for known in PUBLISHED:
         if known.name == name:
             return known
@@ -98,7 +88,6 @@ def _load_published() -> tuple[PublishedDataset, ...]:
 
 
 PUBLISHED = _load_published()
-"""The data sets that `winosmith data` lists, from `fetch.toml`."""
 
 ProgressCallback = Callable[[RemoteFile, int], None]
 """A callback that receives a file and the number of bytes downloaded so far."""
@@ -110,15 +99,8 @@ def fetch(
     """Download the files of a data set into a folder, and unpack archives.
 
     The folder must be new or empty, or have been written by this function for the same data set.
-    Finished files are not downloaded again.
-
-    Args:
-        data: the data set; see `find_published`.
-        folder: path of the folder.
-        on_progress: called after each chunk of a download.
-
-    Returns:
-        The SHA-256 of each file, by path, in alphabetical order.
+    Finished files are not downloaded again. Return the SHA-256 of each file, by path, in
+    alphabetical order.
 
     Raises:
         OutputError: see `download`; or the folder contains other files, or a file in an archive
@@ -178,7 +160,7 @@ def download(
 
 
 class _Progress:
-    """A progress bar for pooch that calls `report`, and stops downloads that are too large."""
+    """A progress bar for pooch that calls `report` and stops downloads that are too large."""
 
     def __init__(self, remote: RemoteFile, report: ProgressCallback | None):
         self.remote, self.report = remote, report
@@ -195,7 +177,6 @@ class _Progress:
             self.report(self.remote, min(self.done, self.remote.size))
 
     def reset(self) -> None:
-        """Set the progress to 0 bytes."""
         self.done = 0
 
     def close(self) -> None:

@@ -29,11 +29,7 @@ SCORES = f"{PRIVATE}/scores.jsonl"
 
 @dataclass(frozen=True)
 class BuildFiles:
-    """The files of a finished build, which are read on demand.
-
-    Attributes:
-        folder: folder of the build.
-    """
+    """The files of a finished build, which are read on demand."""
 
     folder: Path
 
@@ -48,7 +44,6 @@ class BuildFiles:
         return any((self.folder / name).exists() for name in ("report.json", LAST))
 
     def check(self) -> None:
-        """Raise InputError if a public file is missing or changed."""
         again = "run winosmith build again"
         try:
             lines = (self.folder / LAST).read_text("utf-8").splitlines()
@@ -68,7 +63,6 @@ class BuildFiles:
 
     @cached_property
     def report(self) -> dict[str, Any]:
-        """The parsed content of report.json."""
         report: dict[str, Any] = parse_json((self.folder / "report.json").read_text("utf-8"))
         return report
 
@@ -83,7 +77,6 @@ class BuildFiles:
 
         Raises:
             OSError: the build has no such split.
-            FormatError: its file can't be read.
         """
         path = self.folder / f"{split}{formats.get_writer(self._format_name).suffix}"
         if not path.stat().st_size:
@@ -91,7 +84,6 @@ class BuildFiles:
         return formats.read(path, self._format_name, as_written=True)
 
     def read_dropped(self) -> Iterator[dict[str, Any]]:
-        """Yield the public records of dropped problems, with stage and reason."""
         return read_json_lines(self.folder / DROPPED)
 
     def read_withheld_records(self) -> Iterator[dict[str, Any]]:
@@ -103,7 +95,7 @@ class BuildFiles:
         return self._read_private_records(SCORES)
 
     def read_pool_ids(self) -> dict[str, str]:
-        """Map each problem's id to its id in the pool; empty if there are no private files."""
+        """Map each problem's id to its id in the pool, if there are private files."""
         return read_old_ids(self.folder / PRIVATE)
 
     def _read_private_records(self, name: str) -> Iterator[dict[str, Any]]:
@@ -114,7 +106,7 @@ class BuildFiles:
 def read_old_ids(private_folder: Path) -> dict[str, str]:
     """Map each problem's id to its previous id, read from a build's or release's private folder.
 
-    The mapping is empty if the folder has no such file.
+    The mapping is empty if the folder has no file of ids.
     """
     path = private_folder / IDS_NAME
     records = read_json_lines(path) if path.is_file() else ()

@@ -45,12 +45,13 @@ def make_child(
 ) -> Problem:
     """Create a perturbed problem with a new sentence or new options, and its lineage.
 
-    Its id consists of the root's id and a digest of the sentence and the options. The id does not
-    depend on the answer, and equal children have equal ids. The child inherits the licence,
-    domain and embargo, and the pronoun if the options are unchanged, but not the twin id.
+    The child's id consists of the root's id and a digest of the sentence and the options. The id
+    does not depend on the answer, and equal children have equal ids. The child inherits the
+    licence, domain and embargo, but not the twin id. It inherits the pronoun if the options are
+    unchanged.
 
     Args:
-        parent: the problem to perturb, a root or not.
+        parent: the problem to perturb, which need not be a root.
         sentence: the child's sentence.
         options: the child's options.
         answer: the child's 0-based answer; None if it is not yet known.
@@ -92,12 +93,12 @@ def make_child(
 def find_edits(before: Sequence[str], after: Sequence[str]) -> tuple[Edit, ...]:
     """Return a shortest edit script from one sequence of tokens to another.
 
-    Edits are applied from left to right: `at` is an index in the tokens just before that edit. The
+    Edits are applied from left to right: `at` is an index into the tokens before that edit. The
     number of edits is the Levenshtein distance.
 
     Args:
         before: tokens from `winosmith.text.tokens`, none of them empty.
-        after: tokens after the edits.
+        after: the tokens that the edits produce.
 
     >>> for edit in find_edits("the cup fell .".split(), "the big jug fell".split()):
     ...     print(edit.op, edit.at, repr(edit.old), repr(edit.new))
@@ -162,7 +163,7 @@ class Depths(NamedTuple):
         declared: the depth that the contributor or the file states, or None.
         lineage: the number of distinct token positions that were changed on the path from the
             root (see `depths`). If an ancestor is missing, this is the measured depth (`MEASURED`),
-            if any; if edits are inconsistent, it is None.
+            if any. If edits are inconsistent, it is None.
         edit: the token edit distance (Levenshtein) to the root. If the root is missing, this is
             the measured depth, if any.
     """
@@ -173,7 +174,7 @@ class Depths(NamedTuple):
 
 
 def depths(dataset: Dataset) -> tuple[Depths, ...]:
-    """Return the depths of each problem, in order; a root has (0, 0, 0).
+    """Return the depths of each problem, in order. A root has (0, 0, 0).
 
     A deleted token leaves an empty position, which a later insertion fills. Each position
     thus counts once, however often it changes, and the lineage depth never decreases along a path:
@@ -229,8 +230,6 @@ class _Visit:
     """A visit to a problem on a walk from the roots.
 
     Attributes:
-        row: the row of the problem.
-        tokens: the tokens of the problem's sentence.
         touched: the positions changed since the root; None if the path from the root is unknown.
         fault: why the edits in the data are inconsistent, or None.
     """
@@ -272,7 +271,6 @@ def _visit_families(dataset: Dataset) -> Iterator[_Visit]:
 def _explain_edit_mismatch(
     before: tuple[str, ...], edits: tuple[Edit, ...], after: tuple[str, ...]
 ) -> str | None:
-    """Explain why edits don't turn `before` into `after`; return None if they do."""
     try:
         became = apply_edits(before, edits)
     except ProblemError as error:
@@ -295,13 +293,13 @@ def _get_row(dataset: Dataset, problem_id: str) -> int | None:
 
 
 def _is_orphan(dataset: Dataset, row: int) -> bool:
-    """Return whether a problem is known to be perturbed although it has no lineage."""
+    """Return whether a problem has no lineage although it is known to be perturbed."""
     problem = dataset[row]
     return problem.lineage is None and DISTANCE in problem.extra
 
 
 def _get_parent_rows(dataset: Dataset) -> list[int | None]:
-    """Return the row of each problem's parent; None for roots and missing parents."""
+    """Return the row of each problem's parent, or None for roots and missing parents."""
     return [
         _get_row(dataset, problem.lineage.parent) if problem.lineage else None
         for problem in dataset
@@ -326,7 +324,7 @@ def _find_cycles(parent_rows: list[int | None]) -> list[tuple[int, ...]]:
 
 @dataclass(frozen=True, slots=True)
 class _ChangedPositions:
-    """The token positions that changed since the root; their number is the lineage depth.
+    """The token positions that changed since the root, whose number is the lineage depth.
 
     EvoGrad (section 3.1) treats an insertion as the substitution of an empty string, and a deletion
     as the substitution by an empty string. Positions are thus never removed: a deleted token leaves
@@ -374,11 +372,10 @@ class _ChangedPositions:
 
 
 _MAX_LISTED_IDS = 5
-"""Maximum number of ids from a cycle that a message lists."""
 
 
 def check_lineages(dataset: Dataset, *, complete: bool = True) -> dict[int, str]:
-    """Check all lineages, and return the fault of each row whose lineage is wrong.
+    """Return the fault of each row whose lineage is wrong.
 
     Faults are cycles, a root that differs from the parent's root, and edits that don't turn the
     parent's sentence into the child's. As in EvoGrad, a declared depth may differ from the number

@@ -32,7 +32,7 @@ class FileLock:
 
     @classmethod
     def acquire(cls, path: Path) -> Self | None:
-        """Lock a file (created with mode 600); return None if another process holds the lock."""
+        """Lock a file (created with mode 600), or return None if another process holds the lock."""
         path.parent.mkdir(mode=0o700, exist_ok=True)
         fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         for _ in range(_TRIES):
@@ -52,7 +52,7 @@ class FileLock:
 
 
 def try_lock(fd: int) -> bool:
-    """Lock an open file descriptor for this process; return False if it is already locked.
+    """Lock an open file descriptor for this process, or return False if it is already locked.
 
     On Windows, which has no such locks, it always returns True.
     """
@@ -68,7 +68,6 @@ def try_lock(fd: int) -> bool:
 
 
 def wait_for_lock(fd: int) -> None:
-    """Lock an open file descriptor for this process, waiting until it is free."""
     import fcntl
 
     fcntl.flock(fd, fcntl.LOCK_EX)

@@ -22,7 +22,6 @@ MinShared = Callable[[Ints, Ints], Ints]
 """A function that returns the number of words that two sets must share, given their sizes."""
 
 _MAX_ROWS_FOR_ALL_PAIRS = 12
-"""Maximum number of rows for which all pairs are compared."""
 
 _MIN_ROWS_FOR_NEIGHBOURS = 1000
 """Number of rows above which neighbours are compared first."""
@@ -99,17 +98,14 @@ class PartnerCollector:
         self.pairs: set[tuple[int, int]] = set()
 
     def select_pending(self, rows: Ints) -> Ints:
-        """Return the rows without enough partners."""
         return rows[self._left[rows] > 0]
 
     def needs_pair(self, first: int, second: int) -> bool:
-        """Return whether a pair is new and one of its rows needs partners."""
         asks = self._left[first] > 0 or self._left[second] > 0
         apart = self._owners is None or self._owners[first] != self._owners[second]
         return bool(asks and apart) and (min(first, second), max(first, second)) not in self.pairs
 
     def add(self, first: int, second: int) -> None:
-        """Add a pair if `fits` accepts it."""
         if self._fits(first, second):
             self.pairs.add((min(first, second), max(first, second)))
             self._left[[first, second]] -= 1
@@ -161,7 +157,7 @@ def find_pairs(
     )
 
     def add_similar(first: Ints, second: Ints, max_shared: Ints) -> None:
-        """Add the pairs that are similar; each shares at most `max_shared` words."""
+        """Add the similar pairs among pairs that share at most `max_shared` words."""
         needed = np.maximum(min_shared(sizes[first], sizes[second]), 1)
         fits = (needed <= max_shared) & (first != second)
         if owners is not None:
@@ -191,7 +187,7 @@ def find_pairs(
 
 
 def _compute_prefix_lengths(sizes: Ints, min_shared: MinShared) -> Ints:
-    """Return the length of each row's prefix; prefixes of similar rows share a word."""
+    """Return the length of each row's prefix, so that prefixes of similar rows share a word."""
     lengths = np.zeros_like(sizes)
     for size in np.unique(sizes[sizes > 0]):
         others = np.arange(1, size + 1)

@@ -40,36 +40,26 @@ OrFalse = Annotated[T | None, BeforeValidator(lambda value: None if value is Fal
 """An optional value that is `false` in a file, and None in Python, if it is turned off."""
 
 Texts = Annotated[tuple[str, ...], Field(strict=False)]
-"""A list of texts."""
 
 Numbers = Annotated[tuple[int, int], Field(strict=False)]
-"""A list of two whole numbers."""
 
 Count = Annotated[int, Field(ge=1)]
-"""A whole number, 1 or more."""
 
 Fraction = Annotated[float, Field(ge=0, le=1)]
-"""A fraction from 0 to 1."""
 
 Part = Annotated[float, Field(gt=0, lt=1)]
-"""A fraction between 0 and 1, exclusive."""
 
 Positive = Annotated[float, Field(gt=0)]
-"""A positive number."""
 
 TwoOrMore = Annotated[int, Field(ge=2)]
-"""A whole number, 2 or more, such as the number of folds of cross-fitting."""
 
 Draws = Annotated[int, Field(ge=20)]
-"""Number of random draws for a null distribution or a bootstrap; an interval needs at least 20."""
+"""Number of random draws for a null distribution or a bootstrap. An interval needs at least 20."""
 
 Seed = Annotated[int, Field(ge=0)]
-"""A random seed."""
 
 
 def match_pattern(pattern: str, description: str) -> AfterValidator:
-    """Return a validator that requires a text to match a pattern, described in words."""
-
     def check(text: str) -> str:
         if not re.fullmatch(pattern, text):
             raise ValueError(f"it must be {description}")
@@ -191,10 +181,7 @@ def _to_python_scalar(value: Any) -> Any:
 def from_table(kind: type[T], table: Mapping[str, Any], root: type | None = None) -> T:
     """Construct a declaration from a TOML table, including nested tables.
 
-    Args:
-        kind: the class of the declaration.
-        table: the keys and values.
-        root: the class of the whole file, which is used to suggest the table of a misplaced key.
+    `root` is the class of the whole file. It is used to suggest the table of a misplaced key.
 
     Raises:
         RecipeError: a key is unknown or missing, or a value is invalid.
@@ -228,7 +215,7 @@ def _parse_nested_table(title: str, kind: Any, table: Mapping[str, Any], root: A
 
 
 def to_table(instance: Any) -> dict[str, Any]:
-    """Return a declaration's TOML table without default values; the inverse of `from_table`."""
+    """Return a declaration's TOML table without default values: the inverse of `from_table`."""
     table: dict[str, Any] = TypeAdapter(type(instance)).dump_python(
         instance, mode="json", exclude_defaults=True
     )
@@ -236,7 +223,6 @@ def to_table(instance: Any) -> dict[str, Any]:
 
 
 def _find_declaration(hint: Any) -> type[Any] | None:
-    """Return the declaration inside a field's type, or None if there is none."""
     inside = () if typing.get_origin(hint) is tuple else typing.get_args(hint)
     found = next(filter(is_dataclass, (hint, *inside)), None)
     return typing.cast("type[Any] | None", found)
@@ -344,7 +330,6 @@ File = Annotated[str, Field(json_schema_extra={"format": "path"})]
 """The path of a file that must exist."""
 
 Aim = Literal["error", "chance"]
-"""Objective of the mirror filter."""
 
 FalseShare = Annotated[float, Field(gt=0, le=0.2)]
 """Fraction of sound problems among the problems that the mirror filter removes."""

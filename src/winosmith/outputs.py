@@ -105,7 +105,6 @@ def remove_stale_files(paths: Iterable[Path]) -> None:
 
 
 def make_write_error(error: OSError, path: Path) -> OutputError:
-    """Convert the OSError for a file that can't be written into an OutputError with advice."""
     hints = {
         errno.ENOSPC: "the disk is full; free some space and run the same command again",
         errno.EACCES: "permission denied; choose another folder or change its permissions",
@@ -121,7 +120,6 @@ def make_write_error(error: OSError, path: Path) -> OutputError:
 
 
 def sha256(path: str | Path) -> str:
-    """Return the SHA-256 of a file's bytes, as 64 hexadecimal digits."""
     with Path(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -135,7 +133,6 @@ class OutputFolder:
     """A folder with the results of one recipe.
 
     Attributes:
-        path: the folder.
         recipe: the parameters that determine the results, as a JSON object.
         files: the SHA-256 of each finished file, by its path relative to the folder.
         secret: parameters that must not be published, such as a digest of the answers; they are
@@ -199,7 +196,6 @@ class OutputFolder:
         return folder
 
     def clear(self) -> None:
-        """Remove only the files listed in the manifest."""
         for name in self.files:
             (self.path / name).unlink(missing_ok=True)
         self.files.clear()
@@ -220,7 +216,6 @@ class OutputFolder:
             file.writelines(lines)
 
     def add(self, name: str) -> None:
-        """Add an existing file to the manifest."""
         self.files[name] = sha256(self.path / name)
         self.save()
 
@@ -254,22 +249,18 @@ class OutputFolder:
         self.save()
 
     def is_finished(self, name: str) -> bool:
-        """Return whether a file exists and matches its checksum in the manifest."""
         target = self.path / name
         return name in self.files and target.is_file() and sha256(target) == self.files[name]
 
     def is_complete(self, last: str) -> bool:
-        """Return whether the manifest lists `last`, and all listed files are finished."""
         return last in self.files and all(map(self.is_finished, self.files))
 
     def write_json(self, name: str, record: Mapping[str, Any]) -> None:
-        """Write an object as indented JSON."""
         with self.write(name) as file:
             json.dump(record, file, indent=1, ensure_ascii=False, allow_nan=False)
             file.write("\n")
 
     def save(self) -> None:
-        """Write the public manifest and, if needed, the private manifest."""
         private = {name for name in self.files if name.startswith(f"{PRIVATE}/")}
         public = {name: self.files[name] for name in sorted(self.files.keys() - private)}
         _write_json(

@@ -35,7 +35,7 @@ class Broadcaster(Protocol):
 
 
 def choose_worker_count(executor: Executor) -> int | None:
-    """Return an executor's number of workers; None if it is unknown.
+    """Return an executor's number of workers, or None if it is unknown.
 
     >>> from concurrent.futures import ThreadPoolExecutor
     >>> choose_worker_count(ThreadPoolExecutor(3))
@@ -63,12 +63,8 @@ def ordered_map(
     memory as a whole. Results and their order do not depend on the executor. If the caller stops
     early or an item fails, items that have not started are cancelled.
 
-    Args:
-        function: the function to call; must be picklable if the workers are processes.
-        items: the argument of each call.
-        executor: the executor; None uses this process.
-        max_pending: maximum number of submitted items that are not finished.
-        advice: advice at the end of the error message if the executor fails.
+    The function must be picklable if the workers are processes. If the executor fails, the error
+    message ends with `advice`.
 
     Raises:
         InputError: the executor was shut down, or its workers died.

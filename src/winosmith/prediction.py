@@ -51,9 +51,9 @@ class Prediction:
             decided, or if only the scores show the tie.
 
     Raises:
-        ProblemError: the choice is out of range; scores are not finite; there are fewer than two
-            tied options, or they are unsorted, out of range or don't include the choice; or an
-            invalid answer has scores or tied options.
+        ProblemError: the choice is out of range, scores are not finite, or an invalid answer has
+            scores or tied options. Tied options are also refused if there are fewer than two, or if
+            they are unsorted, out of range or don't include the choice.
 
     >>> Prediction("a", 0, (0.5, 0.5)).credit(1), Prediction("a", 0, tied=(0, 1, 2)).chosen
     (0.5, (0, 1, 2))
@@ -94,14 +94,15 @@ class Prediction:
 
     @property
     def contradicts_scores(self) -> bool:
-        """Whether the scores contradict the choice, which then takes precedence."""
+        """Whether the scores contradict the choice, which takes precedence."""
         return bool(self.scores) and self.chosen != find_best_options(self.scores)
 
     def credit(self, answer: int | None) -> float:
-        """Return the credit, 0–1: 1 / (number of chosen options) if the correct one is chosen.
+        """Return the credit of the prediction, from 0 to 1.
 
-        This is the expected credit of a random choice among tied options. If only the first option
-        got credit, the result would depend on the order of options.
+        If the correct option is one of n chosen options, the credit is 1 / n, otherwise 0. This is
+        the expected credit of a random choice among tied options. If only the first option got
+        credit, the result would depend on the order of options.
         """
         chosen = self.chosen
         return 1 / len(chosen) if answer in chosen else 0.0
@@ -125,10 +126,7 @@ def align(
 ) -> tuple[Prediction, ...]:
     """Return the predictions in the order of a data set's problems, one per problem.
 
-    Args:
-        predictions: one prediction per problem, in any order.
-        dataset: the problems.
-        source: prefix of messages, such as "majority: ".
+    `source` is the prefix of messages, such as "majority: ".
 
     Raises:
         PredictionMismatchError: a problem has no prediction or several, or a prediction matches no
@@ -158,7 +156,6 @@ def align(
 
 
 def check_fit(prediction: Prediction, n_options: int, source: str = "") -> None:
-    """Raise DataError if the choice or the scores don't match the number of options."""
     scores, last = len(prediction.scores), max(prediction.chosen, default=0)
     if scores not in (0, n_options):
         raise DataError(

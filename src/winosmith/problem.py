@@ -58,9 +58,10 @@ def make_extra_key(prefix: str, name: str) -> str:
 class Extra(Mapping[str, Scalar]):
     """A frozen, hashable mapping of format-specific fields to their values.
 
-    Keys have the form `format.field` ("winogender.occupation", "csv.Größe (cm)"), so that a file
-    can be written back unchanged. A field is a name on one line, in any script. Solvers never see
-    these values, because `Problem.blind` removes them. Iteration is in the order of the keys.
+    With these fields, a file can be written back unchanged. Keys have the form `format.field`
+    ("winogender.occupation", "csv.Größe (cm)"). A field is a name on one line, in any script.
+    Solvers never see these values, because `Problem.blind` removes them. Iteration is in the order
+    of the keys.
 
     Raises:
         ProblemError: a key is not of the form `format.field`, or a value is not a finite scalar.
@@ -117,7 +118,6 @@ def _check_key(key: object) -> None:
 
 
 def _check_text(name: str, value: object, *, optional: bool = False) -> None:
-    """Raise ProblemError unless a value is text that UTF-8 can encode."""
     if value is None and optional:
         return
     if not isinstance(value, str):
@@ -130,7 +130,6 @@ def _check_text(name: str, value: object, *, optional: bool = False) -> None:
 
 
 def _check_count(name: str, value: object) -> None:
-    """Raise ProblemError unless a value is a whole number from 0 to `MAX_COUNT`."""
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= MAX_COUNT:
         raise ProblemError(f"{name} must be a whole number from 0 to {MAX_COUNT:,}, not {value!r}")
 
@@ -305,19 +304,19 @@ class Problem:
 
     @property
     def root(self) -> str:
-        """The id of the family's root; a problem without a lineage is a root."""
+        """The id of the family's root, which is the problem's own id if it has no lineage."""
         return self.lineage.root if self.lineage else self.id
 
     @property
     def before(self) -> str:
-        """The text before the blank; for a question, its whole text followed by a space."""
+        """The text before the blank, or a question's whole text and a space."""
         if self.blank is not None:
             return self.sentence[: self.blank]
         return self.sentence if self.sentence[-1].isspace() else f"{self.sentence} "
 
     @property
     def after(self) -> str:
-        """The text after the blank; empty for a question."""
+        """The text after the blank, or an empty text for a question."""
         return "" if self.blank is None else self.sentence[self.blank + 1 :]
 
     @property
@@ -330,7 +329,10 @@ class Problem:
         )
 
     def replace_blank(self, text: str) -> str:
-        """Return the sentence with `text` in place of the blank, or a question and then `text`."""
+        """Return the sentence with `text` in place of the blank.
+
+        For a question, return the question, a space and `text`.
+        """
         return f"{self.before}{text}{self.after}"
 
     def fill(self, option_index: int) -> str:
@@ -345,7 +347,7 @@ class Problem:
         return tuple(self.fill(index) for index in range(len(self.options)))
 
     def blind(self) -> Problem:
-        """Return a copy without the answer or `extra`, as solvers see the problem."""
+        """Return the problem as solvers see it, without the answer or `extra`."""
         return replace(self, answer=None, extra=_NOTHING)
 
     def with_new_ids(
@@ -422,7 +424,6 @@ def _check_options(options: tuple[str, ...], *, has_offset: bool) -> None:
 
 
 def _check_distinct_options(options: tuple[str, ...], answer: int | None) -> None:
-    """Raise ProblemError if an incorrect option equals the correct one, or all are equal."""
     texts = [*map(str.strip, options)]
     different = len({*texts})
     if different == len(texts):
@@ -445,7 +446,7 @@ def _check_answer(answer: int | None, n_options: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A problem recast as a true-or-false claim: a candidate fills the blank (SuperGLUE-WSC).
+    """A problem recast as a true-or-false claim that a candidate fills the blank (SuperGLUE-WSC).
 
     Attributes:
         problem_id: the id that all claims of one problem share.

@@ -41,7 +41,6 @@ class Digests:
 
     Attributes:
         name: the name of the data set, in lower case.
-        whole: digests of its sentences; see `compute_item_digests`.
         sides: digests of the text before or after a blank, with the options.
     """
 
@@ -92,7 +91,6 @@ def get_published_digests(name: str) -> Digests:
 
 
 def compute_digests(name: str, items: Iterable[Problem | Claim]) -> Digests:
-    """Compute the digests of a data set's problems or claims."""
     found = [compute_item_digests(item) for item in items]
     return Digests(
         name.casefold(),
@@ -106,12 +104,9 @@ DIGESTS_FILE = "trained_on.npz"
 
 
 def write_digests(folder: Path, items: Iterable[Problem | Claim], *base_digests: Digests) -> Path:
-    """Write the digests of a model's training data to its folder; return the file's path.
+    """Write the digests of a model's training data to the model's folder.
 
-    Args:
-        folder: the model's folder.
-        items: the training data.
-        base_digests: digests of the training data of the base model.
+    The file also contains `base_digests`, those of the base model's training data.
     """
     found = (compute_digests("", items), *base_digests)
     whole, sides = (

@@ -42,8 +42,6 @@ class Leftover:
     """A claim that could not be grouped into a problem.
 
     Attributes:
-        claim: the claim.
-        reason: why the claim could not be grouped.
         row: the claim's 0-based index in the input.
     """
 
@@ -58,7 +56,7 @@ class Recast:
 
     Attributes:
         problems: the problems, in the order of their first claims.
-        leftovers: the claims that could not be grouped, in order.
+        leftovers: the claims that could not be grouped, in the order of the input.
     """
 
     problems: Dataset
@@ -94,7 +92,7 @@ def to_claims(problems: Iterable[Problem]) -> tuple[Claim, ...]:
 
 
 def to_problems(claims: Sequence[Claim], name: str = "") -> Recast:
-    """Group claims by `problem_id` into problems; other claims are leftovers.
+    """Group claims by `problem_id` into problems and leftovers.
 
     The options are the candidates, in order. A claim that repeats an earlier claim of its group is
     a leftover. All claims of a group are leftovers if they have different sentences, if there are
@@ -128,7 +126,6 @@ def to_problems(claims: Sequence[Claim], name: str = "") -> Recast:
 
 
 def _find_repeats(claims: Sequence[Claim], rows: list[int]) -> tuple[list[int], dict[int, str]]:
-    """Return the rows of distinct claims, and the reason for each row that repeats one."""
     first_rows: dict[tuple[str, bool | None], int] = {}
     repeated: dict[int, str] = {}
     for row in rows:
@@ -200,9 +197,9 @@ def _iter_pairs(problem: Problem) -> Iterator[Problem]:
 
 
 def find_order_reference(question: str, options: Sequence[str]) -> str | None:
-    """Return the first text that refers to the options' order, which must then be kept, or None.
+    """Return the first text that refers to the order of the options, or None.
 
-    A single letter is a reference if there are enough options.
+    Such a problem must keep its order. A single letter is a reference if there are enough options.
 
     >>> find_order_reference("Which floats?", ("cork", "lead", "none of the above"))
     'none of the above'
@@ -225,11 +222,7 @@ def refers_to_others(option: str, count: int) -> bool:
 
 
 def reorder(problem: Problem, order: Sequence[int]) -> Problem:
-    """Return a problem with reordered options; the correct option stays the same.
-
-    Args:
-        problem: the problem.
-        order: the 0-based indices of its options in the new order.
+    """Return the problem with its options in the order of the given 0-based indices.
 
     >>> new = reorder(Problem("p", "It is _.", ("red", "green", "blue"), 1), (2, 0, 1))
     >>> new.options, new.answer

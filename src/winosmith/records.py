@@ -27,7 +27,6 @@ _CLAIM_KEYS = {f.name for f in fields(Claim)}
 
 
 def _build_object(pairs: list[tuple[str, Any]]) -> Record:
-    """Build a JSON object from its keys and values; raise ValueError for a repeated key."""
     record = dict(pairs)
     if len(record) < len(pairs):
         twice = next(key for key, n in Counter(key for key, _ in pairs).items() if n > 1)
@@ -70,7 +69,7 @@ def parse_json(text: str | bytes) -> Any:
 
 
 def is_file(path: Path) -> bool:
-    """Return whether a path is an existing file; False if the path is too long.
+    """Return whether a path is an existing file. A path that is too long is not.
 
     >>> is_file(Path(".")), is_file(Path("9" * 4000))
     (False, False)
@@ -82,11 +81,6 @@ def is_file(path: Path) -> bool:
 
 
 def read_toml(path: str | Path) -> Record:
-    """Parse a TOML file and return its table.
-
-    Raises:
-        RecipeError: the file can't be opened, or is not TOML.
-    """
     try:
         return tomllib.loads(Path(path).read_text("utf-8"))
     except OSError as error:
@@ -116,10 +110,6 @@ def read_text(path: str | Path) -> str:
 
 def parse_json_lines(text: str, path: str | Path) -> Iterator[tuple[int, Record]]:
     r"""Yield each JSON Lines object with its 1-based line number, skipping empty lines.
-
-    Args:
-        text: the text of the file.
-        path: the path of the file, for messages.
 
     Raises:
         FormatError: a line is not a JSON object.
@@ -159,7 +149,6 @@ def dump_json(record: Any) -> str:
 
 
 def problem_record(problem: Problem) -> Record:
-    """Convert a problem to a JSON object."""
     record: Record = {
         "id": problem.id,
         "sentence": problem.sentence,
@@ -217,9 +206,6 @@ def parse_problem(record: Mapping[str, Any]) -> Problem:
 def parse_dropped(record: Mapping[str, Any]) -> Problem:
     """Parse a problem from a line of a build's `dropped.jsonl`.
 
-    Raises:
-        ProblemError: see `parse_problem`.
-
     >>> line = {"id": "a", "sentence": "A _ b.", "options": ["x", "y"], "stage": "votes"}
     >>> parse_dropped(line).id
     'a'
@@ -228,18 +214,12 @@ def parse_dropped(record: Mapping[str, Any]) -> Problem:
 
 
 def claim_record(claim: Claim) -> Record:
-    """Convert a claim to a JSON object."""
     record: Record = {f.name: getattr(claim, f.name) for f in fields(Claim)}
     record["extra"] = dict(claim.extra) or None
     return {key: value for key, value in record.items() if value is not None}
 
 
 def parse_claim(record: Mapping[str, Any]) -> Claim:
-    """Parse a claim from a JSON object.
-
-    Raises:
-        ProblemError: the record is not a valid claim.
-    """
     _check_keys(record, _CLAIM_KEYS, required=("problem_id", "sentence", "candidate"))
     return Claim(**{**record, "extra": Extra(record.get("extra"))})
 
@@ -278,7 +258,6 @@ def _parse_lineage(record: Any) -> Lineage | None:
 
 
 def _construct(kind: Any, record: Any) -> Any:
-    """Construct an object of a class from a JSON object; errors name the invalid key."""
     if record is None:
         return None
     if not isinstance(record, dict):

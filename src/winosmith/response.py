@@ -24,7 +24,7 @@ class Response:
         ambiguous: whether the person finds both options plausible.
         associative: whether the person thinks that nearby words reveal the answer.
         shown: the order in which the options were shown; empty for their original order.
-        seconds: the time to answer; None if it was not measured.
+        seconds: number of seconds that the answer took; None if it was not measured.
 
     Raises:
         ProblemError: the purpose is unknown, the choice or time is negative, or the order is not a

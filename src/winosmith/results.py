@@ -54,7 +54,7 @@ CITATION = (
 """Last sentence of each paragraph for a paper, with the version and the citation."""
 
 MAX_REPR = 200
-"""Maximum length of a repr."""
+"""Maximum length of a repr, in characters."""
 
 _T = typing.TypeVar("_T")
 
@@ -64,8 +64,7 @@ class Member:
     """A field or computed property of a result, with its headings and formats.
 
     Attributes:
-        name: name of the attribute.
-        columns: heading and format of each of its table cells; empty if tables omit it by default.
+        columns: heading and format of each table cell; empty if tables omit the member by default.
         json: see `Json`.
         key: key in the record; by default the name.
         rows: whether its elements become the rows of the result's DataFrame.
@@ -78,14 +77,12 @@ class Member:
     rows: bool = False
 
     def make_columns(self, *, numeric: bool = False) -> list[report.Column]:
-        """Return the member's table columns; the default heading is the member's name."""
         columns = self.columns or ((self.name.replace("_", " "), ""),)
         return [
             report.Column(title, "" if callable(form) else form, numeric) for title, form in columns
         ]
 
     def format_cells(self, value: Any) -> list[report.Value]:
-        """Convert a value to the member's table cells; if it is None, all cells are None."""
         forms = [form for _, form in self.columns] or [""]
         return [
             None if value is None else form(value) if callable(form) else _to_cell(value)
@@ -96,7 +93,7 @@ class Member:
 def shown(
     title: str, form: Form = "", *more: tuple[str, Form], json: Json = True
 ) -> dict[str, Any]:
-    """Return the metadata of a field that is shown: its heading, format and any more columns."""
+    """Return the metadata of a field with a heading and a format; each of `more` adds a column."""
     return {"columns": ((title, form), *more), "json": json}
 
 
@@ -108,7 +105,7 @@ IF_ANY = {"json": "if any"}
 
 
 def computed(**metadata: Any) -> Callable[[_T], _T]:
-    """Return a decorator that marks a property, cached or not, as part of the result."""
+    """Mark a property or cached property as part of the result."""
 
     def attach_metadata(getter: _T) -> _T:
         getter.metadata = metadata  # type: ignore[attr-defined]
@@ -175,8 +172,8 @@ class Result:
         """Return the result as a pandas DataFrame.
 
         A result with several measurements, such as the cues of an audit or the pairs of a
-        comparison, has a row for each; other results have one row. Columns are named like the keys
-        of `record()`, with dots between nested keys ("accuracy.value").
+        comparison, has one row per measurement. Other results have one row. Columns are named like
+        the keys of `record()`, with dots between nested keys ("accuracy.value").
 
         Raises:
             MissingExtraError: pandas is not installed.
@@ -197,13 +194,13 @@ class Result:
         """Return a paragraph for a paper: the numbers, their conditions, and the citation.
 
         The conditions are the data's digest, the number of items, the null, the seed and the
-        version, if the result has them. The text is plain and may contain names from the data;
-        escape it for your output format.
+        version, if the result has them. The text is plain and may contain names from the data.
+        Escape it for your output format.
         """
         return " ".join([*self.sentences(), CITATION])
 
     def charts(self) -> list[report.Svg]:
-        """Return the charts of the result; an empty list if it has only tables."""
+        """Return the charts of the result, or an empty list if it has only tables."""
         return []
 
     def save_charts(self, path: str | Path) -> list[Path]:
@@ -233,7 +230,6 @@ class Result:
 
 
 def _iter_frame_rows(result: Any) -> Iterator[dict[str, Any]]:
-    """Yield the rows of the DataFrame: the elements of the `rows` member, or the result itself."""
     one = next((one for one in members(type(result)) if one.rows), None)
     if not isinstance(result, Result) or one is None:
         yield to_json(result)
@@ -250,7 +246,6 @@ def _iter_frame_rows(result: Any) -> Iterator[dict[str, Any]]:
 
 
 def is_empty(value: Any) -> bool:
-    """Return whether a value is None or has no elements."""
     return value is None or (hasattr(value, "__len__") and not len(value))
 
 
@@ -259,7 +254,6 @@ def _has_own_str(value: Any) -> bool:
 
 
 def to_json(value: Any) -> Any:
-    """Convert a value to JSON types."""
     if hasattr(value, "record"):
         return value.record()
     if is_dataclass(value):
@@ -316,13 +310,9 @@ def table(
 ) -> report.Table:
     """Return a table of results of one type, with one row per result.
 
-    Args:
-        caption: caption of the table.
-        rows: the results; for a mapping, the first column contains the names.
-        names: names of the attributes to show, with dots for nested results ("agreement.kappa"); by
-            default the attributes with a heading, or all if none has a heading.
-        head: heading of the first column, if rows have names.
-        more: arguments of `report.Table`.
+    If `rows` is a mapping, the first column contains its keys, under the heading `head`. The other
+    columns show the attributes in `names`, with dots for nested results ("agreement.kappa"); by
+    default, the attributes with a heading, or all if none has a heading.
     """
     results = list(rows.values()) if isinstance(rows, Mapping) else list(rows)
     every = [one for one in members(type(results[0])) if one.json is not False] if results else []
@@ -343,7 +333,6 @@ def table(
 
 
 def _get_nested(result: Any, name: str) -> Any:
-    """Return an attribute by its dotted name; None if an intermediate object is None."""
     for part in filter(None, name.split(".")):
         result = None if result is None else getattr(result, part)
     return result
@@ -369,7 +358,6 @@ def tables(result: Any, caption: str = "") -> Iterator[report.Table]:
 
 
 def _iter_nested_tables(value: Any, title: str) -> Iterator[report.Table]:
-    """Yield the tables of a nested result, or of a list or mapping of results."""
     if isinstance(value, Result) and not _has_own_str(value):
         yield from tables(value, title)
     if not isinstance(value, Mapping | tuple | list):

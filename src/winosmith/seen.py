@@ -31,7 +31,6 @@ count as one about pronouns. Winogender has 95 %; the WSC, DPR, KnowRef and the 
 
 
 def check_sees_value(sees: str) -> None:
-    """Raise InputError unless `sees` is "blank" or "pronoun"."""
     if sees not in get_args(Sees):
         raise InputError(f"unknown value {sees!r} of `sees`; use {' or '.join(get_args(Sees))}")
 
@@ -39,7 +38,7 @@ def check_sees_value(sees: str) -> None:
 def check_blanks(
     problems: Iterable[Problem], subject: str, advice: str = "", *, unique: bool = False
 ) -> None:
-    """Raise DataError if a problem has no blank, which means that it is a question.
+    """Refuse problems without a blank, which are questions.
 
     Args:
         problems: the problems.
@@ -123,11 +122,7 @@ def split_units_with_blank(problem: Problem) -> tuple[list[str], int | None]:
 
 
 def check_two_options(problems: Sequence[Problem], advice: str) -> None:
-    """Raise DataError if problems have more than two options.
-
-    Raises:
-        DataError: a problem has more; the message names up to three and ends with `advice`.
-    """
+    """Raise DataError, with `advice`, if a problem does not have exactly two options."""
     others = [problem.id for problem in problems if len(problem.options) != 2]
     if others:
         raise DataError(
@@ -137,7 +132,7 @@ def check_two_options(problems: Sequence[Problem], advice: str) -> None:
 
 
 def check_pronouns(problems: Sequence[Problem]) -> None:
-    """Raise DataError if the pronoun of a problem is unknown."""
+    """Raise DataError if a problem is a question or its pronoun is unknown."""
     check_blanks(problems, "a solver that sees the pronoun", "show the question (`sees='blank'`)")
     without = [problem.id for problem in problems if not (problem.pronoun or "").strip()]
     if without:
@@ -167,11 +162,7 @@ def build_inputs(problems: Sequence[Problem], sees: Sees, local: int | None = No
     """Return the solver's input for each problem, normalised for comparison.
 
     White space and the order of options are ignored. An unknown pronoun is shown as the blank.
-
-    Args:
-        problems: the problems.
-        sees: whether the solver sees the blank or the pronoun.
-        local: number of words before the blank that the solver sees; None for all.
+    `local` is the number of words before the blank that the solver sees; None shows all.
 
     >>> two = [Problem(g, "The nurse said _ left.", ("a", "b"), pronoun=g) for g in ("he", "she")]
     >>> len(set(build_inputs(two, "blank"))), len(set(build_inputs(two, "pronoun")))
@@ -195,8 +186,8 @@ def build_inputs(problems: Sequence[Problem], sees: Sees, local: int | None = No
 def is_about_pronouns(problems: Sequence[Problem]) -> bool:
     """Return whether a data set is about pronouns, as Winogender and WinoBias are.
 
-    That is, at least half of the problems have a version that differs only in the pronoun, which a
-    solver that sees the blank can't distinguish.
+    At least half of the problems then have a version that differs only in the pronoun. A solver
+    that sees the blank can't distinguish the two versions.
     """
     if not all((problem.pronoun or "").strip() for problem in problems):
         return False

@@ -75,7 +75,6 @@ class _SolverOptions(ABC):
     """Base class of solver options, which can construct the solver and compute its identity."""
 
     def make(self, parts: SolverParts) -> Solver:
-        """Construct the solver from these options and its parts."""
         from winosmith import solve  # here, because it imports numpy
 
         solver: Solver = self.build(solve, parts)
@@ -145,13 +144,12 @@ class _LocalModelOptions(_ModelOption, _SolverOptions):
     startup."""
 
     def build_models(self, solve: Any, kind: Any, parts: SolverParts, settings: Options) -> Any:
-        """Construct the solver for one model, or an ensemble for several models."""
         settings = {**settings, "device": self.device, "on_progress": parts.on_progress}
         solvers = tuple(kind(model, **settings) for model in parts.models or (self.model,))
         return solvers[0] if len(solvers) == 1 else solve.Ensemble(solvers, parts.combine)
 
     def find_parts(self, folder: Path, cache: Path, timeout: float) -> Options:
-        """Find the model's folder, downloading it if necessary; see `Kind`."""
+        """Find the model's folder, or download the model."""
         from winosmith.models import find_model_folder
 
         named = folder / self.model

@@ -22,7 +22,7 @@ SPLITS: tuple[SplitName, ...] = ("train", "dev", "test")
 because training data can't measure a model, and published answers are not secret."""
 
 Key = Literal["author", "source"]
-"""A field of a problem's origin; blocks with the same value can be joined."""
+"""A field of a problem's origin. Blocks with the same value can be joined."""
 
 Disjoint = Literal["twin", "contributor", "source"]
 """Unit that must not be in several splits: a twin (with its block), contributor or source."""
@@ -42,8 +42,8 @@ class PreviousProblem:
     """A problem from an earlier build, with its split.
 
     Attributes:
-        problem: the problem with its id in the pool; its answer is ignored.
-        split: its previous split; None for a problem that only joins other problems into one block.
+        problem: the problem with its id in the pool; the answer is ignored.
+        split: the previous split; None for a problem that only joins other problems into one block.
     """
 
     problem: Problem
@@ -58,9 +58,9 @@ def find_previous_splits(
 ) -> list[frozenset[SplitName]]:
     """Return each block's previous splits: those of its problems and of related problems.
 
-    Related problems share a block of old and new problems (`blocks`): copies, families (by the ids
-    in the pool), and possible halves of twins. An old id is ignored if a different problem has that
-    id now.
+    Related problems are copies, members of a family (by the ids in the pool) and possible halves of
+    twins. They share a block if old and new problems are grouped together by `blocks`. An old id is
+    ignored if a different problem has that id now.
 
     Args:
         dataset: the problems to split.
@@ -100,8 +100,8 @@ class AssignedBlock:
     """Rows that stay together, and the split to which they are assigned.
 
     Attributes:
-        rows: row numbers in the data set.
-        split: the split.
+        rows: the 0-based rows in the data set.
+        split: the assigned split.
         previous: the previous splits of these problems and of related problems.
     """
 
@@ -121,16 +121,16 @@ def assign_splits(
 ) -> list[AssignedBlock]:
     """Assign blocks to train, dev and test.
 
-    Without previous splits, dev and test are filled in the order of `wanted`; all other problems
-    become training data. Otherwise each block keeps its split (the first of train, dev and test if
-    there are several), and each new block goes to the split that lacks the largest fraction of its
-    size.
+    Without previous splits, dev and test are filled in the order of `wanted`, and all other
+    problems become training data. Otherwise each block keeps its split (the first of train, dev and
+    test if there are several), and each new block goes to the split that lacks the largest fraction
+    of its wanted size.
 
     Blocks are added to a split until it has the wanted size. Blocks that would make it more than
-    50 % too large (`BLOCK_SLACK`), such as large families, are skipped; a first block of two
+    50 % too large (`BLOCK_SLACK`), such as large families, are skipped. A first block of two
     problems always fits. If every block is too large, the smallest is added. The problems of one
     contributor or source may be numerous and share a fault. With `keys`, a split therefore exceeds
-    its size by at most 10 % (`SLACK`), which makes an interval at most 5 % narrower.
+    its wanted size by at most 10 % (`SLACK`), which makes an interval at most 5 % narrower.
 
     Args:
         dataset: the problems; with `previous`, they have the ids of their pool.
@@ -172,7 +172,6 @@ def assign_splits(
 def _fill_splits(
     counts: Sequence[int], wanted: Mapping[SplitName, int], limits: Mapping[SplitName, float]
 ) -> list[SplitName]:
-    """Assign each group to the first split with room for it, or to "train"; return the splits."""
     sizes = dict.fromkeys(SPLITS, 0)
     found: list[SplitName] = []
     for n in counts:
@@ -225,7 +224,7 @@ def _fill_empty_splits(
 
 
 def choose_kept_split(splits: Iterable[SplitName]) -> SplitName | None:
-    """Return the split that a block keeps: the first of its previous splits, or None.
+    """Return the split that a block keeps: the first of its previous splits in `SPLITS`, or None.
 
     >>> choose_kept_split(["test", "dev"]), choose_kept_split([])
     ('dev', None)
@@ -250,7 +249,6 @@ def _iter_previous_ids(
 
 
 def _is_same_problem(old: Problem, new: Problem) -> bool:
-    """Return whether two problems are versions of one: they share all options or most words."""
     if {option.lower() for option in old.options} == {option.lower() for option in new.options}:
         return True
     a, b = (Counter(pieces(problem.sentence.lower())) for problem in (old, new))

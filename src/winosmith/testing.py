@@ -133,9 +133,10 @@ def make_twins(count: int, *, singles: int = 0, seed: int = 0) -> Dataset:
 
 
 def make_families(*depths: Sequence[int], include_roots: bool = True) -> Dataset:
-    """Generate a family for each sequence of depths; each perturbed problem is a child of the root.
+    """Generate a family for each sequence of depths.
 
-    Each child declares its depth, and differs from the root in that number of words.
+    Each perturbed problem is a child of the root. It declares its depth, and differs from the root
+    in that number of words.
 
     Args:
         depths: the depths of the perturbed problems of each family.
@@ -183,7 +184,6 @@ EXTRA_SETTINGS: dict[str, dict[str, Any]] = {
     "qwen2": {"num_key_value_heads": 2},
     "roberta": {"max_position_embeddings": 1026, "type_vocab_size": 1},
 }
-"""Additional settings by architecture."""
 
 TEXT_TEMPLATES = {"llama": "<s> $A", "opt": "<s> $A", "gemma2": "<s> $A", "roberta": "<s> $A </s>"}
 """The special tokens around every text ($A), by architecture."""
@@ -204,14 +204,14 @@ def tiny_language_model(
 ) -> Path:
     """Save a tiny untrained causal or masked language model, and return its folder.
 
-    Its random weights are ten times as large as usual, so that its scores depend on all tokens. By
-    default, it has two layers of width 32.
+    The random weights are ten times as large as usual, so that scores depend on all tokens. By
+    default, the model has two layers of width 32.
 
     Args:
         folder: output folder.
         architecture: the name in transformers ("gpt2", "llama", "mamba"; "bert", "roberta").
         texts: texts that the tokeniser is trained on.
-        masked: whether it is a masked language model; otherwise it is causal.
+        masked: whether the model is masked instead of causal.
         vocabulary: maximum number of tokens.
         changes: settings of the architecture, such as `hidden_size` and `num_hidden_layers`.
     """

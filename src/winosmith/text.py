@@ -100,7 +100,7 @@ other scripts, which have no spaces or attach particles to words, text may touch
 
 _GLUED_BEFORE = re.compile(rf"(?<=[{_SPACED}]){BLANK}")
 _GLUED_AFTER = re.compile(rf"{BLANK}(?=[{_SPACED}])(?!(?:s|es)(?![{_SPACED}]))")
-"""A blank that touches a word; plural endings, as in "the _s were full", are an exception."""
+"""A blank that touches a word, except a plural ending as in "the _s were full"."""
 
 MAX_CACHED = 1000
 """Maximum length of a text whose tokens are cached; no problem is longer."""
@@ -216,11 +216,8 @@ def units(text: str, whole: Sequence[str] = ()) -> list[str]:
     neighbouring letters, in order. For Chinese, both together are as good as a dictionary of words
     (Nie, Gao, Zhang and Zhou 2000, "On the use of words and n-grams for Chinese information
     retrieval"). A word of another script ("Alice", "10") is one unit, and so is each punctuation
-    mark.
-
-    Args:
-        text: a sentence or an option; its blank is a unit.
-        whole: texts, such as options, that are not split in text without spaces.
+    mark. The blank is a unit. The texts in `whole`, such as options, are never split in text
+    without spaces.
 
     >>> units("The Cup broke.")
     ['the', 'cup', 'broke', '.']
@@ -298,12 +295,7 @@ def find_occurrences(phrase: str, text: str, *, attached: bool = False) -> list[
 
     In scripts with spaces, the phrase must be a whole word. In Arabic, Hebrew, Korean and the
     scripts of India, prefixes and particles are attached to words. A part of a longer word is then
-    accepted if the phrase does not occur as a whole word.
-
-    Args:
-        phrase: a pronoun or an option.
-        text: a sentence.
-        attached: whether to include parts of longer words even if there are whole words.
+    accepted if the phrase does not occur as a whole word. With `attached`, it is always accepted.
 
     >>> find_occurrences("he", "The man said he knew the others; He did.")
     [13, 33]
@@ -351,7 +343,6 @@ def _tokenize_uncached(text: str) -> list[str]:
 
 @lru_cache(200)
 def _tokenize_cached(text: str) -> tuple[str, ...]:
-    """Tokenise a text, with a cache because several rules need the same tokens."""
     return tuple(_tokenize_uncached(text))
 
 
@@ -372,7 +363,6 @@ def content_words(text: str) -> list[str]:
 
 
 def is_content(token: str) -> bool:
-    """Return whether a lower-cased token is not a function word, punctuation or the blank."""
     return token not in FUNCTION_WORDS and any(map(str.isalnum, token))
 
 
@@ -414,7 +404,7 @@ def overlap(first: Sequence[str], second: Sequence[str]) -> float:
     """Return the fraction of the longer sequence's items that two sequences (multisets) share.
 
     The fraction is 1 for two empty sequences. WinoGrande, section 2, requires 70 % but does not
-    state the denominator; the longer half is the stricter interpretation.
+    state the denominator. The longer half is the stricter interpretation.
 
     >>> overlap(words("it was too large to fit"), words("it was too small to fit"))
     0.8333333333333334
@@ -457,13 +447,9 @@ def local_context(
     """Return the end of a sentence, starting a few words before the blank.
 
     This is the input of WinoGrande's local-context baseline (section 4.1, w_{t-2:EOS}).
-
-    Args:
-        sentence: a sentence with a blank.
-        words_before: number of words before the blank.
-        whole: whether to return text without spaces between words unchanged; if False, such text
-            is an error, since the baseline would see the whole text.
-        blank: the offset of the blank; None for the first `_`.
+    If there are no spaces between words, the baseline would see the whole text. With `whole`, such
+    text is returned unchanged; otherwise it is an error. `blank` is the offset of the blank, by
+    default that of the first `_`.
 
     Raises:
         ProblemError: there is no blank, or there are no spaces between words.
@@ -548,7 +534,6 @@ def _join_spans(text: str, spans: Sequence[tuple[int, int]]) -> str:
 
 @lru_cache(maxsize=1024)
 def find_token_spans(text: str) -> tuple[tuple[int, int], ...]:
-    """Return the start and end of each token in a text."""
     spans, at = [], 0
     for token in tokens(text):
         start = text.index(token, at)

@@ -80,7 +80,7 @@ class Topic:
         )
 
     def draw_anchors(self, seed: int, count: int = ANCHORS) -> tuple[str, ...]:
-        """Draw distinct anchor words; all candidates are equally likely.
+        """Draw distinct anchor words from the candidates, which are equally likely.
 
         Args:
             seed: random seed, 0 or more.
@@ -106,7 +106,7 @@ class Topics(Protocol):
     """A source of topics, in which a seed determines the topic and its anchor words."""
 
     def draw(self, seed: int) -> Topic:
-        """Return a random topic with anchor words; all topics are equally likely.
+        """Return a random topic, equally likely among all topics, with anchor words.
 
         Raises:
             InputError: there are no topics; the message states the reason.
@@ -288,7 +288,7 @@ def fetch_https(
     Args:
         url: an https URL; redirects to another host are refused.
         max_bytes: maximum size of the body.
-        timeout: maximum seconds for the connection, and for the whole response.
+        timeout: maximum number of seconds for the connection, and for the whole response.
 
     Raises:
         InputError: the URL can't be reached or responds with an error, or the response is too slow
@@ -340,12 +340,12 @@ class HttpTopics:
     """Topics from an https URL, which returns one or several topics as JSON, or plain text.
 
     Topics are cached in memory and drawn from the cache. After a pause, the next draw first
-    requests new topics; if the request fails, the cache is used. A seed's topic thus depends on the
+    requests new topics. If the request fails, the cache is used. A seed's topic thus depends on the
     topics that have been received.
 
     Attributes:
         url: an https URL.
-        pause: seconds between two requests; after a failure, thirty times as many.
+        pause: number of seconds between two requests; after a failure, it is 30 times as long.
         fetch: a function that makes a request, with limits on time and size.
 
     Raises:
@@ -378,7 +378,6 @@ class HttpTopics:
         return _draw_topic(len(cached), cached.__getitem__, seed, where)
 
     def _refresh(self) -> None:
-        """Request topics and add them to the cache."""
         try:
             body, kind = self.fetch(self.url)
             came = _parse_response(body, kind, urlsplit(self.url).hostname or self.url)
@@ -440,7 +439,6 @@ _TOPIC_KEYS = ("title", "text", "domain")
 
 
 def _parse_record(record: Any, source: str) -> Topic:
-    """Parse a topic from a JSON object with a title, a text and, optionally, a domain."""
     if not isinstance(record, dict):
         raise InputError(f"a topic must be an object with a title and a text, not {record!r:.60}")
     for key in _TOPIC_KEYS:
@@ -479,7 +477,6 @@ def _to_line(text: str) -> str:
 
 
 def _strip_invisible(text: str) -> str:
-    """Return the text without control characters or surrogates."""
     text = text.replace("\r\n", "\n").replace("\r", "\n").encode("utf-8", "ignore").decode()
     return "".join(letter for letter in text if letter in "\n\t" or letter.isprintable())
 
