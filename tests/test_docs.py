@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import doctest
 import importlib.util
+import inspect
 import json
 import re
 import shlex
 import sys
 import tomllib
+import types
 from collections.abc import Iterator
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
@@ -323,6 +326,28 @@ def test_the_number_of_formats_is_what_the_readme_says() -> None:
 def test_the_reference_is_what_the_code_says(page: Path) -> None:
     """A generated page is what `python docs/make.py` writes."""
     assert page.read_text("utf-8") == reference.PAGES[page](), "run: python docs/make.py"
+
+
+def test_every_public_function_and_class_has_a_docstring() -> None:
+    """So has every public method and property that is defined in winosmith."""
+    silent = []
+    for module in map(import_module, reference.modules()):
+        for name in reference.public_names(module):
+            value = getattr(module, name)
+            if not isinstance(value, types.FunctionType | type):
+                continue
+            members = vars(value).items() if isinstance(value, type) else ()
+            parts = {
+                f"{name}.{key}": part
+                for key, part in members
+                if not key.startswith("_") and isinstance(part, types.FunctionType | property)
+            }
+            silent += [
+                f"{module.__name__}.{key}"
+                for key, part in {name: value, **parts}.items()
+                if not inspect.getdoc(part)
+            ]
+    assert silent == []
 
 
 @pytest.fixture(scope="module")

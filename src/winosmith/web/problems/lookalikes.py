@@ -66,13 +66,13 @@ class AnyHalf(Protocol):
     """A sentence with options and an answer, such as a `Half` or a problem."""
 
     @property
-    def sentence(self) -> str: ...  # noqa: D102
+    def sentence(self) -> str: ...
 
     @property
-    def options(self) -> Sequence[str]: ...  # noqa: D102
+    def options(self) -> Sequence[str]: ...
 
     @property
-    def answer(self) -> int | None: ...  # noqa: D102
+    def answer(self) -> int | None: ...
 
 
 class Half(NamedTuple):
