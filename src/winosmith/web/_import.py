@@ -39,7 +39,7 @@ from winosmith.web.problems.states import update_waits
 
 Purpose = Literal["judging", "valid", "gold"]
 
-CHUNK = 250
+CHUNK = 100
 """Number of problems per transaction. Other users can write between two transactions."""
 
 EXPLANATION, ATTENTION = "gold.explanation", "gold.attention"
