@@ -66,7 +66,7 @@ def test_a_newcomer_without_an_account_perturbs(db: Any, visit: Any, root: Any) 
     page = text(client.get(made.headers["Location"]))
     assert "Your sentence is stored" in page
     assert "waiting for a moderator" in page
-    assert "you write without an account" in page
+    assert "you are writing without an account" in page
     assert "Waiting for the model one…" in page
 
 

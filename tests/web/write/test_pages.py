@@ -247,7 +247,7 @@ def test_without_an_account_one_writes_by_the_session(db: Any, visit: Any) -> No
     Draft.objects.filter(person=somebody).update(anchors=["water"])
     where = client.post(address, {**FORM, "version": "0", "do": "submit"}).headers["Location"]
     page = text(client.get(where))
-    assert "you write without an account" in page
+    assert "you are writing without an account" in page
     assert "waiting for a moderator" in page
     assert visit().get(where).status_code == 404
 

@@ -248,7 +248,7 @@ def _get_hints(position: Position, typed: SentenceInput) -> list[str]:
     if settings.RULES.review == "all":
         return [_("this site’s moderators check everything first"), *found]
     if position.person is None or position.person.anonymous:
-        return [_("you write without an account"), *found]
+        return [_("you are writing without an account"), *found]
     return found
 
 
