@@ -98,7 +98,7 @@ def main():
             return kept
 
         found = debias.verify(
-            X, y, timed, blocks=blocks.blocks(pool), ids=pool.ids,
+            X, y, timed, blocks=blocks.find_blocks(pool), ids=pool.ids,
             others={"independent": independent}, splits=asked.splits,
         )  # fmt: skip
         cells = [

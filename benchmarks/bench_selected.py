@@ -69,7 +69,7 @@ def main():
     started = time.monotonic()
     pool = formats.read(asked.data) if asked.data else practice.generate_corpus(asked.twins).dataset
     X, y = embed.LightEmbedder().embed(pool), debias.get_problem_labels(pool)
-    groups, rows = blocks.blocks(pool), np.arange(len(pool))
+    groups, rows = blocks.find_blocks(pool), np.arange(len(pool))
     old = cross_validate(X, y, filter_rows(X, y, pool.ids, rows), groups)
     nothing = []
     for flip in range(asked.flips):

@@ -17,7 +17,7 @@ import numpy as np
 from winosmith import formats, published
 from winosmith.published import Digests, compute_digests
 
-HERE = Path(published.__file__).with_name(published.PUBLISHED)
+HERE = Path(published.__file__).with_name(published.DIGESTS_RESOURCE)
 
 SETS = {
     "WSC": ["wsc/WSCollection.xml", "wsc/wsc-273.jsonl"],

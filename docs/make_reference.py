@@ -21,7 +21,7 @@ import click
 from winosmith.build import Recipe
 from winosmith.cli._main import group
 from winosmith.formats import FORMATS, Writer
-from winosmith.options import describe_values, schema
+from winosmith.options import build_schema, describe_values
 from winosmith.problem import Claim, Problem
 from winosmith.solver_rule import KINDS, LEARNERS, SolverRule
 from winosmith.web._rules import GROUPS, SERVER, Mail, get_settings
@@ -118,7 +118,7 @@ def _help(name: str, command: click.Command, ctx: click.Context) -> str:
 
 def recipe_page() -> str:
     """Return the reference page of the recipe."""
-    whole = schema(Recipe)
+    whole = build_schema(Recipe)
     tables = {
         name: whole["$defs"][key["$ref"].rpartition("/")[2]]
         for name, key in whole["properties"].items()
@@ -133,9 +133,9 @@ def recipe_page() -> str:
 
 def solvers_page() -> str:
     """Return the reference page of the solvers."""
-    kinds = {kind: schema(of) for kind, of in KINDS.items()}
+    kinds = {kind: build_schema(of) for kind, of in KINDS.items()}
     every = set.intersection(*(set(of["properties"]) for of in kinds.values()))
-    keys = {**schema(SolverRule)["properties"], **kinds["random"]["properties"]}
+    keys = {**build_schema(SolverRule)["properties"], **kinds["random"]["properties"]}
     shared = {name: keys[name] for name in ("name", "solver", "learn", *sorted(every))}
     lead = "Keys that every solver accepts."
     parts = [SOLVERS, table_section("Every solver", {"description": lead, "properties": shared})]
@@ -250,7 +250,7 @@ def settings_page() -> str:
     for part in (*GROUPS, SERVER):
         table = {"description": part.lead, "properties": get_settings(part)}
         parts.append(table_section(part.title, table))
-    return "\n".join([*parts, MODELS, table_section("`[mail]`", schema(Mail))])
+    return "\n".join([*parts, MODELS, table_section("`[mail]`", build_schema(Mail))])
 
 
 MODULES = """

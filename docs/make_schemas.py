@@ -34,7 +34,7 @@ from winosmith import (
 from winosmith.cli._printing import JSON_VERSION
 from winosmith.cli._stability import StabilityResults
 from winosmith.cli.score import ExtraResults
-from winosmith.results import Member, Result, members
+from winosmith.results import Member, Result, list_members
 
 HERE = Path(__file__).resolve().parent / "reference" / "json"
 
@@ -422,7 +422,7 @@ def _members(kind: Any) -> Iterator[tuple[Member, Any]]:
         yield from ((Member(one.name), hints[one.name]) for one in dataclasses.fields(kind))
         return
     hints = typing.get_type_hints(kind)
-    for one in members(kind):
+    for one in list_members(kind):
         getter = getattr(kind, one.name, None) if one.name not in hints else None
         getter = getattr(getter, "fget", getattr(getter, "func", None))
         yield one, typing.get_type_hints(getter)["return"] if getter else hints[one.name]

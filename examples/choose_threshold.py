@@ -9,7 +9,7 @@ if the answers of whole twins are flipped at random, so that there are no artifa
 import sys
 
 from winosmith import debias, embed, formats, practice
-from winosmith.blocks import blocks
+from winosmith.blocks import find_blocks
 
 pool = formats.read(sys.argv[1]) if sys.argv[1:] else practice.generate_corpus(300).dataset
 X = embed.LightEmbedder().embed(pool)
@@ -22,7 +22,7 @@ for threshold in (0.6, 0.7, 0.75, 0.8, 0.9):
     null = debias.compute_threshold_null(
         X,
         y,
-        blocks(pool),
+        find_blocks(pool),
         train_size=train_size,
         threshold=threshold,
         ids=pool.ids,

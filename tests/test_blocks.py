@@ -15,10 +15,10 @@ from hypothesis import example, given, strategies as st
 from winosmith import Dataset, Lineage, Problem, formats
 from winosmith.blocks import (
     _make_sort_key,
-    blocks,
-    contradictions,
-    copies,
     draw_blocks,
+    find_blocks,
+    find_contradictions,
+    find_copies,
     find_lookalikes,
     shuffle,
     shuffle_blocks,
@@ -94,7 +94,7 @@ def test_halves_come_in_an_order_that_is_no_guide_to_the_answer():
 def test_dprs_twins_without_ids_share_blocks(data_dir: Path) -> None:
     """Of DPR's 661 training twins, 635 are in one block when nothing marks them."""
     data = formats.read(data_dir / "dpr/train.c.txt")
-    found = blocks(Dataset(replace(problem, twin_id=None) for problem in data))
+    found = find_blocks(Dataset(replace(problem, twin_id=None) for problem in data))
     block = {row: number for number, rows in enumerate(found) for row in rows}
     assert sum(block[one] == block[other] for one, other in data.twins) == 635
 
@@ -105,7 +105,7 @@ def test_a_twin_with_a_changed_option_shares_a_block():
     one = Problem("a", text.format("eaten"), ("shark", "minnow"), 1)
     other = Problem("b", text.format("hungry"), ("minnow", "the big shark"), 1)
     third = Problem("c", text.format("tired"), ("Ann", "Bob"), 1)
-    assert [sorted(block) for block in blocks(Dataset([one, other, third]))] == [[0, 1], [2]]
+    assert [sorted(block) for block in find_blocks(Dataset([one, other, third]))] == [[0, 1], [2]]
 
 
 def test_one_pair_that_looks_alike_joins_two_families():
@@ -118,7 +118,7 @@ def test_one_pair_that_looks_alike_joins_two_families():
         Problem(key, text, ("cup", "jug"), 0, lineage=Lineage(roots[key], roots[key]))
         for key, text in family.items()
     )
-    assert [sorted(block) for block in blocks(data)] == [[0, 1, 2, 3], [4]]
+    assert [sorted(block) for block in find_blocks(data)] == [[0, 1, 2, 3], [4]]
 
 
 @given(st.lists(st.lists(st.sampled_from("abcdefgh"), min_size=2, max_size=8), max_size=8))
@@ -142,7 +142,7 @@ def test_a_block_is_what_seven_words_of_ten_join(sentences):
             together = forest[one] | forest[other]
             for row in together:
                 forest[row] = together
-    assert {frozenset(block) for block in blocks(data)} == {frozenset(tree) for tree in forest}
+    assert {frozenset(block) for block in find_blocks(data)} == {frozenset(tree) for tree in forest}
 
 
 def test_a_large_family_is_not_compared_with_itself():
@@ -151,7 +151,7 @@ def test_a_large_family_is_not_compared_with_itself():
         Problem(str(number), f"The _ fell off table {number}.", ("cup", "jug"), 0, lineage=lineage)
         for number, lineage in enumerate([None, *[Lineage("0", "0")] * 19_999])
     )
-    assert [len(block) for block in blocks(family)] == [20_000]
+    assert [len(block) for block in find_blocks(family)] == [20_000]
 
 
 def test_drawing_takes_whole_blocks_and_leaves_some():
@@ -190,8 +190,8 @@ CUP = Problem("a", "The cup hit the jug and _ broke.", ("cup", "jug"), 0, pronou
 def test_a_copy_is_the_same_question(copy: Problem) -> None:
     """Answer, twin, order of options, case, spaces and a pronoun not noted change nothing."""
     both = Dataset([CUP, replace(copy, id="b")])
-    assert copies(both) == [[0, 1]]
-    assert len(blocks(both)) == 1
+    assert find_copies(both) == [[0, 1]]
+    assert len(find_blocks(both)) == 1
 
 
 @pytest.mark.parametrize(
@@ -206,30 +206,32 @@ def test_a_copy_is_the_same_question(copy: Problem) -> None:
 )
 def test_another_question_is_no_copy(other: Problem) -> None:
     """Another pronoun, option, sentence or place of the blank makes another problem."""
-    assert copies(Dataset([CUP, replace(other, id="b")])) == []
+    assert find_copies(Dataset([CUP, replace(other, id="b")])) == []
 
 
 def test_the_place_of_the_blank_tells_problems_apart() -> None:
     """Another of two `_` as the blank, or none at all, makes another problem of the same text."""
     one = Problem("a", "_ said that _ left.", ("Ann", "Eva"), blank=0)
     others = [replace(one, id="b", blank=12), replace(one, id="c", blank=None)]
-    assert copies(Dataset([one, *others])) == []
-    assert copies(Dataset([one, *others, replace(one, id="d")])) == [[0, 3]]
+    assert find_copies(Dataset([one, *others])) == []
+    assert find_copies(Dataset([one, *others, replace(one, id="d")])) == [[0, 3]]
 
 
 def test_letters_composed_or_not_are_the_same() -> None:
     """An accent of its own and a letter with its accent are one text."""
     cafe = replace(CUP, sentence="The cup hit the caf\u00e9 and _ broke.")
     apart = replace(cafe, id="b", sentence="The cup hit the cafe\u0301 and _ broke.")
-    assert copies(Dataset([cafe, apart])) == [[0, 1]]
+    assert find_copies(Dataset([cafe, apart])) == [[0, 1]]
 
 
 def test_options_that_differ_in_case_alone_stay_two() -> None:
     """Where case tells the options apart, it also tells the answers apart."""
     polish = Problem("a", "It was _ that she needed.", ("Polish", "polish"), 0)
     both = Dataset([polish, replace(polish, id="b", answer=1)])
-    assert contradictions(both) == [[0, 1]]
-    assert copies(Dataset([polish, replace(polish, id="b", options=("polish", "POLISH"))])) == []
+    assert find_contradictions(both) == [[0, 1]]
+    assert (
+        find_copies(Dataset([polish, replace(polish, id="b", options=("polish", "POLISH"))])) == []
+    )
 
 
 def test_a_pronoun_not_noted_belongs_to_no_side() -> None:
@@ -239,18 +241,18 @@ def test_a_pronoun_not_noted_belongs_to_no_side() -> None:
     """
     he, she, they = (replace(CUP, id=p, pronoun=p) for p in ("he", "she", "they"))
     bare, again = replace(CUP, id="bare", pronoun=None), replace(CUP, id="again", pronoun=None)
-    assert copies(Dataset([he, she, they])) == []
-    assert copies(Dataset([he, bare, she, again])) == [[1, 3]]
-    assert copies(Dataset([he, bare, again])) == [[0, 1, 2]]
-    assert len(blocks(Dataset([he, bare, she, again, they]))) == 1
+    assert find_copies(Dataset([he, she, they])) == []
+    assert find_copies(Dataset([he, bare, she, again])) == [[1, 3]]
+    assert find_copies(Dataset([he, bare, again])) == [[0, 1, 2]]
+    assert len(find_blocks(Dataset([he, bare, she, again, they]))) == 1
 
 
 def test_copies_contradict_where_they_name_different_options() -> None:
     """It is the named option that counts, not where it stands; a withheld answer names none."""
     turned = replace(CUP, id="b", options=("jug", "cup"), answer=1)
-    assert contradictions(Dataset([CUP, turned])) == []
-    assert contradictions(Dataset([CUP, replace(turned, answer=None)])) == []
-    assert contradictions(Dataset([CUP, replace(turned, answer=0)])) == [[0, 1]]
+    assert find_contradictions(Dataset([CUP, turned])) == []
+    assert find_contradictions(Dataset([CUP, replace(turned, answer=None)])) == []
+    assert find_contradictions(Dataset([CUP, replace(turned, answer=0)])) == [[0, 1]]
 
 
 @given(st.data(), st.randoms(use_true_random=False))
@@ -270,11 +272,13 @@ def test_copies_are_found_in_any_order_of_rows_and_options(draw_: st.DataObject,
     turned = [_turned(problem) if rng.random() < 0.5 else problem for problem in made]
     rng.shuffle(turned)
     one, other = Dataset(made), Dataset(turned)
-    assert _by_id(one, copies(one)) == _by_id(other, copies(other))
-    assert _by_id(one, contradictions(one)) == _by_id(other, contradictions(other))
-    assert {frozenset(g) for g in contradictions(one)} <= {frozenset(g) for g in copies(one)}
-    block = {row: number for number, rows in enumerate(blocks(one)) for row in rows}
-    assert all(len({block[row] for row in group}) == 1 for group in copies(one))
+    assert _by_id(one, find_copies(one)) == _by_id(other, find_copies(other))
+    assert _by_id(one, find_contradictions(one)) == _by_id(other, find_contradictions(other))
+    assert {frozenset(g) for g in find_contradictions(one)} <= {
+        frozenset(g) for g in find_copies(one)
+    }
+    block = {row: number for number, rows in enumerate(find_blocks(one)) for row in rows}
+    assert all(len({block[row] for row in group}) == 1 for group in find_copies(one))
 
 
 def _turned(problem: Problem) -> Problem:
@@ -292,7 +296,7 @@ def test_the_twins_of_copies_share_a_block() -> None:
     copy = replace(CUP, id="c", twin_id="u", options=("jug", "cup"), answer=1)
     apart = Problem("d", "Nothing at all like this, for _ is new.", ("cup", "jug"), 1, "u")
     data = Dataset([replace(CUP, twin_id="t"), other, copy, apart])
-    assert blocks(data) == [[0, 1, 2, 3]]
+    assert find_blocks(data) == [[0, 1, 2, 3]]
 
 
 def test_templates_filled_with_two_pronouns_share_a_block() -> None:
@@ -314,9 +318,9 @@ def test_templates_filled_with_two_pronouns_share_a_block() -> None:
         for pronoun in ("he", "she")
     )
     lost = Dataset(replace(problem, pronoun=None) for problem in data)
-    assert copies(data) == []
-    assert (len(copies(lost)), contradictions(lost)) == (1518, [])
-    together = {row: number for number, rows in enumerate(blocks(data)) for row in rows}
+    assert find_copies(data) == []
+    assert (len(find_copies(lost)), find_contradictions(lost)) == (1518, [])
+    together = {row: number for number, rows in enumerate(find_blocks(data)) for row in rows}
     assert all(together[row] == together[row + 1] for row in range(0, len(data), 2))
 
 
@@ -324,8 +328,8 @@ def test_templates_filled_with_two_pronouns_share_a_block() -> None:
 def test_winogenders_genders_are_one_block_and_no_copies(data_dir: Path) -> None:
     """The three versions of each Winogender sentence share a block, and none is a copy."""
     data = formats.read(data_dir / "winogender/all_sentences.tsv")
-    assert copies(data) == []
-    block = {data[row].id: number for number, rows in enumerate(blocks(data)) for row in rows}
+    assert find_copies(data) == []
+    block = {data[row].id: number for number, rows in enumerate(find_blocks(data)) for row in rows}
     versions = {id_.removesuffix(".male.txt") for id_ in block if id_.endswith(".male.txt")}
     assert len(versions) == 240
     for of in versions:
@@ -362,8 +366,8 @@ have the same sentence, after "his" became "the cabin he is being held in", with
 def test_copies_of_published_sets(data_dir: Path, name: str) -> None:
     """The copies and contradictions of the published files are these."""
     data = formats.read(data_dir / name, skip_bad="/dev/null")
-    groups = copies(data)
-    counted = len(groups), sum(map(len, groups)), len(contradictions(data, groups))
+    groups = find_copies(data)
+    counted = len(groups), sum(map(len, groups)), len(find_contradictions(data, groups))
     assert counted == _PUBLISHED[name]
 
 
@@ -378,7 +382,7 @@ def test_text_without_spaces_looks_alike_by_its_letters():
     data = Dataset(
         Problem(str(n), sentence, ("茶碗", "急須"), 0) for n, sentence in enumerate(sentences)
     )
-    assert [sorted(block) for block in blocks(data)] == [[0, 1], [2], [3]]
+    assert [sorted(block) for block in find_blocks(data)] == [[0, 1], [2], [3]]
 
 
 @given(st.lists(st.text("aA.'n t!_", min_size=1, max_size=8), min_size=2, max_size=12))
@@ -390,7 +394,7 @@ def test_the_same_text_is_that_of_the_same_letters(parts: list[str]) -> None:
     )
     letters = [re.sub("[^an t]| ", "", problem.sentence.lower()) for problem in data]
     alike = {frozenset(r for r, own in enumerate(letters) if own == one) for one in letters}
-    assert {frozenset(block) for block in blocks(data)} == alike
+    assert {frozenset(block) for block in find_blocks(data)} == alike
 
 
 @pytest.mark.parametrize(
@@ -412,17 +416,17 @@ def test_a_copy_in_another_form_is_in_the_block(change: Callable[[str], str]) ->
     other = replace(one, id="c", sentence=text.replace("heavy", "light"))
     half = replace(other, options=("The cup", "the jug."), twin_id="t")
     third = replace(one, id="d", sentence="Nobody saw why _ fell on that day.")
-    assert blocks(Dataset([one, again])) == [[0, 1]]
-    assert blocks(Dataset([replace(one, twin_id="s"), third, half])) == [[0, 2], [1]]
+    assert find_blocks(Dataset([one, again])) == [[0, 1]]
+    assert find_blocks(Dataset([replace(one, twin_id="s"), third, half])) == [[0, 2], [1]]
     more = replace(other, options=("cup", "jug", "bowl"))
-    assert blocks(Dataset([replace(one, twin_id="s"), more])) == [[0, 1]]
+    assert find_blocks(Dataset([replace(one, twin_id="s"), more])) == [[0, 1]]
 
 
 def test_marks_between_digits_part_texts() -> None:
     """3 - 4, 3 / 4 and 34 are different questions."""
     asked = ("What is 3 - 4?", "What is 3 / 4?", "What is 34?", "What is 3.4?", "what is 3-4")
     data = Dataset(Problem(t, t, (f"x{t}", f"y{t}"), blank=None) for t in asked)
-    assert sorted(map(sorted, blocks(data))) == [[0, 4], [1], [2], [3]]
+    assert sorted(map(sorted, find_blocks(data))) == [[0, 4], [1], [2], [3]]
 
 
 def test_a_template_filled_hundreds_of_times_is_one_block() -> None:
@@ -432,4 +436,4 @@ def test_a_template_filled_hundreds_of_times_is_one_block() -> None:
         for words in ("abcdefghi", "qrstuvwxy")
         for at in range(400)
     )
-    assert [sorted(block) for block in blocks(data)] == [[*range(400)], [*range(400, 800)]]
+    assert [sorted(block) for block in find_blocks(data)] == [[*range(400)], [*range(400, 800)]]

@@ -29,8 +29,8 @@ TEXT = st.text(alphabet=st.characters())
         escape.escape_github,
         escape.escape_sarif,
         escape.escape_markdown,
-        escape.markdown_block,
-        escape.markdown_code,
+        escape.escape_markdown_block,
+        escape.escape_markdown_code,
     ],
 )
 def test_no_control_character_passes(function: Callable[[str], str], text: str) -> None:

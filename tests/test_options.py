@@ -14,7 +14,7 @@ from pydantic import Field
 
 from winosmith.cli._declared import add_declared_options
 from winosmith.errors import RecipeError
-from winosmith.options import Count, FilterRecipe, checked, declaration, from_table, schema
+from winosmith.options import Count, FilterRecipe, build_schema, checked, declaration, from_table
 
 
 @declaration
@@ -35,8 +35,8 @@ def test_a_field_is_added_in_one_place() -> None:
     assert "Least margin of a problem. [default: 0.5; 0<x<=1]" in " ".join(shown.split())
     line = "| `margin` | number above 0 and at most 1 | `0.5` | Least margin of a problem. |"
     reference = runpy.run_path(str(Path(__file__).parents[1] / "docs/make_reference.py"))
-    assert line in reference["table_section"]("Grown", schema(Grown))
-    assert schema(Grown)["properties"]["margin"]["exclusiveMinimum"] == 0
+    assert line in reference["table_section"]("Grown", build_schema(Grown))
+    assert build_schema(Grown)["properties"]["margin"]["exclusiveMinimum"] == 0
     with pytest.raises(RecipeError, match="margin is 2; it must be a number above 0 and at most 1"):
         from_table(Grown, {"margin": 2})
 

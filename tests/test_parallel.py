@@ -14,7 +14,7 @@ from hypothesis import given, strategies as st
 
 from tests import forking
 from winosmith.errors import InputError
-from winosmith.parallel import choose_worker_count, ordered_map
+from winosmith.parallel import get_worker_count, ordered_map
 
 
 @given(st.lists(st.integers(), max_size=30), st.integers(1, 5), st.integers(1, 9))
@@ -130,9 +130,9 @@ def _fails(item: int) -> int:
 
 def test_the_size_of_an_executor_is_known_or_not() -> None:
     """The standard library's executors say how many work at a time; others may not."""
-    assert choose_worker_count(ThreadPoolExecutor(3)) == 3
-    assert choose_worker_count(ProcessPoolExecutor(2)) == 2
-    assert choose_worker_count(Executor()) is None
+    assert get_worker_count(ThreadPoolExecutor(3)) == 3
+    assert get_worker_count(ProcessPoolExecutor(2)) == 2
+    assert get_worker_count(Executor()) is None
 
 
 BLAS = """

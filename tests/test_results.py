@@ -28,9 +28,9 @@ from winosmith.results import (
     MAX_REPR,
     Result,
     computed,
-    members,
+    list_members,
+    make_table,
     shown,
-    table,
 )
 from winosmith.testing import make_twins
 
@@ -72,11 +72,13 @@ def test_a_record_has_what_the_fields_state() -> None:
 
 def test_a_table_has_the_columns_asked_for() -> None:
     """Each row has a name; a nested attribute is named with a dot, and empty if it is missing."""
-    made = table("T", {"x": Whole(None, "b", 0), "y": WHOLE}, ["name", "part.kappa"], head="which")
+    made = make_table(
+        "T", {"x": Whole(None, "b", 0), "y": WHOLE}, ["name", "part.kappa"], head="which"
+    )
     assert [head.title for head in made.headings] == ["which", "called", "kappa", "squared"]
     assert made.rows == [["x", "B", None, None], ["y", "A", 0.5, 0.25]]
-    assert [head.title for head in table("T", [WHOLE]).headings] == ["length", "called"]
-    assert table("T", {}).rows == []
+    assert [head.title for head in make_table("T", [WHOLE]).headings] == ["length", "called"]
+    assert make_table("T", {}).rows == []
 
 
 def _results() -> Iterator[Result]:
@@ -193,7 +195,7 @@ def test_every_public_result_can_be_displayed() -> None:
         assert kind.__repr__ is Result.__repr__, kind
         assert kind._repr_html_ is Result._repr_html_, kind  # type: ignore[attr-defined]
         assert kind.summary is Result.summary, kind  # type: ignore[attr-defined]
-        assert sum(one.rows for one in members(kind)) <= 1, kind
+        assert sum(one.rows for one in list_members(kind)) <= 1, kind
 
 
 ROWS = [

@@ -40,7 +40,7 @@ _MARKS = re.compile(rf"</?[a-z]+>|(?<!\d){_PUNCTUATION}|{_PUNCTUATION}(?!\d)")
 _ARTICLE = re.compile(r"\s*(?:the|an?)\s+")
 
 
-def blocks(dataset: Dataset, *, lookalikes: bool = True) -> list[list[int]]:
+def find_blocks(dataset: Dataset, *, lookalikes: bool = True) -> list[list[int]]:
     """Return the rows of each block, in an order that reveals no answers.
 
     Two problems share a block in each of these cases:
@@ -56,7 +56,7 @@ def blocks(dataset: Dataset, *, lookalikes: bool = True) -> list[list[int]]:
     added. Blocks are transitive.
 
     >>> pair = [Problem("a", "A _ b.", ("x", "y"), 0, "t"), Problem("b", "B _ c.", ("x", "y"), 1, "t")]
-    >>> [sorted(block) for block in blocks(Dataset([*pair, Problem("c", "b _ C.", ("x", "z"))]))]
+    >>> [sorted(block) for block in find_blocks(Dataset([*pair, Problem("c", "b _ C.", ("x", "z"))]))]
     [[0, 1, 2]]
     """  # noqa: E501
     forest = _Forest(len(dataset))
@@ -100,7 +100,7 @@ class _Forest:
 
 
 def _join_lookalikes(dataset: Dataset, forest: _Forest) -> None:
-    """Join rows that look like halves of a twin; see `blocks`.
+    """Join rows that look like halves of a twin; see `find_blocks`.
 
     One pair is enough to join two blocks. Rows of the same block, such as a large family with the
     same options, are therefore not compared.
@@ -210,7 +210,7 @@ def _extract_letters(text: str) -> str:
     return _MARKS.sub("", whole) or whole
 
 
-def copies(dataset: Dataset) -> list[list[int]]:
+def find_copies(dataset: Dataset) -> list[list[int]]:
     """Return the groups of two or more rows that are copies of each other.
 
     Copies have the same tokens (ignoring case and Unicode form), the same position and pronoun of
@@ -221,7 +221,7 @@ def copies(dataset: Dataset) -> list[list[int]]:
 
     >>> fell = Problem("a", "The cup hit the jug and _ fell.", ("cup", "jug"), 0)
     >>> again = Problem("b", "the cup hit the jug and _ fell.", ("Jug", "Cup"), 1, pronoun="it")
-    >>> copies(Dataset([fell, again, Problem("c", "The cup hit it. _ fell.", ("cup", "jug"))]))
+    >>> find_copies(Dataset([fell, again, Problem("c", "The cup hit it. _ fell.", ("cup", "jug"))]))
     [[0, 1]]
     """
     groups: list[list[int]] = []
@@ -241,7 +241,9 @@ def copies(dataset: Dataset) -> list[list[int]]:
     return sorted(rows for rows in groups if len(rows) > 1)
 
 
-def whole_twins(dataset: Dataset, groups: Iterable[Sequence[int]] | None = None) -> list[list[int]]:
+def find_whole_twins(
+    dataset: Dataset, groups: Iterable[Sequence[int]] | None = None
+) -> list[list[int]]:
     """Return the rows of each twin or single, together with their copies.
 
     These groups are smaller than blocks, so that a filter need not remove a whole family.
@@ -251,10 +253,10 @@ def whole_twins(dataset: Dataset, groups: Iterable[Sequence[int]] | None = None)
         groups: the groups of copies; computed by default.
 
     >>> pair = [Problem("a", "A _ b.", ("x", "y"), 0, "t"), Problem("b", "B _ c.", ("x", "y"), 1, "t")]
-    >>> whole_twins(Dataset([*pair, Problem("c", "b _ C.", ("y", "x"), 0)]))
+    >>> find_whole_twins(Dataset([*pair, Problem("c", "b _ C.", ("y", "x"), 0)]))
     [[0, 1, 2]]
     """  # noqa: E501
-    groups = copies(dataset) if groups is None else groups
+    groups = find_copies(dataset) if groups is None else groups
     copy_of = {row: [rows[0]] for rows in groups for row in rows}
     together = join_blocks(dataset.groups, [copy_of.get(row, []) for row in range(len(dataset))])
     return [sorted(rows) for rows in together]
@@ -283,7 +285,7 @@ def _group_repeats(keys: Iterable[Hashable], rows: Iterable[int] | None = None) 
     return [together[one] for one in sorted(together)]
 
 
-def contradictions(
+def find_contradictions(
     dataset: Dataset, groups: Iterable[Sequence[int]] | None = None
 ) -> list[list[int]]:
     """Return the groups of copies with different correct options.
@@ -293,10 +295,10 @@ def contradictions(
         groups: the groups of copies; computed by default.
 
     >>> one = Problem("a", "The cup hit the jug and _ fell.", ("cup", "jug"), 0)
-    >>> contradictions(Dataset([one, Problem("b", one.sentence, ("jug", "cup"), 0)]))
+    >>> find_contradictions(Dataset([one, Problem("b", one.sentence, ("jug", "cup"), 0)]))
     [[0, 1]]
     """
-    groups = copies(dataset) if groups is None else groups
+    groups = find_copies(dataset) if groups is None else groups
     return [
         list(rows) for rows in groups if len(_get_correct_options(dataset[row] for row in rows)) > 1
     ]
@@ -334,7 +336,7 @@ def _make_sort_key(problem: Problem, seed: int) -> tuple[bytes, bytes]:
 def shuffle_blocks(dataset: Dataset, seed: int) -> list[list[int]]:
     """Return the rows of each block, with blocks and rows shuffled by the seed."""
     places = [_make_sort_key(problem, seed) for problem in dataset]
-    shuffled = [sorted(block, key=places.__getitem__) for block in blocks(dataset)]
+    shuffled = [sorted(block, key=places.__getitem__) for block in find_blocks(dataset)]
     return sorted(shuffled, key=lambda block: places[block[0]])
 
 

@@ -28,7 +28,7 @@ from winosmith.records import parse_json
 TIMEOUT = 20.0
 """Number of seconds to wait for the first worker."""
 
-RESPONSE = 10.0
+RESPONSE_TIMEOUT = 10.0
 """Number of seconds to wait for the scheduler's response, including after a lost connection."""
 
 Result = TypeVar("Result")
@@ -67,7 +67,11 @@ def connect(
         logger.setLevel(logging.CRITICAL)
         try:
             client = distributed.Client(
-                where, security=security, timeout=RESPONSE, set_as_default=False, name="winosmith"
+                where,
+                security=security,
+                timeout=RESPONSE_TIMEOUT,
+                set_as_default=False,
+                name="winosmith",
             )
         except (OSError, ValueError, TypeError, RuntimeError) as error:
             raise InputError(

@@ -67,7 +67,7 @@ def escape_csv(cell: str) -> str:
     """
     from winosmith.outputs import guard_cell
 
-    return guard_cell(to_line(cell))
+    return guard_cell(escape_line(cell))
 
 
 def escape_github(text: object, *, is_property: bool = False) -> str:
@@ -102,35 +102,35 @@ def escape_markdown(text: object) -> str:
     >>> print(escape_markdown("a|b <script>\n# [x](y)"))
     a\|b \<script\> # \[x\](y)
     """
-    line = _MARKUP.sub(lambda found: "\\" + found[0], to_line(text))
+    line = _MARKUP.sub(lambda found: "\\" + found[0], escape_line(text))
     return _LINE_START_MARKUP.sub(r"\1\\", line)
 
 
-def markdown_code(text: object) -> str:
+def escape_markdown_code(text: object) -> str:
     r"""Return the text, which may contain backticks, as a Markdown code span.
 
-    >>> print(markdown_code("a1"), markdown_code("a`b"))
+    >>> print(escape_markdown_code("a1"), escape_markdown_code("a`b"))
     `a1` `` a`b ``
     """
-    line = to_line(text)
+    line = escape_line(text)
     ticks = max(map(len, re.findall("`+", line)), default=0)
     fence, space = "`" * (ticks + 1), " " if ticks else ""
     return f"{fence}{space}{line}{space}{fence}"
 
 
-def markdown_block(text: str) -> str:
+def escape_markdown_block(text: str) -> str:
     r"""Return a release author's Markdown with control characters escaped but markup unchanged.
 
-    >>> markdown_block("See *this*\x9b.")
+    >>> escape_markdown_block("See *this*\x9b.")
     'See *this*\\x9b.'
     """
     return escape_terminal(text.replace("\r\n", "\n"))
 
 
-def to_line(text: object) -> str:
+def escape_line(text: object) -> str:
     r"""Return the text as one line without control characters, for comments in files.
 
-    >>> to_line("a\n\x1bb")
+    >>> escape_line("a\n\x1bb")
     'a \\x1bb'
     """
     return escape_terminal(" ".join(str(text).split()))

@@ -16,7 +16,7 @@ from winosmith.errors import FormatError, InputError
 from winosmith.outputs import PRIVATE, sha256
 from winosmith.records import parse_json, read_json_lines
 
-LAST = "checksums.sha256"
+CHECKSUMS_NAME = "checksums.sha256"
 """Name of the file that a build writes last."""
 
 RECIPE = "recipe.toml"
@@ -36,17 +36,17 @@ class BuildFiles:
     @property
     def digest(self) -> str:
         """The SHA-256 of the file that contains the checksums of all public files."""
-        return hashlib.sha256((self.folder / LAST).read_bytes()).hexdigest()
+        return hashlib.sha256((self.folder / CHECKSUMS_NAME).read_bytes()).hexdigest()
 
     @property
     def exists(self) -> bool:
         """Whether the folder contains a build, finished or not."""
-        return any((self.folder / name).exists() for name in ("report.json", LAST))
+        return any((self.folder / name).exists() for name in ("report.json", CHECKSUMS_NAME))
 
     def check(self) -> None:
         again = "run winosmith build again"
         try:
-            lines = (self.folder / LAST).read_text("utf-8").splitlines()
+            lines = (self.folder / CHECKSUMS_NAME).read_text("utf-8").splitlines()
         except OSError as error:
             raise InputError(f"{self.folder} contains an unfinished build; {again}") from error
         for number, line in enumerate(lines, start=1):
@@ -55,7 +55,7 @@ class BuildFiles:
             if not name or not path.resolve().is_relative_to(self.folder.resolve()):
                 raise FormatError(
                     f"this line is not the checksum of a build file; {again}",
-                    self.folder / LAST,
+                    self.folder / CHECKSUMS_NAME,
                     number,
                 )
             if not path.is_file() or sha256(path) != digits:
@@ -72,7 +72,7 @@ class BuildFiles:
         name: str = table["files"]["format"]
         return name
 
-    def problems(self, split: str) -> Dataset:
+    def read_problems(self, split: str) -> Dataset:
         """Return the problems of a split, such as "train_xl", "dev" or "private/test".
 
         Raises:

@@ -15,7 +15,7 @@ from typing import Any, Self
 NOTE_BYTES = 4096
 """Length of a note in bytes. A note is written in one call, so it is never read partially."""
 
-_TRIES, _LOOK = 20, 0.005
+_TRIES, _RETRY_SECONDS = 20, 0.005
 """Number of attempts to lock a file, and seconds between them. An attempt may fail because
 `read_lock` holds a shared lock for microseconds."""
 
@@ -24,11 +24,11 @@ class FileLock:
     """A lock held by this process, and by any process that inherits the open file.
 
     Attributes:
-        number: the file descriptor.
+        fd: the file descriptor.
     """
 
     def __init__(self, fd: int) -> None:
-        self.number = fd
+        self.fd = fd
 
     @classmethod
     def acquire(cls, path: Path) -> Self | None:
@@ -38,17 +38,17 @@ class FileLock:
         for _ in range(_TRIES):
             if try_lock(fd):
                 return cls(fd)
-            time.sleep(_LOOK)  # another process may be in `read_lock`
+            time.sleep(_RETRY_SECONDS)  # another process may be in `read_lock`
         os.close(fd)
         return None
 
     def write_note(self, note: Any) -> None:
         """Write a note into the file: a JSON value of at most `NOTE_BYTES`."""
-        os.pwrite(self.number, json.dumps(note).encode().ljust(NOTE_BYTES), 0)
+        os.pwrite(self.fd, json.dumps(note).encode().ljust(NOTE_BYTES), 0)
 
     def close(self) -> None:
         """Release the lock, unless another process has inherited it."""
-        os.close(self.number)
+        os.close(self.fd)
 
 
 def try_lock(fd: int) -> bool:

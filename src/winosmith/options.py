@@ -96,7 +96,7 @@ def declaration(kind: type[T]) -> type[T]:
         try:
             check(self, *args, **values)
         except ValidationError as error:
-            given = dict(zip(schema(made)["properties"], args, strict=False)) | values
+            given = dict(zip(build_schema(made)["properties"], args, strict=False)) | values
             raise _convert_error(made, given, error) from None
 
     made.__init__ = checked_init  # type: ignore[method-assign]
@@ -155,7 +155,7 @@ def _convert_error(kind: type, values: Mapping[str, Any], error: ValidationError
     message = str(cause)
     if not found["loc"]:
         return RecipeError(message)
-    properties = schema(kind)["properties"]
+    properties = build_schema(kind)["properties"]
     place = found["loc"][0]
     key = list(properties)[place] if isinstance(place, int) else place
     if found["type"] == "missing":
@@ -244,7 +244,7 @@ def _describe_unknown_key(key: str, kind: type, root: type) -> str:
 
 
 @functools.cache
-def schema(kind: Any) -> dict[str, Any]:
+def build_schema(kind: Any) -> dict[str, Any]:
     """Return the JSON schema of a declaration or of a checked function's parameters.
 
     Nested tables are in `$defs`.
@@ -253,12 +253,12 @@ def schema(kind: Any) -> dict[str, Any]:
     found = TypeAdapter(kind).json_schema()
     bases: list[Any] = [base for base in kind.__mro__[1:] if is_dataclass(base)]
     for base in bases:  # pydantic inherits no descriptions
-        for name, key in schema(base)["properties"].items():
+        for name, key in build_schema(base)["properties"].items():
             found["properties"][name].setdefault("description", key.get("description", ""))
     tables: list[Any] = [_find_declaration(hint) for hint in typing.get_type_hints(kind).values()]
     for table in tables:
         if table is not None:
-            found["$defs"][table.__name__]["properties"] = schema(table)["properties"]
+            found["$defs"][table.__name__]["properties"] = build_schema(table)["properties"]
     return found
 
 
@@ -331,7 +331,7 @@ File = Annotated[str, Field(json_schema_extra={"format": "path"})]
 
 Aim = Literal["error", "chance"]
 
-FalseShare = Annotated[float, Field(gt=0, le=0.2)]
+FalseRemovalFraction = Annotated[float, Field(gt=0, le=0.2)]
 """Fraction of sound problems among the problems that the mirror filter removes."""
 
 PmiVariant = Literal["signed", "absolute", "max", "pairwise"]
@@ -400,7 +400,7 @@ class FilterRecipe:
     """Objective of "mirror": "error" finds problems that give their answer away, with a stated
     fraction of sound problems among them; "chance" keeps equal numbers of problems that agree and
     disagree with a model at every margin."""
-    error: FalseShare = 0.1
+    error: FalseRemovalFraction = 0.1
     """Fraction of sound problems among those that "mirror" removes with aim = "error"."""
     folds: TwoOrMore = 10
     """Number of folds for "mirror"; each fold is predicted by a model trained on the others."""

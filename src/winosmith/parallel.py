@@ -34,11 +34,11 @@ class Broadcaster(Protocol):
         ...
 
 
-def choose_worker_count(executor: Executor) -> int | None:
+def get_worker_count(executor: Executor) -> int | None:
     """Return an executor's number of workers, or None if it is unknown.
 
     >>> from concurrent.futures import ThreadPoolExecutor
-    >>> choose_worker_count(ThreadPoolExecutor(3))
+    >>> get_worker_count(ThreadPoolExecutor(3))
     3
     """
     for name in ("workers", "_max_workers"):  # `ClusterExecutor`'s, then the standard library's

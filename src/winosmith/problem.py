@@ -29,7 +29,7 @@ MIN_OPTIONS, MAX_OPTIONS = 2, 26
 MAX_COUNT = 2**31 - 1
 """Largest number that a table can contain, because Parquet columns have 32 bits."""
 
-ONLY = -1
+ONLY_BLANK = -1
 """Default of `Problem.blank`: the blank is the only `_` in the sentence."""
 
 Scalar = str | int | float | bool | None
@@ -282,7 +282,7 @@ class Problem:
     lineage: Lineage | None = None
     embargo: bool = False
     extra: Extra = field(default=_NOTHING)
-    blank: int | None = field(default=ONLY, kw_only=True)
+    blank: int | None = field(default=ONLY_BLANK, kw_only=True)
 
     def __post_init__(self) -> None:
         _check_text("the id", self.id)
@@ -296,7 +296,7 @@ class Problem:
         _check_blank(self.sentence, self.blank)
         if self.blank is None and self.pronoun is not None:
             raise ProblemError("a question has no blank, so it can't have a pronoun")
-        _check_options(self.options, has_offset=self.blank != ONLY)
+        _check_options(self.options, has_offset=self.blank != ONLY_BLANK)
         _check_answer(self.answer, len(self.options))
         _check_distinct_options(self.options, self.answer)
         if self.blank is not None and self.sentence.count(BLANK) == 1:
@@ -388,7 +388,7 @@ def _check_blank(sentence: str, blank: int | None) -> None:
         return
     if not isinstance(blank, int) or isinstance(blank, bool):
         raise ProblemError(f"the blank must be an offset in the sentence, or None, not {blank!r}")
-    if blank == ONLY or sentence.count(BLANK) < 2:
+    if blank == ONLY_BLANK or sentence.count(BLANK) < 2:
         has_none = BLANK not in sentence and not _OTHER_BLANK.search(sentence)
         _check_one_blank(sentence, '; mark a question with "blank": null' if has_none else "")
     elif not 0 <= blank < len(sentence) or sentence[blank] != BLANK:

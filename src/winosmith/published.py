@@ -23,7 +23,7 @@ from winosmith.errors import InputError
 from winosmith.problem import BLANK, Claim, Problem
 from winosmith.text import words
 
-PUBLISHED = "published.npz"
+DIGESTS_RESOURCE = "published.npz"
 """Name of the file that contains the arrays `NAME/whole` and `NAME/sides` for each data set."""
 
 NEARLY_ALL = 0.9
@@ -204,7 +204,7 @@ def _find_data_set_names(sentence: str) -> list[str]:
 def _load_digests(kind: str) -> Mapping[str, frozenset[int]]:
     """Map each published data set's name to its "whole" or "sides" digests."""
     with (
-        resources.as_file(resources.files("winosmith") / PUBLISHED) as path,
+        resources.as_file(resources.files("winosmith") / DIGESTS_RESOURCE) as path,
         np.load(path, allow_pickle=False) as arrays,
     ):
         return {

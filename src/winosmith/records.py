@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from winosmith.errors import FormatError, ProblemError, RecipeError
-from winosmith.problem import ONLY, Claim, Edit, Extra, Lineage, Origin, Problem
+from winosmith.problem import ONLY_BLANK, Claim, Edit, Extra, Lineage, Origin, Problem
 
 Record = dict[str, Any]
 
@@ -194,7 +194,7 @@ def parse_problem(record: Mapping[str, Any]) -> Problem:
         lineage=_parse_lineage(record.get("lineage")),
         embargo=embargo,
         extra=Extra(record.get("extra")),
-        blank=record.get("blank", ONLY),
+        blank=record.get("blank", ONLY_BLANK),
     )
     if record.get("blank", problem.blank) != problem.blank:
         raise ProblemError(

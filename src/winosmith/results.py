@@ -22,7 +22,7 @@ Fit(squared=0.25, error=0.5, sizes=(160, 640))
 {'squared': 0.25, 'error': 0.5, 'sizes': [160, 640]}
 >>> found.summary().partition(" (")[0]
 'Fit: squared 0.250; residual 0.50; sizes 2. Computed with winosmith 0.1.0'
->>> made = table("Fits", {"line": found}, head="form")
+>>> made = make_table("Fits", {"line": found}, head="form")
 >>> [head.title for head in made.headings], made.rows
 (['form', 'squared', 'residual', 'sizes'], [['line', 0.25, 0.5, 2]])
 """
@@ -114,7 +114,7 @@ def computed(**metadata: Any) -> Callable[[_T], _T]:
     return attach_metadata
 
 
-def members(kind: Any) -> tuple[Member, ...]:
+def list_members(kind: Any) -> tuple[Member, ...]:
     """List the computed properties and the fields of a dataclass, in this order."""
     properties = [
         Member(name, **vars(of)["metadata"])
@@ -139,7 +139,7 @@ class Result:
     def record(self) -> dict[str, Any]:
         """Convert the result to a JSON object."""
         record: dict[str, Any] = {}
-        for one in members(type(self)):
+        for one in list_members(type(self)):
             value = getattr(self, one.name)
             if one.json is False or (one.json == "if any" and (is_empty(value) or value == 0)):
                 continue
@@ -154,7 +154,7 @@ class Result:
     def __repr__(self) -> str:
         """Return the class name and as many non-empty values as fit into `MAX_REPR` characters."""
         text = f"{type(self).__name__}("
-        for one in members(type(self)):
+        for one in list_members(type(self)):
             value = None if one.json is False else getattr(self, one.name)
             if is_empty(value):
                 continue
@@ -166,7 +166,7 @@ class Result:
 
     def _repr_html_(self) -> str:
         """Return the tables as HTML for notebooks."""
-        return report.render_fragment(list(tables(self)))
+        return report.render_fragment(list(make_tables(self)))
 
     def to_frame(self) -> Any:
         """Return the result as a pandas DataFrame.
@@ -182,7 +182,7 @@ class Result:
 
     def sentences(self) -> list[str]:
         """Return sentences that state the numbers and the conditions of the measurement."""
-        cells = next((one.rows for one in tables(self) if len(one.columns) == 2), [])
+        cells = next((one.rows for one in make_tables(self) if len(one.columns) == 2), [])
         signature = getattr(self, "signature", None)
         numbers = "; ".join(f"{head} {cell}" for head, cell in cells if head != "signature")
         return [
@@ -230,7 +230,7 @@ class Result:
 
 
 def _iter_frame_rows(result: Any) -> Iterator[dict[str, Any]]:
-    one = next((one for one in members(type(result)) if one.rows), None)
+    one = next((one for one in list_members(type(result)) if one.rows), None)
     if not isinstance(result, Result) or one is None:
         yield to_json(result)
         return
@@ -300,7 +300,7 @@ def _to_cell(value: Any) -> Any:
     return value if _is_scalar(value) else shorten(value).strip("<>")
 
 
-def table(
+def make_table(
     caption: str,
     rows: Mapping[str, Any] | Sequence[Any],
     names: Sequence[str] = (),
@@ -315,14 +315,20 @@ def table(
     default, the attributes with a heading, or all if none has a heading.
     """
     results = list(rows.values()) if isinstance(rows, Mapping) else list(rows)
-    every = [one for one in members(type(results[0])) if one.json is not False] if results else []
+    every = (
+        [one for one in list_members(type(results[0])) if one.json is not False] if results else []
+    )
     names = names or [one.name for one in every if one.columns] or [one.name for one in every]
     columns, cells = [report.Column(head)], [[name] for name in rows]
     for name in names:
         before, _, last = name.rpartition(".")
         owners = [_get_nested(result, before) for result in results]
         kind = next((type(owner) for owner in owners if owner is not None), None)
-        if one := next((one for one in members(kind) if one.name == last), None) if kind else None:
+        if (
+            one := next((one for one in list_members(kind) if one.name == last), None)
+            if kind
+            else None
+        ):
             values = [_get_nested(owner, last) for owner in owners]
             numeric = any(map(_is_number, values))
             columns += one.make_columns(numeric=numeric)
@@ -338,11 +344,11 @@ def _get_nested(result: Any, name: str) -> Any:
     return result
 
 
-def tables(result: Any, caption: str = "") -> Iterator[report.Table]:
+def make_tables(result: Any, caption: str = "") -> Iterator[report.Table]:
     """Yield a table of a result's single values, and a table for each nested result."""
     rows: list[list[report.Value]] = []
     later: list[report.Table] = []
-    for one in members(type(result)):
+    for one in list_members(type(result)):
         value = None if one.json is False else getattr(result, one.name)
         if is_empty(value):
             continue
@@ -359,13 +365,15 @@ def tables(result: Any, caption: str = "") -> Iterator[report.Table]:
 
 def _iter_nested_tables(value: Any, title: str) -> Iterator[report.Table]:
     if isinstance(value, Result) and not _has_own_str(value):
-        yield from tables(value, title)
+        yield from make_tables(value, title)
     if not isinstance(value, Mapping | tuple | list):
         return
     by_name = value if isinstance(value, Mapping) else dict(enumerate(value, 1))
     every = by_name.values()
-    if all(isinstance(of, Result) and any(m.columns for m in members(type(of))) for of in every):
-        yield table(title, value)
+    if all(
+        isinstance(of, Result) and any(m.columns for m in list_members(type(of))) for of in every
+    ):
+        yield make_table(title, value)
     elif all(isinstance(of, Result | Mapping) for of in every):
         for name, of in by_name.items():
             yield from _iter_nested_tables(of, f"{title}: {name}")

@@ -10,7 +10,7 @@ from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from winosmith.blocks import MIN_OVERLAP, blocks, join_blocks
+from winosmith.blocks import MIN_OVERLAP, find_blocks, join_blocks
 from winosmith.dataset import Dataset
 from winosmith.problem import Lineage, Problem
 from winosmith.text import pieces
@@ -86,7 +86,7 @@ def find_previous_splits(
     )
     named = [[*_get_joining_keys(problem, keys)] for problem in both]
     found: list[frozenset[SplitName]] = [frozenset()] * len(dataset)
-    for tree in join_blocks(blocks(both), named):
+    for tree in join_blocks(find_blocks(both), named):
         past = [previous[at - len(dataset)].split for at in tree if at >= len(dataset)]
         sides = frozenset(side for side in past if side is not None)
         for row in tree:

@@ -43,7 +43,7 @@ _UNSPACED = frozenset(
 )
 """First word of the Unicode names of letters in scripts without spaces between words."""
 
-UNSPACED_SHARE, LATIN_SHARE = 0.2, 0.5
+MIN_UNSPACED_FRACTION, MIN_LATIN_FRACTION = 0.2, 0.5
 """Minimum fractions of letters for a text to be "unspaced" and "latin", so that a quoted word does
 not matter. The first is smaller, because a Chinese word has fewer letters than a Latin one."""
 
@@ -163,8 +163,8 @@ def _get_script(letter: str) -> str:
 def detect_script(text: str) -> Writing:
     """Detect the kind of script of a text from the Unicode names of its letters.
 
-    A text of several scripts is "unspaced" if at least `UNSPACED_SHARE` of its letters are,
-    otherwise "latin" if at least `LATIN_SHARE` are Latin. A text without letters is "latin".
+    A text of several scripts is "unspaced" if at least `MIN_UNSPACED_FRACTION` of its letters are,
+    otherwise "latin" if at least `MIN_LATIN_FRACTION` are Latin. A text without letters is "latin".
 
     >>> (detect_script("The cup hit the 茶碗 and the _ broke."),
     ...  detect_script("Чашка упала, и _ разбилась."))
@@ -179,9 +179,9 @@ def detect_script(text: str) -> Writing:
     if not scripts:
         return "latin"
     unspaced = sum(script in _UNSPACED for script in scripts)
-    if unspaced >= UNSPACED_SHARE * len(scripts):
+    if unspaced >= MIN_UNSPACED_FRACTION * len(scripts):
         return "unspaced"
-    return "latin" if scripts.count("LATIN") >= LATIN_SHARE * len(scripts) else "spaced"
+    return "latin" if scripts.count("LATIN") >= MIN_LATIN_FRACTION * len(scripts) else "spaced"
 
 
 def words(text: str) -> list[str]:

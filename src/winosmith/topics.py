@@ -432,7 +432,7 @@ def open_topics(source: str | None, base: Path | None = None) -> Topics:
     )
 
 
-MOST_TITLE, MOST_TEXT, MOST_DOMAIN = 200, 20_000, 40
+MAX_TITLE_LENGTH, MAX_TEXT_LENGTH, MAX_DOMAIN_LENGTH = 200, 20_000, 40
 """Maximum lengths of titles, texts and domains, in characters; longer ones are truncated."""
 
 _TOPIC_KEYS = ("title", "text", "domain")
@@ -445,7 +445,7 @@ def _parse_record(record: Any, source: str) -> Topic:
         value = record.get(key)
         if not isinstance(value, str) and not (key == "domain" and value is None):
             raise InputError(f"the topic's {key!r} must be text, not {value!r:.60}")
-    domain = _to_line(record.get("domain") or "")[:MOST_DOMAIN]
+    domain = _to_line(record.get("domain") or "")[:MAX_DOMAIN_LENGTH]
     return _make_topic(record["title"], record["text"], domain or None, source)
 
 
@@ -460,7 +460,7 @@ def _parse_text(text: str, source: str, title: str = "") -> Topic:
     alone = rest.strip() and not rest.split("\n", 1)[0].strip()
     if marked:
         return _make_topic(marked[1], rest, None, source)
-    if alone and len(head) <= MOST_TITLE:
+    if alone and len(head) <= MAX_TITLE_LENGTH:
         return _make_topic(head, rest, None, source)
     return _make_topic(title or head, text, None, source)
 
@@ -469,7 +469,9 @@ def _make_topic(title: str, text: str, domain: str | None, source: str) -> Topic
     title, text = _to_line(title), re.sub(r"\s*\n\s*\n\s*", "\n\n", _strip_invisible(text)).strip()
     if not title or not text:
         raise InputError(f"the topic {title!r} has no {'text' if title else 'title'}")
-    return Topic(_truncate(title, MOST_TITLE), _truncate(text, MOST_TEXT), (), domain, source)
+    return Topic(
+        _truncate(title, MAX_TITLE_LENGTH), _truncate(text, MAX_TEXT_LENGTH), (), domain, source
+    )
 
 
 def _to_line(text: str) -> str:

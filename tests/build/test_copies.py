@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from winosmith import Dataset, Lineage, Problem, formats
-from winosmith.blocks import contradictions, copies
+from winosmith.blocks import find_contradictions, find_copies
 from winosmith.build import build, read_recipe
-from winosmith.build._pool import describe_copies, find_copies, make_copies_record
+from winosmith.build._pool import describe_copies, find_copies_to_omit, make_copies_record
 from winosmith.testing import make_twins
 
 NONE = {"method": "none"}
@@ -36,14 +36,14 @@ def again(problems, suffix="again", *, turned=False, **changes):
 
 def kept(dataset, seed=0):
     """Return what stays of a data set."""
-    return dataset.drop(dict(find_copies(dataset, seed).reasons), "copies").kept
+    return dataset.drop(dict(find_copies_to_omit(dataset, seed).reasons), "copies").kept
 
 
 def test_a_single_that_is_a_copy_of_a_half_goes():
     """The twin stays whole, and the single is told to be a copy."""
     data = make_twins(2)
     alone = replace(data[0], id="alone", twin_id=None)
-    found = find_copies(Dataset([alone, *data]), 0)
+    found = find_copies_to_omit(Dataset([alone, *data]), 0)
     assert found.reasons == {0: "copy: identical to a kept problem"}
     assert found.copy_of == {0: 1}
 
@@ -54,7 +54,7 @@ def test_of_two_twins_that_share_a_half_one_goes_whole():
     near = replace(data[1], id="near", sentence=data[1].sentence.replace("was", "seemed"))
     twin = [*again(data[:1], "u"), replace(near, twin_id=f"{data[0].twin_id}-u")]
     whole = Dataset([*data, *twin])
-    found = find_copies(whole, 0)
+    found = find_copies_to_omit(whole, 0)
     left = kept(whole)
     assert (len(left.twins), len(left.singles)) == (2, 0)
     gone = [whole[row].id for row in found.reasons]
@@ -89,7 +89,7 @@ def test_a_group_without_a_problem_left_is_told():
             for side, of in enumerate(halves)
         )
     )
-    found = find_copies(data, 0)
+    found = find_copies_to_omit(data, 0)
     assert (len(found.groups), len(found.reasons)) == (3, 4)
     gone = [rows for rows in found.groups if found.reasons.keys() >= {*rows}]
     record = make_copies_record(found, "once", data.ids, data.ids)
@@ -104,7 +104,7 @@ def test_what_contradicts_itself_goes_with_its_twin():
     liar = replace(data[0], id="liar", twin_id=None, answer=1 - data[0].answer)
     whole = Dataset([*data, liar])
     assert kept(whole).ids == data.ids[2:]
-    assert find_copies(whole, 0).reasons == {
+    assert find_copies_to_omit(whole, 0).reasons == {
         0: "contradictory: a copy has a different answer",
         1: "contradictory: a copy of the other half has a different answer",
         6: "contradictory: a copy has a different answer",
@@ -117,7 +117,7 @@ def test_the_one_that_was_published_stays():
     for seed in range(8):
         whole = Dataset([*data, *again(data, "b"), *again(data, "c")])
         assert set(whole.ids) - {
-            whole[row].id for row in find_copies(whole, seed, {"0-0-b", "0-1-b"}).reasons
+            whole[row].id for row in find_copies_to_omit(whole, seed, {"0-0-b", "0-1-b"}).reasons
         } == {"0-0-b", "0-1-b"}
 
 
@@ -161,16 +161,16 @@ def test_nothing_is_there_twice_and_no_twin_is_parted(data, seed, rng):
     Which of the copies stay depends neither on the order of the rows, nor on the order of the
     options, nor on which option is right.
     """
-    found = find_copies(data, seed)
+    found = find_copies_to_omit(data, seed)
     result = data.drop(dict(found.reasons), "copies")
     assert result.input() == data
     left = result.kept
-    group = {data[row].id: rows[0] for rows in copies(data) for row in rows}
+    group = {data[row].id: rows[0] for rows in find_copies(data) for row in rows}
     held = Counter(group[id_] for id_ in left.ids if id_ in group)
     assert set(held.values()) <= {1}
     assert len(left.singles) <= len(data.singles)
     assert len(left.twins) * 2 + len(left.singles) == len(left)
-    wrong = {data[row].id for group in contradictions(data) for row in group}
+    wrong = {data[row].id for group in find_contradictions(data) for row in group}
     assert wrong.isdisjoint(left.ids)
     assert all(data[of].id in left for of in found.copy_of.values())
     for rows in data.groups:  # none could have stayed beside the others
@@ -345,7 +345,7 @@ def test_the_next_build_keeps_the_copy_that_was_published(make_build, tmp_path):
 def test_winogrande_is_built_without_its_copies(data_dir):
     """Of train_xl, a twin that is there twice stays once, and two that contradict themselves go."""
     data = formats.read(data_dir / "winogrande/train_xl.jsonl")
-    found = find_copies(data, 0)
+    found = find_copies_to_omit(data, 0)
     assert len(found.reasons) == 6
     assert len(found.contradictory) == 2
     assert sorted(found.reasons.values()) == [

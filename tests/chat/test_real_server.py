@@ -66,7 +66,7 @@ def _solver(
 def test_a_killed_server_costs_nothing(served: Served, tmp_path: Path) -> None:
     """Killed in the middle, the run waits for the new server, or ends and goes on; same answers."""
     undisturbed = _solver(served, None).ask(DATA)
-    assert {one.choice for one in undisturbed.asked} >= {0, 1}, "the model says too little"
+    assert {one.choice for one in undisturbed.replies} >= {0, 1}, "the model says too little"
     assert undisturbed.summarize()["tokens_in"] > 0
 
     again: list[threading.Thread] = []

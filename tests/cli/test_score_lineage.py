@@ -126,7 +126,7 @@ def test_a_corpus_that_is_not_here_leaves_the_overlap_unknown(cli: Cli) -> None:
 
 def test_another_field_is_compared_with_the_roots(cli: Cli) -> None:
     """--by origin.source beside --by lineage pairs every version with its root."""
-    found = cli.told("score", *BOTH, "--by", "origin.source")["stability"]["beside_roots"]
+    found = cli.told("score", *BOTH, "--by", "origin.source")["stability"]["root_comparisons"]
     (made,) = found["origin.source"]["near"]
     errors = sum(WRONG["near"])
     assert (made["value"], made["lost"], made["won"]) == ("made", errors, 0)
@@ -187,7 +187,9 @@ def test_the_kinds_of_the_perturbed_wsc_are_scored_as_families(data_dir: Path, c
     for name in ("whole", "local"):
         stable = found["solvers"][name]
         assert (stable["n"], len(stable["families"])) == (2898 - 285, 285)
-        kinds = {kind["value"]: kind for kind in found["beside_roots"]["perturbed_wsc.kind"][name]}
+        kinds = {
+            kind["value"]: kind for kind in found["root_comparisons"]["perturbed_wsc.kind"][name]
+        }
         assert len(kinds) == 10
         assert all(kind["roots"]["n"] == kind["accuracy"]["n"] for kind in kinds.values())
         assert kinds["synonym"]["consistent"]["value"] > kinds["context"]["consistent"]["value"]

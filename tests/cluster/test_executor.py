@@ -15,7 +15,7 @@ from tests.cluster.conftest import STARTING, awaited
 from tests.waiting import LONGEST, until
 from winosmith import cluster
 from winosmith.errors import InputError
-from winosmith.parallel import Broadcaster, choose_worker_count, ordered_map
+from winosmith.parallel import Broadcaster, get_worker_count, ordered_map
 
 
 def test_work_is_spread_in_order(executor):
@@ -27,7 +27,7 @@ def test_work_is_spread_in_order(executor):
 
 def test_it_says_how_many_work_at_a_time(executor):
     """The threads of all workers are counted, and it holds values."""
-    assert choose_worker_count(executor) == executor.workers == 2
+    assert get_worker_count(executor) == executor.workers == 2
     assert isinstance(executor, Broadcaster)
 
 

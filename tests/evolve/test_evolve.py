@@ -13,7 +13,7 @@ from hypothesis import given, strategies as st
 
 from tests.conftest import examples
 from winosmith import Dataset, Lineage, Problem, practice
-from winosmith.blocks import blocks
+from winosmith.blocks import find_blocks
 from winosmith.errors import DataError, InputError
 from winosmith.evolve import (
     PARTS,
@@ -154,13 +154,13 @@ def test_roots_are_right_one_of_a_twin_and_everything_is_accounted_for(
     assert [len(ids) for ids in roots.sources.values()] == list(wanted)
     assert not wrong & set(roots.dataset.ids)
     assert all(problem.twin_id is None for problem in roots.dataset)
-    for dataset, left in zip((ONE, TWO), roots.left_out, strict=True):
+    for dataset, left in zip((ONE, TWO), roots.omitted, strict=True):
         assert left.input() == dataset
         drawn = roots.sources[dataset.name]
         assert left.kept.ids == drawn
         halves = Counter(dataset[dataset.row(problem_id)].twin_id for problem_id in drawn)
         assert max(halves.values(), default=1) == 1
-    reasons = {left.problem.id: left.reason for left in roots.left_out[0].dropped}
+    reasons = {left.problem.id: left.reason for left in roots.omitted[0].dropped}
     assert all(
         reasons[problem_id] == "not every solver answers it correctly" for problem_id in wrong
     )
@@ -203,7 +203,7 @@ def test_what_can_be_no_root_is_not_drawn() -> None:
     for seed in range(5):
         roots = draw_roots([mixed], [12], seed=seed, options=2)
         assert not set(unfit) & set(roots.dataset.ids)
-    reasons = {d.problem.id: d.reason for d in roots.left_out[0].dropped}
+    reasons = {d.problem.id: d.reason for d in roots.omitted[0].dropped}
     assert [reasons[problem_id] for problem_id in unfit] == [
         "it is under embargo",
         "its answer is withheld",
@@ -302,7 +302,7 @@ def test_no_family_straddles_a_split(count: int, shares: tuple[int, int, int], s
     sets = assemble(roots, data, data, parts)
     where = {p.id: name for name in PARTS for p in sets.medium[name]}
     assert len(where) + len(sets.dropped) == len(data)
-    for block in blocks(data):
+    for block in find_blocks(data):
         assert len({where[data[row].id] for row in block if data[row].id in where}) == 1
     ids = [p.id for name in PARTS for p in sets.large[name]]
     assert len(ids) == len(set(ids))

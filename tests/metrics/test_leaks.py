@@ -273,7 +273,7 @@ def test_a_usual_place_of_the_right_option_is_a_leak() -> None:
     assert (leak.tell, leak.accuracy, leak.problems) == ("order", 0.75, 120)
     assert leak.chance == pytest.approx(chance)
     assert leak.p_value == pytest.approx(2 * binom.sf(89, 120, chance))
-    assert leak.says == (("any", 2),)
+    assert leak.predictions == (("any", 2),)
 
 
 @pytest.mark.parametrize(

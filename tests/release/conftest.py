@@ -13,7 +13,7 @@ import pytest
 
 from tests.conftest import installed
 from winosmith import Dataset, Origin, Problem, formats, practice
-from winosmith.blocks import blocks
+from winosmith.blocks import find_blocks
 from winosmith.build import build, parse_recipe
 from winosmith.lineage import make_child
 from winosmith.outputs import sha256
@@ -46,7 +46,7 @@ def about(**changes: Any) -> About:
 def sets() -> dict[str, Dataset]:
     """Return the small release's problems, whose sides share no contributor."""
     made = practice.generate_corpus(60, seed=3).dataset
-    alone = [block for block in blocks(made) if len(block) == 2]
+    alone = [block for block in find_blocks(made) if len(block) == 2]
     halves = [made[row] for block in alone for row in block][:80]
     authors = {"train_xl": "t", "dev": "d", "test": "e"}
     rows = {"train_xl": halves[:40], "dev": halves[40:56], "test": halves[56:]}

@@ -24,7 +24,7 @@ from tests.waiting import LONGEST, until
 from winosmith import Dataset, Extra, Origin, Problem, Response, formats, practice, validate
 from winosmith.cli import main
 from winosmith.errors import OutputError, RecipeError
-from winosmith.escape import markdown_block
+from winosmith.escape import escape_markdown_block
 from winosmith.humans import CANARY
 from winosmith.outputs import try_lock
 from winosmith.release import TEMPLATE, ReleaseResult, Splitting, read_about, release, verify
@@ -134,7 +134,7 @@ def test_the_datasheet_says_not_stated(small: ReleaseResult, tmp_path: Path) -> 
     sheet = (other.folder / "DATASHEET.md").read_text("utf-8")
     card = (other.folder / "README.md").read_text("utf-8")
     assert "**Who paid for it?**\n\nNobody did.\n" in sheet
-    written = markdown_block(limits).strip()
+    written = escape_markdown_block(limits).strip()
     assert "\n- *young* children\n" in written
     assert all(f"\n\n{written}\n\n" in text for text in (sheet, card))
     assert "- **Sources:** practice\n" in card

@@ -133,7 +133,7 @@ def test_judges_who_do_not_count_do_not_agree(two, pools, tmp_path):
     """Votes that were set aside, as second ones are, are no part of their agreement."""
     recipe = rounds.read_round(pools / "round-1.toml").build
     files = BuildFiles(two[0].folder / "build")
-    dataset = Dataset([*files.problems("dev"), *files.problems("private/test")])
+    dataset = Dataset([*files.read_problems("dev"), *files.read_problems("private/test")])
     known = {problem.id: problem.answer for problem in read_pool(recipe)}
     votes = [vote for vote in read_votes(pools / "votes-1.csv") if vote.purpose == "validate"]
     again = [replace(vote, choice=1 - known[vote.problem_id]) for vote in votes]
@@ -155,7 +155,7 @@ def test_each_vote_counts_as_one(two, pools, tmp_path):
     """A problem with one vote left has one vote's part in the share, not a problem's."""
     recipe = rounds.read_round(pools / "round-1.toml").build
     files = BuildFiles(two[0].folder / "build")
-    dataset = Dataset([*files.problems("dev"), *files.problems("private/test")])
+    dataset = Dataset([*files.read_problems("dev"), *files.read_problems("private/test")])
     known = {problem.id: problem.answer for problem in read_pool(recipe)}
     votes = [vote for vote in read_votes(pools / "votes-1.csv") if vote.purpose == "validate"]
     kept = [files.read_pool_ids()[id_] for id_ in dataset.ids]

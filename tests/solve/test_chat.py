@@ -107,8 +107,8 @@ def test_what_is_not_clear_is_counted() -> None:
         "tokens_in": 190,
         "tokens_out": 19,
     }
-    assert interview.asked[0].choice is None
-    assert interview.asked[0].reply.text == "hm"
+    assert interview.replies[0].choice is None
+    assert interview.replies[0].reply.text == "hm"
 
 
 def test_a_model_that_goes_by_the_place_is_found_out() -> None:

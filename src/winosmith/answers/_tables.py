@@ -227,7 +227,7 @@ class _Column:
         return self.file.interpret_labels(self.labels)
 
     @cached_property
-    def options(self) -> list[dict[str, int]]:
+    def known_readings(self) -> list[dict[str, int]]:
         return [one for item, one in self.readings.items() if item in self.file.problems]
 
     @cached_property
@@ -252,7 +252,9 @@ class _Column:
     @cached_property
     def has_answers(self) -> bool:
         kinds = {"text", "1"} if self.has_numbers else {"text", *formats.LETTER_KINDS}
-        return sum(not kinds.isdisjoint(one) for one in self.options) >= 0.9 * len(self.options)
+        return sum(not kinds.isdisjoint(one) for one in self.known_readings) >= 0.9 * len(
+            self.known_readings
+        )
 
     @property
     def has_texts(self) -> bool:
@@ -261,14 +263,14 @@ class _Column:
     @property
     def has_other_numbers(self) -> bool:
         """Whether the labels are numbers that refer to no options: flags, or all the same."""
-        are_flags = {one.get("0") for one in self.options} == {0, 1}
+        are_flags = {one.get("0") for one in self.known_readings} == {0, 1}
         return self.has_numbers and (not self.has_answers or are_flags or len(self.cells) < 2)
 
     @property
     def repeats_option(self) -> bool:
         """Whether all labels are the text of the same option, such as the first."""
-        texts = {one.get("text") for one in self.options}
-        return len(self.options) > 1 and len(texts) == 1 and None not in texts
+        texts = {one.get("text") for one in self.known_readings}
+        return len(self.known_readings) > 1 and len(texts) == 1 and None not in texts
 
 
 def _classify_columns(
@@ -289,7 +291,7 @@ def _classify_columns(
         if column.has_grades
     ]
     are_indexed = any(
-        2 * sum("0" in one for one in column.options) >= len(column.options)
+        2 * sum("0" in one for one in column.known_readings) >= len(column.known_readings)
         for column in columns.values()
     )
     may_be_replies = [name for name in keys if name.lower() in _REPLIES and with_texts <= {*keys}]
@@ -300,7 +302,7 @@ def _classify_columns(
         ]
         correct = set[str]().union(*by_kind)
         fits_grades = any(one in grades for one in (correct, *by_kind))
-        if fits_grades if grades else len(correct) < len(column.options) or not are_indexed:
+        if fits_grades if grades else len(correct) < len(column.known_readings) or not are_indexed:
             keys.remove(column.name)
         elif column.has_texts and not grades:
             raise file.error(

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winosmith.audit._cues import SCRIPTS, Corpus, Cue, Ties, View, count_ties, detect_classes
-from winosmith.blocks import blocks, normalize_tokens
+from winosmith.blocks import find_blocks, normalize_tokens
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.parallel import pause_garbage_collection
@@ -317,11 +317,13 @@ def _find_blocks(dataset: Dataset) -> list[list[int]]:
     Look-alikes are usually twins without an id. If options are classes, look-alikes come from a
     template, and a thousand of them would share one draw.
     """
-    together = blocks(dataset)
+    together = find_blocks(dataset)
     classes = detect_classes(dataset)
     if not any(classes):
         return together
-    apart = {row: at for at, rows in enumerate(blocks(dataset, lookalikes=False)) for row in rows}
+    apart = {
+        row: at for at, rows in enumerate(find_blocks(dataset, lookalikes=False)) for row in rows
+    }
     found: list[list[int]] = []
     for rows in together:
         if not any(classes[row] for row in rows):

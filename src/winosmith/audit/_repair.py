@@ -22,7 +22,7 @@ from winosmith.audit._items import TIE_SHARES, Bools, Floats, Items, Step
 from winosmith.audit._proof import WORDS, Proof, bound_accuracies, require_enough_blocks
 from winosmith.audit._review import find_shared_items
 from winosmith.audit._thinning import Concentration, LearntRules, RepairSettings, Thinning
-from winosmith.blocks import copies, normalize_tokens
+from winosmith.blocks import find_copies, normalize_tokens
 from winosmith.dataset import Dataset, Dropped, Filtered
 from winosmith.errors import DataError
 from winosmith.problem import Problem
@@ -381,7 +381,7 @@ def _find_unusable_rows(
         for row, key in enumerate(data.answers)
         if key is None and row not in removed
     }
-    for group in copies(data):
+    for group in find_copies(data):
         left = (row for row in group if row not in removals and row not in removed)
         # In this order, the remaining copies are halves of the same twin.
         rows = sorted(left, key=lambda row: (data[row].twin_id or "", data[row].id))

@@ -25,7 +25,7 @@ from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.outputs import OutputFolder, atomic_write
 from winosmith.records import dump_json, parse_json, problem_record
-from winosmith.results import table
+from winosmith.results import make_table
 
 _REPAIRS_FILE = "tried.json"
 """File that lists the known repairs by input digest; `--force` does not delete it."""
@@ -235,7 +235,7 @@ def _make_model_tables(repaired: Repair) -> Iterator[report.Table]:
     found = repaired.doubts
     if found is None:
         return
-    yield table(
+    yield make_table(
         "Models' accuracy before and after the repair",
         found.accuracy,
         head="model",
@@ -246,7 +246,7 @@ def _make_model_tables(repaired: Repair) -> Iterator[report.Table]:
     )
     if not found.set_aside:
         return
-    yield table(
+    yield make_table(
         "Items set aside",
         found.set_aside[:_MAX_LISTED],
         ["id", "agreement", "models", "proposed", "key"],

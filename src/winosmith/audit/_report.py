@@ -20,7 +20,7 @@ from winosmith.audit._split import SplitAudit
 from winosmith.audit._triage import Triage
 from winosmith.dataset import Dataset
 from winosmith.metrics import describe_below_chance, label_null_interval
-from winosmith.results import table
+from winosmith.results import make_table
 
 _MAX_QUESTION_LENGTH = 400
 """Maximum length of an example's question in characters; longer questions are cut at the start."""
@@ -294,7 +294,7 @@ def _make_probe_blocks(audit: Audit) -> Iterator[report.Block]:
     for part in audit.parts:
         for probe in _select_informative_probes(part):
             if probe.words:
-                yield table(
+                yield make_table(
                     f"Words that predict the answer in {part.name}: {SEEN[probe.sees]}",
                     probe.words,
                     most=6,
@@ -463,7 +463,7 @@ def _make_model_section(part: SplitAudit, triage: Triage) -> report.Section:
                 ),
                 most=8,
             ),
-            table(
+            make_table(
                 f"Comparison of each model with the next best on {part.name}",
                 {f"{one.better} − {one.worse}": one for one in triage.pairs},
                 head="models",
@@ -495,7 +495,7 @@ def _make_suspect_blocks(part: SplitAudit, triage: Triage) -> Iterator[report.Bl
     if not triage.suspects:
         yield report.Text([note])
     else:
-        yield table(
+        yield make_table(
             f"Keys of {part.name} that may be wrong",
             triage.suspects[:_MAX_LISTED],
             ["id", "agreement", "proposed", "key"],

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from winosmith.audit._items import Step, make_reporter
-from winosmith.blocks import copies as rows_of_copies, normalize_tokens
+from winosmith.blocks import find_copies as rows_of_copies, normalize_tokens
 from winosmith.data import strip_sheet
 from winosmith.dataset import Dataset
 from winosmith.formats import read_content

@@ -29,7 +29,7 @@ from winosmith.build._recipe import Recipe
 from winosmith.build._split import split
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError, OutputError
-from winosmith.finished import LAST
+from winosmith.finished import CHECKSUMS_NAME
 from winosmith.outputs import PRIVATE, OutputFolder
 from winosmith.parallel import Step, no_progress
 from winosmith.response import Response
@@ -141,7 +141,7 @@ def build(
     show = step or no_progress
     with show("reading", None):
         job = _open_job(recipe, out, force, last, skip_bad)
-        if force and job.folder.is_complete(LAST):
+        if force and job.folder.is_complete(CHECKSUMS_NAME):
             job.folder.clear()
     if vectors_from is not None:
         _copy_vectors(job, Path(vectors_from))
@@ -183,9 +183,9 @@ def is_build_finished(
         InputError: data, votes or the last build can't be read.
         OutputError: the folder contains the results of another recipe.
     """
-    if not (Path(out) / LAST).is_file():
+    if not (Path(out) / CHECKSUMS_NAME).is_file():
         return False
-    return _open_job(recipe, out, False, last, skip_bad).folder.is_complete(LAST)
+    return _open_job(recipe, out, False, last, skip_bad).folder.is_complete(CHECKSUMS_NAME)
 
 
 def _open_job(

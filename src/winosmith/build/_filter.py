@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winosmith import debias
-from winosmith.blocks import blocks, whole_twins
+from winosmith.blocks import find_blocks, find_whole_twins
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.options import FilterRecipe
@@ -86,7 +86,7 @@ class FilterRun:
     @cached_property
     def blocks(self) -> list[list[int]]:
         """The blocks of rows, which are never split; see `winosmith.blocks`."""
-        return blocks(self.pool)
+        return find_blocks(self.pool)
 
     @cached_property
     def reasons(self) -> dict[int, str]:
@@ -307,7 +307,7 @@ def _make_aflite_arguments(pool: Dataset, chosen: FilterRecipe) -> dict[str, Any
     whole = chosen.remove == "twins"
     numbers = None  # finding the blocks takes a second, and only two settings need them
     if chosen.null != "off" or (chosen.whole_twins and not whole):
-        numbers = _number_groups(blocks(pool), len(pool))
+        numbers = _number_groups(find_blocks(pool), len(pool))
     groups = numbers if chosen.whole_twins else None
     same = ("ensemble_size", "threshold", "C", "target_size", "null", "null_draws")
     return {
@@ -315,7 +315,7 @@ def _make_aflite_arguments(pool: Dataset, chosen: FilterRecipe) -> dict[str, Any
         "train_size": chosen.train_size or train_size,
         "cutoff": chosen.cutoff or cutoff,
         "ids": pool.ids,
-        "groups": _number_groups(whole_twins(pool), len(pool)) if whole else groups,
+        "groups": _number_groups(find_whole_twins(pool), len(pool)) if whole else groups,
         "remove": "groups" if whole else "rows",
         "twins": numbers,
     }

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from winosmith import formats, validate
-from winosmith.blocks import contradictions, copies, draw_blocks
+from winosmith.blocks import draw_blocks, find_contradictions, find_copies
 from winosmith.build._recipe import Copies, Recipe, list_paths
 from winosmith.dataset import Dataset, Dropped, Filtered
 from winosmith.errors import DataError, FormatError, RecipeError
@@ -205,7 +205,7 @@ def drop_copies(stages: Stages, recipe: Recipe, known: Collection[str]) -> None:
     addition, a copy that breaks a rule or that judges rejected can no longer be chosen.
     """
     stages.compared = stages.find_remaining_rows()
-    stages.copies = find_copies(stages.remaining, recipe.seed, known)
+    stages.copies = find_copies_to_omit(stages.remaining, recipe.seed, known)
     if recipe.copies == "once" and stages.copies.reasons:
         stages.results[COPIES] = stages.remaining.drop(dict(stages.copies.reasons), COPIES)
 
@@ -272,7 +272,7 @@ class CopiesToOmit:
     contradictory: Sequence[Sequence[int]]
 
 
-def find_copies(dataset: Dataset, seed: int, known: Collection[str] = ()) -> CopiesToOmit:
+def find_copies_to_omit(dataset: Dataset, seed: int, known: Collection[str] = ()) -> CopiesToOmit:
     """Find the copies and contradictory problems to omit, so that each problem occurs once.
 
     A twin is kept or removed as a whole, so that no half becomes a single. A removed half therefore
@@ -285,12 +285,12 @@ def find_copies(dataset: Dataset, seed: int, known: Collection[str] = ()) -> Cop
 
     >>> from winosmith import Problem
     >>> fell = [Problem(id_, "The _ fell.", ("cup", "jug"), 0) for id_ in "ab"]
-    >>> found = find_copies(Dataset(fell), 0)
+    >>> found = find_copies_to_omit(Dataset(fell), 0)
     >>> len(found.reasons), set(found.reasons.values())
     (1, {'copy: identical to a kept problem'})
     """
-    groups = copies(dataset)
-    against = contradictions(dataset, groups)
+    groups = find_copies(dataset)
+    against = find_contradictions(dataset, groups)
     alike = {row: rows[0] for rows in groups for row in rows}
     wrong = {row for rows in against for row in rows}
     units = [*dataset.twins, *((row,) for row in dataset.singles)]

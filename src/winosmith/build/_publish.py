@@ -21,7 +21,7 @@ from winosmith.build._report_filter import make_filter_record
 from winosmith.build._split import Split, make_nested_sets
 from winosmith.dataset import Dataset, Dropped
 from winosmith.errors import FormatError, InputError, ProblemError
-from winosmith.finished import DROPPED, IDS, LAST, RECIPE, SCORES, WITHHELD, BuildFiles
+from winosmith.finished import CHECKSUMS_NAME, DROPPED, IDS, RECIPE, SCORES, WITHHELD, BuildFiles
 from winosmith.outputs import PRIVATE, OutputFolder, sha256
 from winosmith.problem import Extra, Lineage, Problem
 from winosmith.splits import SPLITS, PreviousProblem, SplitName
@@ -249,7 +249,9 @@ def write_reports(folder: OutputFolder, built: BuildResult, recipe: Mapping[str,
     folder.write_json("report.json", record)
     folder.write_lines("report.html", [render_report(built, recipe)])
     names = sorted(name for name in folder.files if not name.startswith(f"{PRIVATE}/"))
-    folder.write_lines(LAST, (f"{folder.files[n]}  {n}\n" for n in names if n != LAST))
+    folder.write_lines(
+        CHECKSUMS_NAME, (f"{folder.files[n]}  {n}\n" for n in names if n != CHECKSUMS_NAME)
+    )
 
 
 def write_run(folder: OutputFolder, seconds: float) -> None:
@@ -297,7 +299,7 @@ def read_last_build(folder: str | Path) -> LastBuild:
         InputError: the folder contains no finished build, or lacks its private files.
     """
     files = BuildFiles(Path(folder))
-    for name in (LAST, IDS):
+    for name in (CHECKSUMS_NAME, IDS):
         if not (files.folder / name).is_file():
             raise InputError(
                 f"{folder} contains no finished build: {name} is missing; choose another folder, "
@@ -323,7 +325,7 @@ def _read_published_problems(files: BuildFiles) -> Iterator[PreviousProblem]:
     old = files.read_pool_ids()
     seen = set[str]()
     for name, side in _PUBLISHED:
-        for problem in files.problems(name):
+        for problem in files.read_problems(name):
             if problem.id not in seen:
                 seen.add(problem.id)
                 yield PreviousProblem(_restore_old_id(problem, old), side)

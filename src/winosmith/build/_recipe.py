@@ -17,7 +17,7 @@ from pydantic import AfterValidator, Field
 from winosmith.data import is_address, strip_sheet
 from winosmith.dataset import Dataset
 from winosmith.errors import RecipeError
-from winosmith.escape import escape_json, to_line
+from winosmith.escape import escape_json, escape_line
 from winosmith.formats import Columns
 from winosmith.options import (
     EmbedRecipe,
@@ -254,7 +254,8 @@ def format_rebuild_recipe(recipe: Recipe, shown: Mapping[str, Any]) -> str:
         )
     return (
         f"# winosmith {shown['version']} built this benchmark from the recipe below.\n"
-        f"# To repeat the build, put these files next to this file: {to_line(', '.join(names))}\n"
+        "# To repeat the build, put these files next to this file: "
+        f"{escape_line(', '.join(names))}\n"
         f"# (the SHA-256 of the problems, without answers, is {shown['problems']}), then run\n"
         f"#     {again}\n{last}\n{format_recipe(recipe)}"
     )

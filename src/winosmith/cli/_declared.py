@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from winosmith.options import schema
+from winosmith.options import build_schema
 
 
 def parse_number(value: str) -> int | float:
@@ -36,7 +36,7 @@ def add_declared_options(
     """
 
     def decorate(function: Any) -> Any:
-        for name, key in reversed(schema(kind)["properties"].items()):
+        for name, key in reversed(build_schema(kind)["properties"].items()):
             if name in only or not only:
                 option = (option_names or {}).get(name, f"--{name.replace('_', '-')}")
                 if prefix:

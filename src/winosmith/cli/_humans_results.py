@@ -31,7 +31,7 @@ from winosmith.report import (
     to_fixed,
 )
 from winosmith.response import Response
-from winosmith.results import table
+from winosmith.results import make_table
 from winosmith.text import format_count
 from winosmith.validate import iterate_votes, read_votes
 
@@ -196,7 +196,7 @@ def _make_sections(
 ) -> list[report.Section]:
     over: list[report.Block] = [*_make_overall_tables(results)]
     if results.pace:
-        pace = table(
+        pace = make_table(
             "Time per question, fastest first",
             results.pace,
             note="Fast: half the median or less; slow: twice the median or more. In 2016, one hour "
@@ -244,7 +244,7 @@ def _make_test_section(
             list(_make_summary_rows(test)),
             _get_warnings(test),
         ),
-        table(
+        make_table(
             f"{name}: scores of the subjects",
             test.people,
             "subject native right asked share ambiguous empty".split(),
@@ -308,7 +308,7 @@ def _describe_trend(test: TestResult) -> str:
 def _list_badly_built_items(dataset: Dataset, test: TestResult) -> Iterator[report.Block]:
     flagged = [item for item in test.items if item.flagged]
     if flagged:
-        yield table(
+        yield make_table(
             f"Test {test.name}: flawed items",
             flagged,
             "problem right same ambiguous asked reading".split(),
@@ -364,7 +364,7 @@ def _make_overall_tables(results: Results) -> Iterator[report.Table]:
             f"{sum(results.halves.values())} schemas have answers to both halves, by different "
             "people.",
         ),
-        table(
+        make_table(
             "Time per question",
             [pace for pace in results.pace if pace.odd],
             "subject seconds times_median odd".split(),

@@ -23,7 +23,7 @@ from winosmith.outputs import PRIVATE, OutputFolder, atomic_write
 from winosmith.records import dump_json
 from winosmith.report import Section, Signature, Text, join_names, percent, percent_span
 from winosmith.response import Response
-from winosmith.results import table
+from winosmith.results import make_table
 from winosmith.validate import read_votes
 
 _CHECK_FILE = f"{PRIVATE}/check.json"
@@ -200,7 +200,7 @@ def _make_sections(tally: WrongKeys) -> Iterator[Section]:
             f"A wrong key is {low:.2f} to {high:.2f} times as likely to be among them as a planted "
             "one."
         )
-    strata = table(
+    strata = make_table(
         "Wrong keys by stratum",
         tally.strata,
         "name items checked wrong undecided limits precision".split(),
@@ -211,4 +211,4 @@ def _make_sections(tally: WrongKeys) -> Iterator[Section]:
     yield Section("The number of wrong keys", [strata, Text(facts, "list")])
     for title, keys in (("Wrong keys", wrong), ("Undecided keys", tally.filter_keys("undecided"))):
         if keys:
-            yield Section(title, [table(title, keys, most=_LISTED_KEYS)])
+            yield Section(title, [make_table(title, keys, most=_LISTED_KEYS)])

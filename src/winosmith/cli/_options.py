@@ -92,7 +92,7 @@ def find_given_options(ctx: click.Context) -> set[str]:
 
 _COLUMNS = ("question", "choices", "answer", "answer_is")
 
-_READING = {
+_READING_OPTIONS = {
     "pair_by": (
         "COLUMN",
         "Column with the same value in both halves of a twin; by default, twins are detected by "
@@ -157,7 +157,7 @@ def data_argument(name: str = "data") -> Callable[[Any], Any]:
 
 def format_option(function: Any) -> Any:
     """Add the options of `read_contents`, whose values are stored in click's context."""
-    for name in reversed(_READING):
+    for name in reversed(_READING_OPTIONS):
         function = reading_option(name)(function)
     return click.option(
         "--from",
@@ -170,7 +170,7 @@ def format_option(function: Any) -> Any:
 
 
 def reading_option(name: str) -> Callable[[Any], Any]:
-    value, text = _READING[name]
+    value, text = _READING_OPTIONS[name]
     return click.option(
         "--" + name.replace("_", "-"),
         f"of_{name}",

@@ -211,5 +211,5 @@ def explain_overruled_scores(counts: Mapping[str, int]) -> list[str]:
     ]
 
 
-def make_cells(rate: Proportion | None) -> list[report.Value]:
+def make_rate_cells(rate: Proportion | None) -> list[report.Value]:
     return [None, None] if rate is None else [format_rate(rate), percent_span(rate.interval)]

@@ -13,7 +13,7 @@ from winosmith.cli._options import find_given_options
 from winosmith.cli._printing import progress
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError
-from winosmith.options import describe_values, from_table, schema
+from winosmith.options import build_schema, describe_values, from_table
 from winosmith.report import join_names
 from winosmith.seen import Sees, is_about_pronouns
 from winosmith.solver_rule import KINDS, LEARNERS, SolverParts
@@ -31,7 +31,9 @@ _FILE_ONLY = {"revision", "trained_on", "threads", "memory_gb"}
 """Settings that can be used only in solver files."""
 
 _DECLARED = {
-    kind: {name: key for name, key in schema(of)["properties"].items() if name not in _FILE_ONLY}
+    kind: {
+        name: key for name, key in build_schema(of)["properties"].items() if name not in _FILE_ONLY
+    }
     for kind, of in KINDS.items()
 }
 

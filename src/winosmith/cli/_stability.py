@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from winosmith import metrics, report
-from winosmith.cli._output import Rows, join_by_solver, make_cells
+from winosmith.cli._output import Rows, join_by_solver, make_rate_cells
 from winosmith.cli._printing import progress
 from winosmith.dataset import Dataset
 from winosmith.errors import MissingExtraError
@@ -16,7 +16,7 @@ from winosmith.lineage import depths
 from winosmith.metrics import format_rate
 from winosmith.report import Signature, percent, points, points_span, probability, to_fixed
 from winosmith.response import Response
-from winosmith.results import HIDDEN, IF_ANY, Result, computed, table
+from winosmith.results import HIDDEN, IF_ANY, Result, computed, make_table
 from winosmith.text import tokens
 
 
@@ -28,16 +28,16 @@ class StabilityResults(Result):
         solvers: stability of each solver, by its name; at least one.
         kinds: errors of each solver by kind of edit; empty if tokens can't be tagged.
         missing: a component that tagging needs and that is not installed; empty if there is none.
-        beside: field → solver → its problems compared with their roots, for each value of the
-            field.
+        root_comparisons: field → solver → its problems compared with their roots, for each value of
+            the field.
         people: the annotators' results, if any.
     """
 
     solvers: Mapping[str, metrics.Stability]
     kinds: Mapping[str, metrics.EditKinds] = field(default_factory=dict, metadata=HIDDEN)
     missing: str = field(default="", metadata={"key": "kinds_need", **IF_ANY})
-    beside: Mapping[str, Mapping[str, Sequence[metrics.RootComparison]]] = field(
-        default_factory=dict, metadata={"key": "beside_roots", **IF_ANY}
+    root_comparisons: Mapping[str, Mapping[str, Sequence[metrics.RootComparison]]] = field(
+        default_factory=dict, metadata={"key": "root_comparisons", **IF_ANY}
     )
     people: metrics.Annotators | None = field(
         default=None, metadata={"key": "annotators", **IF_ANY}
@@ -140,7 +140,7 @@ def make_stability_sections(results: StabilityResults) -> list[report.Section]:
         _make_survival_table(results.solvers),
         *(
             _make_root_table(name, solver, rows)
-            for name, of in results.beside.items()
+            for name, of in results.root_comparisons.items()
             for solver, rows in of.items()
         ),
         *(_make_annotator_tables(results.people, results.depth) if results.people else ()),
@@ -199,7 +199,9 @@ def _make_accuracy_table(solvers: Mapping[str, metrics.Stability]) -> report.Tab
             rows.append([solver, *["—"] * 5])
             continue
         roots = None if of.roots is None else format_rate(of.roots)
-        rows.append([solver, *make_cells(of.accuracy), roots, *make_cells(of.consistency)])
+        rows.append(
+            [solver, *make_rate_cells(of.accuracy), roots, *make_rate_cells(of.consistency)]
+        )
     return report.Table(
         "Accuracy on perturbed problems, on roots, and on whole families",
         ["solver", "perturbed", "95 %", "roots", "families", "95 %"],
@@ -235,7 +237,7 @@ def _make_depth_cells(rates: Sequence[metrics.Proportion | None]) -> list[report
     """
     sizes = {one.n for one in rates if one}
     if len(rates) == 1:
-        return [*(sizes or (0,)), *make_cells(rates[0])]
+        return [*(sizes or (0,)), *make_rate_cells(rates[0])]
     if len(sizes) == 1:
         return [*sizes, *(None if one is None else format_rate(one) for one in rates)]
     return [None, *(None if one is None else f"{format_rate(one)} of {one.n:,}" for one in rates)]
@@ -277,7 +279,7 @@ def _make_root_table(
             " The solver is correct on every root: if roots were chosen for that, it can only lose "
             "points, even on versions that are no harder."
         )
-    return table(
+    return make_table(
         f"{solver} compared with its answers to the roots, by {field}",
         {one.value: one for one in rows},
         "accuracy difference interval mcnemar adjusted consistent".split(),
@@ -332,7 +334,7 @@ def _make_kind_table(solver: str, kinds: metrics.EditKinds, *, has_accuracy: boo
 
 
 def _make_annotator_tables(annotators: metrics.Annotators, depth: str) -> Iterator[report.Table]:
-    people = table(
+    people = make_table(
         f"Annotators, and their error depth ({depth})",
         annotators.people,
         note="Errors are counted only on perturbed problems with a known depth.",
@@ -341,7 +343,7 @@ def _make_annotator_tables(annotators: metrics.Annotators, depth: str) -> Iterat
     yield replace(people, rows=[*people.rows, mean])
     named = (("Fleiss' kappa", annotators.kappa), ("Krippendorff alpha", annotators.alpha))
     reasons = [f"{name} is not defined: {one.reason}." for name, one in named if one.reason]
-    yield table("Agreement among the annotators", dict(named), note=" ".join(reasons))
+    yield make_table("Agreement among the annotators", dict(named), note=" ".join(reasons))
 
 
 def _format_depth(value: float | None) -> str | None:

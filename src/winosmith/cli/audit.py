@@ -28,7 +28,7 @@ from winosmith.formats import Contents
 from winosmith.outputs import atomic_write
 from winosmith.problem import Problem
 from winosmith.report import Section
-from winosmith.results import table
+from winosmith.results import make_table
 from winosmith.text import format_count
 
 if TYPE_CHECKING:
@@ -488,9 +488,9 @@ def _fix_files(options: Options) -> None:
         "orders."
     )
     tables = {
-        "Files": table("Positions of the correct option", found.files, note=note),
-        "Unchanged": table("Unchanged items", found.unchanged),
-        "Copies": table("Removed copies", found.dropped),
+        "Files": make_table("Positions of the correct option", found.files, note=note),
+        "Unchanged": make_table("Unchanged items", found.unchanged),
+        "Copies": make_table("Removed copies", found.dropped),
     }
     sections = [Section(title, [one]) for title, one in tables.items() if one.rows]
     if copies := len(found.dropped):

@@ -15,7 +15,7 @@ from winosmith.cli._printing import exit_with_reasons, say
 from winosmith.errors import InputError
 from winosmith.metrics import Comparison, Graded, Pair, SurvivalComparison, format_rate, grade
 from winosmith.report import percent_span, probability
-from winosmith.results import table
+from winosmith.results import make_table
 from winosmith.text import format_count
 
 
@@ -168,7 +168,7 @@ def _make_accuracy_table(name: str, result: Comparison, log_notes: Sequence[str]
 
 
 def _make_difference_tables(pairs: Mapping[str, Pair]) -> Iterator[report.Table]:
-    yield table(
+    yield make_table(
         "Differences of accuracy, in points",
         pairs,
         "difference interval only_first only_second mcnemar p_value adjusted".split(),
@@ -178,7 +178,7 @@ def _make_difference_tables(pairs: Mapping[str, Pair]) -> Iterator[report.Table]
         "the number of tests.",
     )
     agreement = ("agreement.share", "agreement.kappa", "agreement.kappa_interval")
-    yield table(
+    yield make_table(
         "How often both solvers choose the same option",
         pairs,
         [*agreement, "both", "neither", "agreement.same_wrong"],

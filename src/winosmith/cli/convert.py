@@ -117,8 +117,8 @@ def command(
         say(f"corrected: {format_count(corrected, 'key')}, by {errata}")
     if found.embargoed:
         say(f"omitted: {found.embargoed} under embargo")
-    if found.left:
-        say(f"left over: {len(found.left)} records{f', in {skip_bad}' if skip_bad else ''}")
+    if found.leftovers:
+        say(f"left over: {len(found.leftovers)} records{f', in {skip_bad}' if skip_bad else ''}")
     for reason, count in found.reasons[:_LISTED_REASONS]:
         say(f"  {count} x {reason}")
     if len(found.reasons) > _LISTED_REASONS:
@@ -141,7 +141,7 @@ class _Converted:
     """Items to write, with their locations in the input, and records that are left over."""
 
     pairs: Sequence[tuple[Item, Place]]
-    left: Sequence[Entry]
+    leftovers: Sequence[Entry]
     lost: Losses = field(default_factory=Losses)
     embargoed: int = 0
 
@@ -151,16 +151,16 @@ class _Converted:
 
     @property
     def reasons(self) -> list[tuple[str, int]]:
-        return Counter(entry.reason or "" for entry in self.left).most_common()
+        return Counter(entry.reason or "" for entry in self.leftovers).most_common()
 
 
 def _write_items(recast: _Converted, target: str, format_: str, skip_bad: str | None) -> _Converted:
     """Write the items, and return them.
 
-    With `--skip-bad`, items that don't fit the format are moved to `left`.
+    With `--skip-bad`, items that don't fit the format are moved to `leftovers`.
     """
-    if recast.left and skip_bad is not None:
-        formats.write_bad_records(recast.left, skip_bad)
+    if recast.leftovers and skip_bad is not None:
+        formats.write_bad_records(recast.leftovers, skip_bad)
     if not recast.items:
         reasons = [f"{count} x {reason}" for reason, count in recast.reasons[:_LISTED_REASONS]]
         if recast.embargoed:
@@ -180,8 +180,8 @@ def _write_items(recast: _Converted, target: str, format_: str, skip_bad: str | 
         fitting = replace(
             recast,
             pairs=[pair for row, pair in enumerate(recast.pairs) if row not in unfit],
-            left=[
-                *recast.left,
+            leftovers=[
+                *recast.leftovers,
                 *(_make_leftover(*recast.pairs[row], why) for row, why in unfit.items()),
             ],
         )

@@ -18,7 +18,7 @@ from winosmith.cli._output import Output, Rows
 from winosmith.errors import FormatError, InputError
 from winosmith.metrics import FORMS, LearningCurve, Proportion, format_size
 from winosmith.report import percent, percent_span, points, probability, to_fixed
-from winosmith.results import table
+from winosmith.results import make_table
 
 ALPHA = 0.05
 """A run is "at chance" if guessing reaches its accuracy with a higher probability than this."""
@@ -160,10 +160,10 @@ def _make_sections(
     sentences = [f"Area under the curve: {curve.area:.4f}", _describe_fit(curve), CAUTION]
     fitted = ["form.name", "form.formula", "parameters"]
     measured: list[report.Block] = [
-        table(
+        make_table(
             "Accuracy by training size", curve.points, "size accuracies taken mean spread".split()
         ),
-        report.PageOnly(lambda: [table("The fitted forms", curve.extrapolations, fitted)]),
+        report.PageOnly(lambda: [make_table("The fitted forms", curve.extrapolations, fitted)]),
     ]
     extrapolated: list[report.Block] = [
         report.Drawing(

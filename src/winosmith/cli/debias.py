@@ -12,12 +12,12 @@ from winosmith.cli import _options
 from winosmith.cli._declared import add_declared_options
 from winosmith.cli._printing import progress, say, show_log
 from winosmith.cli.build import print_build
-from winosmith.options import EmbedRecipe, FilterRecipe, MeasureRecipe, schema
+from winosmith.options import EmbedRecipe, FilterRecipe, MeasureRecipe, build_schema
 
-EMBED = ("encoder", "array", "combine", "reads")
+EMBED_FIELDS = ("encoder", "array", "combine", "reads")
 """Fields of `EmbedRecipe` that have an option. The command does not fine-tune."""
 
-FILTER = [name for name in schema(FilterRecipe)["properties"] if name != "method"]
+FILTER_FIELDS = [name for name in build_schema(FilterRecipe)["properties"] if name != "method"]
 """Fields of `FilterRecipe` that have a generated option. `--method` is not generated, because it
 can't be "none"."""
 
@@ -39,8 +39,10 @@ METHODS_BY_OPTION = {
 @click.option("--out", required=True, metavar="DIR", help="Output folder; created if missing.")
 @click.option("--method", type=click.Choice(["aflite", "mirror", "pmi", "random"]),
               default="aflite", show_default=True, help="Filter.")  # fmt: skip
-@add_declared_options(EmbedRecipe, only=EMBED, option_names={"array": "--embeddings"})
-@add_declared_options(FilterRecipe, only=FILTER, option_names={"C": "-C", "pmi": "--pmi-variant"})
+@add_declared_options(EmbedRecipe, only=EMBED_FIELDS, option_names={"array": "--embeddings"})
+@add_declared_options(
+    FilterRecipe, only=FILTER_FIELDS, option_names={"C": "-C", "pmi": "--pmi-variant"}
+)
 @add_declared_options(MeasureRecipe)
 @_options.cluster_option
 @click.option("--scratch", metavar="DIR", type=click.Path(exists=True, file_okay=False),
@@ -74,8 +76,8 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     _check_method_options(ctx)
     data, out = _options.read_data(options["data"]), options["out"]
     asked: dict[str, Any] = {
-        "embed": EmbedRecipe(**{name: options[name] for name in EMBED}),
-        "chosen": FilterRecipe(**{name: options[name] for name in ("method", *FILTER)}),
+        "embed": EmbedRecipe(**{name: options[name] for name in EMBED_FIELDS}),
+        "chosen": FilterRecipe(**{name: options[name] for name in ("method", *FILTER_FIELDS)}),
         "splits": options["splits"],
         "seed": options["seed"],
     }

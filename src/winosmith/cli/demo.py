@@ -16,7 +16,7 @@ from winosmith.build import MeasureRecipe, Recipe, build, is_build_finished, rea
 from winosmith.cli._options import json_option, seed_option
 from winosmith.cli._printing import echo, is_json_requested, progress, say
 from winosmith.cli.build import print_build
-from winosmith.escape import to_line
+from winosmith.escape import escape_line
 from winosmith.finished import BuildFiles
 from winosmith.outputs import OutputFolder
 from winosmith.parallel import Step
@@ -92,7 +92,7 @@ def write_practice(
     for name in ("twins.jsonl", "votes.csv"):
         output.add(name)
     output.write_lines("planted.json", [json.dumps(made.planted, indent=0, sort_keys=True)])
-    output.write_lines("recipe.toml", [RECIPE.format(folder=to_line(folder), seed=seed)])
+    output.write_lines("recipe.toml", [RECIPE.format(folder=escape_line(folder), seed=seed)])
     return folder / "recipe.toml"
 
 

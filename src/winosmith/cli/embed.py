@@ -22,7 +22,7 @@ from winosmith.models import TrainingSettings
 from winosmith.options import EmbedRecipe
 from winosmith.report import signature_of
 
-FINE_TUNING = ("learning_rate", "epochs", "batch_size", "weight_decay", "dropout")
+FINE_TUNING_SETTINGS = ("learning_rate", "epochs", "batch_size", "weight_decay", "dropout")
 """Fine-tuning settings whose options are generated."""
 
 Options = dict[str, Any]
@@ -35,7 +35,7 @@ Options = dict[str, Any]
 @click.option("--finetune", metavar="TRAIN:DEV", help="Fine-tune the encoder first on these "
               "numbers of training and development problems (whole twins), which then get no "
               "vectors; 5000:1000 in the paper.")  # fmt: skip
-@add_declared_options(TrainingSettings, only=FINE_TUNING, prefix="For fine-tuning: ")
+@add_declared_options(TrainingSettings, only=FINE_TUNING_SETTINGS, prefix="For fine-tuning: ")
 @click.option("--split-point", type=click.Choice(["before_option", "after_option"]),
               help="Where to split an encoder's sentences in two; by default "
               f"{TrainingSettings().split_point} in fine-tuning, no split otherwise.")  # fmt: skip
@@ -130,7 +130,7 @@ def _finetune(dataset: Dataset, options: Options, stack: ExitStack) -> Any:
     train, dev, rest = embed.split_for_finetuning(dataset, n_train, n_dev, seed=options["seed"])
     settings = TrainingSettings(
         seed=options["seed"],
-        **{name: options[name] for name in FINE_TUNING},
+        **{name: options[name] for name in FINE_TUNING_SETTINGS},
         split_point=options["split_point"] or TrainingSettings().split_point,
         max_length=options["max_length"],
     )

@@ -326,7 +326,7 @@ def _make_evograd_sets(
     return sets, Dataset({p.id: p for p in (*small, *everything)}.values()), made.dropped
 
 
-_CHAT_OPTIONS = 2
+_CHAT_OPTION_COUNT = 2
 """Number of options that chat models require, because EvoGrad's table has two."""
 
 
@@ -352,7 +352,7 @@ def _draw_roots(options: Options) -> Roots:
             for dataset, own in zip(datasets, solvers, strict=True)
         ],
         options["seed"],
-        options=_CHAT_OPTIONS if "chat" in options["kinds"] else None,
+        options=_CHAT_OPTION_COUNT if "chat" in options["kinds"] else None,
     )
 
 
@@ -365,7 +365,7 @@ def _use_all_problems(datasets: Sequence[Dataset], options: Options) -> Roots:
         raise InputError(
             "with several data sets, add --roots N, which gives their problems distinct ids"
         )
-    others = [problem.id for problem in datasets[0] if len(problem.options) != _CHAT_OPTIONS]
+    others = [problem.id for problem in datasets[0] if len(problem.options) != _CHAT_OPTION_COUNT]
     if "chat" in options["kinds"] and others:
         raise InputError(
             f"{len(others):,} of {len(datasets[0]):,} problems have more than two options (first: "

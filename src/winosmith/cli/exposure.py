@@ -15,7 +15,7 @@ from winosmith.errors import InputError
 from winosmith.exposure import Exposure, KeyedRelease
 from winosmith.outputs import PRIVATE
 from winosmith.report import join_names, to_fixed
-from winosmith.results import table
+from winosmith.results import make_table
 from winosmith.text import format_count
 
 PROVIDER_CAUTION = (
@@ -145,6 +145,6 @@ def _make_blocks(exposure: Exposure) -> list[report.Block]:
         "between both; p: exact, one-sided; Holm: p corrected for the models of this look."
     )
     return [
-        table("Dependence on the coins", exposure.models, head="model", note=note),
+        make_table("Dependence on the coins", exposure.models, head="model", note=note),
         report.Text([*numbers, PROVIDER_CAUTION], "list"),
     ]

@@ -15,7 +15,7 @@ import click
 from winosmith import data, formats, metrics, report
 from winosmith.answers import write_instance_records
 from winosmith.cli import _options, _output, _predictions
-from winosmith.cli._output import INVALID, TIES, Output, Rows, join_by_solver, make_cells
+from winosmith.cli._output import INVALID, TIES, Output, Rows, join_by_solver, make_rate_cells
 from winosmith.cli._stability import make_stability_sections, measure_stabilities
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, InputError, SameInputError
@@ -33,7 +33,7 @@ from winosmith.metrics import (
 from winosmith.records import parse_json
 from winosmith.report import percent, percent_span, points, points_span, probability
 from winosmith.response import Response
-from winosmith.results import IF_ANY, Result, table
+from winosmith.results import IF_ANY, Result, make_table
 from winosmith.text import format_count
 from winosmith.validate import read_votes
 
@@ -293,14 +293,14 @@ def _make_detail_tables(scores: Mapping[str, Score], extra: ExtraResults) -> Ite
         yield report.Table(
             "Pairwise comparisons of the correct option with each incorrect one",
             ["solver", "comparisons", "won", "95 %"],
-            [[solver, of.n, *make_cells(of)] for solver, of in compared.items()],
+            [[solver, of.n, *make_rate_cells(of)] for solver, of in compared.items()],
             "A guesser wins half of the comparisons.",
         )
     yield from _make_group_tables(scores)
     calibrated = {solver: of for solver, of in scores.items() if of.calibration}
     if calibrated:
         names = "confidence ece ece_null brier log_loss".split()
-        yield table(
+        yield make_table(
             "Calibration of the softmax of the scores",
             calibrated,
             [*(f"calibration.{name}" for name in names), "margins.ranking"],
@@ -310,7 +310,7 @@ def _make_detail_tables(scores: Mapping[str, Score], extra: ExtraResults) -> Ite
             "one.",
         )
     if extra.switched:
-        yield table("Consistency with the options switched", extra.switched, head="solver")
+        yield make_table("Consistency with the options switched", extra.switched, head="solver")
     yield from _make_gender_gap_tables(extra)
 
 
@@ -332,11 +332,15 @@ def make_accuracy_table(
     }
     for solver, found in scores.items():
         both = found.twins and [percent(found.twins.value), percent_span(found.twins.interval)]
-        cells[solver] = [*make_cells(found.accuracy), probability(found.p_value), *(both or empty)]
+        cells[solver] = [
+            *make_rate_cells(found.accuracy),
+            probability(found.p_value),
+            *(both or empty),
+        ]
     if people := extra.people_majority:
         cells[MAJORITY] = [percent(people.accuracy), percent_span(people.interval), None, *empty]
     if extra.people_single:
-        cells[PERSON] = [*make_cells(extra.people_single.accuracy), None, *empty]
+        cells[PERSON] = [*make_rate_cells(extra.people_single.accuracy), None, *empty]
     is_one_size = len(set(counts.values())) == 1
     added = {
         "missing": {solver: found.missing for solver, found in scores.items()},
@@ -393,7 +397,13 @@ def _make_group_tables(scores: Mapping[str, Score]) -> Iterator[report.Table]:
     for by in dict.fromkeys(fields):
         values = dict.fromkeys(v for found in scores.values() for v in found.groups.get(by, ()))
         rows: Rows = [
-            [value, *([solver] if several else []), of.n, *make_cells(of), percent(of.chance or 0)]
+            [
+                value,
+                *([solver] if several else []),
+                of.n,
+                *make_rate_cells(of),
+                percent(of.chance or 0),
+            ]
             for value in values
             for solver, found in scores.items()
             if (of := found.groups.get(by, {}).get(value))

@@ -14,7 +14,7 @@ from winosmith.dataset import Dataset
 from winosmith.metrics import ClaimStatistics, LineageStatistics, Statistics
 from winosmith.problem import Claim
 from winosmith.report import format_value, percent, to_fixed
-from winosmith.results import table
+from winosmith.results import make_table
 from winosmith.study import join_data
 from winosmith.text import format_count
 
@@ -153,7 +153,7 @@ def _make_count_rows(stats: Statistics) -> Rows:
 def _describe_lineages(stats: LineageStatistics, uncounted: int) -> Iterator[report.Block]:
     families = format_count(stats.families, "family", "families")
     unvalidated = f", {stats.unvalidated:,} of them unvalidated" if stats.unvalidated else ""
-    yield table(
+    yield make_table(
         f"{format_count(stats.perturbed, 'perturbed problem')} in {families}{unvalidated}",
         stats.depths,
         head="depth",

@@ -173,8 +173,8 @@ def assess(
         groups: The rows of each twin, such as `Dataset.groups`; each row is in exactly one group.
             By default, every row is a separate group.
         blocks: Groups of rows that are never split between fitting and evaluating a direction, and
-            whose answers are flipped together under the null, such as `blocks.blocks(dataset)`; by
-            default `groups`.
+            whose answers are flipped together under the null, such as
+            `blocks.find_blocks(dataset)`; by default `groups`.
         flips_sign: Whether swapping the options of a problem flips the sign of its vector. True for
             `difference`, False for `concat` and for most other vectors.
         settings: The settings of the assessment; by default `AssessmentSettings()`.

@@ -93,8 +93,8 @@ def flip_twins(
 
     Args:
         y: (n,) labels, 0 or 1.
-        groups: The rows that belong together, such as `Dataset.groups`, or `blocks.blocks` if there
-            are copies; every row is in one group.
+        groups: The rows that belong together, such as `Dataset.groups`, or `blocks.find_blocks` if
+            there are copies; every row is in one group.
         rng: The generator for the flips and then for the permutation.
 
     Raises:

@@ -32,7 +32,7 @@ from winosmith.debias import _solver
 from winosmith.debias._rows import Rows, choose_scratch_folder, draw_training_rows
 from winosmith.debias._solver import Basis, Start
 from winosmith.errors import DataError, OutputError
-from winosmith.parallel import Broadcaster, choose_worker_count, ordered_map, use_one_thread
+from winosmith.parallel import Broadcaster, get_worker_count, ordered_map, use_one_thread
 
 if TYPE_CHECKING:
     from winosmith.debias._kernel import Kernel
@@ -170,7 +170,7 @@ class Ensemble:
             classifiers=range(self.settings.ensemble_size),
             start=start,
         )
-        shares = choose_worker_count(self.executor) or 2 * (os.cpu_count() or 1)
+        shares = get_worker_count(self.executor) or 2 * (os.cpu_count() or 1)
         count = self.settings.ensemble_size
         pairs = -(-count // 2)  # the kernel computes two classifiers at a time
         bounds = 2 * np.linspace(0, pairs, min(pairs, shares) + 1).astype(int)

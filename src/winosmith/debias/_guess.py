@@ -92,8 +92,8 @@ def probe(
     Args:
         X: (n, d) embeddings; with `options`, the (n, K, d) embeddings of every option.
         y: (n,) labels, 0 or 1; with `options`, the 0-based index of the correct option.
-        groups: The rows that must not be split, such as `blocks.blocks(dataset)`, which contains
-            copies and look-alikes as well as twins; every row is in one group.
+        groups: The rows that must not be split, such as `blocks.find_blocks(dataset)`, which
+            contains copies and look-alikes as well as twins; every row is in one group.
         options: (n,) the number of options of each problem; None if all have two, and X has one
             vector per problem.
         flips_sign: Whether swapping the options of a problem flips the sign of its vector, as in
@@ -246,8 +246,8 @@ def verify(
         y: (n,) labels, 0 or 1; with `options`, the 0-based index of the correct option.
         filter: A function that receives the rows of one half and returns the rows to keep. It must
             not use any other rows.
-        blocks: The rows that are never split, such as `blocks.blocks(dataset)`; every row is in one
-            block.
+        blocks: The rows that are never split, such as `blocks.find_blocks(dataset)`; every row is
+            in one block.
         ids: (n,) distinct strings or integers that define the order of the draws; by default the
             order of a digest of each row's numbers and label.
         options: See `probe`.

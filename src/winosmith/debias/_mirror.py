@@ -35,7 +35,7 @@ from numpy.typing import ArrayLike, NDArray
 from winosmith.debias._logit import CrossLogit
 from winosmith.debias._rows import encode_group_labels, make_read_only
 from winosmith.errors import DataError
-from winosmith.options import Aim, Count, FalseShare, Positive, Seed, TwoOrMore, checked
+from winosmith.options import Aim, Count, FalseRemovalFraction, Positive, Seed, TwoOrMore, checked
 from winosmith.parallel import ordered_map, use_one_thread
 from winosmith.report import Svg, draw_margins
 from winosmith.results import HIDDEN, Result, computed
@@ -138,7 +138,7 @@ def mirror(
     kinds: Sequence[Hashable] | None = None,
     ids: Sequence[Hashable] | None = None,
     aim: Aim = "error",
-    error: FalseShare = 0.1,
+    error: FalseRemovalFraction = 0.1,
     folds: TwoOrMore = 10,
     repeats: Count = 1,
     C: Positive = 1.0,

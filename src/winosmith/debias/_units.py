@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from winosmith.blocks import blocks, copies, normalize_tokens, whole_twins
+from winosmith.blocks import find_blocks, find_copies, find_whole_twins, normalize_tokens
 from winosmith.dataset import Dataset
 from winosmith.debias._logit import ROUNDING_ERROR, Floats, Logit, Rows, bound_rounding_errors
 from winosmith.debias._rows import CHUNK, get_choice_keys, get_problem_labels
@@ -185,16 +185,18 @@ def make_twin_units(pool: Dataset, X: NDArray[Any]) -> TwinUnits:
     signs = 1 - 2 * get_problem_labels(pool).astype(np.float32)
     if len(X) != len(pool):
         raise DataError(f"there are {len(X)} vectors for {len(pool)} problems")
-    identical = copies(pool)
+    identical = find_copies(pool)
     copy_of = {row: rows[0] for rows in identical for row in rows}
     first = [copy_of.get(row, row) for row in range(len(pool))]
     share = (1 / np.bincount(first, minlength=len(pool))[first]).astype(np.float32)
-    rows = whole_twins(pool, identical)
+    rows = find_whole_twins(pool, identical)
     ids, weights = pool.ids, (signs * share)[:, None]
     # Rows are summed in the order of ids, because the order may change the last bit.
     summed = [sorted(group, key=ids.__getitem__) for group in rows]
     V = np.stack([(X[group].astype(np.float32) * weights[group]).sum(axis=0) for group in summed])
-    block_of = {row: at for at, block in enumerate(blocks(pool, lookalikes=False)) for row in block}
+    block_of = {
+        row: at for at, block in enumerate(find_blocks(pool, lookalikes=False)) for row in block
+    }
     return TwinUnits(
         V=V,
         rows=tuple(map(tuple, rows)),
@@ -231,11 +233,13 @@ def make_option_units(pool: Dataset, X: NDArray[Any]) -> TwinUnits:
     keys = get_choice_keys(pool)
     if X.ndim != 3 or len(X) != len(pool):
         raise DataError(f"X has the shape {X.shape}; (problems, options, columns) is needed")
-    identical = copies(pool)
+    identical = find_copies(pool)
     copy_of = {row: rows[0] for rows in identical for row in rows}
-    block_of = {row: at for at, block in enumerate(blocks(pool, lookalikes=False)) for row in block}
+    block_of = {
+        row: at for at, block in enumerate(find_blocks(pool, lookalikes=False)) for row in block
+    }
     found: list[_OptionUnit] = []
-    for group in whole_twins(pool, identical):
+    for group in find_whole_twins(pool, identical):
         halves: dict[int, list[int]] = {}
         for row in sorted(group, key=pool.ids.__getitem__):
             halves.setdefault(copy_of.get(row, row), []).append(row)

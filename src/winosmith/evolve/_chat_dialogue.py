@@ -118,7 +118,7 @@ class Dialogue:
         self._stopped: Ending | None = None
         self._checker = RowChecker(parent, self.rules.changed, self.rules.distances)
         self._taken = {normalize_sentence(problem.sentence) for problem in taken}
-        self._said = [Message("user", write_opening(parent, self.batch_size))]
+        self._said = [Message("user", format_opening(parent, self.batch_size))]
 
     @property
     def messages(self) -> Messages:
@@ -170,10 +170,14 @@ class Dialogue:
         self.turns.append(Turn(self.batch_size, reply, tuple(rows), tuple(kept)))
         self.accepted += kept
         asks = len(self.turns) == 1 and not rows and "?" in reply.text
-        feedback = ANSWER if asks else write_feedback(self.parent, self.turns[-1], self.accepted)
+        feedback = (
+            RULES_REPLY if asks else format_feedback(self.parent, self.turns[-1], self.accepted)
+        )
         first = 1 + sum(len(turn.rows) for turn in self.turns)
         self._said.append(Message("assistant", reply.text))
-        self._said.append(Message("user", f"{feedback}\n\n{write_request(self.batch_size, first)}"))
+        self._said.append(
+            Message("user", f"{feedback}\n\n{format_request(self.batch_size, first)}")
+        )
         return tuple(kept)
 
     def stop(self, reason: Literal["budget"], message: str) -> None:
@@ -274,7 +278,7 @@ class Turn:
         return Counter(dict(found.most_common()))
 
 
-def write_feedback(parent: Problem, turn: Turn, accepted: Sequence[Problem]) -> str:
+def format_feedback(parent: Problem, turn: Turn, accepted: Sequence[Problem]) -> str:
     """Return the feedback on a turn for the model: faults and what to change, or praise.
 
     Each kind of fault is reported with the number of rows and an example row. The distance with the
@@ -395,7 +399,7 @@ and is the distance counted right?
 First, if anything in this task is not clear to you, you may ask: then reply with your questions \
 alone, and write the rows once I have answered."""
 
-ANSWER = """\
+RULES_REPLY = """\
 Thank you for asking. These rules decide:
 - Each row is made from the original, not from another row. All changes are counted from there.
 - Every token that was changed, added or left out counts as one, names and punctuation marks, too.
@@ -405,7 +409,7 @@ Where they leave something open, decide as an expert would, and say nothing of i
 """The fixed answer to any questions from the model."""
 
 
-def write_opening(parent: Problem, size: int) -> str:
+def format_opening(parent: Problem, size: int) -> str:
     """Return the first message, which makes the model an annotator (EvoGrad 2024, A.1)."""
     cut = tokens(parent.sentence)
     return _OPENING.format(
@@ -414,11 +418,11 @@ def write_opening(parent: Problem, size: int) -> str:
         count=len(cut),
         tokens=" ".join(cut),
         example=_format_example(),
-        request=write_request(size, 1),
+        request=format_request(size, 1),
     )
 
 
-def write_request(size: int, first: int) -> str:
+def format_request(size: int, first: int) -> str:
     rows = "1 row" if size == 1 else f"{size} rows"
     return (
         f"Please write {rows}, numbered from {first}. Reply with the rows of CSV alone: no "

@@ -18,7 +18,7 @@ from typing import IO, Any, Protocol
 
 import numpy as np
 
-from winosmith.blocks import blocks, shuffle_blocks
+from winosmith.blocks import find_blocks, shuffle_blocks
 from winosmith.dataset import Dataset, Dropped, Filtered
 from winosmith.errors import DataError, InputError
 from winosmith.lineage import UNVALIDATED, depths
@@ -233,12 +233,12 @@ class Roots(Result):
         dataset: the roots, with distinct ids, no twins, and the name of their data set as
             `origin.source`.
         sources: maps the name of each data set to the original ids of the roots drawn from it.
-        left_out: for each data set, the problems that were not drawn, with the reason.
+        omitted: for each data set, the problems that were not drawn, with the reason.
     """
 
     dataset: Dataset
     sources: Mapping[str, tuple[str, ...]]
-    left_out: tuple[Filtered, ...]
+    omitted: tuple[Filtered, ...]
 
 
 def find_unsolved_ids(dataset: Dataset, solvers: Sequence[Sequence[Prediction]]) -> frozenset[str]:
@@ -311,7 +311,7 @@ def draw_roots(
     times = Counter(problem_id for dataset in datasets for problem_id in dataset.ids)
     roots: list[Problem] = []
     sources: dict[str, tuple[str, ...]] = {}
-    left_out: list[Filtered] = []
+    omitted: list[Filtered] = []
     for number, dataset in enumerate(datasets):
         rows, reasons = _draw_rows(
             dataset, counts[number], unsolved[number], seed + number, allow_fewer, options
@@ -321,8 +321,8 @@ def draw_roots(
             origin = replace(problem.origin or Origin(), source=dataset.name)
             roots.append(replace(problem, id=name, twin_id=None, origin=origin))
         sources[dataset.name] = tuple(dataset[row].id for row in rows)
-        left_out.append(dataset.drop(reasons, "roots"))
-    return Roots(Dataset(roots, "roots"), sources, tuple(left_out))
+        omitted.append(dataset.drop(reasons, "roots"))
+    return Roots(Dataset(roots, "roots"), sources, tuple(omitted))
 
 
 def _draw_rows(
@@ -460,7 +460,7 @@ def assemble(
     everything = Dataset({p.id: p for data in (small, medium, large) for p in data}.values())
     part_of = [parts[problem.root] for problem in everything]
     reasons: dict[int, str] = {}
-    for block in blocks(everything):
+    for block in find_blocks(everything):
         stays = max((part_of[row] for row in block), key=PARTS.index)
         reason = f"it is related to problems of {stays}"
         reasons |= {row: reason for row in block if part_of[row] != stays}

@@ -201,7 +201,7 @@ def find_fitting_synonyms(
             excluded = frozenset().union(*(other.antonyms for other in senses))
             shares = defaultdict[str, float](float)
             for synonym in (one for other in senses for one in other.synonyms):
-                shares[synonym.lemma] += synonym.share
+                shares[synonym.lemma] += synonym.fraction
             found = tuple(
                 synonym.lemma
                 for synonym in sense.synonyms

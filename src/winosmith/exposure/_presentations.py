@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from winosmith.blocks import blocks
+from winosmith.blocks import find_blocks
 from winosmith.dataset import Dataset
 from winosmith.metrics import switch_options
 from winosmith.problem import BLANK, Lineage, Problem
@@ -165,7 +165,7 @@ def present_blocks(problems: Sequence[Problem], splits: Sequence[str]) -> list[P
     ]
     found: list[PresentedBlock] = []
     as_given: dict[int, int] = {}
-    for block in blocks(Dataset(both)):
+    for block in find_blocks(Dataset(both)):
         rows = sorted({int(both[at].id.split()[1]) for at in block})
         if len({splits[row] for row in rows}) == 1:
             found.append(_present_block(problems, swapped, rows))
@@ -181,7 +181,7 @@ def present_blocks(problems: Sequence[Problem], splits: Sequence[str]) -> list[P
 
 
 def _map_to_first_rows(problems: Iterable[Problem]) -> dict[int, int]:
-    return {row: min(rows) for rows in blocks(Dataset(problems)) for row in rows}
+    return {row: min(rows) for rows in find_blocks(Dataset(problems)) for row in rows}
 
 
 def _present_block(

@@ -109,7 +109,7 @@ class Plan:
             used - {*self.question} if self.labels_are_choices else used | {*self.question}
         )
 
-    def notes(self, columns: Columns) -> list[str]:
+    def make_notes(self, columns: Columns) -> list[str]:
         if self.labels_are_choices:
             question = " and ".join(map(repr, self.question))
             read = f"{question} {'are' if len(self.question) > 1 else 'is'} read as the question"

@@ -13,7 +13,7 @@ from winosmith.formats._base import Format, Writer
 from winosmith.formats._copa import COPA_XML, SUPERGLUE_COPA
 from winosmith.formats._csv import CSV
 from winosmith.formats._dpr import DPR, DPR_TSV
-from winosmith.formats._enclosed import find_record_lists, iterate_readings
+from winosmith.formats._enclosed import find_record_lists, iterate_row_candidates
 from winosmith.formats._evograd import EVOGRAD
 from winosmith.formats._jsonl import JSONL
 from winosmith.formats._knowref import KNOWREF
@@ -140,7 +140,7 @@ def _find_matching_formats(rows: Rows, formats: Sequence[Format]) -> list[Detect
     """Return the formats that match a container's rows, or none if several of its lists match."""
     matches = [
         [DetectedFormat(known, reading, notes) for known in formats if known.recognises(reading)]
-        for reading, notes in iterate_readings(rows)
+        for reading, notes in iterate_row_candidates(rows)
     ]
     nonempty = [fits for fits in matches if fits]
     in_lists = [fits for fits in nonempty if fits[0].notes and fits[0].rows.kind == "array"]

@@ -24,7 +24,7 @@ Reading = tuple[Rows, list[str]]
 """A possible interpretation of a container as rows, with notes on their location."""
 
 
-def iterate_readings(rows: Rows) -> Iterator[Reading]:
+def iterate_row_candidates(rows: Rows) -> Iterator[Reading]:
     """Yield each possible interpretation of a container as rows. Only objects have several."""
     if rows.kind != "object":
         yield rows, []

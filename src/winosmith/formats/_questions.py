@@ -124,7 +124,7 @@ def read_questions(
         return [Entry(row.place, row.raw, reason=row.reason) for row in found], []
     plan = make_plan(names, columns, [row.values for row in found if row.values is not None])
     plan, id_notes = _drop_repeated_ids(plan, found)
-    notes += id_notes + plan.notes(columns)
+    notes += id_notes + plan.make_notes(columns)
 
     if gaps := _count_na_rows([row.values for row in found if row.values], plan, columns.answer_is):
         notes.append(

@@ -31,7 +31,7 @@ from typing import Annotated, Literal
 from filelock import FileLock, Timeout
 from pydantic import Field
 
-from winosmith.blocks import blocks, join_blocks
+from winosmith.blocks import find_blocks, join_blocks
 from winosmith.dataset import Dataset, Dropped
 from winosmith.errors import DataError, FormatError, InputError, OutputError
 from winosmith.humans import _sheet
@@ -207,7 +207,7 @@ def group_schemas(dataset: Dataset) -> list[list[int]]:
     >>> group_schemas(Dataset([*pair, Problem("3", "Ann saw Sue, and _ ran.", ("Ann", "Sue"))]))
     [[0, 1], [2]]
     """
-    block_of = {row: at for at, rows in enumerate(blocks(dataset)) for row in rows}
+    block_of = {row: at for at, rows in enumerate(find_blocks(dataset)) for row in rows}
     return join_blocks(
         [[row] for row in range(len(dataset))],
         [

@@ -44,14 +44,14 @@ class Synonym:
     Attributes:
         lemma: the word, with spaces instead of underscores.
         count: number of its uses with this sense in WordNet's tagged texts.
-        share: fraction of its uses in these texts that have this sense, 0–1. For a word without
+        fraction: fraction of its uses in these texts that have this sense, 0–1. For a word without
             uses, it is 1 if the word has no other sense, otherwise 0.
         frames: for a verb, the numbers of its sentence frames.
     """
 
     lemma: str
     count: int
-    share: float
+    fraction: float
     frames: frozenset[int]
 
 

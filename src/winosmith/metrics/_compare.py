@@ -16,7 +16,7 @@ from winosmith import formats, report
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, InputError, SameInputError
 from winosmith.metrics import _proportion
-from winosmith.metrics._graded import Graded, find_columns, find_solver_input, grade_models
+from winosmith.metrics._graded import Graded, find_solver_input, get_checked_columns, grade_models
 from winosmith.metrics._paired import correct_by_holm, difference_interval, paired_p_value
 from winosmith.metrics._proportion import Proportion
 from winosmith.prediction import Prediction
@@ -398,7 +398,7 @@ def compare_with_roots(graded: Graded, field: str, seed: int = 0) -> tuple[RootC
         DataError: The field is unknown, or no perturbed problem has its root in the data.
         SameInputError: Every perturbed problem gives the solver the same input as its root.
     """
-    pairs = _pair_with_roots(graded, find_columns(graded.dataset, [field])[field])
+    pairs = _pair_with_roots(graded, get_checked_columns(graded.dataset, [field])[field])
     if not pairs:
         raise DataError("no perturbed problem has its root in the data set")
     sees, local = find_solver_input(graded)

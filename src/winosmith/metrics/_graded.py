@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from winosmith import formats
 from winosmith.answers import Answers, read as read_answers
-from winosmith.blocks import blocks
+from winosmith.blocks import find_blocks
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, InputError, PredictionMismatchError, join_ids
 from winosmith.metrics._proportion import Proportion, proportion
@@ -44,7 +44,7 @@ def find_clusters(dataset: Dataset) -> Labels:
     [0, 0, 1, 1, 2]
     """
     labels = np.zeros(len(dataset), dtype=np.int64)
-    for number, rows in enumerate(blocks(dataset)):
+    for number, rows in enumerate(find_blocks(dataset)):
         labels[rows] = number
     return labels
 
@@ -267,7 +267,7 @@ def iterate_columns(dataset: Dataset) -> Iterator[tuple[str, list[Scalar]]]:
             yield key, column
 
 
-def find_columns(dataset: Dataset, names: Iterable[str]) -> dict[str, list[Scalar]]:
+def get_checked_columns(dataset: Dataset, names: Iterable[str]) -> dict[str, list[Scalar]]:
     """Return all columns of a data set by name.
 
     Raises a DataError if one of `names` is not a column, or has the same value in all problems.

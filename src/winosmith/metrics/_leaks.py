@@ -16,7 +16,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from winosmith.blocks import blocks, find_lookalikes, normalize_tokens
+from winosmith.blocks import find_blocks, find_lookalikes, normalize_tokens
 from winosmith.dataset import Dataset
 from winosmith.metrics._graded import find_clusters, iterate_columns
 from winosmith.problem import Problem, Scalar
@@ -53,7 +53,8 @@ class Leak(Result):
         problems: The number of problems with the field and an answer.
         chance: The accuracy of always predicting the most frequent answer, 0–1.
         p_value: The p-value before correction for the number of tells.
-        says: The tell's most frequent values, each with the 1-based number of the predicted option.
+        predictions: The tell's most frequent values, each with the 1-based number of the predicted
+            option.
     """
 
     field: str
@@ -62,15 +63,17 @@ class Leak(Result):
     problems: int
     chance: float
     p_value: float
-    says: tuple[tuple[str, int], ...] = ()
+    predictions: tuple[tuple[str, int], ...] = ()
 
     def __str__(self) -> str:
         share = "100 %" if self.accuracy == 1 else percent(min(self.accuracy, 0.999))
-        says = ", ".join(f"{value!r} means option {option}" for value, option in self.says)
+        predictions = ", ".join(
+            f"{value!r} means option {option}" for value, option in self.predictions
+        )
         return (
             f"the {self.field}'{'' if self.field.endswith('s') else 's'} {self.tell} gives the "
             f"answer away in {share} of "
-            f"{self.problems:,} problems (chance {percent(self.chance)}); {says}"
+            f"{self.problems:,} problems (chance {percent(self.chance)}); {predictions}"
         )
 
 
@@ -184,7 +187,9 @@ def _measure_leak(
         problems=len(answers),
         chance=float(np.bincount(answers).max() / len(answers)),
         p_value=_compute_p_value(table, coded, folds, answers, groups),
-        says=tuple((str(distinct[code]), int(counts[code].argmax()) + 1) for code in frequent),
+        predictions=tuple(
+            (str(distinct[code]), int(counts[code].argmax()) + 1) for code in frequent
+        ),
     )
 
 
@@ -473,7 +478,7 @@ def find_overlap(
         for row, reason in (*_find_in_public_set(test, data), *_find_public_families(test, data)):
             found.setdefault(row, reason)
     direct = set(found)
-    for rows in blocks(test) if direct else ():
+    for rows in find_blocks(test) if direct else ():
         if not direct.isdisjoint(rows):
             for row in rows:
                 found.setdefault(row, "part of its family or its twin may have been seen")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from winosmith.blocks import copies
+from winosmith.blocks import find_copies
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.metrics import _proportion
@@ -232,5 +232,5 @@ def compute_detectable_differences(dataset: Dataset) -> tuple[tuple[float, float
     if not len(dataset):
         return tuple((psi, None) for psi in PSI)
     n = len(dataset)
-    design = 1 + sum(len(rows) ** 2 - len(rows) for rows in copies(dataset)) / n
+    design = 1 + sum(len(rows) ** 2 - len(rows) for rows in find_copies(dataset)) / n
     return tuple((psi, compute_detectable_difference(n, psi, design=design)) for psi in PSI)

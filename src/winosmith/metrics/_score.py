@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from winosmith import formats, report
-from winosmith.blocks import normalize_tokens, whole_twins
+from winosmith.blocks import find_whole_twins, normalize_tokens
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, InputError
-from winosmith.metrics._graded import Graded, check_comparable, find_columns, grade_models
+from winosmith.metrics._graded import Graded, check_comparable, get_checked_columns, grade_models
 from winosmith.metrics._proportion import (
     INTERVAL,
     SIZE,
@@ -249,7 +249,7 @@ Groups = tuple[dict[str, dict[str, Proportion]], dict[str, str], dict[str, str]]
 
 
 def _score_groups(graded: Graded, by: Sequence[str]) -> Groups:
-    known = find_columns(graded.dataset, by)
+    known = get_checked_columns(graded.dataset, by)
     labels = [key for key in known if key.endswith((".associative", ".switchable"))]
     wanted = dict.fromkeys(("origin.domain", "origin.source", *sorted(labels), *by))
     counts = [len(problem.options) for problem in graded.dataset]
@@ -465,7 +465,7 @@ def _draw_calibrated(graded: Graded, stated: Floats, seed: int) -> Iterator[npt.
     The halves of a twin share one random number. The order of the problems has no effect.
     """
     unit = np.empty(len(stated), dtype=np.int64)
-    for number, rows in enumerate(whole_twins(graded.dataset)):
+    for number, rows in enumerate(find_whole_twins(graded.dataset)):
         unit[rows] = number
     order = np.lexsort((np.bincount(unit, graded.credit), np.bincount(unit, stated)))
     rank = np.argsort(order)[unit]

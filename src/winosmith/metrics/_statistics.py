@@ -199,7 +199,7 @@ class Copies(Result):
     """Identical problems, and twin ids that more than two problems share.
 
     Attributes:
-        groups: The ids of identical problems, by group; see `winosmith.blocks.copies`.
+        groups: The ids of identical problems, by group; see `winosmith.blocks.find_copies`.
         contradictions: The groups of identical problems with different answers.
         crowded: The ids of problems that share a twin id with two or more others. It is unknown
             which two of these problems form a twin, so each is counted as a single.
@@ -248,8 +248,8 @@ def find_copies(dataset: Dataset) -> Copies:
     >>> find_copies(Dataset(cup)).groups
     (('a', 'b'),)
     """
-    same = blocks.copies(dataset)
-    against = blocks.contradictions(dataset, same)
+    same = blocks.find_copies(dataset)
+    against = blocks.find_contradictions(dataset, same)
     crowded = [rows for rows in dataset.groups if len(rows) > 2]
     found = (same, against, crowded)
     ids = (tuple(tuple(dataset[row].id for row in rows) for rows in groups) for groups in found)

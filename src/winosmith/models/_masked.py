@@ -164,12 +164,12 @@ def mask_options(model: MaskedModel, problems: Sequence[Problem]) -> list[list[M
     ]
 
 
-Row = tuple[tuple[int, ...], list[Span], list[int | None], Span]
+TokenisedText = tuple[tuple[int, ...], list[Span], list[int | None], Span]
 """The token ids of a text, their character spans, their word numbers (None for special tokens), and
 the option's character span."""
 
 
-def _tokenise(model: MaskedModel, problems: Sequence[Problem]) -> list[list[Row]]:
+def _tokenise(model: MaskedModel, problems: Sequence[Problem]) -> list[list[TokenisedText]]:
     cuts = [split_sentence(problem) for problem in problems]
     texts = [before + option + after for before, options, after in cuts for option in options]
     if not texts:

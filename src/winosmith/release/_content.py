@@ -17,7 +17,7 @@ from pydantic import Field
 
 from winosmith import audit, formats
 from winosmith._version import __version__
-from winosmith.blocks import blocks, shuffle_blocks
+from winosmith.blocks import find_blocks, shuffle_blocks
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.exposure import LEVEL, compute_detectable_shift, iter_presentations
@@ -135,7 +135,7 @@ def find_split_groups(
     sides = [get_side(part) for part, _ in places]
     problems = formats.pair_files(problems, sides)
     for kind in ("twin", *origins):
-        groups: Iterable[list[int]] = find_blocks(problems)
+        groups: Iterable[list[int]] = find_sorted_blocks(problems)
         if kind != "twin":
             rows: dict[str, list[int]] = {}
             for at, problem in enumerate(problems):
@@ -149,13 +149,13 @@ def find_split_groups(
                 yield places[first], places[other], why
 
 
-def find_blocks(problems: Iterable[Problem]) -> list[list[int]]:
+def find_sorted_blocks(problems: Iterable[Problem]) -> list[list[int]]:
     """Return blocks of ascending row numbers; the ids of problems need not be distinct."""
     data = Dataset(
         replace(p, id=f"{at}", lineage=p.lineage or Lineage(p.id, p.id))
         for at, p in enumerate(problems)
     )
-    return [sorted(block) for block in blocks(data)]
+    return [sorted(block) for block in find_blocks(data)]
 
 
 def _explain_relation(first: Problem, second: Problem, kind: str) -> str:

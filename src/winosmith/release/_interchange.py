@@ -19,7 +19,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, join_ids, require
-from winosmith.escape import escape_json, escape_markdown, markdown_block, markdown_code, to_line
+from winosmith.escape import (
+    escape_json,
+    escape_line,
+    escape_markdown,
+    escape_markdown_block,
+    escape_markdown_code,
+)
 from winosmith.models import split_sentence
 from winosmith.outputs import OutputFolder
 from winosmith.problem import Origin, Problem
@@ -54,7 +60,7 @@ def _make_environment(markdown: bool) -> Environment:
     environment.filters |= {
         "block": lambda text: _format_paragraphs([text]),
         "blocks": _format_paragraphs,
-        "code": lambda text: _Escaped(markdown_code(text)),
+        "code": lambda text: _Escaped(escape_markdown_code(text)),
         "digits": lambda number: f"{number:,}",
         "hub_licence": get_hub_licence,
         "hub_size": _get_hub_size,
@@ -74,7 +80,7 @@ def _escape(value: object) -> str:
 
 
 def _format_paragraphs(texts: Iterable[str | None]) -> _Escaped:
-    found = [block for text in texts if (block := markdown_block(text or "").strip())]
+    found = [block for text in texts if (block := escape_markdown_block(text or "").strip())]
     return _Escaped("\n\n".join(found) or "not stated")
 
 
@@ -234,7 +240,7 @@ def write_inspect_task(
 
 def make_inspect_ai_files(dataset: Dataset, name: str, canary: str) -> dict[str, str]:
     task, more = make_task_name(name), _make_canary_field(canary)
-    title = to_line(name or task).replace("\\", "\\\\").replace('"', '\\"')
+    title = escape_line(name or task).replace("\\", "\\\\").replace('"', '\\"')
     texts = {"note": _format_canary_comment(canary), "title": title, "name": task}
     return {
         "problems.jsonl": _format_json_lines(_make_sample(problem, more) for problem in dataset),
@@ -351,7 +357,7 @@ def _make_canary_field(canary: str) -> dict[str, str]:
 
 
 def _format_canary_comment(canary: str) -> str:
-    return f"# {to_line(canary)}\n" if canary else ""
+    return f"# {escape_line(canary)}\n" if canary else ""
 
 
 def _make_sample(problem: Problem, metadata: Mapping[str, str]) -> dict[str, Any]:

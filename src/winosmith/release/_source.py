@@ -119,7 +119,7 @@ def _read_files(paths: Sequence[Path], format_name: str | None, pair_by: str | N
 def _read_build(build: BuildFiles, files: Sequence[Path]) -> Source:
     build.check()
     parts = {
-        part: Dataset(build.problems(path.stem), part)
+        part: Dataset(build.read_problems(path.stem), part)
         for path in files
         if (part := _content.match_part(path.stem)) and path.is_file() and path.stat().st_size
     }

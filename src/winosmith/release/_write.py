@@ -278,7 +278,7 @@ def _find_known_ids(test: Dataset, previous: PreviousRelease) -> set[str]:
     Related problems are the other half, the family, copies and near-duplicates.
     """
     answered = [problem for problem in previous.problems.values() if problem.answer is not None]
-    both = _content.find_blocks((*test, *answered))
+    both = _content.find_sorted_blocks((*test, *answered))
     mixed = (block for block in both if block[-1] >= len(test))
     return {test[row].id for block in mixed for row in block if row < len(test)}
 

@@ -20,7 +20,7 @@ from winosmith.build import Recipe
 from winosmith.dataset import Dataset
 from winosmith.debias import LINEAR
 from winosmith.errors import DataError, InputError, RecipeError
-from winosmith.finished import LAST, BuildFiles
+from winosmith.finished import CHECKSUMS_NAME, BuildFiles
 from winosmith.options import declaration
 from winosmith.outputs import PRIVATE, OutputFolder, sha256
 from winosmith.records import read_toml
@@ -162,7 +162,7 @@ def run_round(
     show = step or build.no_progress
     before = read_record(last) if last is not None else None
     kept = None if stored is None else Path(stored)
-    if kept is not None and not (kept / LAST).is_file():
+    if kept is not None and not (kept / CHECKSUMS_NAME).is_file():
         raise InputError(f"{kept} has no finished round with vectors and predictions to reuse")
     folder = OutputFolder.open(out, _make_recipe_record(recipe, before), force=force)
     place = folder.path / BUILD
@@ -220,7 +220,7 @@ def _make_recipe_record(recipe: RoundRecipe, previous: Mapping[str, Any] | None)
 
 def _read_previous_dev(folder: Path) -> Dataset:
     try:
-        found = BuildFiles(folder / BUILD).problems("dev")
+        found = BuildFiles(folder / BUILD).read_problems("dev")
     except OSError:
         raise InputError(
             f"{folder / BUILD} has no dev set; is {folder} the folder of a round?"
@@ -304,13 +304,13 @@ def _write_files(
     folder.write_json(RECORD, record)
     folder.write_lines("report.html", [make_round_page(record, changes, next_round)])
     names = sorted(
-        name for name in folder.files if name != LAST and not name.startswith("private/")
+        name for name in folder.files if name != CHECKSUMS_NAME and not name.startswith("private/")
     )
-    with folder.write(LAST) as file:
+    with folder.write(CHECKSUMS_NAME) as file:
         file.writelines(f"{folder.files[name]}  {name}\n" for name in names)
-        build_sums = (folder.path / BUILD / LAST).read_text("utf-8").splitlines()
+        build_sums = (folder.path / BUILD / CHECKSUMS_NAME).read_text("utf-8").splitlines()
         file.writelines(f"{line[:66]}{BUILD}/{line[66:]}\n" for line in build_sums)
-        file.write(f"{sha256(folder.path / BUILD / LAST)}  {BUILD}/{LAST}\n")
+        file.write(f"{sha256(folder.path / BUILD / CHECKSUMS_NAME)}  {BUILD}/{CHECKSUMS_NAME}\n")
 
 
 @dataclass(frozen=True)
@@ -378,7 +378,7 @@ def find_differing_files(first: str | Path, second: str | Path) -> list[str]:
     lines: list[set[str]] = []
     for folder in (first, second):
         try:
-            lines.append({*(Path(folder) / LAST).read_text("utf-8").splitlines()})
+            lines.append({*(Path(folder) / CHECKSUMS_NAME).read_text("utf-8").splitlines()})
         except OSError:
             raise InputError(f"{folder} has no finished round") from None
     return sorted({line[66:] for line in lines[0] ^ lines[1]})

@@ -132,7 +132,7 @@ class ChatSolver:
 
         The scores of a problem sum to 1.
         """
-        asked = self.ask(problems).asked
+        asked = self.ask(problems).replies
         each = len(asked) // max(1, len(problems))
         return [
             tuple(
@@ -267,20 +267,20 @@ class Interview:
     """A chat model's replies to all problems.
 
     Attributes:
-        asked: the replies, ordered by problem, draw and order.
+        replies: the replies, ordered by problem, draw and order.
     """
 
-    asked: tuple[ParsedReply, ...]
+    replies: tuple[ParsedReply, ...]
 
     @property
     def unclear_count(self) -> int:
         """The number of replies that choose no option, or more than one."""
-        return sum(one.choice is None for one in self.asked)
+        return sum(one.choice is None for one in self.replies)
 
     @property
     def cut_off_count(self) -> int:
         """The number of replies that were cut off. A higher `max_tokens` may help."""
-        return sum(one.reply.finish == "length" for one in self.asked)
+        return sum(one.reply.finish == "length" for one in self.replies)
 
     @property
     def first_position_rate(self) -> float | None:
@@ -288,7 +288,7 @@ class Interview:
 
         It is None if no reply is clear.
         """
-        places = [one.position for one in self.asked if one.position is not None]
+        places = [one.position for one in self.replies if one.position is not None]
         return sum(place == 0 for place in places) / len(places) if places else None
 
     @property
@@ -299,20 +299,20 @@ class Interview:
         if only one order was asked.
         """
         together: dict[tuple[str, int], list[int | None]] = {}
-        for one in self.asked:
+        for one in self.replies:
             together.setdefault((one.problem_id, one.draw), []).append(one.position)
         pairs = [places for places in together.values() if len(places) == 2 and None not in places]
         return sum(first == second for first, second in pairs) / len(pairs) if pairs else None
 
     def summarize(self) -> dict[str, Any]:
         """Return a JSON summary: numbers of problems, replies and tokens, and the position bias."""
-        replies = [one.reply for one in self.asked]
+        replies = [one.reply for one in self.replies]
         counted = all(None not in (reply.tokens_in, reply.tokens_out) for reply in replies)
         return {
-            "problems": len({one.problem_id for one in self.asked}),
-            "replies": len(self.asked),
+            "problems": len({one.problem_id for one in self.replies}),
+            "replies": len(self.replies),
             "unclear": self.unclear_count,
-            "unclear_rate": self.unclear_count / len(self.asked) if self.asked else None,
+            "unclear_rate": self.unclear_count / len(self.replies) if self.replies else None,
             "cut_off": self.cut_off_count,
             "first_place": self.first_position_rate,
             "position_bias": self.position_bias,

@@ -44,7 +44,7 @@ def rewrite_as_referent_questions(
     return [models.ask_referent(problem, suffix) for problem in problems]
 
 
-def collect_scores(
+def aggregate_scores(
     problems: Sequence[Problem],
     parts: Sequence[str],
     values: Sequence[npt.NDArray[np.float64]],
@@ -190,7 +190,7 @@ class Causal(LanguageSolver):
             tokens_per_batch=self.tokens_per_batch,
             on_progress=self.on_progress,
         )
-        return collect_scores(problems, parts, given.values, given.tokens_fed, self.model)
+        return aggregate_scores(problems, parts, given.values, given.tokens_fed, self.model)
 
 
 MaskedScore = Literal["sentence", "option", "sentence_per_token", "option_per_token"]
@@ -249,7 +249,7 @@ class Masked(LanguageSolver):
         )
         values = iter(given.values)
         joined = [np.concatenate([next(values) for _ in row]) for row in texts]
-        return collect_scores(problems, parts, joined, given.tokens_fed, self.model)
+        return aggregate_scores(problems, parts, joined, given.tokens_fed, self.model)
 
 
 SENTENCE_SEPARATOR = "\n\n"

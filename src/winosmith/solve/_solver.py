@@ -22,7 +22,7 @@ from winosmith.dataset import Dataset
 from winosmith.errors import DataError, OutputError, join_ids
 from winosmith.locks import try_lock
 from winosmith.outputs import make_write_error
-from winosmith.parallel import choose_worker_count, ordered_map
+from winosmith.parallel import get_worker_count, ordered_map
 from winosmith.prediction import Prediction, find_best_options
 from winosmith.problem import Problem
 from winosmith.records import parse_json
@@ -205,7 +205,7 @@ def predict_to_file(
         done = _keep_complete_chunks(part, file, header, force)
         starts = range(done, len(dataset), _CHUNK)
         chunks = (dataset[start : start + _CHUNK] for start in starts)
-        ahead = 2 * (choose_worker_count(executor) or 8) if executor is not None else 1
+        ahead = 2 * (get_worker_count(executor) or 8) if executor is not None else 1
         work = partial(predict if executor is None else _predict_in_worker, solver)
         solved = ordered_map(work, chunks, executor, max_pending=ahead)
         for start in starts:

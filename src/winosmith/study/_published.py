@@ -11,7 +11,7 @@ from typing import Any
 
 from winosmith.metrics import Proportion, find_possible_counts, find_possible_sums
 from winosmith.report import Column, Section, Table, Text, percent, percent_span, points, to_fixed
-from winosmith.results import Result, shown, table
+from winosmith.results import Result, make_table, shown
 from winosmith.study._transfer import TARGETS, TransferResult
 
 CELL_SIZE = 120
@@ -347,7 +347,7 @@ def make_transfer_sections(
     ]
     gender = make_gender_lines(results)
     if gender:
-        rows = table("Accuracy on Winogender by gender, and the gaps", gender)
+        rows = make_table("Accuracy on Winogender by gender, and the gaps", gender)
         sections.append(Section("Gender gap on Winogender (table 7)", [rows], GENDER_NOTE))
     if withheld:
         sections.append(Section("Not solved", [Text([f"{reason}." for reason in withheld])]))

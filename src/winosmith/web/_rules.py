@@ -21,7 +21,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Field
 
 from winosmith.errors import InputError, RecipeError
-from winosmith.options import OrFalse, Texts, declaration, from_table, schema
+from winosmith.options import OrFalse, Texts, build_schema, declaration, from_table
 from winosmith.records import parse_json
 from winosmith.solver_rule import SolverRule
 
@@ -363,7 +363,7 @@ def _parse_models(tables: Any) -> tuple[SolverRule, ...]:
 
 def get_settings(group: Group) -> dict[str, dict[str, Any]]:
     """Return the JSON schemas of a group's settings, by name."""
-    found = schema(SiteRules)["properties"]
+    found = build_schema(SiteRules)["properties"]
     return {name: key for name, key in found.items() if key.get("group") == group.name}
 
 
@@ -437,7 +437,7 @@ def render_settings() -> str:
             for rule in BUILT_IN
         )
     )
-    mail = schema(Mail)
+    mail = build_schema(Mail)
     parts.append(
         _format_comment("T" + describe_setting(mail).removeprefix("`[mail]`: t"))
         + "# [mail]\n"
