@@ -36,7 +36,7 @@ def read(file: AnswerFile) -> list[Answers]:
     result, or the one whose `evaluation_result_id` or `evaluation_name` is among the filters.
     """
     models: dict[str, list[tuple[Place, Record]]] = {}
-    for place, record in file.records():
+    for place, record in file.read_records():
         models.setdefault(str(record.get("model_id")), []).append((place, record))
     items = Items(file.dataset)
     answers = []

@@ -98,13 +98,13 @@ class AnswerFile:
             readings[name] = formats.interpret_answer(text, options) if is_scalar else {}
         return readings
 
-    def records(self) -> list[tuple[Place, Record]]:
+    def read_records(self) -> list[tuple[Place, Record]]:
         found = []
         for row in self.rows:
             if row.values is None:
-                raise self.error(str(row.reason), row.place)
+                raise self.make_error(str(row.reason), row.place)
             found.append((row.place, row.values))
         return found
 
-    def error(self, reason: str, place: Place | None = None) -> FormatError:
+    def make_error(self, reason: str, place: Place | None = None) -> FormatError:
         return FormatError(reason, *(place[:3] if place else (self.path,)))

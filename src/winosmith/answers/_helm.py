@@ -47,7 +47,7 @@ def read(file: AnswerFile) -> list[Answers]:
         raise
     except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
         message = f"this is not a HELM scenario state: {type(error).__name__}: {error}"
-        raise file.error(message) from None
+        raise file.make_error(message) from None
     return [read_rows(rows, file, model, log)]
 
 

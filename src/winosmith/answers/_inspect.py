@@ -37,7 +37,7 @@ def read(file: AnswerFile) -> list[Answers]:
     log = _unpack_log(file) if file.rows.parts else file.document
     samples, run = log.get("samples"), log.get("eval")
     if "configs" in log and samples is None:
-        raise file.error(
+        raise file.make_error(
             "these are results, not answers: run lm_eval with --log_samples, and pass the "
             "samples_*.jsonl files that it writes"
         )
@@ -46,13 +46,13 @@ def read(file: AnswerFile) -> list[Answers]:
         and isinstance(samples, list)
         and all(isinstance(sample, dict) for sample in samples)
     ):
-        raise file.error(
+        raise file.make_error(
             "this is not a valid inspect_ai log: 'eval' must be an object, and 'samples' a list of "
             "objects"
         )
     if not samples:
         why = _describe_status(log, run, [])
-        raise file.error("the log has no samples" + (f": {why}" if why else ""))
+        raise file.make_error("the log has no samples" + (f": {why}" if why else ""))
     samples = sorted(samples, key=lambda one: (str(one.get("epoch")), str(one.get("id")).zfill(9)))
     epochs = [f"epoch {sample.get('epoch', 1)}" for sample in samples]
     scorers = [*dict.fromkeys(name for sample in samples for name in _get_scores(sample))]
@@ -63,7 +63,7 @@ def read(file: AnswerFile) -> list[Answers]:
     items = Items(file.dataset)
     rows = [_parse_row(sample, scorer, items) for sample in samples]
     if _are_grades([row for row in rows if row.reply]):
-        raise file.error(
+        raise file.make_error(
             f"the answers of the scorer {scorer!r} are grades, such as C and I, not the options "
             "that the model chose: choose another scorer with `filters=`, or write a table with "
             "each id and 'correct' or 'incorrect'"

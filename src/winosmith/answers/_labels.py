@@ -50,7 +50,7 @@ def read(file: AnswerFile) -> list[Answers]:
         try:
             labels_in_order = enumerate(parse_json(source.text), 1)
         except ValueError as error:
-            raise file.error(f"the list is not JSON ({error})") from None
+            raise file.make_error(f"the list is not JSON ({error})") from None
         entries: list[_Label] = [
             (Place(file.path, at, "row"), label, ()) for at, label in labels_in_order
         ]
@@ -59,7 +59,7 @@ def read(file: AnswerFile) -> list[Answers]:
     if file.omitted and len(entries) == len(dataset) + len(file.omitted):
         entries = [label for at, label in enumerate(entries) if at not in file.omitted]
     if len(entries) != len(dataset):
-        raise file.error(
+        raise file.make_error(
             f"the list has {len(entries):,} labels, but there are {len(dataset):,} problems; "
             "write one label per problem, in the same order"
         )
@@ -82,7 +82,7 @@ def read(file: AnswerFile) -> list[Answers]:
             raise FormatError(str(error), *place[:3]) from None
         predictions.append(prediction)
     if {*choices.values()} == {None} and {*labels.values()} != {INVALID}:
-        raise file.error(NO_LETTER)
+        raise file.make_error(NO_LETTER)
     return [Answers(tuple(predictions), file.rows.name)]
 
 

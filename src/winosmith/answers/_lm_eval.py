@@ -35,7 +35,7 @@ def read(file: AnswerFile) -> list[Answers]:
     returned.
     """
     by_filter: dict[str, list[tuple[Place, Record]]] = defaultdict(list)
-    for place, sample in file.records():
+    for place, sample in file.read_records():
         if not isinstance(sample.get("doc"), dict):
             raise FormatError("this is not a sample: it has no 'doc'", *place[:3])
         if not isinstance(_get_replies(sample), list):

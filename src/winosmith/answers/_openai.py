@@ -24,7 +24,7 @@ def read(file: AnswerFile) -> list[Answers]:
     """
     run: dict[str, Any] = {}
     events: dict[str, dict[str, Any]] = {}
-    for place, record in file.records():
+    for place, record in file.read_records():
         run |= {key: record[key] for key in ("spec", "final_report") if record.get(key)}
         data, kind = record.get("data"), record.get("type")
         if isinstance(data, dict) and kind in ("match", "sampling"):
@@ -36,7 +36,7 @@ def read(file: AnswerFile) -> list[Answers]:
     items = Items(file.dataset)
     rows = [_make_row(name, sample_events, items) for name, sample_events in events.items()]
     if not any("match" in sample_events for sample_events in events.values()):
-        raise file.error("the log has no events of type 'match', which contain the answers")
+        raise file.make_error("the log has no events of type 'match', which contain the answers")
     accuracy = look_up(run, "final_report", "accuracy")
     ended = "final_report" in run
     log = Log(

@@ -97,7 +97,7 @@ def can_read(file: AnswerFile) -> bool:
 
 
 def read(file: AnswerFile) -> list[Answers]:
-    records = file.records()
+    records = file.read_records()
     header = _HeaderLine()
     if records and "predictions" in records[0][1]:
         header = _validate_record(_HeaderLine, "header", *records.pop(0))
@@ -106,17 +106,17 @@ def read(file: AnswerFile) -> list[Answers]:
         line = _validate_record(_PredictionLine, "prediction", place, record)
         name = file.resolve_id(line.id)
         if name in found:
-            raise file.error(f"the id {name!r} already has a prediction", place)
+            raise file.make_error(f"the id {name!r} already has a prediction", place)
         if "choice" not in record and not line.scores:
-            raise file.error("the prediction has no 'choice'", place)
+            raise file.make_error("the prediction has no 'choice'", place)
         option = line.choice if "choice" in record else find_best_options(line.scores)[0]
         choice = None if option is None else int(option)
         try:
             found[name] = Prediction(name, choice, tuple(line.scores), tuple(line.tied))
         except ProblemError as error:
-            raise file.error(str(error), place) from None
+            raise file.make_error(str(error), place) from None
     if len(found) < header.n:
-        raise file.error(
+        raise file.make_error(
             f"the header announces {header.n:,} predictions, but {len(found):,} follow: the file "
             "is truncated; write it again with winosmith solve"
         )
@@ -124,7 +124,7 @@ def read(file: AnswerFile) -> list[Answers]:
     counts = {name: len(problem.options) for name, problem in file.problems.items()}
     beyond = next((one for one in chosen if one.choice == counts.get(one.problem_id)), None)
     if beyond and all(one.choice for one in chosen):
-        raise file.error(
+        raise file.make_error(
             f"'choice' must count from 0, but no choice is 0, and the choice {beyond.choice} of "
             f"{beyond.problem_id!r} is out of range. If the choices count from 1, rename the "
             "column to 'prediction'; otherwise, write letters"

@@ -188,8 +188,8 @@ def _read_file(container: AnswerFile) -> list[Answers]:
             if file.rows.first:
                 raise FormatError(f"these are not answers; {SOURCES}", file.path, 1)
             if (row := next(iter(file.rows), None)) and row.reason:
-                raise file.error(f"no row can be read; in the first, {row.reason}", row.place)
-            raise file.error(SOURCES)
+                raise file.make_error(f"no row can be read; in the first, {row.reason}", row.place)
+            raise file.make_error(SOURCES)
         for one in source.read(table if source is _tables else file):
             if one.data:  # `winosmith solve` writes a solver's kind; the file's name is unique
                 parameters = {"solver": one.solver, **one.parameters}
@@ -224,7 +224,9 @@ def _read_long_table(file: AnswerFile) -> list[Answers]:
                 return []
             if len(answers) > 1:
                 columns = ", ".join(repr(one.solver) for one in answers)
-                raise file.error(f"its answers may be in {columns}; name one column 'prediction'")
+                raise file.make_error(
+                    f"its answers may be in {columns}; name one column 'prediction'"
+                )
         except FormatError as error:
             raise error.with_reason(f"the model {model!r}: {error.reason}") from None
         found.append(replace(answers[0], solver=model))

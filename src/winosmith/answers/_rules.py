@@ -122,7 +122,7 @@ def read_choices(
             text = f"{name!r}: {present[name]} is not a label: {why}; write A for the first option"
             if numbers <= {"0", "1"}:
                 text += "; if 0 and 1 mean wrong and right, write incorrect and correct instead"
-            raise file.error(text, places.get(name))
+            raise file.make_error(text, places.get(name))
     return {n: read_option(present[n], reading, kind, _LABELS) for n, reading in readings.items()}
 
 
@@ -137,13 +137,13 @@ def check_ids(ids: Collection[str], file: AnswerFile, noun: str, hint: str = "")
         plain_ids, plain_item_ids = {*map(normalise_id, ids)}, {*map(normalise_id, item_ids)}
         if plain_ids ^ plain_item_ids == {"0", str(len(ids))}:
             first, item_first = ("1", "0") if "0" in plain_item_ids else ("0", "1")
-            raise file.error(
+            raise file.make_error(
                 f"the answers' ids count from {first}, but the data set's ids count from "
                 f"{item_first}; use the data set's ids"
             )
     matched = len(ids) - len(unknown)
     if not ids or (matched < len(item_ids) and 2 * (len(unknown) - len(file.omitted)) > len(ids)):
-        raise file.error(
+        raise file.make_error(
             f"only {matched:,} of {len(ids):,} {noun} match the id of an item"
             + (f"; {join_ids(unknown)} do not. Is this another data set?" if unknown else "")
             + (f" {hint}" if hint else "")
@@ -161,7 +161,7 @@ def choose_filters(file: AnswerFile, *groups: Sequence[str]) -> tuple[list[str],
     rivals = next((names for names in wanted if len(names) > 1), None)
     if rivals or (file.filters and {*options} - {"", "none"} and not any(wanted)):
         what = f"both {' and '.join(map(repr, rivals))}" if rivals else "none of the chosen filters"
-        raise file.error(
+        raise file.make_error(
             f"the log has {what}; name one of {', '.join(map(repr, options))} with `filters=`"
         )
     chosen = [next(iter([*names, *kind]), "") for names, kind in zip(wanted, groups, strict=True)]
@@ -180,7 +180,7 @@ def make_repeated_rows_error(
     file: AnswerFile, count: int, item_id: str, places: Sequence[Place | None] = ()
 ) -> FormatError:
     at = ", ".join(place.position for place in places[:3] if place) or "repeated"
-    return file.error(
+    return file.make_error(
         f"items such as {item_id!r} have {count} rows with the same filter and epoch ({at}): "
         "write a log for one filter"
     )
@@ -220,7 +220,7 @@ def read_rows(
     are_invalid = all(rows[at].reply == INVALID for at in of_items.values())
     if not are_invalid and not any(prediction.chosen for prediction in found):
         which = f" of {log.filter!r}" if log.filter else ""
-        raise file.error(
+        raise file.make_error(
             f"no answer{which} can be read; each row needs an answer (a letter or an "
             "option) or the log-likelihoods of all options",
             rows[0].place,
@@ -305,7 +305,7 @@ def _assign_rows_to_items(rows: Sequence[Row], file: AnswerFile, reason: str) ->
         else:
             unmatched.append(row)
     if 2 * len(unmatched) > len(rows) or not rows:
-        raise file.error(
+        raise file.make_error(
             f"only {len(rows) - len(unmatched):,} of {len(rows):,} rows match the question and "
             f"options of an item: is this another data set?{reason}",
             unmatched[0].place if unmatched else None,

@@ -62,7 +62,7 @@ def read(file: AnswerFile) -> list[Answers]:
     a note. Columns that repeat an option's text for every item are omitted without a note.
     """
     is_object = file.rows.kind == "object"
-    records = file.records()
+    records = file.read_records()
     names = [*dict.fromkeys(name for _, row in records for name in row)] or [*file.rows.names]
     id_name, choice_name = formats.find_name(_IDS, names), formats.find_name(_CHOICES, names)
     if len(names) < 2 or (choice_name is not None and id_name is None):
@@ -78,9 +78,11 @@ def read(file: AnswerFile) -> list[Answers]:
     models = models if choice_name is None else [choice_name]
     rows = _map_ids_to_rows(file, records, [first, *models])
     if id_name is None and file.resolve_id(first) in item_ids:
-        raise file.error(f"{first!r} is an item's id: add a header line, such as id,model")
+        raise file.make_error(f"{first!r} is an item's id: add a header line, such as id,model")
     if item_ids.isdisjoint(rows) and not item_ids.isdisjoint(map(file.resolve_id, models)):
-        raise file.error("the columns are items; write one row per item and one column per model")
+        raise file.make_error(
+            "the columns are items; write one row per item and one column per model"
+        )
     check_ids(rows, file, *(("keys of this object", SOURCES) if is_object else ("rows",)))
     scores = _read_scores(names, rows, file)
     if choice_name is None and scores:
@@ -107,7 +109,7 @@ def read(file: AnswerFile) -> list[Answers]:
             ) from None
         reasons |= {name: reason} if reason else {}
     if not found:
-        raise file.error(NO_LETTER)
+        raise file.make_error(NO_LETTER)
     by_model = _drop_other_columns(found, reasons, keys, file)
     graded = [name for name, column in columns.items() if column.has_grades]
     if len(by_model) > 1 and {*by_model} <= {*graded}:
@@ -161,7 +163,7 @@ def split_models(file: AnswerFile) -> dict[str, AnswerFile]:
     keys = [name for name in names if formats.is_answer_name(name)]
     first: dict[tuple[str, str], str] = {}
     differ, times, names_as_answers = set[str](), Counter[str](), 0
-    for place, record in file.records():
+    for place, record in file.read_records():
         name, item = format_cell(record.get(model)).strip(), file.resolve_id(record.get(ids))
         cells = {key: format_cell(record.get(key)) for key in keys}
         differ |= {key for key in keys if first.setdefault((item, key), cells[key]) != cells[key]}
@@ -174,7 +176,7 @@ def split_models(file: AnswerFile) -> dict[str, AnswerFile]:
     if 2 * times.total() < 3 * len(times) and 2 * names_as_answers > times.total():
         return {}
     if unnamed := found.get(""):
-        raise file.error(f"the row has no {model!r}", unnamed[0][0])
+        raise file.make_error(f"the row has no {model!r}", unnamed[0][0])
     omitted = {model, *keys} - differ if differ else {model}
     header = tuple(name for name in names if name not in omitted)
 
@@ -305,7 +307,7 @@ def _classify_columns(
         if fits_grades if grades else len(correct) < len(column.known_readings) or not are_indexed:
             keys.remove(column.name)
         elif column.has_texts and not grades:
-            raise file.error(
+            raise file.make_error(
                 f"{column.name!r} matches the key in every row, so it may contain the keys or a "
                 "model's answers; rename a column with a model's answers to 'prediction'"
             )
@@ -325,7 +327,7 @@ def _check_not_one_hot(by_model: Mapping[str, Sequence[Prediction]], file: Answe
         for one in column:
             times[one.problem_id] += one.chosen == (file.problems[one.problem_id].answer,)
     if len(times) >= _MIN_ONE_HOT and {*times.values()} == {1}:
-        raise file.error(
+        raise file.make_error(
             f"exactly one of the columns {join_ids([*by_model])} is true in each row; if they are "
             "options, write one column with the letters of the chosen options"
         )
@@ -364,7 +366,7 @@ def _map_ids_to_rows(
         if name not in item_ids and all(is_missing(row.get(column)) for column in columns):
             continue
         if name in found:
-            raise file.error(
+            raise file.make_error(
                 f"the id {name!r} occurs twice, first at {found[name][0].position}; remove one "
                 "row or, if the rows belong to several models, rename the column with the models' "
                 "names to 'model'",
@@ -380,7 +382,7 @@ def _read_scores(
     numbers = {name: int(match[1]) for name in names if (match := _SCORE.fullmatch(name.lower()))}
     columns = sorted(numbers, key=lambda name: numbers[name])
     if sorted(numbers.values()) != [*range(1, len(numbers) + 1)]:
-        raise file.error(f"the score columns are {join_ids(columns)}; number them from score1")
+        raise file.make_error(f"the score columns are {join_ids(columns)}; number them from score1")
     source = file.rows.source if file.rows.kind == "delimited" else None
     point = "." if source and columns and Delimited(source).separator != "," else ","
     found = {}
@@ -389,12 +391,12 @@ def _read_scores(
         while cells and is_missing(cells[-1]):
             cells.pop()
         if any(map(is_missing, cells)):
-            raise file.error("a score is empty, but a later score is not", place)
+            raise file.make_error("a score is empty, but a later score is not", place)
         texts = (one.replace(",", point) if isinstance(one, str) else one for one in cells)
         try:
             found[item] = tuple(map(float, texts))
         except (ValueError, TypeError) as error:
-            raise file.error(f"a score is not a number: {error}", place) from None
+            raise file.make_error(f"a score is not a number: {error}", place) from None
     return found
 
 
@@ -427,14 +429,16 @@ def _drop_other_columns(
         omitted |= dict.fromkeys(keys, "has keys")
         omitted |= reasons if predictions.keys() - omitted - reasons.keys() else {}
     elif _ONLY_GRADE_LETTERS in omitted.values():
-        raise file.error("all answers are C or I; write correct and incorrect if they are grades")
+        raise file.make_error(
+            "all answers are C or I; write correct and incorrect if they are grades"
+        )
     elif not keys:
-        raise file.error(NO_LETTER)
+        raise file.make_error(NO_LETTER)
     elif len(keys) > 1 or (
         omitted and keys[0].lower() not in _REPLIES and {*file.dataset.answers} - {None}
     ):
         unclear = "are names of key columns" if len(keys) > 1 else "is the name of a key column"
-        raise file.error(f"{join_ids(keys)} {unclear}: name each column after its model")
+        raise file.make_error(f"{join_ids(keys)} {unclear}: name each column after its model")
     for name, why in omitted.items():
         warnings.warn(
             f"{file.path}: the column {name!r} {why}, not a model's answers; it is omitted",

@@ -170,14 +170,14 @@ def make_plan(names: Iterable[str], columns: Columns, rows: Sequence[Record]) ->
         question = (*table.find_word_column(pair), *pair)
     listing = f"; the columns are {join_names(names)}"
     questions = find_name(["questions"], names)
-    if not question and any(isinstance(one, list) for one in table.column(questions)):
+    if not question and any(isinstance(one, list) for one in table.get_column(questions)):
         raise FormatError(
             f"{questions!r} contains several questions, but no other column has matching lists: "
             f"write one row per question{listing}"
         )
     may_have_blanks = bool(columns.question or columns.choices)
     if not question and not classes and (len(choices) < 2 or table.has_words(choices)):
-        blanks = [name for name in names if table.most_pass(has_blank, name)]
+        blanks = [name for name in names if table.passes_in_most_rows(has_blank, name)]
         if len(blanks) > 1:
             raise FormatError(
                 f"several columns have sentences with a blank: {join_names(blanks)}; name one with "
@@ -194,7 +194,11 @@ def make_plan(names: Iterable[str], columns: Columns, rows: Sequence[Record]) ->
         text = find_name(PASSAGE, names)
         # With a column of pronouns, or a text in parts, the question would be incomplete.
         pronoun = find_name(["pron", "pronoun"], names)
-        if text and not pronoun and all(isinstance(one, str | None) for one in table.column(text)):
+        if (
+            text
+            and not pronoun
+            and all(isinstance(one, str | None) for one in table.get_column(text))
+        ):
             question = (text,)
     if not question:
         raise FormatError(f"no column of questions was detected: name it with `question=`{listing}")
@@ -230,26 +234,26 @@ class _Table:
     names: Names
     rows: Sequence[Record]
 
-    def column(self, name: str | None, limit: int | None = None) -> list[Any]:
+    def get_column(self, name: str | None, limit: int | None = None) -> list[Any]:
         return [] if name is None else [row.get(name) for row in islice(self.rows, limit)]
 
-    def values(self, name: str) -> list[Any]:
-        return [one for one in self.column(name) if not is_empty(one)]
+    def get_values(self, name: str) -> list[Any]:
+        return [one for one in self.get_column(name) if not is_empty(one)]
 
-    def most_pass(
+    def passes_in_most_rows(
         self, test: Callable[[Any], bool], name: str, limit: int | None = _MAX_EXAMINED_ROWS
     ) -> bool:
-        values = self.column(name, limit)
+        values = self.get_column(name, limit)
         return sum(map(test, values)) > len(values) / 2
 
     def find_filled(self, wanted: Iterable[str]) -> str | None:
         existing = find_existing(wanted, self.names)
-        return next(filter(self.values, existing), existing[0] if existing else None)
+        return next(filter(self.get_values, existing), existing[0] if existing else None)
 
     def find_unusual_answer_column(self) -> str | None:
         return next(
             (name for name in self.names.answer_aliases
-             if (values := self.values(name))
+             if (values := self.get_values(name))
              and not any(isinstance(one, list | dict) for one in values)),
             None,
         )  # fmt: skip
@@ -263,10 +267,11 @@ class _Table:
         texts = (
             name for name, plain in self.names.normalised.items()
             if name != question and plain.endswith(PASSAGE_ENDINGS)
-            and self.most_pass(lambda one: isinstance(one, str) and " " in one.strip(), name, None)
+            and self.passes_in_most_rows(
+                lambda one: isinstance(one, str) and " " in one.strip(), name, None)
         )  # fmt: skip
         for name in dict.fromkeys((*find_existing(PASSAGE, self.names), *texts)):
-            values = [*zip(self.column(name), self.column(question), strict=True)]
+            values = [*zip(self.get_column(name), self.get_column(question), strict=True)]
             if any(isinstance(text, Mapping) for text, _ in values):
                 continue
             repeats = [str(one) in str(text) for text, one in values if not is_empty(one)]
@@ -281,7 +286,7 @@ class _Table:
         """
         rows = self.rows[:_MAX_EXAMINED_ROWS]
         for name in (name for name in self.names if name not in pair):
-            words = self.column(name, _MAX_EXAMINED_ROWS)
+            words = self.get_column(name, _MAX_EXAMINED_ROWS)
             matches = sum(
                 isinstance(word, str) and bool(word.strip())
                 and all(f" {word}".casefold() in f" {row.get(text)}".casefold() for text in pair)
@@ -303,7 +308,7 @@ class _Table:
         >>> _Table(as_names([*row, "y"]), [row | {"y": 2}]).find_numbered_choices("y")
         (('hyp1', 'hyp2'), ('obs1', 'obs2'))
         """
-        answers = {str(one).strip() for one in self.values(answer)}
+        answers = {str(one).strip() for one in self.get_values(answer)}
         if not answers or not all(map(str.isdecimal, answers)):
             return (), ()
         groups: dict[tuple[str, str], dict[str, int]] = {}  # by the name around the number
@@ -318,7 +323,7 @@ class _Table:
             in_order = len(group) > 1 and numbers == [*range(numbers[0], numbers[-1] + 1)]
             if in_order and all(
                 isinstance(one, str) and not re.fullmatch(r"[\d.,\s]*", one)
-                for name in group for one in self.column(name)
+                for name in group for one in self.get_column(name)
             ):  # fmt: skip
                 texts.append(group)
         fits = [group for group in texts if most <= len(group) - (0 in group.values())]
@@ -335,7 +340,7 @@ class _Table:
 
     def is_yes_or_no(self, answer: str) -> bool:
         """Return whether nearly all answers are yes or no. Other answers may be typos."""
-        answers = [one for one in self.values(answer) if not is_missing(one)]
+        answers = [one for one in self.get_values(answer) if not is_missing(one)]
         matching = sum(str(one).strip().casefold() in _YES_OR_NO for one in answers)
         return matching > 0 and matching >= _NEARLY_ALL * len(answers)
 
@@ -352,12 +357,12 @@ class _Table:
         others: list[tuple[str, ...]] = [
             (name,) for name in self.names.list_columns
             if name not in self.names.distractors and name != one and self.rows
-            and all(isinstance(value, list | tuple | Mapping) for value in self.column(name))
+            and all(isinstance(value, list | tuple | Mapping) for value in self.get_column(name))
         ]  # fmt: skip
         is_plain = one is not None
         if families and all(
             value is None or (isinstance(value, list | tuple) and len(value) < 2)
-            for value in self.column(one)
+            for value in self.get_column(one)
         ):
             found, is_plain = families[0].names, families[0].is_plain
             similar = [group.names for group in families[1:]]
