@@ -139,8 +139,8 @@ class Budget:
     price_in: Annotated[float, Field(ge=0)] = 0.0
     price_out: Annotated[float, Field(ge=0)] = 0.0
     spent: Cost = field(default_factory=Cost, init=False)
-    _held: Cost = field(default_factory=Cost, init=False, repr=False)
-    _changed: threading.Condition = field(
+    _reserved: Cost = field(default_factory=Cost, init=False, repr=False)
+    _settled: threading.Condition = field(
         default_factory=threading.Condition, init=False, repr=False, compare=False
     )
 
@@ -159,19 +159,19 @@ class Budget:
         Raises:
             BudgetError: the budget is too small for the request.
         """
-        with self._changed:
-            while not self._is_affordable(self.spent + self._held + cost):
-                if self._held == Cost():
+        with self._settled:
+            while not self._is_affordable(self.spent + self._reserved + cost):
+                if self._reserved == Cost():
                     raise _server.BudgetError(self._explain_shortage(cost))
-                self._changed.wait()
-            self._held += cost
+                self._settled.wait()
+            self._reserved += cost
 
     def settle(self, reserved: Cost, actual: Cost) -> None:
         """Replace the reserved cost of a request with its actual cost."""
-        with self._changed:
-            self._held -= reserved
+        with self._settled:
+            self._reserved -= reserved
             self.spent += actual
-            self._changed.notify_all()
+            self._settled.notify_all()
 
     def _is_affordable(self, cost: Cost) -> bool:
         total = cost.tokens_in + cost.tokens_out
@@ -302,7 +302,7 @@ class RequestBatch:
             )
             return reply
         except RetryableError as error:
-            taken = most if error.charged else taken
+            taken = most if error.may_be_charged else taken
             raise
         finally:
             self.budget.settle(most, taken)
@@ -319,10 +319,10 @@ class RequestBatch:
         error = state.outcome.exception()
         doubled = min(_LONGEST_WAIT, _FIRST_WAIT * 2 ** min(16, state.attempt_number - 1))
         wait: float = doubled * random.uniform(0.5, 1.0)  # noqa: S311 - spreads requests, no secret
-        if error.after is not None:
+        if error.retry_after is not None:
             with self._lock:
-                self._not_before = max(self._not_before, time.monotonic() + error.after)
-            wait = error.after
+                self._not_before = max(self._not_before, time.monotonic() + error.retry_after)
+            wait = error.retry_after
         return wait
 
     def _report_wait(self, state: Any) -> None:
@@ -337,9 +337,9 @@ class RequestBatch:
 
     def _make_final_error(self, error: RetryableError, attempts: int) -> ChatError:
         patience = self.client.patience
-        if error.after is not None and error.after >= patience:
+        if error.retry_after is not None and error.retry_after >= patience:
             return ChatError(
-                f"{error.reason}; the server requests a wait of {error.after:,.0f} s, which "
+                f"{error.reason}; the server requests a wait of {error.retry_after:,.0f} s, which "
                 f"exceeds the client's patience of {patience:g} s"
             )
         return ChatError(f"after {format_count(attempts, 'attempt')}, {error.reason}")

@@ -83,15 +83,15 @@ class RetryableError(Exception):
     """A failure that may be transient, so that a retry can help.
 
     Attributes:
-        after: number of seconds to wait, as requested by the server, or None.
+        retry_after: number of seconds to wait, as requested by the server, or None.
         tries: maximum number of attempts.
-        charged: whether the server may charge for the request.
+        may_be_charged: whether the server may charge for the request.
     """
 
     reason: str
-    after: float | None = None
+    retry_after: float | None = None
     tries: int = UNLIMITED_TRIES
-    charged: bool = False
+    may_be_charged: bool = False
 
 
 _MAX_QUOTE_LENGTH = 300
@@ -134,7 +134,9 @@ def parse_reply(body: bytes) -> Reply:
 
 def _make_reply_error(fault: str, body: bytes) -> RetryableError:
     shown = shorten_to_line(body.decode("utf-8", "replace"), 80) or "(nothing)"
-    return RetryableError(f"its reply is {fault}: {shown}", tries=_BAD_REPLY_TRIES, charged=True)
+    return RetryableError(
+        f"its reply is {fault}: {shown}", tries=_BAD_REPLY_TRIES, may_be_charged=True
+    )
 
 
 def _parse_token_count(value: Any) -> int | None:
@@ -235,7 +237,7 @@ class Connection:
     def __init__(self, client: Client) -> None:
         self._openai = openai = require("openai", "chat")
         self.model, self.key_variable = client.model, client.key_variable
-        self.timeout, direct = client.timeout, is_loopback(client.base_url)
+        self.timeout, is_local = client.timeout, is_loopback(client.base_url)
         self._reached = False  # whether the server has ever answered; see `_UNREACHED_TRIES`
         self._key = find_api_key(client.base_url, self.key_variable)
         self._client = openai.OpenAI(
@@ -243,7 +245,7 @@ class Connection:
             base_url=client.base_url,
             max_retries=0,  # `RequestBatch` waits as the server requests, and can be interrupted
             timeout=openai.Timeout(self.timeout, connect=min(_CONNECT_TIMEOUT, self.timeout)),
-            http_client=_make_limited_client(openai, self.timeout, direct=direct),
+            http_client=_make_limited_client(openai, self.timeout, without_proxies=is_local),
         )
 
     def close(self) -> None:
@@ -278,14 +280,14 @@ class Connection:
         refused = type(cause).__name__ in ("ConnectError", "ConnectTimeout")
         late = self._openai.APITimeoutError
         if (isinstance(error, late) and not refused) or isinstance(cause, late):
-            return RetryableError(f"no reply within {self.timeout:g} s", charged=True)
+            return RetryableError(f"no reply within {self.timeout:g} s", may_be_charged=True)
         why = self._redact_key(str(cause)) or type(cause).__name__
         if refused and not self._reached:
             return RetryableError(
                 f"no server answers ({why}); start one, or check the base URL",
                 tries=_UNREACHED_TRIES,
             )
-        return RetryableError(f"the connection broke ({why})", charged=not refused)
+        return RetryableError(f"the connection broke ({why})", may_be_charged=not refused)
 
     def _convert_status_error(self, error: Any) -> Exception:
         status = int(error.status_code)
@@ -299,7 +301,7 @@ class Connection:
         if is_transient(status, f"{words} {getattr(error, 'code', None)}"):
             after = parse_retry_after(error.response.headers.get("retry-after"), time.time())
             tries = _INTERNAL_TRIES if status == 500 else UNLIMITED_TRIES
-            return RetryableError(refusal, after=after, tries=tries)
+            return RetryableError(refusal, retry_after=after, tries=tries)
         return ChatError(self._explain_refusal(status, words, refusal))
 
     def _explain_refusal(self, status: int, message: str, refusal: str) -> str:
@@ -357,8 +359,8 @@ class _ReplyTooLargeError(Exception):
     pass
 
 
-def _make_limited_client(openai: Any, timeout: float, *, direct: bool) -> Any:
-    """Return an HTTP client with size and time limits, and without proxies if `direct`."""
+def _make_limited_client(openai: Any, timeout: float, *, without_proxies: bool) -> Any:
+    """Return an HTTP client with size and time limits."""
 
     class BoundedClient(openai.DefaultHttpxClient):  # type: ignore[misc]
         def send(self, request: Any, **settings: Any) -> Any:
@@ -382,7 +384,7 @@ def _make_limited_client(openai: Any, timeout: float, *, direct: bool) -> Any:
                 response.status_code, headers=headers, content=bytes(body), request=request
             )
 
-    return BoundedClient(follow_redirects=False, trust_env=not direct)
+    return BoundedClient(follow_redirects=False, trust_env=not without_proxies)
 
 
 KEY_VARIABLE = "OPENAI_API_KEY"

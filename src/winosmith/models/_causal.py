@@ -107,7 +107,7 @@ class CausalModel(_network.LanguageModel):
         reading.read_all(tokens_per_batch or self.budget, on_progress)
         self.can_read_trees = reading.can_read_trees
         given = dict(zip(order, reading.values, strict=True))
-        return Likelihoods([given[key] for key in wanted], reading.fed)
+        return Likelihoods([given[key] for key in wanted], reading.tokens_fed)
 
     def score_texts(
         self, texts: Sequence[str], *, on_progress: OnProgress | None = None
@@ -332,7 +332,7 @@ class TextReader:
     """Reads sorted texts, if possible as trees, and collects their log-probabilities.
 
     Attributes:
-        fed: number of tokens that the model read, including padding.
+        tokens_fed: number of tokens that the model read, including padding.
         values: the requested log-probabilities of each text.
     """
 
@@ -341,10 +341,10 @@ class TextReader:
     texts: Sequence[Ids]
     starts: Sequence[int]
     can_read_trees: bool
-    fed: int = 0
-    _checked: bool = False
+    tokens_fed: int = 0
+    _is_tree_checked: bool = False
     _cache: Any = None
-    _cached: int = 0  # number of tokens in the cache
+    _cached_tokens: int = 0
 
     def __post_init__(self) -> None:
         self.values: list[Values] = [np.empty(0)] * len(self.texts)
@@ -370,8 +370,8 @@ class TextReader:
         shared = min(count_common_prefix(self.texts[0], self.texts[-1]), min(self.starts) - 1)
         if shared >= MIN_CACHED_TOKENS:
             self._cache_prefix(self.texts[0][:shared])
-        rest = [ids[self._cached :] for ids in self.texts]
-        starts = [start - self._cached for start in self.starts]
+        rest = [ids[self._cached_tokens :] for ids in self.texts]
+        starts = [start - self._cached_tokens for start in self.starts]
 
         def take_tree(first: int, tokens: int) -> tuple[tuple[int, Tree], int, int]:
             tree, count = build_tree(rest, starts, first, tokens)
@@ -389,20 +389,20 @@ class TextReader:
                 base = self.network.base_model
                 self._cache = getattr(base(**inputs), _get_cache_argument(base))
         except _REJECTIONS as error:
-            raise _classify_error(error, self._checked) from error
+            raise _classify_error(error, self._is_tree_checked) from error
         if self._cache is None:
             raise _NoTreesError("it has no cache")
-        self._cached = len(prefix)
-        self.fed += len(prefix)
+        self._cached_tokens = len(prefix)
+        self.tokens_fed += len(prefix)
 
     def _read_tree(self, first: int, tree: Tree) -> None:
         try:
             read = self._compute_tree_values(tree)
         except _REJECTIONS as error:
-            raise _classify_error(error, self._checked) from error
-        self.fed += len(tree.tokens)
+            raise _classify_error(error, self._is_tree_checked) from error
+        self.tokens_fed += len(tree.tokens)
         values = [read[places] for places in tree.indices]
-        if not self._checked:
+        if not self._is_tree_checked:
             self._check_tree(first, values)
         self.values[first : first + len(values)] = values
 
@@ -412,20 +412,20 @@ class TextReader:
         tolerance = TOLERANCE[str(self.network.dtype).removeprefix("torch.")]
         if not np.allclose(values[at], separate, rtol=0, atol=tolerance, equal_nan=True):
             raise _NoTreesError("it attends to other branches")
-        self._checked = at > 0
+        self._is_tree_checked = at > 0
 
     def _compute_tree_values(self, tree: Tree) -> Values:
         torch = require("torch", "models")
         if not tree.requested:
             return np.empty(0)
         kind = self.network.dtype
-        mask = torch.zeros((len(tree.tokens), self._cached + len(tree.tokens)), dtype=kind)
+        mask = torch.zeros((len(tree.tokens), self._cached_tokens + len(tree.tokens)), dtype=kind)
         masked = torch.from_numpy(~tree.make_attention_mask())
-        mask[:, self._cached :].masked_fill_(masked, torch.finfo(kind).min)
+        mask[:, self._cached_tokens :].masked_fill_(masked, torch.finfo(kind).min)
         inputs = {
             "input_ids": self._make_tensor([tree.tokens]),
             "attention_mask": mask[None, None].to(self.device),
-            "position_ids": self._make_tensor([tree.depths]) + self._cached,
+            "position_ids": self._make_tensor([tree.depths]) + self._cached_tokens,
             "use_cache": self._cache is not None,
         }
         if self._cache is not None:
@@ -466,7 +466,7 @@ class TextReader:
             ),
             "use_cache": False,
         }
-        self.fed += longest * len(batch)
+        self.tokens_fed += longest * len(batch)
         rows, columns, tokens = map(self._make_tensor, zip(*requested, strict=True))
         with torch.inference_mode():
             logits = compute_logits_at(self.network, inputs, rows, columns)
