@@ -8,20 +8,20 @@ from sklearn.feature_extraction import FeatureHasher
 
 from winosmith import embed
 from winosmith.parallel import use_one_thread
-from winosmith.text import content_words, tokens
+from winosmith.text import find_content_words, tokenize
 
 NEAR, WIDTH = 4, 128
 
 
 def _iter_word_pairs(problem):
     """Yield each word near an option with each word after the blank, signed by the option."""
-    words = [token.lower() for token in tokens(problem.sentence)]
+    words = [token.lower() for token in tokenize(problem.sentence)]
     blank = next(at for at, word in enumerate(words) if "_" in word)
     after = [w for w in words[blank + 1 :] if any(map(str.isalnum, w))]
     for option, sign in zip(problem.options, (1, -1), strict=True):
-        last = tokens(option)[-1].lower()
+        last = tokenize(option)[-1].lower()
         at = next((n for n, word in enumerate(words) if word == last), None)
-        near = [] if at is None else content_words(" ".join(words[max(0, at - NEAR) : at + 2]))
+        near = [] if at is None else find_content_words(" ".join(words[max(0, at - NEAR) : at + 2]))
         for word in {last, *near}:
             yield from ((f"{word}~{cue}", sign) for cue in after)
 

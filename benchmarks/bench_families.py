@@ -55,7 +55,7 @@ def iter_versions(count, rng):
 def make_family(count):
     """Add one family to this process's site; return the ids of its problems."""
     from winosmith.lineage import find_edits
-    from winosmith.text import edit_distance, tokens
+    from winosmith.text import compute_edit_distance, tokenize
     from winosmith.web._lock import writing
     from winosmith.web.people.models import Person
     from winosmith.web.predict.models import Model, Prediction
@@ -63,7 +63,7 @@ def make_family(count):
 
     rng = random.Random(0)  # noqa: S311
     rows = list(iter_versions(count, rng))
-    cut = [tokens(sentence) for _, sentence, _ in rows]
+    cut = [tokenize(sentence) for _, sentence, _ in rows]
     refs = [f"v{number:06}" for number in range(count)]
     with writing():
         people = [Person.objects.create_user(f"person-{number}") for number in range(20)]
@@ -95,7 +95,7 @@ def make_family(count):
                 Version(
                     problem=problem, root=problems[0],
                     parent=None if rows[at][0] is None else problems[rows[at][0]],
-                    step=steps[at], lineage=steps[at], edit=edit_distance(cut[0], cut[at]),
+                    step=steps[at], lineage=steps[at], edit=compute_edit_distance(cut[0], cut[at]),
                     digest=refs[at],
                 )
                 for at, problem in enumerate(problems)

@@ -23,7 +23,7 @@ from pathlib import Path
 from winosmith import Problem, formats
 from winosmith.evolve import WordNetPerturber
 from winosmith.language import WordNet
-from winosmith.text import FUNCTION_WORDS, words
+from winosmith.text import FUNCTION_WORDS, split_words
 
 CHUNK, RIVALS = 500, 2000
 
@@ -36,7 +36,7 @@ def make_children(perturber: WordNetPerturber, problems: Sequence[Problem]) -> l
 def swap_synonyms(problems: Sequence[Problem], wordnet: WordNet) -> Iterator[str]:
     """Yield sentences with one word replaced by any uninflected synonym."""
     for problem in problems:
-        cut = words(problem.sentence)
+        cut = split_words(problem.sentence)
         for _ in range(2):
             at = random.choice(range(len(cut)))  # noqa: S311 - as people write it
             found = [

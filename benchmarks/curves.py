@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from winosmith.report._svg import GONE, KEPT, ONE, draw_chart
-from winosmith.report._text import format_value, percent_tick
+from winosmith.report._text import format_percent_tick, format_value
 
 LOOKS = ((KEPT, "o", "solid"), (GONE, "s", (0, (5, 2))), (ONE, "^", (0, (1.5, 1.5))))
 """Colour, marker and dash of each curve in turn."""
@@ -30,7 +30,7 @@ def draw_curves(settings, lines, *, title, x, y):
         axes.set(xlabel=x, ylabel=y, ylim=(-0.02, 1.02))
         axes.grid(axis="y")
         axes.locator_params(axis="x", integer=all(one == round(one) for one in settings))
-        axes.yaxis.set_major_formatter(percent_tick)
+        axes.yaxis.set_major_formatter(format_percent_tick)
         canvas.legend(loc="outside upper left", ncols=2, handlelength=2.6)
 
     description = "; ".join(

@@ -26,7 +26,7 @@ from winosmith import Dataset
 from winosmith.cli import _printing
 from winosmith.errors import InputError
 from winosmith.testing import make_twins, tiny_language_model
-from winosmith.text import tokens
+from winosmith.text import tokenize
 
 IN_CI = os.environ.get("CI") == "true"
 
@@ -408,7 +408,10 @@ def _tokeniser(dataset: Dataset):
 
     letters = "abcdefghijklmnopqrstuvwxyz0123456789"
     known = {
-        word.lower() for problem in dataset for text in problem.fill_all() for word in tokens(text)
+        word.lower()
+        for problem in dataset
+        for text in problem.fill_all()
+        for word in tokenize(text)
     }
     marks = [*SPECIAL.values(), *".,'!?", *letters]
     pieces = dict.fromkeys([*marks, *(f"##{letter}" for letter in letters), *sorted(known)])

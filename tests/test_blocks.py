@@ -25,7 +25,7 @@ from winosmith.blocks import (
 )
 from winosmith.errors import DataError
 from winosmith.testing import make_twins
-from winosmith.text import pieces
+from winosmith.text import split_pieces
 
 
 @given(st.integers(0, 50), st.randoms(use_true_random=False))
@@ -133,7 +133,7 @@ def test_a_block_is_what_seven_words_of_ten_join(sentences):
         Problem(f"p{row}", f"{' '.join(words)} _.", ("cup", "jug"), 0)
         for row, words in enumerate(sentences)
     )
-    counted = [Counter(pieces(problem.sentence)) for problem in data]
+    counted = [Counter(split_pieces(problem.sentence)) for problem in data]
     forest = [{row} for row in range(len(data))]
     least = 4 if len({frozenset(held.items()) for held in counted}) == 2 else 7
     for one, other in combinations(range(len(data)), 2):

@@ -20,7 +20,7 @@ from winosmith.lineage import (
     make_child,
 )
 from winosmith.problem import Extra
-from winosmith.text import diff_text, mark_differences, tokens
+from winosmith.text import diff_text, mark_differences, tokenize
 
 ROWS = st.lists(st.sampled_from(["a", "b", "c", "the"]), max_size=9)
 BOTTLE = ("bottle", "cup")
@@ -341,7 +341,7 @@ def test_a_perturbation_that_changes_nothing_is_refused() -> None:
 
 def test_tokens_stand_apart_for_an_edit() -> None:
     """A full stop that moves is an edit of its own: sentences are cut into Treebank tokens."""
-    assert find_edits(tokens("It _ fell."), tokens("It _ fell")) == (Edit("delete", 3, "."),)
+    assert find_edits(tokenize("It _ fell."), tokenize("It _ fell")) == (Edit("delete", 3, "."),)
 
 
 SENTENCES = st.lists(

@@ -12,7 +12,13 @@ from hypothesis import given, strategies as st
 
 from winosmith import Claim, Edit, Extra, Lineage, Origin, Problem
 from winosmith.errors import ProblemError
-from winosmith.records import claim_record, dump_json, parse_claim, parse_problem, problem_record
+from winosmith.records import (
+    dump_json,
+    make_claim_record,
+    make_problem_record,
+    parse_claim,
+    parse_problem,
+)
 
 texts = st.text(st.characters(codec="utf-8", exclude_characters="_"), min_size=1, max_size=12)
 names = texts.filter(str.strip)
@@ -72,19 +78,19 @@ claims = st.builds(
 @given(problems())
 def test_a_problem_survives_its_record(problem: Problem) -> None:
     """A problem written as a line of JSON and read back is the same problem."""
-    assert parse_problem(json.loads(dump_json(problem_record(problem)))) == problem
+    assert parse_problem(json.loads(dump_json(make_problem_record(problem)))) == problem
 
 
 @given(claims)
 def test_a_claim_survives_its_record(claim: Claim) -> None:
     """A claim written as a line of JSON and read back is the same claim."""
-    assert parse_claim(json.loads(dump_json(claim_record(claim)))) == claim
+    assert parse_claim(json.loads(dump_json(make_claim_record(claim)))) == claim
 
 
 @given(problems())
 def test_a_record_leaves_out_what_is_empty(problem: Problem) -> None:
     """A record holds no null and no empty field, so a field added later changes no old digest."""
-    record = problem_record(problem)
+    record = make_problem_record(problem)
     assert None not in record.values()
     assert record.get("embargo", True) is True
     assert record.get("extra", {"some": 1})
@@ -94,7 +100,7 @@ def test_a_record_is_one_line_that_people_can_read() -> None:
     """A record is one line of JSON, non-ASCII letters as they are."""
     problem = Problem("1", "José's _\nfell.", ("cup", "jug"), 0)
     line = '{"id":"1","sentence":"José\'s _\\nfell.","options":["cup","jug"],"answer":0}'
-    assert dump_json(problem_record(problem)) == line
+    assert dump_json(make_problem_record(problem)) == line
 
 
 GOOD = {"id": "1", "sentence": "A _ b.", "options": ["x", "y"]}
@@ -167,7 +173,7 @@ def test_a_blank_is_written_where_the_texts_alone_do_not_tell_it(
     problem: Problem, written: dict[str, object]
 ) -> None:
     """The key `blank` is there for a question and for a blank beside other `_`, and comes back."""
-    record = problem_record(problem)
+    record = make_problem_record(problem)
     assert {key: value for key, value in record.items() if key == "blank"} == written
     assert parse_problem(record) == problem
 

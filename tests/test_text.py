@@ -37,7 +37,7 @@ sequences = st.lists(st.sampled_from("abcd"), max_size=8)
 )
 def test_tokens_are_those_of_the_treebank(sentence: str, expected: str) -> None:
     """Punctuation and clitics stand apart, numbers and times stay whole."""
-    assert text.tokens(sentence) == expected.split()
+    assert text.tokenize(sentence) == expected.split()
 
 
 @given(
@@ -46,18 +46,18 @@ def test_tokens_are_those_of_the_treebank(sentence: str, expected: str) -> None:
 def test_plain_words_are_cut_as_by_the_treebank(told: str, more: str) -> None:
     """Text of letters and digits alone is cut at its spaces, which is what all rules make of it."""
     sentences = text._SENTENCE_END.split(told + more)
-    assert text.tokens(told + more) == [one for s in sentences for one in text._split_treebank(s)]
+    assert text.tokenize(told + more) == [one for s in sentences for one in text._split_treebank(s)]
 
 
 @given(st.text())
 def test_tokens_keep_every_character_that_is_not_space(sentence: str) -> None:
     """Cutting a sentence loses and adds nothing but white space."""
-    assert "".join(text.tokens(sentence)) == "".join(sentence.split())
+    assert "".join(text.tokenize(sentence)) == "".join(sentence.split())
 
 
 @pytest.mark.data
 @pytest.mark.parametrize(
-    ("cut", "length", "overlap"), [(text.words, 0.997, 0.9996), (text.tokens, 0.978, 1.0)]
+    ("cut", "length", "overlap"), [(text.split_words, 0.997, 0.9996), (text.tokenize, 0.978, 1.0)]
 )
 def test_the_rules_for_authors_count_words_between_white_space(
     data_dir: Path, cut: Callable[[str], list[str]], length: float, overlap: float
@@ -71,7 +71,7 @@ def test_the_rules_for_authors_count_words_between_white_space(
     ]
     lengths = [len(cut(problem.sentence)) for data in released for problem in data]
     shares = [
-        text.overlap(cut(data[first].sentence), cut(data[second].sentence))
+        text.compute_overlap(cut(data[first].sentence), cut(data[second].sentence))
         for data in released
         for first, second in data.twins
     ]
@@ -82,33 +82,33 @@ def test_the_rules_for_authors_count_words_between_white_space(
 @given(sequences, sequences)
 def test_overlap_is_symmetric_and_a_share(first: list[str], second: list[str]) -> None:
     """Overlap is the same both ways, from 0 to 1, and 1 only for the same items."""
-    share = text.overlap(first, second)
-    assert share == text.overlap(second, first)
+    share = text.compute_overlap(first, second)
+    assert share == text.compute_overlap(second, first)
     assert 0 <= share <= 1
     assert (share == 1) == (sorted(first) == sorted(second))
 
 
 def test_overlap_counts_a_repeated_word_as_often_as_both_have_it() -> None:
     """Overlap is of multisets, over the longer half."""
-    assert text.overlap(["a", "a", "b"], ["a", "c"]) == 1 / 3
-    assert text.overlap([], []) == 1
-    assert text.overlap([], ["a"]) == 0
+    assert text.compute_overlap(["a", "a", "b"], ["a", "c"]) == 1 / 3
+    assert text.compute_overlap([], []) == 1
+    assert text.compute_overlap([], ["a"]) == 0
 
 
 @given(sequences, sequences, sequences)
 def test_edit_distance_is_a_metric(one: list[str], two: list[str], three: list[str]) -> None:
     """The distance is 0 for equal sequences alone, symmetric, and obeys the triangle."""
-    assert (text.edit_distance(one, two) == 0) == (one == two)
-    assert text.edit_distance(one, two) == text.edit_distance(two, one)
-    around = text.edit_distance(one, three) + text.edit_distance(three, two)
-    assert text.edit_distance(one, two) <= around
+    assert (text.compute_edit_distance(one, two) == 0) == (one == two)
+    assert text.compute_edit_distance(one, two) == text.compute_edit_distance(two, one)
+    around = text.compute_edit_distance(one, three) + text.compute_edit_distance(three, two)
+    assert text.compute_edit_distance(one, two) <= around
 
 
 @given(sequences, sequences)
 def test_the_trigger_explains_the_edit_distance(first: list[str], second: list[str]) -> None:
     """The longer side of the trigger is no longer than the distance, which it sums up to."""
     mine, theirs = text.find_trigger(first, second)
-    distance = text.edit_distance(first, second)
+    distance = text.compute_edit_distance(first, second)
     assert max(len(mine), len(theirs)) <= distance <= len(mine) + len(theirs)
     assert (mine == theirs == []) == (first == second)
 
@@ -124,31 +124,32 @@ def test_the_trigger_explains_the_edit_distance(first: list[str], second: list[s
 def test_the_local_context_is_as_wide_as_asked(before: int, context: str) -> None:
     """The local context runs from so many words before the blank to the end of the text."""
     sentence = "It doesn't fit because the _ is too large."
-    assert text.local_context(sentence, before) == context
+    assert text.get_local_context(sentence, before) == context
 
 
 def test_the_local_context_of_a_possessive_blank_holds_it() -> None:
     """A blank with a clitic or a comma at it is found."""
     assert (
-        text.local_context("Ann took Eve's cup, and _'s hand shook.") == "cup, and _'s hand shook."
+        text.get_local_context("Ann took Eve's cup, and _'s hand shook.")
+        == "cup, and _'s hand shook."
     )
 
 
 def test_a_text_without_a_blank_has_no_local_context() -> None:
     """Asking for the local context of no blank is refused in words."""
     with pytest.raises(ProblemError, match="has no blank"):
-        text.local_context("The cup fell.")
+        text.get_local_context("The cup fell.")
 
 
 @pytest.mark.parametrize("anchor", ["the", "it", "he", "of", "It of the"])
 def test_function_words_are_no_content(anchor: str) -> None:
     """The papers' examples of function words, in any case, carry no content."""
-    assert text.content_words(anchor) == []
+    assert text.find_content_words(anchor) == []
 
 
 def test_content_is_neither_blank_nor_punctuation() -> None:
     """Content words are lower-cased, without the blank, punctuation and function words."""
-    assert text.content_words('The _ said: "Don\'t climb K2!"') == ["said", "climb", "k2"]
+    assert text.find_content_words('The _ said: "Don\'t climb K2!"') == ["said", "climb", "k2"]
 
 
 @pytest.mark.parametrize(
@@ -185,7 +186,7 @@ def test_the_writing_depends_on_the_letters_alone(one: str, other: str) -> None:
 @given(st.text())
 def test_pieces_lose_no_letter(sentence: str) -> None:
     """Every character that is not space is in a word, or in a pair of neighbours."""
-    found = text.pieces(sentence)
+    found = text.split_pieces(sentence)
     assert {*"".join(found)} == {*"".join(sentence.split())}
 
 
@@ -221,12 +222,12 @@ def test_whole_pieces_lose_no_sign(sentence: str) -> None:
 @given(st.text(st.characters(codec="utf-8")))
 def test_units_are_tokens_or_letters_and_their_pairs(sentence: str) -> None:
     """With spaces, units are the lower-cased tokens; without, letters, of which none is lost."""
-    found = text.units(sentence)
+    found = text.split_units(sentence)
     if text.detect_script(sentence) != "unspaced":
-        assert found == [token.lower() for token in text.tokens(sentence)]
+        assert found == [token.lower() for token in text.tokenize(sentence)]
         return
     assert {*"".join(found)} == {*"".join(sentence.lower().split())}
-    assert text.units("杯子里的水", ["杯子"]) == ["杯子", "里", "里的", "的", "的水", "水"]
+    assert text.split_units("杯子里的水", ["杯子"]) == ["杯子", "里", "里的", "的", "的水", "水"]
 
 
 @given(

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.problem import BLANK, Problem
-from winosmith.text import fold, normalize, number_words, pieces, remove_invisible, tokens
+from winosmith.text import fold, normalize, number_words, remove_invisible, split_pieces, tokenize
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -190,7 +190,7 @@ def _iter_mixed_groups(
 ) -> Iterator[tuple[list[int], list[frozenset[str]]]]:
     for rows in groups:
         if len({*map(owner, rows)}) > 1:
-            yield rows, [number_words(pieces(fold(problems[row].sentence))) for row in rows]
+            yield rows, [number_words(split_pieces(fold(problems[row].sentence))) for row in rows]
 
 
 def _normalize_options(problem: Problem) -> tuple[str, ...]:
@@ -306,7 +306,7 @@ def find_contradictions(
 
 def normalize_tokens(text: str) -> str:
     """Return the visible tokens of a text, lower-cased and in composed form, for comparison."""
-    return " ".join(tokens(_lower(text)))
+    return " ".join(tokenize(_lower(text)))
 
 
 def _lower(text: str) -> str:

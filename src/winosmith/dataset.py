@@ -11,7 +11,7 @@ from typing import Any, overload
 
 from winosmith.errors import DataError
 from winosmith.problem import Problem
-from winosmith.records import dump_json, problem_record
+from winosmith.records import dump_json, make_problem_record
 
 
 class Dataset(Sequence[Problem]):
@@ -100,7 +100,7 @@ class Dataset(Sequence[Problem]):
         """The SHA-256 of all fields of all problems, in order, as 64 hexadecimal digits."""
         state = hashlib.sha256()
         for problem in self.problems:
-            state.update(dump_json(problem_record(problem)).encode("utf-8", "surrogatepass"))
+            state.update(dump_json(make_problem_record(problem)).encode("utf-8", "surrogatepass"))
             state.update(b"\n")
         return state.hexdigest()
 
@@ -180,7 +180,7 @@ class Dropped:
 
     def record(self) -> dict[str, Any]:
         """Return the problem's JSON object with two more keys, `stage` and `reason`."""
-        return problem_record(self.problem) | {"stage": self.stage, "reason": self.reason}
+        return make_problem_record(self.problem) | {"stage": self.stage, "reason": self.reason}
 
     def to_json_line(self) -> str:
         """Return the record as a line of `dropped.jsonl`."""

@@ -22,7 +22,7 @@ from winosmith.dataset import Dataset
 from winosmith.errors import DataError, ProblemError
 from winosmith.problem import Edit, Extra, Lineage, Origin, Problem, Scalar
 from winosmith.seen import check_blanks
-from winosmith.text import edit_distance, format_count, tokens
+from winosmith.text import compute_edit_distance, format_count, tokenize
 
 UNVALIDATED = "evolve.unvalidated"
 """Key in `extra`: True for a generated problem until people have judged it."""
@@ -83,7 +83,10 @@ def make_child(
         pronoun=parent.pronoun if options == parent.options else None,
         origin=Origin(source, domain=origin.domain, licence=origin.licence),
         lineage=Lineage(
-            parent.root, parent.id, find_edits(tokens(parent.sentence), tokens(sentence)), declared
+            parent.root,
+            parent.id,
+            find_edits(tokenize(parent.sentence), tokenize(sentence)),
+            declared,
         ),
         embargo=parent.embargo,
         extra=Extra({**extra, UNVALIDATED: True}),
@@ -97,7 +100,7 @@ def find_edits(before: Sequence[str], after: Sequence[str]) -> tuple[Edit, ...]:
     number of edits is the Levenshtein distance.
 
     Args:
-        before: tokens from `winosmith.text.tokens`, none of them empty.
+        before: tokens from `winosmith.text.tokenize`, none of them empty.
         after: the tokens that the edits produce.
 
     >>> for edit in find_edits("the cup fell .".split(), "the big jug fell".split()):
@@ -199,12 +202,12 @@ def depths(dataset: Dataset) -> tuple[Depths, ...]:
         if lineage is not None:
             if lineage.root not in roots:
                 root = _get_row(dataset, lineage.root)
-                roots[lineage.root] = root if root is None else tokens(dataset[root].sentence)
+                roots[lineage.root] = root if root is None else tokenize(dataset[root].sentence)
             known = roots[lineage.root]
             edit = (
                 _get_measured_depth(dataset[visit.row], "edit")
                 if known is None
-                else edit_distance(known, visit.tokens)
+                else compute_edit_distance(known, visit.tokens)
             )
         touched = visit.touched.count if visit.touched else None
         if touched is None and lineage is not None and visit.fault is None:
@@ -253,7 +256,7 @@ def _visit_families(dataset: Dataset) -> Iterator[_Visit]:
     waiting.reverse()
     while waiting:
         row, parent_visit = waiting.pop()
-        cut = tuple(tokens(dataset[row].sentence))
+        cut = tuple(tokenize(dataset[row].sentence))
         lineage, visit = dataset[row].lineage, _Visit(row, cut, None)
         if parent_visit is not None:
             edits, touched = lineage.edits if lineage else (), parent_visit.touched

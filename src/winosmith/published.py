@@ -21,7 +21,7 @@ import numpy as np
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError
 from winosmith.problem import BLANK, Claim, Problem
-from winosmith.text import words
+from winosmith.text import split_words
 
 DIGESTS_RESOURCE = "published.npz"
 """Name of the file that contains the arrays `NAME/whole` and `NAME/sides` for each data set."""
@@ -171,7 +171,7 @@ def compute_item_digests(item: Problem | Claim) -> tuple[frozenset[int], frozens
     return frozenset(whole), frozenset(
         _digest_letters("\0".join((name, _extract_letters(side), *options)))
         for name, side in sides
-        if len(words(side)) >= MIN_SIDE_WORDS
+        if len(split_words(side)) >= MIN_SIDE_WORDS
     )
 
 

@@ -16,11 +16,13 @@ from winosmith.errors import ProblemError
 from winosmith.problem import MAX_OPTIONS, Claim, Extra, Problem
 from winosmith.seen import check_blanks
 
-ALL = re.compile(r"\b(?:all|both|any)\b[^.]{0,12}\b(?:above|these|options|answers|choices)\b", re.I)
-NONE = re.compile(
+ALL_OF_THE_ABOVE = re.compile(
+    r"\b(?:all|both|any)\b[^.]{0,12}\b(?:above|these|options|answers|choices)\b", re.I
+)
+NONE_OF_THE_ABOVE = re.compile(
     r"\b(?:none|neither)\b[^.]{0,12}\b(?:above|these|options|answers|choices)\b", re.I
 )
-SEVERAL = re.compile(
+SEVERAL_OPTIONS = re.compile(
     r"\b(?:both )?\(?[A-I]\)?(?:,| and| or|,? &) \(?[A-I]\)?\b(?! \w)|\b[IV]+(?:,| and| only)"
 )
 
@@ -214,7 +216,9 @@ def find_order_reference(question: str, options: Sequence[str]) -> str | None:
 
 def refers_to_others(option: str, count: int) -> bool:
     """Return whether one of `count` options refers to others, such as "all of the above"."""
-    if any(pattern.search(option) for pattern in (ALL, NONE, SEVERAL)):
+    if any(
+        pattern.search(option) for pattern in (ALL_OF_THE_ABOVE, NONE_OF_THE_ABOVE, SEVERAL_OPTIONS)
+    ):
         return True
     found = _LETTERS.search(option)
     letter = found and found["letter"]

@@ -148,7 +148,7 @@ def dump_json(record: Any) -> str:
     return json.dumps(record, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
-def problem_record(problem: Problem) -> Record:
+def make_problem_record(problem: Problem) -> Record:
     record: Record = {
         "id": problem.id,
         "sentence": problem.sentence,
@@ -174,7 +174,7 @@ def parse_problem(record: Mapping[str, Any]) -> Problem:
         ProblemError: a key is unknown or missing, or the values do not form a valid problem.
 
     >>> record = {"id": "1", "sentence": "A _ b.", "options": ["x", "y"], "answer": 1}
-    >>> problem_record(parse_problem(record)) == record
+    >>> make_problem_record(parse_problem(record)) == record
     True
     """
     more = "; put further values into 'extra'"
@@ -213,7 +213,7 @@ def parse_dropped(record: Mapping[str, Any]) -> Problem:
     return parse_problem({k: v for k, v in record.items() if k not in _DROPPED_KEYS})
 
 
-def claim_record(claim: Claim) -> Record:
+def make_claim_record(claim: Claim) -> Record:
     record: Record = {f.name: getattr(claim, f.name) for f in fields(Claim)}
     record["extra"] = dict(claim.extra) or None
     return {key: value for key, value in record.items() if value is not None}

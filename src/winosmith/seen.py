@@ -14,7 +14,7 @@ from typing import Literal, get_args
 
 from winosmith.errors import DataError, InputError, join_ids
 from winosmith.problem import BLANK, Problem
-from winosmith.text import detect_script, local_context, tokens, units
+from winosmith.text import detect_script, get_local_context, split_units, tokenize
 
 Sees = Literal["blank", "pronoun"]
 """Whether a solver sees the blank or the pronoun; see the module's docstring."""
@@ -71,7 +71,7 @@ def check_blanks(
 
 
 def cut_to_local_context(problem: Problem, words_before: int, *, whole: bool = True) -> Problem:
-    """Return a copy whose sentence is cut to its local context; see `text.local_context`.
+    """Return a copy whose sentence is cut to its local context; see `text.get_local_context`.
 
     Raises:
         DataError: the problem is a question.
@@ -81,7 +81,7 @@ def cut_to_local_context(problem: Problem, words_before: int, *, whole: bool = T
     'and the _ broke.'
     """
     check_blanks([problem], "the local context")
-    cut = local_context(problem.sentence, words_before, whole=whole, blank=problem.blank)
+    cut = get_local_context(problem.sentence, words_before, whole=whole, blank=problem.blank)
     at = len(cut) - len(" ".join(f"{BLANK}{problem.after}".split()))
     return replace(problem, sentence=cut, blank=at)
 
@@ -93,11 +93,11 @@ def tokenize_with_blank(problem: Problem) -> tuple[list[str], int | None]:
     (['Run', '_x_', ',', '_', 'said', '.'], 3)
     """
     if problem.blank is None or problem.blank_is_unique:
-        cut = tokens(problem.sentence)
+        cut = tokenize(problem.sentence)
         at = None if problem.blank is None else next(n for n, t in enumerate(cut) if BLANK in t)
         return cut, at
     mark = next(sign for sign in _BLANK_MARKERS if sign not in problem.sentence)
-    cut = tokens(problem.replace_blank(mark))
+    cut = tokenize(problem.replace_blank(mark))
     at = next(n for n, token in enumerate(cut) if mark in token)
     return [token.replace(mark, BLANK) for token in cut], at
 
@@ -105,8 +105,8 @@ def tokenize_with_blank(problem: Problem) -> tuple[list[str], int | None]:
 def split_units_with_blank(problem: Problem) -> tuple[list[str], int | None]:
     """Return the units of a problem's text, and the index of the blank (None for questions).
 
-    Units are those of `text.units`. In text without spaces between words, each mention of an option
-    is one unit.
+    Units are those of `text.split_units`. In text without spaces between words, each mention of an
+    option is one unit.
 
     >>> split_units_with_blank(Problem("a", "猫は箱より_が好き。", ("猫", "箱")))
     (['猫', 'は', '箱', 'よ', 'より', 'り', '_', 'が', 'が好', '好', '好き', 'き', '。'], 6)
@@ -114,7 +114,7 @@ def split_units_with_blank(problem: Problem) -> tuple[list[str], int | None]:
     if detect_script(problem.sentence) != "unspaced":
         cut, at = tokenize_with_blank(problem)
         return [token.lower() for token in cut], at
-    found = units(problem.sentence, problem.options)
+    found = split_units(problem.sentence, problem.options)
     if problem.blank is None:
         return found, None
     earlier = problem.sentence[: problem.blank].count(BLANK)

@@ -13,7 +13,7 @@ from typing import Literal
 from winosmith.blocks import MIN_OVERLAP, find_blocks, join_blocks
 from winosmith.dataset import Dataset
 from winosmith.problem import Lineage, Problem
-from winosmith.text import pieces
+from winosmith.text import split_pieces
 
 SplitName = Literal["train", "dev", "test"]
 
@@ -251,7 +251,7 @@ def _iter_previous_ids(
 def _is_same_problem(old: Problem, new: Problem) -> bool:
     if {option.lower() for option in old.options} == {option.lower() for option in new.options}:
         return True
-    a, b = (Counter(pieces(problem.sentence.lower())) for problem in (old, new))
+    a, b = (Counter(split_pieces(problem.sentence.lower())) for problem in (old, new))
     return (a & b).total() >= MIN_OVERLAP * max(a.total(), b.total())
 
 

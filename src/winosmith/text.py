@@ -184,32 +184,32 @@ def detect_script(text: str) -> Writing:
     return "latin" if scripts.count("LATIN") >= MIN_LATIN_FRACTION * len(scripts) else "spaced"
 
 
-def words(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """Split a text at white space, in accordance with WinoGrande's rules for authors.
 
-    >>> words("He said: _ doesn't fit.")
+    >>> split_words("He said: _ doesn't fit.")
     ['He', 'said:', '_', "doesn't", 'fit.']
     """
     return text.split()
 
 
-def pieces(text: str) -> list[str]:
+def split_pieces(text: str) -> list[str]:
     """Split a text into words, or into pairs of letters, for similarity measures.
 
     Text without spaces is split into pairs of neighbouring letters, so that a changed word changes
     its own pairs and one more. Single characters would not suffice, because different Japanese
     sentences often share them.
 
-    >>> pieces("It is large."), pieces("大き すぎる")
+    >>> split_pieces("It is large."), split_pieces("大き すぎる")
     (['It', 'is', 'large.'], ['大き', 'きす', 'すぎ', 'ぎる'])
     """
     if detect_script(text) != "unspaced":
-        return words(text)
+        return split_words(text)
     letters = "".join(text.split())
     return [letters[at : at + 2] for at in range(len(letters) - 1)] or [letters]
 
 
-def units(text: str, whole: Sequence[str] = ()) -> list[str]:
+def split_units(text: str, whole: Sequence[str] = ()) -> list[str]:
     """Split a text into lower-cased units for counting and comparison.
 
     Units are tokens. In text without spaces between words, units are the letters and the pairs of
@@ -219,13 +219,13 @@ def units(text: str, whole: Sequence[str] = ()) -> list[str]:
     mark. The blank is a unit. The texts in `whole`, such as options, are never split in text
     without spaces.
 
-    >>> units("The Cup broke.")
+    >>> split_units("The Cup broke.")
     ['the', 'cup', 'broke', '.']
-    >>> units("Aliceは赤い_、茶碗。", ["茶碗"])
+    >>> split_units("Aliceは赤い_、茶碗。", ["茶碗"])
     ['alice', 'aliceは', 'は', 'は赤', '赤', '赤い', 'い', '_', '、', '茶碗', '。']
     """
     if detect_script(text) != "unspaced":
-        return [token.lower() for token in tokens(text)]
+        return [token.lower() for token in tokenize(text)]
     lowered = text.lower()
     names = sorted({name.lower() for name in whole if name.strip()} | {BLANK}, key=len)
     found: list[str] = []
@@ -325,10 +325,10 @@ def _splits_word(text: str, offset: int, joined: re.Pattern[str]) -> bool:
     return bool(in_word) or unicodedata.category(other)[0] == "M"
 
 
-def tokens(text: str) -> list[str]:
+def tokenize(text: str) -> list[str]:
     """Split a text into Penn Treebank tokens, sentence by sentence.
 
-    >>> tokens("Ann's cup can't fit. It's 1,000 mm, the _ is.")
+    >>> tokenize("Ann's cup can't fit. It's 1,000 mm, the _ is.")
     ['Ann', "'s", 'cup', 'ca', "n't", 'fit', '.', 'It', "'s", '1,000', 'mm', ',', 'the', '_', 'is', '.']
     """  # noqa: E501
     return list(_tokenize_cached(text)) if len(text) <= MAX_CACHED else _tokenize_uncached(text)
@@ -352,13 +352,13 @@ def _split_treebank(sentence: str) -> list[str]:
     return sentence.split()
 
 
-def content_words(text: str) -> list[str]:
+def find_content_words(text: str) -> list[str]:
     """Return the lower-cased tokens, except function words, punctuation and the blank.
 
-    >>> content_words("The trophy doesn't fit into the brown suitcase.")
+    >>> find_content_words("The trophy doesn't fit into the brown suitcase.")
     ['trophy', 'fit', 'brown', 'suitcase']
     """
-    lowered = (token.lower() for token in tokens(text))
+    lowered = (token.lower() for token in tokenize(text))
     return [token for token in lowered if is_content(token)]
 
 
@@ -400,14 +400,14 @@ def number_words(words: Sequence[str]) -> frozenset[str]:
     return frozenset(counted).union(again)
 
 
-def overlap(first: Sequence[str], second: Sequence[str]) -> float:
+def compute_overlap(first: Sequence[str], second: Sequence[str]) -> float:
     """Return the fraction of the longer sequence's items that two sequences (multisets) share.
 
     The fraction is 1 for two empty sequences. WinoGrande, section 2, requires 70 % but does not
     state the denominator. The longer half is the stricter interpretation.
 
-    >>> overlap(words("it was too large to fit"), words("it was too small to fit"))
-    0.8333333333333334
+    >>> compute_overlap(split_words("it was too large"), split_words("it was too small"))
+    0.75
     """
     longer = max(len(first), len(second))
     if not longer:
@@ -415,10 +415,10 @@ def overlap(first: Sequence[str], second: Sequence[str]) -> float:
     return (Counter(first) & Counter(second)).total() / longer
 
 
-def edit_distance(first: Sequence[str], second: Sequence[str]) -> int:
+def compute_edit_distance(first: Sequence[str], second: Sequence[str]) -> int:
     """Return the Levenshtein distance between two sequences.
 
-    >>> edit_distance(words("it is large"), words("it is very small"))
+    >>> compute_edit_distance(split_words("it is large"), split_words("it is very small"))
     2
     """
     return int(Levenshtein.distance(first, second))
@@ -429,7 +429,7 @@ def find_trigger(first: Sequence[str], second: Sequence[str]) -> tuple[list[str]
 
     For the halves of a twin, these are the trigger words.
 
-    >>> find_trigger(words("the _ is too large ."), words("the _ is too small ."))
+    >>> find_trigger(split_words("the _ is too large ."), split_words("the _ is too small ."))
     (['large'], ['small'])
     """
     mine: list[str] = []
@@ -441,7 +441,7 @@ def find_trigger(first: Sequence[str], second: Sequence[str]) -> tuple[list[str]
     return mine, theirs
 
 
-def local_context(
+def get_local_context(
     sentence: str, words_before: int = 2, *, whole: bool = True, blank: int | None = None
 ) -> str:
     """Return the end of a sentence, starting a few words before the blank.
@@ -454,7 +454,7 @@ def local_context(
     Raises:
         ProblemError: there is no blank, or there are no spaces between words.
 
-    >>> local_context("The trophy doesn't fit into the suitcase because the _ is too large.")
+    >>> get_local_context("The trophy doesn't fit into the suitcase because the _ is too large.")
     'because the _ is too large.'
     """
     if not whole and detect_script(sentence) == "unspaced":
@@ -462,8 +462,8 @@ def local_context(
     at = sentence.find(BLANK) if blank is None else blank
     if at < 0:
         raise ProblemError(f"{sentence!r} has no blank ('_')")
-    first = len(words(sentence[: at + 1])) - 1
-    return " ".join(words(sentence)[max(0, first - words_before) :])
+    first = len(split_words(sentence[: at + 1])) - 1
+    return " ".join(split_words(sentence)[max(0, first - words_before) :])
 
 
 class Change(NamedTuple):
@@ -535,7 +535,7 @@ def _join_spans(text: str, spans: Sequence[tuple[int, int]]) -> str:
 @lru_cache(maxsize=1024)
 def find_token_spans(text: str) -> tuple[tuple[int, int], ...]:
     spans, at = [], 0
-    for token in tokens(text):
+    for token in tokenize(text):
         start = text.index(token, at)
         at = start + len(token)
         spans.append((start, at))

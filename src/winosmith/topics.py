@@ -30,7 +30,7 @@ import numpy as np
 from winosmith.errors import FormatError, InputError
 from winosmith.fetch import HEADERS
 from winosmith.records import parse_json
-from winosmith.text import FUNCTION_WORDS, tokens
+from winosmith.text import FUNCTION_WORDS, tokenize
 
 ANCHORS = 3
 """Number of anchor words per topic; a sentence must contain at least one of them."""
@@ -70,7 +70,7 @@ class Topic:
         >>> Topic("Tea", "Ann boils the water for Ann's tea. Water that boiled is hot.").candidates
         ('boiled', 'boils', 'hot', 'tea', 'water')
         """
-        found = Counter(token for token in tokens(self.text) if _WORD.fullmatch(token))
+        found = Counter(token for token in tokenize(self.text) if _WORD.fullmatch(token))
         return tuple(
             sorted(
                 word

@@ -15,9 +15,9 @@ import pytest
 
 from tests.build.conftest import AFLITE
 from winosmith import Dataset, formats, metrics
-from winosmith.records import dump_json, parse_problem, problem_record
+from winosmith.records import dump_json, make_problem_record, parse_problem
 from winosmith.testing import make_twins
-from winosmith.text import overlap, words
+from winosmith.text import compute_overlap, split_words
 
 
 def public_files(built):
@@ -83,7 +83,11 @@ def test_no_partner_is_published_with_its_answer(small_build):
         for other in answered:
             assert hidden.twin_id is None or other.twin_id != hidden.twin_id
             same = set(other.options) == set(hidden.options)
-            assert not (same and overlap(words(other.sentence), words(hidden.sentence)) >= 0.7)
+            assert not (
+                same
+                and compute_overlap(split_words(other.sentence), split_words(hidden.sentence))
+                >= 0.7
+            )
 
 
 def test_no_digest_can_be_matched_by_trying_all_answers(make_build):
@@ -100,7 +104,7 @@ def test_no_digest_can_be_matched_by_trying_all_answers(make_build):
         told = [replace(p, answer=a) for p, a in zip(blind, guess, strict=True)]
         candidates = [
             "".join(f"{answer + 1}\n" for answer in guess),
-            "".join(dump_json(problem_record(p)) + "\n" for p in told),
+            "".join(dump_json(make_problem_record(p)) + "\n" for p in told),
         ]
         digests = [hashlib.sha256(c.encode()).hexdigest() for c in candidates]
         digests.append(Dataset(told).digest)

@@ -14,7 +14,7 @@ from tests.cli.conftest import ways
 from tests.hostile import HOSTILE, controls
 from winosmith import Dataset, Prediction, answers, formats
 from winosmith.cli import main
-from winosmith.records import parse_problem, problem_record
+from winosmith.records import make_problem_record, parse_problem
 from winosmith.testing import make_twins
 
 BAD = "".join(HOSTILE.values())
@@ -136,7 +136,7 @@ def test_hostile_data_reach_no_terminal(
     """Ids, options, fields and names of solvers are printed without control characters."""
     monkeypatch.chdir(tmp_path)
     records = [
-        problem_record(problem)
+        make_problem_record(problem)
         | {
             "id": f"{row}{BAD}",
             "options": [f"{option}{BAD}" for option in problem.options],

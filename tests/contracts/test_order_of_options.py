@@ -140,9 +140,9 @@ TWO: dict[str, Callable[[Graded, Graded], Any]] = {
 
 def metrics_tokens(sentence: str) -> list[str]:
     """Return the tokens of a sentence."""
-    from winosmith.text import tokens
+    from winosmith.text import tokenize
 
-    return list(tokens(sentence))
+    return list(tokenize(sentence))
 
 
 def vars_of(found: Any) -> dict[str, Any]:

@@ -36,7 +36,7 @@ from winosmith.errors import InputError
 from winosmith.humans import Answer, Sitting, make_answers_record, make_sheet_record
 from winosmith.lineage import make_child
 from winosmith.prediction import Prediction
-from winosmith.records import dump_json, problem_record
+from winosmith.records import dump_json, make_problem_record
 from winosmith.release._about import TEMPLATE
 from winosmith.testing import make_twins
 
@@ -68,7 +68,7 @@ def family() -> str:
     words = root.sentence.split()
     first = make_child(root, " ".join(["Once", *words]), root.options, 0, source="own")
     then = make_child(first, " ".join(["Once", "more", *words]), root.options, 1, source="own")
-    return "".join(dump_json(problem_record(p)) + "\n" for p in (root, first, then))
+    return "".join(dump_json(make_problem_record(p)) + "\n" for p in (root, first, then))
 
 
 class Reader(NamedTuple):
@@ -103,8 +103,11 @@ READERS = {
     ),
     "samples": Reader(
         lambda path: answers.read(path, DATA),
-        "".join(dump_json({"doc": problem_record(p), "filtered_resps": ["A"], "target": "A"}) + "\n"
-                for p in DATA),
+        "".join(
+            dump_json({"doc": make_problem_record(one), "filtered_resps": ["A"], "target": "A"})
+            + "\n"
+            for one in DATA
+        ),
     ),
     "labels": Reader(answers.read_labels, "1\n2\n1\n"),
     "submission": Reader(answers.read_submission, "1,2,1,2,1\n2,2,1,1,1\n"),

@@ -16,7 +16,7 @@ from winosmith import Dataset, Problem, debias, formats, practice
 from winosmith.errors import DataError, InputError
 from winosmith.problem import BLANK
 from winosmith.testing import make_twins
-from winosmith.text import tokens
+from winosmith.text import tokenize
 
 VARIANTS = ("signed", "absolute", "max", "pairwise")
 
@@ -50,7 +50,7 @@ def written_out(data: Dataset, variant: str, smoothing: float) -> list[float]:
     """
     bags = []
     for problem in data:
-        words = [token.lower() for token in tokens(problem.sentence) if token != BLANK]
+        words = [token.lower() for token in tokenize(problem.sentence) if token != BLANK]
         pairs = [tuple(sorted(pair)) for pair in combinations(sorted(set(words)), 2)]
         bags.append(Counter(pairs if variant == "pairwise" else words))
     counts = Counter(

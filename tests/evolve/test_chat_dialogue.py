@@ -19,7 +19,7 @@ from winosmith.evolve import Dialogue
 from winosmith.evolve._chat_dialogue import format_row
 from winosmith.evolve._chat_rows import REPAIRED, Row, RowChecker, normalize_sentence, parse_rows
 from winosmith.lineage import check_lineages, depths
-from winosmith.text import edit_distance, tokens
+from winosmith.text import compute_edit_distance, tokenize
 
 # EvoGrad (2024), appendix A.1: the original, and the author's example of a wrong distance
 SUE = Problem(
@@ -388,7 +388,7 @@ def test_what_people_wrote_passes(data_dir: Path) -> None:
         halves[problem.twin_id or problem.id].append(problem)
     for twin in halves.values():
         for parent, child in itertools.permutations(twin, 2):
-            distance = edit_distance(tokens(parent.sentence), tokens(child.sentence))
+            distance = compute_edit_distance(tokenize(parent.sentence), tokenize(child.sentence))
             answer = (child.answer or 0) + 1
             text = format_row(1, child.sentence, child.options, answer, distance)
             (row,) = parse_rows(Reply(text))

@@ -17,7 +17,7 @@ from winosmith.evolve import WordNetPerturber, evolve
 from winosmith.language import WordNet, is_name
 from winosmith.lineage import apply_edits, check_lineages
 from winosmith.parallel import ordered_map
-from winosmith.text import tokens
+from winosmith.text import tokenize
 
 CAR = Problem(
     "car",
@@ -65,8 +65,8 @@ def test_a_child_tells_where_it_comes_from() -> None:
         assert child.origin.source == "wordnet"
         assert child.lineage is not None
         assert child.lineage.declared is None
-        after = apply_edits(tokens(CAR.sentence), child.lineage.edits)
-        assert list(after) == tokens(child.sentence)
+        after = apply_edits(tokenize(CAR.sentence), child.lineage.edits)
+        assert list(after) == tokenize(child.sentence)
 
 
 def test_children_of_real_problems_are_sound(roots: list[Problem]) -> None:
@@ -80,7 +80,7 @@ def test_children_of_real_problems_are_sound(roots: list[Problem]) -> None:
         assert child.lineage is not None
         parent = parents[child.lineage.parent]
         assert child.sentence != parent.sentence
-        cut, after = tokens(parent.sentence), tokens(child.sentence)
+        cut, after = tokenize(parent.sentence), tokenize(child.sentence)
         names = [cut[at] for at in range(len(cut)) if is_name(cut, at)]
         assert [name for name in names if name not in after] == []
 
@@ -88,7 +88,7 @@ def test_children_of_real_problems_are_sound(roots: list[Problem]) -> None:
 def test_no_synonym_points_to_an_option(roots: list[Problem]) -> None:
     """A new word is none of the words that the sentence or the options held."""
     for root in roots:
-        old = {word.lower() for text in (root.sentence, *root.options) for word in tokens(text)}
+        old = {word.lower() for text in (root.sentence, *root.options) for word in tokenize(text)}
         for child in children(root):
             assert child.lineage is not None
             new = {edit.new.lower() for edit in child.lineage.edits if edit.new}

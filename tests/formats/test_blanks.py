@@ -13,7 +13,7 @@ from winosmith.errors import FormatError, ProblemError
 from winosmith.formats import ReadingNote
 from winosmith.lineage import depths
 from winosmith.problem import Edit
-from winosmith.text import separate_blank, tokens
+from winosmith.text import separate_blank, tokenize
 
 ROOT = "Monica was kind to Rebecca because _ had time."
 GLUED = "Monica was kind to Rebecca because _had time."
@@ -87,7 +87,7 @@ def test_edits_that_counted_glued_words_are_counted_anew(tmp_path: Path) -> None
     """Edits that fitted the sentences as they stood fit them as they are read."""
     root = Problem("r", GLUED, ("Monica", "Rebecca"), 0)
     changed = GLUED.replace("time", "money")
-    at = tokens(GLUED).index("time")
+    at = tokenize(GLUED).index("time")
     child = Problem(
         "c",
         changed,

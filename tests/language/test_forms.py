@@ -11,7 +11,7 @@ import pytest
 from winosmith import formats
 from winosmith.language import replace_word
 from winosmith.problem import BLANK, Problem
-from winosmith.text import tokens
+from winosmith.text import tokenize
 
 FORMS = """
 lend VBD lent | lend VBN lent | join VBD joined | buy VBD bought | stop VBG stopping | lie VBG lying
@@ -106,7 +106,7 @@ def tagged(data_dir: Path) -> Counter[tuple[str, str]]:
     rows = np.random.default_rng(0).choice(len(data), SAMPLE, replace=False)
     found: Counter[tuple[str, str]] = Counter()
     for row in sorted(rows):
-        cut = tokens(data[int(row)].fill_all()[0])
+        cut = tokenize(data[int(row)].fill_all()[0])
         found.update((word.lower(), kind) for word, kind in zip(cut, tag(cut), strict=True))
     return found
 
@@ -163,7 +163,7 @@ TROPHY = "The trophy doesn't fit into the suitcase because the _ is too large."
 
 def at(sentence: str, word: str) -> int:
     """Return the number of a word's first token."""
-    return tokens(sentence).index(word)
+    return tokenize(sentence).index(word)
 
 
 @pytest.mark.parametrize("word", ["The", "into", "_", ".", "n't", "because"])
@@ -202,7 +202,7 @@ def test_what_is_given_is_a_problem(data_dir: Path) -> None:
     made = 0
     for row in np.random.default_rng(3).choice(len(data), 60, replace=False):
         problem = data[int(row)]
-        for word in range(len(tokens(problem.sentence))):
+        for word in range(len(tokenize(problem.sentence))):
             for lemma in ("information", "give up", "odd", "oftentimes"):
                 given = replace_word(problem.sentence, problem.options, word, lemma)
                 if given is not None:
@@ -251,7 +251,7 @@ def test_number_and_countability_are_the_original_s(
     """A noun keeps the number of the original, or is refused if its place can't take it."""
     sentence = "Ann said that {} left by Bea because _ came."
     made = replace_word(
-        sentence.format(old), ("Ann", "Bea"), tokens(sentence.format(old)).index(word), new
+        sentence.format(old), ("Ann", "Bea"), tokenize(sentence.format(old)).index(word), new
     )
     assert (made and made[0]) == (expected and sentence.format(expected))
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from winosmith import formats
-from winosmith.text import tokens
+from winosmith.text import tokenize
 
 COARSE = {"N": "noun", "V": "verb", "J": "adjective", "R": "adverb"}
 
@@ -63,7 +63,7 @@ def test_another_tagger_agrees_on_the_kinds_of_words(data_dir: Path) -> None:
     data = formats.read(data_dir / "winogrande/dev.jsonl")
     same = total = 0
     for row in np.random.default_rng(0).choice(len(data), 150, replace=False):
-        cut = tokens(data[int(row)].fill_all()[0])
+        cut = tokenize(data[int(row)].fill_all()[0])
         for ours, (word, theirs) in zip(tag(cut), rival.tag(cut), strict=True):
             kinds = COARSE.get(ours[0], ""), COARSE.get(theirs[0], "")
             if word.isalpha() and any(kinds):

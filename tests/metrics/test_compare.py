@@ -17,7 +17,7 @@ from tests.metrics.answering import right_but
 from winosmith import Dataset, Prediction, formats, metrics
 from winosmith.errors import DataError
 from winosmith.metrics import compare, correct_by_holm, grade, paired_p_value, sign_flip_p_value
-from winosmith.metrics._paired import difference_interval
+from winosmith.metrics._paired import compute_difference_interval
 from winosmith.testing import make_twins
 
 DATA = make_twins(30)
@@ -76,7 +76,7 @@ def clustered_null(seed: int, runs: int, twins: int) -> tuple[int, int, int]:
             right.append(np.where(rng.random(2 * twins) < 0.1, own, both))
         ours += paired_p_value(*right, labels) <= 0.05
         mcnemar += paired_p_value(*right, np.arange(2 * twins)) <= 0.05
-        low, high = difference_interval(*right, labels, 0, draws=1000)
+        low, high = compute_difference_interval(*right, labels, 0, draws=1000)
         interval += not low <= 0 <= high
     return ours, mcnemar, interval
 
@@ -126,9 +126,9 @@ def test_copies_of_each_case_change_no_interval() -> None:
     """Three copies of each case, in its cluster, count as the case does."""
     rng = np.random.default_rng(0)
     first, second = rng.random((2, 40)) < [[0.7], [0.5]]
-    alone = difference_interval(first, second, np.arange(40), 0)
+    alone = compute_difference_interval(first, second, np.arange(40), 0)
     thrice = (np.repeat(each, 3) for each in (first, second, np.arange(40)))
-    assert difference_interval(*thrice, 0) == pytest.approx(alone)
+    assert compute_difference_interval(*thrice, 0) == pytest.approx(alone)
 
 
 def test_solvers_that_never_differ_are_not_equal_for_certain() -> None:

@@ -13,7 +13,7 @@ from winosmith import Dataset, Lineage, Problem
 from winosmith.errors import DataError
 from winosmith.metrics import EditKinds, count_edit_kinds
 from winosmith.metrics._depth import _compute_excess_intervals
-from winosmith.text import edit_distance, tokens
+from winosmith.text import compute_edit_distance, tokenize
 
 ROOT = Problem("r", "The big cup hit the jug and the _ broke.", ("cup", "jug"), 1)
 TAGS = {
@@ -39,7 +39,7 @@ def family(children: dict[str, str], root: Problem = ROOT) -> Dataset:
 
 def tags_of(data: Dataset) -> dict[str, tuple[str, ...]]:
     """Return the tags of every sentence, word by word."""
-    return {p.id: tuple(TAGS[token] for token in tokens(p.sentence)) for p in data}
+    return {p.id: tuple(TAGS[token] for token in tokenize(p.sentence)) for p in data}
 
 
 def counted(found: EditKinds) -> dict[str, tuple[int, int, int, int]]:
@@ -96,10 +96,10 @@ def test_as_many_edits_are_counted_as_the_distance_has(sentences: list[list[str]
     found = count_edit_kinds(right_but(data, set(texts)), tags_of(data))
     put_in = sum(kind.wrong_edits for kind in found.kinds if kind.kind[0] == "+")
     taken = sum(kind.wrong_edits for kind in found.kinds if kind.kind[0] == "-")
-    root = tokens(ROOT.sentence)
-    cut = [tokens(text) for text in texts.values()]
+    root = tokenize(ROOT.sentence)
+    cut = [tokenize(text) for text in texts.values()]
     assert put_in - taken == sum(len(tokens_) - len(root) for tokens_ in cut)
-    distances = sum(edit_distance(root, tokens_) for tokens_ in cut)
+    distances = sum(compute_edit_distance(root, tokens_) for tokens_ in cut)
     assert max(put_in, taken) <= distances <= put_in + taken
 
 

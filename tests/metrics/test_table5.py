@@ -103,9 +103,9 @@ def test_what_joins_the_texts_of_copa_is_ours(data_dir: Path) -> None:
 
 
 def _tokens(text: str) -> list[str]:
-    from winosmith.text import tokens
+    from winosmith.text import tokenize
 
-    return tokens(text)
+    return tokenize(text)
 
 
 def test_a_set_that_is_not_in_the_table_is_counted_by_its_sentences() -> None:

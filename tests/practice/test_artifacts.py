@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 from winosmith import Problem
 from winosmith.errors import DataError
 from winosmith.practice import PracticeCorpus, Ratio, generate_corpus, measure_recall
-from winosmith.text import find_trigger, words
+from winosmith.text import find_trigger, split_words
 
 Twin = tuple[Problem, Problem]
 
@@ -35,13 +35,13 @@ def right(problem: Problem) -> str:
 
 def wordings(twin: Twin) -> tuple[str, str]:
     """Return the words of each half that the other lacks."""
-    mine, theirs = find_trigger(words(twin[0].sentence), words(twin[1].sentence))
+    mine, theirs = find_trigger(split_words(twin[0].sentence), split_words(twin[1].sentence))
     return " ".join(mine), " ".join(theirs)
 
 
 def longer_agrees(twin: Twin) -> bool | None:
     """Return whether the longer half's answer is the longer option; None without a longer one."""
-    lengths = [len(words(half.sentence)) for half in twin]
+    lengths = [len(split_words(half.sentence)) for half in twin]
     letters = [len(option) for option in twin[0].options]
     if lengths[0] == lengths[1] or letters[0] == letters[1]:
         return None

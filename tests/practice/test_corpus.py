@@ -11,7 +11,7 @@ from winosmith import validate
 from winosmith.errors import DataError, InputError
 from winosmith.practice import ARTIFACTS, PracticeCorpus, _corpus, generate_corpus, read_handwritten
 from winosmith.practice._artifacts import read_fillers, read_frames
-from winosmith.text import words
+from winosmith.text import split_words
 
 ALL_RULES = validate.StructureRules(complete=True)
 
@@ -146,7 +146,7 @@ def test_social_options_are_two_people_of_one_gender(large: PracticeCorpus):
 def test_an_option_fits_the_blank_with_the_words_before_it(large: PracticeCorpus):
     """Objects stand after an article, at their mention and at the blank; names never do."""
     for problem in large.dataset:
-        parts = [word.strip(".,").lower() for word in words(problem.sentence)]
+        parts = [word.strip(".,").lower() for word in split_words(problem.sentence)]
         domain = problem.origin.domain if problem.origin else None
         for option in ("_", *problem.options):
             before = parts[parts.index(option.lower()) - 1] if option.lower() != parts[0] else ""

@@ -14,7 +14,7 @@ from tests.release.plants import Plant, in_line, in_record, in_text, placed
 from winosmith import Dataset, Extra, practice
 from winosmith.humans import CANARY, make_canary
 from winosmith.outputs import sha256
-from winosmith.records import dump_json, problem_record
+from winosmith.records import dump_json, make_problem_record
 from winosmith.release import Content, ReleaseResult, Splitting, parse_about, release, verify
 from winosmith.release._content import digest_text
 from winosmith.release._source import compute_checksums
@@ -95,7 +95,7 @@ def test_what_is_withheld_is_found(small: ReleaseResult, tmp_path: Path) -> None
     test = sets()["test"]
     private = _private(tmp_path / "private", test)
     dev = small.content.parts["dev"]
-    record = {**problem_record(dev[2]), "stage": "aflite", "reason": "guessed"}
+    record = {**make_problem_record(dev[2]), "stage": "aflite", "reason": "guessed"}
     (private / "withheld.jsonl").write_text(dump_json(record) + "\n", "utf-8")
     old = {"id": "x", "old_id": dev[5].twin_id}
     (private / "ids.jsonl").write_text(json.dumps(old) + "\n", "utf-8")
@@ -111,8 +111,8 @@ def test_a_copy_of_what_is_itself_withheld_is_found(small: ReleaseResult, tmp_pa
     private = _private(tmp_path / "private", sets()["test"])
     dev = small.content.parts["dev"]
     reason = {"stage": "copies", "reason": "copy: identical to a kept problem"}
-    copy = {**problem_record(dev[2]), **reason, "id": "copy", "twin_id": None}
-    other = {**problem_record(dev[4]), **reason, "id": "gone", "twin_id": None}
+    copy = {**make_problem_record(dev[2]), **reason, "id": "copy", "twin_id": None}
+    other = {**make_problem_record(dev[4]), **reason, "id": "gone", "twin_id": None}
     other |= {"sentence": f"Then, {other['sentence']}"}
     for of, faults in ((dev[2].id, 0), ("gone", 1)):
         lines = [dump_json({**copy, "copy_of": of}), dump_json(other)]

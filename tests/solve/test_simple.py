@@ -13,7 +13,7 @@ import pytest
 from winosmith import Dataset, Problem, debias, solve
 from winosmith.errors import DataError, InputError, ProblemError
 from winosmith.testing import make_twins
-from winosmith.text import local_context
+from winosmith.text import get_local_context
 
 FIVE = ("cup", "jug", "pot", "pan", "mug")
 
@@ -202,7 +202,7 @@ def test_text_without_spaces_has_no_local_context() -> None:
         solve.cut_to_local_context([japanese])
     with pytest.raises(ProblemError, match="so it has no local context"):
         solve.LocalContext(Shown()).score([japanese])
-    assert local_context(japanese.sentence) == japanese.sentence
+    assert get_local_context(japanese.sentence) == japanese.sentence
 
 
 def test_the_local_context_is_all_that_is_shown() -> None:

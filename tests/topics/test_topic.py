@@ -10,7 +10,7 @@ import pytest
 
 from winosmith import topics
 from winosmith.errors import FormatError, InputError
-from winosmith.text import FUNCTION_WORDS, tokens
+from winosmith.text import FUNCTION_WORDS, tokenize
 from winosmith.topics import FolderTopics, JsonlTopics, Topic, load_built_in_topics, open_topics
 
 TEA = Topic("Tea", "Ann boils water for her tea. The water of Ben is hot, and it's 1,000 mm deep.")
@@ -78,7 +78,7 @@ def test_a_drawn_anchor_stands_in_the_text_and_passes_the_rules() -> None:
     for seed in range(300):
         topic = topics.load_built_in_topics().draw(seed)
         assert len(set(topic.anchors)) == 3
-        assert set(topic.anchors) <= set(tokens(topic.text)) - FUNCTION_WORDS
+        assert set(topic.anchors) <= set(tokenize(topic.text)) - FUNCTION_WORDS
 
 
 def test_every_topic_is_drawn_about_as_often() -> None:

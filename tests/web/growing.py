@@ -33,7 +33,7 @@ def version(
 ) -> Any:
     """Make a version of a parent; without one, a root."""
     from winosmith.lineage import make_child
-    from winosmith.records import problem_record
+    from winosmith.records import make_problem_record
     from winosmith.web._lock import writing
     from winosmith.web.problems.family import add_to_family, lock_family_root
     from winosmith.web.problems.models import Problem, Twin
@@ -46,7 +46,7 @@ def version(
             as_problem(parent), sentence, tuple(options), answer, source="person",
             declared=declared,
         )  # fmt: skip
-        record["lineage"] = problem_record(child)["lineage"]
+        record["lineage"] = make_problem_record(child)["lineage"]
     twin = Twin.objects.create(ref=f"t{ref}", contributor=by, source="person")
     made = Problem.objects.create(
         ref=ref, twin=twin, sentence=sentence, options=list(options), answer=answer,

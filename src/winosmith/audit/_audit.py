@@ -30,7 +30,7 @@ from winosmith.errors import DataError
 from winosmith.options import Seed, declaration
 from winosmith.report import Svg, signature_of
 from winosmith.results import Result, computed
-from winosmith.text import pieces
+from winosmith.text import split_pieces
 
 
 @declaration
@@ -325,7 +325,10 @@ def _note_memory(dataset: Dataset, *, probes: bool, vectors: bool = False, sampl
     counted = dataset.problems[:: 1 + len(dataset) // _MAX_COUNTED_ITEMS]
     cues = learnt = 0
     for problem in counted:
-        asked, said = len(pieces(problem.sentence)), sum(map(len, map(pieces, problem.options)))
+        asked, said = (
+            len(split_pieces(problem.sentence)),
+            sum(map(len, map(split_pieces, problem.options))),
+        )
         cues += _BYTES_PER_OPTION * len(problem.options) + _BYTES_PER_WORD * (asked + said)
         learnt += (
             _BYTES_PER_PAIR * (2 + min(asked, MAX_QUESTION_WORDS)) * said

@@ -25,7 +25,7 @@ from winosmith.blocks import normalize_tokens
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.problem import Problem
-from winosmith.recast import ALL, NONE, SEVERAL
+from winosmith.recast import ALL_OF_THE_ABOVE, NONE_OF_THE_ABOVE, SEVERAL_OPTIONS
 from winosmith.text import FUNCTION_WORDS, Writing, detect_script
 
 Ties = NDArray[np.uint8]
@@ -329,9 +329,11 @@ CUES: tuple[Cue, ...] = (
     Cue("an absolute (always, never, all, only …)", _make_word_scorer(ABSOLUTES), needs="latin"),
     Cue("no absolute", lambda v: _negate(_make_word_scorer(ABSOLUTES)(v)), needs="latin"),
     Cue("a hedge (may, usually, some …)", _make_word_scorer(HEDGES), needs="latin"),
-    Cue("all of the above", _make_pattern_scorer(ALL), needs="latin"),
-    Cue("none of the above", _make_pattern_scorer(NONE), needs="latin"),
-    Cue("several of the others (both A and B)", _make_pattern_scorer(SEVERAL), needs="latin"),
+    Cue("all of the above", _make_pattern_scorer(ALL_OF_THE_ABOVE), needs="latin"),
+    Cue("none of the above", _make_pattern_scorer(NONE_OF_THE_ABOVE), needs="latin"),
+    Cue(
+        "several of the others (both A and B)", _make_pattern_scorer(SEVERAL_OPTIONS), needs="latin"
+    ),
     Cue("a full stop at its end", _score_options(lambda o: o.rstrip().endswith(".")), needs="any"),
     Cue("a comma", _score_options(lambda o: "," in o), needs="any"),
     Cue(

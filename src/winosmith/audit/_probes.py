@@ -29,7 +29,7 @@ from winosmith.metrics import label_null_interval, null_interval
 from winosmith.parallel import use_one_thread
 from winosmith.report import percent, percent_span, probability
 from winosmith.results import HIDDEN, Result, computed, shown
-from winosmith.text import FUNCTION_WORDS, pieces
+from winosmith.text import FUNCTION_WORDS, split_pieces
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -332,7 +332,7 @@ def _find_original_options(items: Items) -> Ints:
 
 def _split_words(view: View, text: str) -> Sequence[str]:
     """Split a text into lower-case words, or into character pairs in scripts without spaces."""
-    return pieces(text.lower()) if view.script == "unspaced" else view.split_words(text)
+    return split_pieces(text.lower()) if view.script == "unspaced" else view.split_words(text)
 
 
 _WORD, _NEXT, _POSITIONED, _JOINT = range(4)

@@ -24,7 +24,7 @@ from winosmith.audit._triage import MAX_SET_ASIDE, select_answers
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.outputs import OutputFolder, atomic_write
-from winosmith.records import dump_json, parse_json, problem_record
+from winosmith.records import dump_json, make_problem_record, parse_json
 from winosmith.results import make_table
 
 _REPAIRS_FILE = "tried.json"
@@ -406,7 +406,7 @@ def _load_or_learn(path: Path, learn: Callable[[], LearntRules]) -> LearntRules:
 
 
 def _record_and_count_repairs(folder: OutputFolder, data: Dataset) -> int:
-    lines = sorted(dump_json(problem_record(problem)) for problem in data)
+    lines = sorted(dump_json(make_problem_record(problem)) for problem in data)
     digest = hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
     recipe = {name: value for name, value in folder.recipe.items() if name != "repair"}
     this = hashlib.sha256(dump_json(recipe).encode()).hexdigest()

@@ -23,7 +23,7 @@ from winosmith.metrics import Copies, Leak, find_copies, find_leaks, iterate_col
 from winosmith.parallel import pause_garbage_collection
 from winosmith.problem import Problem
 from winosmith.results import Result
-from winosmith.text import fold, pieces
+from winosmith.text import fold, split_pieces
 
 MIN_SIMILARITY = 0.8
 """Minimum Jaccard similarity of the words of near-duplicates (Jaccard 1901)."""
@@ -268,7 +268,7 @@ def find_near_duplicates(
     if owners is not None:
         owner = np.array([number.setdefault(one, len(number)) for one in owners])
     found = PartnerCollector(np.full(len(problems), MAX_NEAR_DUPLICATES), owner)
-    words = [tuple({*map(intern, pieces(text))}) for text in texts]  # share equal strings
+    words = [tuple({*map(intern, split_pieces(text))}) for text in texts]  # share equal strings
     report_done = make_reporter(step, "near-duplicates", len(words), "items")
     find_pairs(words, make_jaccard_threshold(MIN_SIMILARITY), found, owner, report_done)
     return sorted(found.pairs)

@@ -173,7 +173,7 @@ def write_splits(folder: OutputFolder, collected: Dataset, parts: Split, last: L
     gone = [one for one in last.previous if _make_content_key(one.problem) not in current]
     with folder.write(SIDES_FILE) as file:
         for previous in (*sorted(now, key=lambda one: one.problem.id), *gone):
-            record = records.problem_record(previous.problem.blind())
+            record = records.make_problem_record(previous.problem.blind())
             file.write(records.dump_json({**record, "side": previous.split}) + "\n")
 
 

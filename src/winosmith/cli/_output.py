@@ -179,9 +179,9 @@ class Output:
         )
 
 
-INVALID = "Invalid answers match none of the options and count as incorrect"
+INVALID_NOTE = "Invalid answers match none of the options and count as incorrect"
 
-TIES = (
+TIES_NOTE = (
     "A tie that includes the correct option counts as 1 / (options tied), as a random choice does "
     "on average"
 )

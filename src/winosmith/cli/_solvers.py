@@ -30,7 +30,7 @@ Options = dict[str, Any]
 _FILE_ONLY = {"revision", "trained_on", "threads", "memory_gb"}
 """Settings that can be used only in solver files."""
 
-_DECLARED = {
+_SETTINGS_BY_SOLVER = {
     kind: {
         name: key for name, key in build_schema(of)["properties"].items() if name not in _FILE_ONLY
     }
@@ -39,7 +39,7 @@ _DECLARED = {
 
 
 def _find_solver_options(kind: str) -> tuple[set[str], set[str]]:
-    known = _DECLARED[kind]
+    known = _SETTINGS_BY_SOLVER[kind]
     needed = {name for name, key in known.items() if "default" not in key}
     other = set(known) - needed
     if kind == "chat":  # the environment may name the model and its server
@@ -114,11 +114,11 @@ def make_solver(
         train = Dataset(solve.cut_to_local_context(train), train.name)
     kind = options["solver"]
     given = find_given_options(click.get_current_context())
-    rule = {name: options[name] for name in _DECLARED[kind] if name in given}
+    rule = {name: options[name] for name in _SETTINGS_BY_SOLVER[kind] if name in given}
     more: dict[str, Any] = {}
     if options["sees"] is not None:
         rule["sees"] = options["sees"]
-    if "shots" in _DECLARED[kind]:
+    if "shots" in _SETTINGS_BY_SOLVER[kind]:
         if options["shots"] and train is None:
             raise InputError("--shots are drawn from solved problems; name them with `train=`")
         default = DEFAULT_SHOTS if train is not None else 0
@@ -161,7 +161,7 @@ BASE_URL = click.option(
     "--base-url", metavar="URL", help="For chat: base URL of an OpenAI-compatible server, such as "
     "http://localhost:8000/v1; by default OPENAI_BASE_URL.",
 )  # fmt: skip
-MAX_SPENT = click.option(
+max_spent_option = click.option(
     "--max-spent", type=click.IntRange(min=1), metavar="TOKENS",
     help="For chat: maximum number of tokens to spend, input and output together.",
 )  # fmt: skip
@@ -187,10 +187,10 @@ def solver_options(function: Any) -> Any:
                      "on."),
     ]  # fmt: skip
     stated = {"model", "combine", "base_url", "shots", "sees"}
-    declared = dict.fromkeys(name for known in _DECLARED.values() for name in known)
+    declared = dict.fromkeys(name for known in _SETTINGS_BY_SOLVER.values() for name in known)
     own += [declared_option(name) for name in declared if name not in stated]
     own += [
-        MAX_SPENT,
+        max_spent_option,
         click.option("--no-cache", "cache", is_flag=True, default=True, flag_value=False,
                      help="For chat: neither use nor store cached replies."),
     ]  # fmt: skip
@@ -201,7 +201,7 @@ def solver_options(function: Any) -> Any:
 
 def declared_option(name: str) -> Callable[[Any], Any]:
     kinds: dict[str, tuple[list[str], Any]] = {}
-    for kind, known in _DECLARED.items():
+    for kind, known in _SETTINGS_BY_SOLVER.items():
         if name in known:
             kinds.setdefault(str(known[name]), ([], known[name]))[0].append(kind)
     keys = [key for _, key in kinds.values()]

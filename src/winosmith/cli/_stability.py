@@ -17,7 +17,7 @@ from winosmith.metrics import format_rate
 from winosmith.report import Signature, percent, points, points_span, probability, to_fixed
 from winosmith.response import Response
 from winosmith.results import HIDDEN, IF_ANY, Result, computed, make_table
-from winosmith.text import tokens
+from winosmith.text import tokenize
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ def _tag_families(dataset: Dataset) -> tuple[dict[str, tuple[str, ...]], str]:
     with progress("Tagging", len(rows)) as advance:
         for done, row in enumerate(rows, 1):
             try:
-                tags[dataset[row].id] = tag(tokens(dataset[row].sentence))
+                tags[dataset[row].id] = tag(tokenize(dataset[row].sentence))
             except MissingExtraError as error:
                 return {}, str(error)
             advance(done, "")

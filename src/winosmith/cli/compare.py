@@ -10,7 +10,7 @@ import click
 
 from winosmith import metrics, report
 from winosmith.cli import _options, _predictions
-from winosmith.cli._output import INVALID, TIES, Output, Rows, explain_overruled_scores
+from winosmith.cli._output import INVALID_NOTE, TIES_NOTE, Output, Rows, explain_overruled_scores
 from winosmith.cli._printing import exit_with_reasons, say
 from winosmith.errors import InputError
 from winosmith.metrics import Comparison, Graded, Pair, SurvivalComparison, format_rate, grade
@@ -148,14 +148,14 @@ def _make_accuracy_table(name: str, result: Comparison, log_notes: Sequence[str]
          own.right, format_rate(own), percent_span(own.interval)]
         for letter, (solver, own) in zip(ascii_uppercase, result.accuracies.items(), strict=False)
     ]  # fmt: skip
-    notes = [TIES] * any(own.ties for own in result.accuracies.values())
+    notes = [TIES_NOTE] * any(own.ties for own in result.accuracies.values())
     notes += explain_overruled_scores(result.against_scores)
     if result.missing:
         notes.append(
             "Only problems that were given to all solvers are compared; the rest count as missing"
         )
     if result.invalid:
-        notes.append(INVALID)
+        notes.append(INVALID_NOTE)
     notes += log_notes
     problems = format_count(result.signature.n, "problem")
     blocks = format_count(next(iter(result.accuracies.values())).clusters, "block")

@@ -18,7 +18,7 @@ from winosmith.errors import FormatError, OutputError
 from winosmith.formats import Contents, Entry, Item, Losses
 from winosmith.problem import Claim, Problem
 from winosmith.recast import to_claims, to_problems
-from winosmith.records import claim_record, dump_json, problem_record
+from winosmith.records import dump_json, make_claim_record, make_problem_record
 from winosmith.text import format_count
 
 WRITERS = {known.name: known.writer for known in formats.FORMATS if known.writer}
@@ -190,7 +190,7 @@ def _write_items(recast: _Converted, target: str, format_: str, skip_bad: str | 
 
 
 def _make_leftover(item: Item, place: Place, reason: str) -> Entry:
-    record = claim_record(item) if isinstance(item, Claim) else problem_record(item)
+    record = make_claim_record(item) if isinstance(item, Claim) else make_problem_record(item)
     return Entry(place, dump_json(record), reason=reason)
 
 

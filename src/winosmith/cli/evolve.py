@@ -80,7 +80,7 @@ Options = Mapping[str, Any]
 @click.option("--temperature", type=click.FloatRange(min=0), default=1.0, show_default=True,
               help="For chat: sampling temperature of the replies.")  # fmt: skip
 @_solvers.declared_option("key_variable")
-@_solvers.MAX_SPENT
+@_solvers.max_spent_option
 @click.option("--workers", type=click.IntRange(min=1), default=os.cpu_count() or 1,
               help="For wordnet and wordnet-paper: number of processes; by default one per "
               "core.")  # fmt: skip

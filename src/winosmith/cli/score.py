@@ -15,7 +15,14 @@ import click
 from winosmith import data, formats, metrics, report
 from winosmith.answers import write_instance_records
 from winosmith.cli import _options, _output, _predictions
-from winosmith.cli._output import INVALID, TIES, Output, Rows, join_by_solver, make_rate_cells
+from winosmith.cli._output import (
+    INVALID_NOTE,
+    TIES_NOTE,
+    Output,
+    Rows,
+    join_by_solver,
+    make_rate_cells,
+)
 from winosmith.cli._stability import make_stability_sections, measure_stabilities
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, InputError, SameInputError
@@ -385,9 +392,9 @@ def _collect_notes(scores: Mapping[str, Score], twins: Mapping[str, Proportion])
         if found.below_chance:
             notes.append(f"{name}: {metrics.describe_below_chance(found.below_chance)}")
     if any(found.invalid for found in scores.values()):
-        notes.append(INVALID)
+        notes.append(INVALID_NOTE)
     if any(found.accuracy.ties for found in scores.values()):
-        notes.append(TIES)
+        notes.append(TIES_NOTE)
     return notes
 
 

@@ -9,7 +9,7 @@ import click
 from winosmith.cli._printing import echo
 from winosmith.cli.admin import database_option, site_argument
 
-_MINUTES = 30
+_FIRST_ADMIN_MINUTES = 30
 """Validity of the first admin's link, in minutes."""
 
 
@@ -66,8 +66,11 @@ def command(
     ]
     if site.public_url:
         lines.append(f"Listens at  {url}")
-    if path := hosting.get_first_admin_path(_MINUTES):
-        lines += [f"First admin {address}{path}", f"            (once, within {_MINUTES} minutes)"]
+    if path := hosting.get_first_admin_path(_FIRST_ADMIN_MINUTES):
+        lines += [
+            f"First admin {address}{path}",
+            f"            (once, within {_FIRST_ADMIN_MINUTES} minutes)",
+        ]
     echo("\n".join([*lines, "Stop with Ctrl-C."]))
     hosting.run(site, door, workers=workers, run_jobs=work)
 

@@ -10,7 +10,7 @@ local context, w[t-2:]. A *clue* is a cue together with a property that distingu
 - "order": the option is mentioned first ("weak" occurs with the first option, whatever it is).
 
 In text without spaces between words, characters and character bigrams are used instead of words
-(`text.units`), and the whole option instead of its last word.
+(`text.split_units`), and the whole option instead of its last word.
 
 For each clue, the other problems with the same words are counted: R problems in which the words
 point to the correct option, and W problems in which they point to an incorrect one. The problem's
@@ -346,16 +346,18 @@ def group_words_by_role(problem: Problem, other_half: str | None = None) -> Word
     cues. `other_half` is the sentence of the other half.
     """
     unspaced = text.detect_script(problem.sentence) == "unspaced"
-    options = [[option.lower()] if unspaced else text.units(option) for option in problem.options]
+    options = [
+        [option.lower()] if unspaced else text.split_units(option) for option in problem.options
+    ]
     heads = [next(filter(_is_word, reversed(option)), "") for option in options]
     tokens, blank = split_units_with_blank(problem)
     if unspaced:
         cues = list(filter(text.is_content, tokens[max(0, (blank or 0) - LETTERS_BEFORE_BLANK) :]))
     else:
         context = problem if blank is None else cut_to_local_context(problem, 2)
-        cues = text.content_words(context.sentence)
+        cues = text.find_content_words(context.sentence)
     if other_half is not None:
-        other_tokens = text.units(other_half, problem.options)
+        other_tokens = text.split_units(other_half, problem.options)
         cues = [t for t in text.find_trigger(tokens, other_tokens)[0] if _is_word(t)] + cues
     option_words = {token for option in options for token in option}
     return WordsByRole(

@@ -13,7 +13,7 @@ from winosmith import seen
 from winosmith.errors import DataError
 from winosmith.options import TwoOrMore, checked_class
 from winosmith.problem import Problem
-from winosmith.text import detect_script, units
+from winosmith.text import detect_script, split_units
 
 Vectors = npt.NDArray[np.float32]
 
@@ -137,7 +137,7 @@ class OptionsEmbedder:
         return found
 
     def _iterate_features(self, option: str) -> Iterator[str]:
-        words = units(option)
+        words = split_units(option)
         if self.features == "words":
             yield from words
             if detect_script(option) == "unspaced":

@@ -26,7 +26,7 @@ from winosmith.options import TwoOrMore, checked_class
 from winosmith.parallel import use_one_thread
 from winosmith.problem import BLANK, Problem
 from winosmith.seen import split_units_with_blank
-from winosmith.text import Writing, detect_script, get_inflection_prefix, is_content, units
+from winosmith.text import Writing, detect_script, get_inflection_prefix, is_content, split_units
 
 Bag = Sequence[str]
 Floats = npt.NDArray[np.float64]
@@ -228,7 +228,7 @@ class LightEmbedder:
     """Turns problems into vectors, using the words near each option and after the blank.
 
     It supports any script: in text without spaces between words, characters and character bigrams
-    replace words (`text.units`).
+    replace words (`text.split_units`).
 
     In the difference of two bags of words, the context shared by both filled-in sentences cancels,
     so that a linear model could only use the options' words. But answers are revealed by an
@@ -384,7 +384,8 @@ def extract_attributes_and_cues(problem: Problem) -> ProblemWords:
     script = detect_script(problem.sentence)
     scale = UNITS_PER_TOKEN if script == "unspaced" else 1
     options = [
-        [option.lower()] if script == "unspaced" else units(option) for option in problem.options
+        [option.lower()] if script == "unspaced" else split_units(option)
+        for option in problem.options
     ]
     mentions = [_find_mention(words, option, blank, script) for option in options]
     option_words = {word for option in options for word in option}

@@ -22,7 +22,7 @@ from winosmith.escape import escape_markdown, escape_terminal
 from winosmith.evolve._chat_dialogue import Dialogue, DialogueRules
 from winosmith.outputs import atomic_write
 from winosmith.problem import Problem
-from winosmith.records import dump_json, parse_json, problem_record
+from winosmith.records import dump_json, make_problem_record, parse_json
 
 _TURNS, _ACCEPTED, _READABLE = "transcript.jsonl", "accepted.jsonl", "transcript.md"
 
@@ -154,7 +154,7 @@ class Transcript:
     """
 
     def __init__(self, folder: Path, parent: Problem, seed: int, model: Mapping[str, Any]):
-        self.about = {"problem": problem_record(parent), "seed": seed, "model": dict(model)}
+        self.about = {"problem": make_problem_record(parent), "seed": seed, "model": dict(model)}
         digest = hashlib.sha256(dump_json(self.about).encode("utf-8", "surrogatepass")).hexdigest()
         name = re.sub(r"[^A-Za-z0-9-]+", "-", parent.id)[:40].strip("-")
         self.folder = folder / f"{name}-{digest[:8]}".lstrip("-")
@@ -167,7 +167,7 @@ class Transcript:
                 dialogue.process_reply(reply, said)
             with atomic_write(self.folder / _ACCEPTED) as file:
                 file.writelines(
-                    _format_json_line(problem_record(problem)) for problem in dialogue.accepted
+                    _format_json_line(make_problem_record(problem)) for problem in dialogue.accepted
                 )
             self.write_markdown(dialogue)
 
@@ -177,7 +177,7 @@ class Transcript:
         self._append(_TURNS, [{"said": message.content, "reply": record}])
 
     def add_accepted(self, problems: Iterable[Problem]) -> None:
-        self._append(_ACCEPTED, map(problem_record, problems))
+        self._append(_ACCEPTED, map(make_problem_record, problems))
 
     def write_markdown(self, dialogue: Dialogue) -> None:
         with self._convert_output_errors(), atomic_write(self.folder / _READABLE) as file:

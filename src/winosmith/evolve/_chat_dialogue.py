@@ -24,7 +24,7 @@ from winosmith.evolve._chat_rows import (
 from winosmith.lineage import find_edits
 from winosmith.options import Count, OrFalse, declaration
 from winosmith.problem import Problem
-from winosmith.text import format_count, tokens
+from winosmith.text import format_count, tokenize
 
 
 @declaration
@@ -411,7 +411,7 @@ Where they leave something open, decide as an expert would, and say nothing of i
 
 def format_opening(parent: Problem, size: int) -> str:
     """Return the first message, which makes the model an annotator (EvoGrad 2024, A.1)."""
-    cut = tokens(parent.sentence)
+    cut = tokenize(parent.sentence)
     return _OPENING.format(
         columns=",".join(COLUMNS),
         original=format_row(0, parent.sentence, parent.options, (parent.answer or 0) + 1, 0),
@@ -450,7 +450,7 @@ def describe_edits(original: str, changed: str) -> str:
     >>> describe_edits("Sue ran far.", "Sue ran very long.")
     'very added (1), far → long (2)'
     """
-    script = find_edits(tokens(original), tokens(changed))
+    script = find_edits(tokenize(original), tokenize(changed))
     signs = (_SIGNS[edit.op].format(old=edit.old, new=edit.new) for edit in script)
     return ", ".join(f"{edit} ({number})" for number, edit in enumerate(signs, 1))
 
@@ -461,7 +461,7 @@ def _format_example() -> str:
     for number, ((sentence, option, answer), why) in enumerate(
         zip(_CHANGED, _COMMENTS, strict=True), 1
     ):
-        distance = len(find_edits(tokens(_EXAMPLE), tokens(sentence)))
+        distance = len(find_edits(tokenize(_EXAMPLE), tokenize(sentence)))
         lines.append(format_row(number, sentence, (option, "shelf"), answer, distance))
         notes.append(f"Row {number}: {describe_edits(_EXAMPLE, sentence)}. {why}")
     return "\n".join([*lines, "", *notes])

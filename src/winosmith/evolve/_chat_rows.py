@@ -11,7 +11,7 @@ from typing import Literal
 from winosmith.chat import Reply
 from winosmith.lineage import make_child
 from winosmith.problem import BLANK, Problem
-from winosmith.text import edit_distance, tokens
+from winosmith.text import compute_edit_distance, tokenize
 
 COLUMNS = ("index", "sentence", "option1", "option2", "answer", "distance")
 """The columns of EvoGrad's table (2024, appendix A.1)."""
@@ -170,7 +170,7 @@ class RowChecker:
             return row
         _, written, first, second, answer, stated = row.cells
         sentence, is_glued = self._separate_blank(written)
-        distance = edit_distance(tokens(self.parent.sentence), tokens(sentence))
+        distance = compute_edit_distance(tokenize(self.parent.sentence), tokenize(sentence))
         claimed = int(stated) if _NUMBER.fullmatch(stated) else None
         faults = [*row.faults, *["glued"] * is_glued]
         same, options = normalize_sentence(sentence), (first, second)
@@ -228,7 +228,7 @@ class RowChecker:
             faults += self._find_option_faults(sentence, options)
         if answer not in ("1", "2"):
             faults.append("answer")
-        if distance > self.changed * len(tokens(self.parent.sentence)):
+        if distance > self.changed * len(tokenize(self.parent.sentence)):
             faults.append("far")
         return faults
 
@@ -259,7 +259,7 @@ def normalize_sentence(sentence: str) -> str:
 
 
 def _lowercase_words(text: str) -> list[str]:
-    return [token.casefold() for token in tokens(text)]
+    return [token.casefold() for token in tokenize(text)]
 
 
 def _strip_article(option: str) -> tuple[str, ...]:

@@ -26,10 +26,10 @@ from winosmith.outputs import atomic_write
 from winosmith.parallel import ordered_map
 from winosmith.prediction import Prediction
 from winosmith.problem import MAX_OPTIONS, Origin, Problem
-from winosmith.records import dump_json, parse_json, parse_problem, problem_record
+from winosmith.records import dump_json, make_problem_record, parse_json, parse_problem
 from winosmith.results import Result
 from winosmith.seen import check_blanks
-from winosmith.text import tokens
+from winosmith.text import tokenize
 
 
 class Perturber(Protocol):
@@ -163,7 +163,7 @@ def merge_children(dataset: Dataset, children: Sequence[Sequence[Problem]]) -> E
 
 def _make_content_key(problem: Problem) -> tuple[object, ...]:
     options = sorted(option.lower() for option in problem.options)
-    return (*tokens(problem.sentence.lower()), None, *options)
+    return (*tokenize(problem.sentence.lower()), None, *options)
 
 
 def resume_children(
@@ -213,7 +213,7 @@ def resume_children(
 
 
 def _write_family(file: IO[str], parent_id: str, family: Sequence[Problem]) -> None:
-    record = {"parent": parent_id, "children": [problem_record(child) for child in family]}
+    record = {"parent": parent_id, "children": [make_problem_record(child) for child in family]}
     file.write(dump_json(record) + "\n")
 
 

@@ -23,7 +23,7 @@ from winosmith.language import Sense, Synonym, WordNet, lemmatize
 from winosmith.lineage import make_child
 from winosmith.options import Count, checked
 from winosmith.problem import BLANK, Problem
-from winosmith.text import FUNCTION_WORDS, content_words, edit_distance, tokens
+from winosmith.text import FUNCTION_WORDS, compute_edit_distance, find_content_words, tokenize
 
 
 class WordNetPerturber:
@@ -93,7 +93,9 @@ class WordNetPerturber:
         found = list(
             find_all_synonyms(problem, self.wordnet)
             if self.as_published
-            else find_fitting_synonyms(problem, self.wordnet, WIDE if self.wide else SURE)
+            else find_fitting_synonyms(
+                problem, self.wordnet, LOOSE_THRESHOLDS if self.wide else STRICT_THRESHOLDS
+            )
         )
         order = [found[at] for at in luck.permutation(len(found))]
         shuffled = [
@@ -160,8 +162,8 @@ class SynonymThresholds:
     max_rarity: float = 2.8
 
 
-SURE = SynonymThresholds()
-WIDE = SynonymThresholds(certainty=0.4, min_fraction=0.15, max_rarity=4.5)
+STRICT_THRESHOLDS = SynonymThresholds()
+LOOSE_THRESHOLDS = SynonymThresholds(certainty=0.4, min_fraction=0.15, max_rarity=4.5)
 
 
 Replacements = Iterator[tuple[int, tuple[str, ...]]]
@@ -169,7 +171,7 @@ Replacements = Iterator[tuple[int, tuple[str, ...]]]
 
 
 def find_fitting_synonyms(
-    problem: Problem, wordnet: WordNet, thresholds: SynonymThresholds = SURE
+    problem: Problem, wordnet: WordNet, thresholds: SynonymThresholds = STRICT_THRESHOLDS
 ) -> Replacements:
     """Yield the index and the fitting synonyms of each content word with such synonyms, in order.
 
@@ -180,11 +182,11 @@ def find_fitting_synonyms(
     verbs with a particle or preposition are not replaced. Antonyms in any sense, and words of the
     sentence or the options, are excluded.
     """
-    words = tokens(problem.sentence)
+    words = tokenize(problem.sentence)
     tags = language.tag(words)
-    context = frozenset(content_words(problem.sentence))
+    context = frozenset(find_content_words(problem.sentence))
     lemmas = list(map(lemmatize, words, tags))
-    options = {word.lower() for option in problem.options for word in tokens(option)}
+    options = {word.lower() for option in problem.options for word in tokenize(option)}
     banned = _find_banned_words(problem, options, words, lemmas)
     named = {lemma for word, lemma in zip(words, lemmas, strict=True) if word in options}
     repeated = {lemma for lemma, count in Counter(lemmas).items() if count > 1} - named
@@ -220,7 +222,7 @@ def find_all_synonyms(problem: Problem, wordnet: WordNet) -> Replacements:
     EvoGrad (2024, section 3.3) states no other condition. Only senses with the tagged part of
     speech are used.
     """
-    words = tokens(problem.sentence)
+    words = tokenize(problem.sentence)
     for index, tag in enumerate(language.tag(words)):
         word, pos = words[index], _POS.get(tag[:2])
         if (
@@ -309,7 +311,7 @@ def _fits_sense(synonym: Synonym, sense: Sense, lemma: str, pos: str, max_rarity
     if len(new) < 3 or not new.replace(" ", "").isalpha() or new != new.lower():
         return False
     stem = min(len(new), len(lemma)) - 1  # excludes variants: "colour", "tubing", "min"
-    if new[:stem] == lemma[:stem] or edit_distance(new, lemma) == 1 or new == "little":
+    if new[:stem] == lemma[:stem] or compute_edit_distance(new, lemma) == 1 or new == "little":
         return False
     theirs, mine = (language.estimate_log_frequency(word, pos) for word in (new, lemma))
     if theirs is None or mine is None or theirs < max(MIN_LOG_FREQUENCY, mine - max_rarity):

@@ -28,10 +28,10 @@ from winosmith.outputs import PRIVATE
 from winosmith.problem import Problem
 from winosmith.records import (
     dump_json,
+    make_problem_record,
     parse_json,
     parse_json_lines,
     parse_problem,
-    problem_record,
     read_text,
 )
 
@@ -117,7 +117,12 @@ def compute_data_digest(release: str, parts: Mapping[str, Dataset]) -> str:
 def format_presentations(pairs: Iterable[Pair]) -> str:
     """Return the content of presentations.jsonl."""
     records = (
-        {"block": p.block, "id": p.a.id, "a": problem_record(p.a), "b": problem_record(p.b)}
+        {
+            "block": p.block,
+            "id": p.a.id,
+            "a": make_problem_record(p.a),
+            "b": make_problem_record(p.b),
+        }
         for p in pairs
     )
     return "".join(dump_json(record) + "\n" for record in records)

@@ -19,7 +19,7 @@ from winosmith.formats._columns import is_empty
 from winosmith.formats._letters import LETTER_KINDS, Letter, locate_letter
 from winosmith.formats._names import collect_names, is_answer_name, normalise
 from winosmith.problem import Extra
-from winosmith.text import edit_distance, fold, normalize, remove_invisible
+from winosmith.text import compute_edit_distance, fold, normalize, remove_invisible
 
 KINDS = {
     "letter": "letters",
@@ -380,7 +380,7 @@ def _may_be_typo(label: str, frequent: str, counts: Mapping[str, int]) -> bool:
     if is_short or not (label + frequent).isalpha() or counts[label] >= _MAX_RARE_COUNT:
         return False
     swapped = sorted(label) == sorted(frequent) and sum(map(str.__ne__, label, frequent)) == 2
-    return swapped or edit_distance(label, frequent) == 1
+    return swapped or compute_edit_distance(label, frequent) == 1
 
 
 def join_places(places: Sequence[Place]) -> str:

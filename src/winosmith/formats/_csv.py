@@ -31,7 +31,7 @@ from winosmith.formats._names import ANSWER, find_name
 from winosmith.formats._twins import would_be_paired
 from winosmith.outputs import guard_cell
 from winosmith.problem import EXTRA_KEY, MAX_OPTIONS, Origin, Problem, Scalar
-from winosmith.records import dump_json, parse_json, parse_problem, problem_record
+from winosmith.records import dump_json, make_problem_record, parse_json, parse_problem
 
 _OPTIONS = [f"option{number}" for number in range(1, MAX_OPTIONS + 1)]
 _REQUIRED = ("sentence", "option1", "option2")
@@ -120,7 +120,7 @@ def _write(problems: Sequence[Problem], file: IO[str]) -> None:
 
 
 def _make_cells(problem: Problem) -> dict[str, str]:
-    record = problem_record(problem)
+    record = make_problem_record(problem)
     cells = {"id": problem.id, "sentence": problem.sentence, "answer": ""}
     cells |= dict(zip(_OPTIONS, problem.options, strict=False))
     if problem.answer is not None:

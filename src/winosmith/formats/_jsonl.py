@@ -19,12 +19,12 @@ from winosmith.formats._columns import has_blank
 from winosmith.formats._twins import would_be_paired
 from winosmith.problem import BLANK, Claim, Origin, Problem
 from winosmith.records import (
-    claim_record,
     dump_json,
+    make_claim_record,
+    make_problem_record,
     parse_claim,
     parse_json,
     parse_problem,
-    problem_record,
 )
 
 _PROBLEM_KEYS, _CLAIM_KEYS = ("id", "sentence", "options"), ("problem_id", "sentence", "candidate")
@@ -138,7 +138,7 @@ def to_lines(items: Iterable[Item], marked: bool | None = None) -> Iterator[str]
         items = list(items)
         marked = _needs_twin_marks([item for item in items if isinstance(item, Problem)])
     for item in items:
-        record = problem_record(item) if isinstance(item, Problem) else claim_record(item)
+        record = make_problem_record(item) if isinstance(item, Problem) else make_claim_record(item)
         if marked and isinstance(item, Problem) and not (item.twin_id or item.lineage):
             record["twin_id"] = None
         yield dump_json(record) + "\n"
@@ -163,7 +163,7 @@ def to_frame(problems: Iterable[Problem]) -> Any:
     """
     pandas = require("pandas", "pandas")
     problems = list(problems)
-    records = [{"answer": None, **problem_record(p), "blank": p.blank} for p in problems]
+    records = [{"answer": None, **make_problem_record(p), "blank": p.blank} for p in problems]
     if _needs_twin_marks(problems):
         records = [{"twin_id": None, **record} for record in records]
     first = ("id", "sentence", "blank", "options", "answer") if records else ()

@@ -43,8 +43,8 @@ from winosmith.lineage import apply_edits, check_lineages, find_edits
 from winosmith.outputs import atomic_write
 from winosmith.parallel import pause_garbage_collection
 from winosmith.problem import BLANK, Claim, Problem
-from winosmith.records import claim_record, problem_record
-from winosmith.text import separate_blank, tokens
+from winosmith.records import make_claim_record, make_problem_record
+from winosmith.text import separate_blank, tokenize
 
 
 @dataclass
@@ -106,7 +106,7 @@ def find_losses(written: Sequence[Item], read_back: Sequence[Item]) -> Losses:
 
 
 def _flatten_fields(item: Item) -> dict[str, Any]:
-    record = problem_record(item) if isinstance(item, Problem) else claim_record(item)
+    record = make_problem_record(item) if isinstance(item, Problem) else make_claim_record(item)
     parts = {name: value for name, value in record.items() if not isinstance(value, dict)}
     for name in record.keys() - parts:
         parts |= {f"{name} {key}": part for key, part in record[name].items()}
@@ -394,8 +394,8 @@ def _recompute_edits(entries: list[Entry], original_texts: Mapping[str, str]) ->
         else:
             old, new = (original_texts.get(one.id, one.sentence) for one in (parent, problem))
             with suppress(ProblemError):
-                if apply_edits(tokens(old), edits) == tuple(tokens(new)):
-                    edits = find_edits(tokens(parent.sentence), tokens(problem.sentence))
+                if apply_edits(tokenize(old), edits) == tuple(tokenize(new)):
+                    edits = find_edits(tokenize(parent.sentence), tokenize(problem.sentence))
         replace_items(entries, {row: replace(problem, lineage=replace(lineage, edits=edits))})
 
 

@@ -28,7 +28,14 @@ from winosmith.errors import FormatError
 from winosmith.formats._base import Entry, get_problems, replace_items, tidy
 from winosmith.formats._names import collect_names, join_names
 from winosmith.problem import BLANK, Problem, Scalar, make_extra_key
-from winosmith.text import detect_script, number_words, overlap, pieces, tokens, words
+from winosmith.text import (
+    compute_overlap,
+    detect_script,
+    number_words,
+    split_pieces,
+    split_words,
+    tokenize,
+)
 
 _MIN_OVERLAP, _MIN_OVERLAP_CHANGED = 0.3, 0.7
 """Minimum fraction of shared words for neighbours with equal options (DPR's twins share at least
@@ -293,9 +300,9 @@ def _are_closest(problems: Sequence[Problem], pairs: Sequence[Pair]) -> bool:
     ids number two lists ("left-1", "right-1"), the paired problems are more similar to other
     problems.
     """
-    texts = [pieces(" ".join((one.sentence, *one.options))) for one in problems]
+    texts = [split_pieces(" ".join((one.sentence, *one.options))) for one in problems]
     overlaps = [
-        [overlap(texts[one], texts[pairs[at + by - len(pairs)][1]]) for by in range(3)]
+        [compute_overlap(texts[one], texts[pairs[at + by - len(pairs)][1]]) for by in range(3)]
         for at, (one, _) in enumerate(pairs)
     ]
     return sum(own[0] == max(own) for own in overlaps) >= _MIN_ALIKE * len(pairs)
@@ -306,7 +313,7 @@ def _may_be_halves(first: Problem, second: Problem) -> bool:
     mine, its = _normalise_options(first), _normalise_options(second)
     if set(mine).isdisjoint(its):
         return False
-    if words(first.sentence.casefold()) == words(second.sentence.casefold()):
+    if split_words(first.sentence.casefold()) == split_words(second.sentence.casefold()):
         return False
     return first.answer is None or second.answer is None or mine[first.answer] != its[second.answer]
 
@@ -413,7 +420,7 @@ def _find_mutual_pairs(problems: ByRow) -> list[Pair]:
     for rows in filter(lambda rows: len(rows) > 1, groups.values()):
         group = [problems[row] for row in rows]
         halves = PartnerCollector(np.full(len(rows), 2), fits=partial(_look_like_halves, group))
-        words = [number_words(pieces(problem.sentence)) for problem in group]
+        words = [number_words(split_pieces(problem.sentence)) for problem in group]
         find_pairs(words, make_longer_set_threshold(_MIN_OVERLAP_FAR), halves)
         times = Counter(at for pair in halves.pairs for at in pair)
         pairs += [(rows[a], rows[b]) for a, b in halves.pairs if times[a] == times[b] == 1]
@@ -443,13 +450,13 @@ def _are_neighbouring_twins(first: Problem, second: Problem) -> bool:
 
 
 def _have_similar_texts(first: Problem, second: Problem, min_overlap: float) -> bool:
-    if overlap(pieces(first.sentence), pieces(second.sentence)) < min_overlap:
+    if compute_overlap(split_pieces(first.sentence), split_pieces(second.sentence)) < min_overlap:
         return False
     if detect_script(first.sentence) == "unspaced":
         return not _differ_only_in_pronoun(first.sentence, second.sentence, _LONGEST_PRONOUN)
     one, other = (
         " ".join(
-            token for token in tokens(problem.sentence) if token[0].isalnum() or token == BLANK
+            token for token in tokenize(problem.sentence) if token[0].isalnum() or token == BLANK
         )
         for problem in (first, second)
     )

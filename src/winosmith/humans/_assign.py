@@ -41,7 +41,7 @@ from winosmith.outputs import atomic_write
 from winosmith.problem import BLANK, Problem
 from winosmith.records import parse_json
 from winosmith.seen import check_blanks
-from winosmith.text import overlap
+from winosmith.text import compute_overlap
 
 TITLE = "Who or what is meant?"
 """The default title of a sheet."""
@@ -180,7 +180,10 @@ def _choose_label(previous: Problem | None, problem: Problem, alike: float) -> L
         return None
     if _sheet.make_text_key(previous) == _sheet.make_text_key(problem):
         return "SAME TEXT AS PREVIOUS QUESTION"
-    if overlap(*(_sheet.make_text_key(one).split() for one in (previous, problem))) >= alike:
+    if (
+        compute_overlap(*(_sheet.make_text_key(one).split() for one in (previous, problem)))
+        >= alike
+    ):
         return "TEXT IS DIFFERENT FROM PREVIOUS QUESTION"
     return None
 

@@ -16,7 +16,7 @@ from winosmith.language._forms import (
     tag,
 )
 from winosmith.problem import BLANK
-from winosmith.text import FUNCTION_WORDS, find_token_spans, tokens
+from winosmith.text import FUNCTION_WORDS, find_token_spans, tokenize
 
 _REPLACEABLE_TAGS = ("NN", "NNS", "VB", "VBD", "VBG", "VBN", "VBP", "VBZ",
          "JJ", "JJR", "JJS", "RB", "RBR", "RBS")  # fmt: skip
@@ -49,15 +49,15 @@ def replace_word(
     "most", the ending of a possessive, and verbs and determiners that agree with the noun are
     corrected. If an option contains the word, the option and each mention of the word also change.
 
-    `index` is that of a token in `winosmith.text.tokens(sentence)`. `lemma` is the dictionary form
-    of the new word or words. The result is None if the word is a name, a function word, the blank
+    `index` is that of a token in `text.tokenize(sentence)`. `lemma` is the dictionary form of the
+    new word or words. The result is None if the word is a name, a function word, the blank
     or punctuation. It is also None if the sentence would not change, the options would be equal, or
     the grammar would be incorrect.
 
     >>> replace_word("Ann lent Bea a car because _ had two.", ("Ann", "Bea"), 4, "automobile")
     ('Ann lent Bea an automobile because _ had two.', ('Ann', 'Bea'))
     """
-    words = tokens(sentence)
+    words = tokenize(sentence)
     if not 0 <= index < len(words) or not _is_replaceable(words, options, index):
         return None
     name = _find_tag(words, index)
@@ -107,7 +107,7 @@ def _is_replaceable(words: Sequence[str], options: Sequence[str], index: int) ->
         return False
     if word[0] in "'’" or is_name(words, index) or _find_tag(words, index) not in _REPLACEABLE_TAGS:
         return False
-    if word[0].isupper() and any(word in tokens(option) for option in options):
+    if word[0].isupper() and any(word in tokenize(option) for option in options):
         return _is_all_caps(word)  # also capitalized in the option, so probably a name
     return True
 
@@ -178,7 +178,8 @@ def _fits_determiner(words: Sequence[str], index: int, penn_tag: str, lemma: str
 
 def _mentions_word(option: str, word: str, words: Sequence[str]) -> bool:
     return any(
-        one == word or (one.lower() == word.lower() and one not in words) for one in tokens(option)
+        one == word or (one.lower() == word.lower() and one not in words)
+        for one in tokenize(option)
     )
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from winosmith.errors import InputError, require
-from winosmith.text import content_words
+from winosmith.text import find_content_words
 
 _DEBIAN = Path("/usr/share/wordnet")
 
@@ -158,7 +158,7 @@ def _make_sense(wordnet: _OpenWordNet, synset: Any, word_lemma: Any) -> Sense:
         frames=frozenset(word_lemma.frame_ids()),
         synonyms=tuple(sorted(others, key=lambda other: (-other.count, other.lemma))),
         antonyms=frozenset(opposites),
-        near=frozenset(content_words(words)),
+        near=frozenset(find_content_words(words)),
     )
 
 

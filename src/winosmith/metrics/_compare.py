@@ -17,7 +17,7 @@ from winosmith.dataset import Dataset
 from winosmith.errors import DataError, InputError, SameInputError
 from winosmith.metrics import _proportion
 from winosmith.metrics._graded import Graded, find_solver_input, get_checked_columns, grade_models
-from winosmith.metrics._paired import correct_by_holm, difference_interval, paired_p_value
+from winosmith.metrics._paired import compute_difference_interval, correct_by_holm, paired_p_value
 from winosmith.metrics._proportion import Proportion
 from winosmith.prediction import Prediction
 from winosmith.problem import Scalar
@@ -173,7 +173,7 @@ def _test_difference(
     p_value = paired_p_value(first, second, clusters)
     return {
         "difference": float((first - second).sum()) / len(first),
-        "interval": difference_interval(first, second, clusters, seed),
+        "interval": compute_difference_interval(first, second, clusters, seed),
         "mcnemar": paired_p_value(first, second, np.arange(len(first))),
         "p_value": p_value,
         "adjusted": p_value,
@@ -259,7 +259,7 @@ def measure_agreement(first: Graded, second: Graded, seed: int = 0) -> Agreement
         _proportion.round_count(float(same.sum())),
         len(same),
         float(above / most),
-        _proportion.percentile_interval(drawn[:, 0] / drawn[:, 1]),
+        _proportion.compute_percentile_interval(drawn[:, 0] / drawn[:, 1]),
         _proportion.round_count(float((same - first.credit * second.credit).sum())),
     )
 

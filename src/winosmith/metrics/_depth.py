@@ -19,7 +19,7 @@ from winosmith.metrics._graded import Graded
 from winosmith.metrics._proportion import Proportion
 from winosmith.problem import BLANK
 from winosmith.results import Result
-from winosmith.text import tokens
+from winosmith.text import tokenize
 
 DepthKind = Literal["declared", "lineage", "edit"]
 DEPTH_KINDS: tuple[DepthKind, ...] = ("declared", "lineage", "edit")
@@ -323,7 +323,7 @@ def measure_depths(
         interval = None
         if drawn is not None:
             ratios = _compute_ratios(drawn, above, below)
-            interval = _proportion.percentile_interval(ratios, clusters=number)
+            interval = _proportion.compute_percentile_interval(ratios, clusters=number)
         errors = _proportion.round_count(float(observed[below]))
         null = DepthNull(coin, coin_interval, centre, shuffled, p_value)
         found.append(ErrorDepth(value, interval, errors, null))
@@ -468,8 +468,8 @@ def count_edit_kinds(graded: Graded, tags: Tags, seed: int = 0) -> EditKinds:
 
     Args:
         graded: The graded answers, from `grade`.
-        tags: The Penn tags of the tokens of each sentence (`winosmith.text.tokens`), by problem id,
-            from `winosmith.language.tag`.
+        tags: The Penn tags of the tokens of each sentence (`winosmith.text.tokenize`), by problem
+            id, from `winosmith.language.tag`.
         seed: The random seed of the bootstrap.
 
     Raises:
@@ -523,7 +523,7 @@ def _count_edits(dataset: Dataset, row: int, tags: Tags) -> Counter[str]:
 
 
 def _pair_with_tags(problem_id: str, sentence: str, tags_by_id: Tags) -> Iterator[tuple[str, str]]:
-    cut = tokens(sentence)
+    cut = tokenize(sentence)
     tags = tags_by_id.get(problem_id)
     if tags is None or len(tags) != len(cut):
         has = "no tags" if tags is None else f"{len(tags)} tags"
@@ -546,7 +546,7 @@ def _compute_excess_intervals(
         excess = sums[:, 2 + number :] / sums[:, 2 : 2 + number] - base[:, None]
     families = [len(np.unique(clusters[column])) for column in edited.T]
     return [
-        _proportion.percentile_interval(drawn[~np.isnan(drawn)], clusters=number)
+        _proportion.compute_percentile_interval(drawn[~np.isnan(drawn)], clusters=number)
         if number >= MIN_CLUSTERS
         else None
         for drawn, number in zip(excess.T, families, strict=True)

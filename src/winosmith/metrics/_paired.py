@@ -132,7 +132,7 @@ def _estimate_p_value(sizes: npt.NDArray[np.int64], observed: int) -> float:
     return (1 + reached) / (1 + _DRAWS)
 
 
-def difference_interval(
+def compute_difference_interval(
     first: npt.ArrayLike,
     second: npt.ArrayLike,
     clusters: npt.NDArray[np.int64],

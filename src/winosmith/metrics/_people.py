@@ -517,5 +517,5 @@ def _make_reliability(
     of = _proportion.sum_by_cluster(totals, clusters)
     prior = _proportion.make_pseudo_clusters(of[:, 0], [[1.0, *end] for end in extremes])
     drawn = coefficient(_proportion.resample(of, seed, prior=prior))
-    interval = _proportion.percentile_interval(drawn[~np.isnan(drawn)])
+    interval = _proportion.compute_percentile_interval(drawn[~np.isnan(drawn)])
     return Reliability(value, interval, "", len(counts), int(counts.sum()))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from winosmith.dataset import Dataset
 from winosmith.problem import BLANK, Problem
-from winosmith.text import detect_script, get_inflection_prefix, units
+from winosmith.text import detect_script, get_inflection_prefix, split_units
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -78,14 +78,14 @@ def count_words(data: Dataset) -> tuple[csr_array, list[str]]:
     """Count each word in each problem.
 
     Words are lower-cased Penn Treebank tokens, without the blank. In scripts without spaces between
-    words, characters and character bigrams are counted instead (`text.units`).
+    words, characters and character bigrams are counted instead (`text.split_units`).
 
     Returns:
         The counts, shape (n, words), and the words in alphabetical order.
     """
     from scipy.sparse import csr_array
 
-    cut = [[unit for unit in units(problem.sentence) if unit != BLANK] for problem in data]
+    cut = [[unit for unit in split_units(problem.sentence) if unit != BLANK] for problem in data]
     vocabulary = sorted({token for sentence in cut for token in sentence})
     column = {token: number for number, token in enumerate(vocabulary)}
     columns = np.array([column[token] for sentence in cut for token in sentence], np.int64)

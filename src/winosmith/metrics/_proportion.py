@@ -305,7 +305,9 @@ def make_pseudo_clusters(
     return np.column_stack([joins, mean * np.asarray(outcomes)])
 
 
-def percentile_interval(values: npt.ArrayLike, clusters: int | None = None) -> tuple[float, float]:
+def compute_percentile_interval(
+    values: npt.ArrayLike, clusters: int | None = None
+) -> tuple[float, float]:
     """Return the interval that contains the middle 95 % of the draws.
 
     For draws from a few clusters, this interval is too narrow: it uses normal quantiles instead of
@@ -318,7 +320,7 @@ def percentile_interval(values: npt.ArrayLike, clusters: int | None = None) -> t
     distribution, use `null_interval`.
 
     >>> values = np.arange(1001)
-    >>> [np.round(percentile_interval(values, clusters=n)).tolist() for n in (None, 30)]
+    >>> [np.round(compute_percentile_interval(values, clusters=n)).tolist() for n in (None, 30)]
     [[25.0, 975.0], [19.0, 981.0]]
     """
     tail = 0.5 - 0.95 / 2
@@ -360,7 +362,7 @@ def bootstrap_interval(
     outcomes = [[end, 1] for end in ends]
     prior = make_pseudo_clusters(totals[:, 1], outcomes, weights) if ends else None
     sums = resample(totals, seed, draws=draws, prior=prior)
-    return percentile_interval(sums[:, 0] / sums[:, 1])
+    return compute_percentile_interval(sums[:, 0] / sums[:, 1])
 
 
 Rounding = Literal["nearest", "down", "up", "any"]

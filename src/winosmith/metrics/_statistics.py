@@ -480,7 +480,7 @@ def _count_tokens(dataset: Dataset, name: str | None) -> dict[str, Any]:
     for problem in known:
         long, whole = _get_texts(problem, name)
         weight = len(problem.options) - 1 if name == "PDP" else 1
-        cut = {one: text.tokens(one) for one in {*long, *whole}}
+        cut = {one: text.tokenize(one) for one in {*long, *whole}}
         total += weight * sum(len(cut[one]) for one in long) / len(long)
         texts += weight
         words.update(token.lower() for one in whole for token in cut[one])

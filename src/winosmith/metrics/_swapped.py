@@ -245,7 +245,7 @@ class Gap(Result):
     Attributes:
         plain, gotcha: The accuracies without and with the gotcha, as in the cells of table 7.
         interval: The 95 % interval of the gap from a bootstrap over occupations, with the
-            pseudo-clusters of `difference_interval`.
+            pseudo-clusters of `compute_difference_interval`.
     """
 
     plain: Proportion
@@ -404,5 +404,7 @@ def _measure_gap(
     return Gap(
         plain,
         caught,
-        _proportion.percentile_interval(whole[:, 0] / whole[:, 1] - whole[:, 2] / whole[:, 3]),
+        _proportion.compute_percentile_interval(
+            whole[:, 0] / whole[:, 1] - whole[:, 2] / whole[:, 3]
+        ),
     )

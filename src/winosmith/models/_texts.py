@@ -20,7 +20,7 @@ from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.prediction import TIE
 from winosmith.problem import BLANK, Claim, Problem
-from winosmith.records import claim_record, dump_json
+from winosmith.records import dump_json, make_claim_record
 from winosmith.seen import Sees, check_pronouns, cut_to_local_context, insert_pronoun
 from winosmith.text import FUNCTION_WORDS
 
@@ -306,7 +306,7 @@ def read_questions(
     together: dict[str, list[int]] = {}
     for row, claim in enumerate(items):
         together.setdefault(claim.problem_id, []).append(row)
-    lines = "\n".join(dump_json(claim_record(claim)) for claim in items)
+    lines = "\n".join(dump_json(make_claim_record(claim)) for claim in items)
     return Questions(
         tuple(map(convert_claim, items, map(str, range(len(items))))),
         1,

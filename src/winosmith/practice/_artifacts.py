@@ -76,7 +76,7 @@ from typing import Literal, TypeVar, get_args
 import numpy as np
 
 from winosmith.errors import DataError
-from winosmith.text import words
+from winosmith.text import split_words
 
 Domain = Literal["social", "physical"]
 """The two domains of WinoGrande (section 2)."""
@@ -116,7 +116,9 @@ class Frame:
     @property
     def length_spread(self) -> int:
         """The difference, in words, between the longest and the shortest sentence."""
-        lengths = [len(words(corner)) for row in self.corners for cell in row for corner in cell]
+        lengths = [
+            len(split_words(corner)) for row in self.corners for cell in row for corner in cell
+        ]
         return max(lengths) - min(lengths)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from winosmith.dataset import Dataset
 from winosmith.problem import Problem
-from winosmith.records import problem_record
+from winosmith.records import make_problem_record
 from winosmith.release._about import About
 from winosmith.release._content import Tombstone, digest_text, get_side, index_problems, iter_forms
 from winosmith.release._source import PreviousRelease, Source
@@ -181,7 +181,7 @@ def _map_ids_to_sides(parts: Mapping[str, Dataset]) -> dict[str, str]:
 
 def _find_changed_fields(old: Problem, new: Problem) -> list[str]:
     """Ignore the answers and `extra` if one answer is withheld."""
-    one, two = (problem_record(p) for p in (old, new))
+    one, two = (make_problem_record(p) for p in (old, new))
     for record, problem in ((one, old), (two, new)):
         extra = problem.extra.items()
         record["extra"] = {k: v for k, v in extra if not k.startswith(("release.", "winosmith."))}

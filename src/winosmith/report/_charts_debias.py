@@ -31,7 +31,7 @@ from winosmith.report._svg import (
     Svg,
     draw_chart,
 )
-from winosmith.report._text import format_value, percent_tick, truncate
+from winosmith.report._text import format_percent_tick, format_value, truncate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -426,7 +426,7 @@ def draw_dots_over_chance(rows: Sequence[FractionWithInterval], *, title: str) -
                  ylim=(len(rows) - 0.4, -0.7))  # fmt: skip
         axes.set_yticks(range(len(rows)), ["\n".join(name) for name in names], color=INK)
         axes.tick_params(axis="y", length=0)
-        axes.xaxis.set_major_formatter(percent_tick)
+        axes.xaxis.set_major_formatter(format_percent_tick)
         axes.grid(axis="x")
 
     description = "; ".join(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from winosmith.escape import escape_page
 from winosmith.report._svg import GONE, INK, KEPT, MUTED, NULL, ONE, TWO, Svg, draw_chart
-from winosmith.report._text import format_value, percent_tick, truncate
+from winosmith.report._text import format_percent_tick, format_value, truncate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -61,7 +61,7 @@ def draw_accuracies(rows: Sequence[FractionWithInterval], *, chance: float | Non
                  ylim=(len(rows) - 0.5, -1.2))  # fmt: skip
         axes.set_yticks(range(len(rows)), [truncate(row.name, 20) for row in rows])
         axes.tick_params(axis="y", length=0)
-        axes.xaxis.set_major_formatter(percent_tick)
+        axes.xaxis.set_major_formatter(format_percent_tick)
         axes.grid(axis="x")
 
     description = "; ".join(
@@ -134,7 +134,7 @@ def draw_learning_curve(
                   markersize=6, linewidth=1.2, color=INK)  # fmt: skip
         low = min([0.5, *(value for _, value in (*points, *runs))])
         axes.set(xlabel="training problems", ylim=(low - 0.03, 1.01))
-        axes.yaxis.set_major_formatter(percent_tick)
+        axes.yaxis.set_major_formatter(format_percent_tick)
         axes.grid(axis="y")
         axes.xaxis.set_major_locator(LogLocator(numticks=7))
         axes.xaxis.set_major_formatter(lambda value, _: abbreviate_size(value))
@@ -201,7 +201,7 @@ def draw_reliability(rows: Sequence[ConfidenceBin], *, name: str, note: str = ""
         axes.set(xlim=(left, 1.02), ylim=(-0.02, 1.02), ylabel="accuracy")
         counts.set(xlabel="stated confidence", ylabel="problems", yticks=[])
         for each in (axes.yaxis, counts.xaxis):
-            each.set_major_formatter(percent_tick)
+            each.set_major_formatter(format_percent_tick)
         axes.grid(axis="y")
         axes.set_title(escape_page(name), pad=22 if note else 12)
         if note:
@@ -330,7 +330,7 @@ def _format_depth_axes(canvas: Canvas, axes: Axes, lines: int) -> None:
     from matplotlib.ticker import MaxNLocator
 
     axes.set_ylim(-0.02, 1.02)
-    axes.yaxis.set_major_formatter(percent_tick)
+    axes.yaxis.set_major_formatter(format_percent_tick)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     axes.grid(axis="y")
     if lines:
@@ -437,7 +437,7 @@ def draw_sheet_accuracy(parts: Sequence[SheetPart], *, title: str, note: str = "
         axes.plot(x, [p.share for p in parts], color=ONE, marker="o", markersize=5, linewidth=1.6)
         low = min([0.5, *(p.low for p in parts)])
         axes.set(ylim=(low - 0.03, 1.03), ylabel="accuracy")
-        axes.yaxis.set_major_formatter(percent_tick)
+        axes.yaxis.set_major_formatter(format_percent_tick)
         axes.grid(axis="y")
         axes.set_title(escape_page(title), pad=24 if note else 12)
         if note:

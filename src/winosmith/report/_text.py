@@ -167,12 +167,12 @@ def format_value(value: object, form: str = "") -> str:
     return str(value)
 
 
-def percent_tick(value: float, _position: float = 0) -> str:
+def format_percent_tick(value: float, _position: float = 0) -> str:
     """Format an axis tick as a percentage with as many decimals as it needs.
 
     With fixed decimals, ticks at 42.5, 45 and 47.5 % could become "42", "45" and "48 %".
 
-    >>> percent_tick(0.425), percent_tick(0.45)
+    >>> format_percent_tick(0.425), format_percent_tick(0.45)
     ('42.5 %', '45 %')
     """
     return f"{round(100 * value, 2):g} %".replace("-", "−")

@@ -173,7 +173,7 @@ def run_round(
             recipe.build, place, force=force, step=show, vectors_from=vectors, last=old_build
         )
     files = BuildFiles(place)
-    train, dev, test = map(files.problems, ("train_xl", "dev", f"{PRIVATE}/test"))
+    train, dev, test = map(files.read_problems, ("train_xl", "dev", f"{PRIVATE}/test"))
     sets = {"dev": dev, "test": test}
     if last is not None:
         sets["last"] = _read_previous_dev(Path(last))

@@ -19,7 +19,7 @@ from winosmith.errors import InputError, check_choice
 from winosmith.problem import BLANK, Problem
 from winosmith.seen import Sees, check_pronouns, check_sees_value, check_two_options
 from winosmith.solve._solver import Scores, Solver, get_answers
-from winosmith.text import units
+from winosmith.text import split_units
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +141,7 @@ class LocalContext:
 
 Features = Literal["words", "pairs"]
 """The features to count, over lower-cased tokens without the blank. In a text without spaces
-between words, the tokens are letters and pairs of letters (see `text.units`).
+between words, the tokens are letters and pairs of letters (see `text.split_units`).
 
 - `words`: the words of the sentence, by whether the first-mentioned option is correct. The PMI
   filter counts them in the same way by default (WinoGrande, section 3;
@@ -287,7 +287,7 @@ def _add_pronouns(problems: Sequence[Problem], sees: Sees) -> Sequence[Problem]:
 
 
 def _split_words(text: str) -> list[str]:
-    return [unit for unit in units(text) if unit != BLANK]
+    return [unit for unit in split_units(text) if unit != BLANK]
 
 
 def _list_pairs_by_option(problem: Problem) -> Iterator[list[str]]:

@@ -14,7 +14,7 @@ from winosmith.chat import ChatError, ChatModel, Client, Message, Messages, Repl
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, join_ids
 from winosmith.problem import BLANK, Problem
-from winosmith.records import dump_json, problem_record
+from winosmith.records import dump_json, make_problem_record
 from winosmith.seen import Sees, check_pronouns, check_sees_value, insert_pronoun
 from winosmith.solve._solver import Scores, sample_solved
 from winosmith.text import normalize
@@ -119,7 +119,7 @@ class ChatSolver:
         parameters |= {"shots": len(self.shots[0]), "draws": len(self.shots), "swap": self.swap}
         parameters["sees"] = self.sees
         if any(self.shots):
-            drawn = [[problem_record(shot) for shot in draw] for draw in self.shots]
+            drawn = [[make_problem_record(shot) for shot in draw] for draw in self.shots]
             parameters["shots_digest"] = _compute_short_digest(dump_json({"shots": drawn}))
         if self.scoring != "reply":
             parameters["scoring"] = self.scoring

@@ -28,7 +28,7 @@ from winosmith.solve._mentions import (
     stem,
 )
 from winosmith.solve._solver import Scores
-from winosmith.text import FUNCTION_WORDS, tokens
+from winosmith.text import FUNCTION_WORDS, tokenize
 
 _NEGATIONS = frozenset("not n't never no hardly cannot without".split())
 
@@ -154,7 +154,7 @@ class KnowledgeHunting:
         """Yield the snippets that contain all phrases and are not copies of the problem."""
         searched = {stem for term in (*query.context, *query.query) for stem in term.stems}
         for snippet in self.retriever.search(phrases, self.snippets):
-            stems = frozenset(map(stem, tokens(snippet)))
+            stems = frozenset(map(stem, tokenize(snippet)))
             if not all(
                 len(stems & words) >= _MIN_COPY_FRACTION * len(words)
                 for words in (query.stems, query.stems - searched)
@@ -249,7 +249,7 @@ def parse_query(problem: Problem, tagger: Tagger | None = None) -> Query:
 
 
 def _flag_search_words(problem: Problem, words: list[str], tagger: Tagger | None) -> list[bool]:
-    excluded = {t.lower() for option in problem.options for t in tokens(option)}
+    excluded = {t.lower() for option in problem.options for t in tokenize(option)}
     content = [_is_content(t) and t.lower() not in excluded for t in words]
     if tagger is None:
         return content
@@ -278,7 +278,7 @@ def _find_options(problem: Problem, words: list[str]) -> tuple[int | None, int |
     lowered = [token.lower() for token in words]
     places = []
     for option, text in enumerate(problem.options):
-        phrase = [t.lower() for t in tokens(text)]
+        phrase = [t.lower() for t in tokenize(text)]
         phrase = phrase[1:] if len(phrase) > 1 and phrase[0] in FUNCTION_WORDS else phrase
         at = _find_first_span(lowered, phrase)
         if at is not None:
@@ -306,7 +306,7 @@ def _make_terms(words: list[str], flags: list[bool], start: int, end: int) -> tu
 
 
 def _find_head_noun(option: str) -> str | None:
-    last = next((t for t in reversed(tokens(option)) if any(map(str.isalnum, t))), "")
+    last = next((t for t in reversed(tokenize(option)) if any(map(str.isalnum, t))), "")
     return last if last.islower() else None
 
 
@@ -321,7 +321,7 @@ def find_role_evidence(
     """
     if query.agent is None or query.patient is None:
         return None
-    words = tokens(snippet)
+    words = tokenize(snippet)
     stems = list(map(stem, words))
     context_span = _find_first_span(stems, context.stems)
     term_span = _find_first_span(stems, term.stems, excluded=context_span)
@@ -344,7 +344,7 @@ def find_mention_evidence(
 
     The strength is 2 if the term has several words, otherwise 1.
     """
-    words = tokens(snippet)
+    words = tokenize(snippet)
     span = _find_first_span(list(map(stem, words)), term.stems)
     if span is None or not _have_same_negation(words, ((span, term),)):
         return None

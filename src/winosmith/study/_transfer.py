@@ -13,7 +13,7 @@ from winosmith.dataset import Dataset
 from winosmith.errors import DataError, FormatError, InputError, SameInputError
 from winosmith.metrics import GenderGap, Proportion, grade, measure_gender_gap, proportion, score
 from winosmith.problem import Claim, Problem
-from winosmith.records import claim_record, dump_json
+from winosmith.records import dump_json, make_claim_record
 from winosmith.report import Signature, to_fixed
 from winosmith.results import Result
 from winosmith.solve import EncoderSolver, Solver, predict, predict_to_file
@@ -261,7 +261,7 @@ def _solve_claims(target: Target, claims: tuple[Claim, ...], solver: Solver) -> 
     correct = [said == claim.holds for said, claim in zip(judged, claims, strict=True)]
     texts = [get_text(claim) for claim in claims]
     labels = [texts.index(text) for text in texts]
-    lines = "\n".join(dump_json(claim_record(claim)) for claim in claims)
+    lines = "\n".join(dump_json(make_claim_record(claim)) for claim in claims)
     parameters = dict(getattr(solver, "parameters", {"solver": type(solver).__name__}))
     signature = Signature(sha256(lines.encode()).hexdigest(), len(claims), parameters)
     share = sum(claim.holds is False for claim in claims) / len(claims)

@@ -362,7 +362,7 @@ def _check_word_count(
     if problem.blank is None or text.detect_script(problem.sentence) == "unspaced":
         return None
     low, high = limits
-    count = len(text.words(problem.sentence))
+    count = len(text.split_words(problem.sentence))
     return "" if low <= count <= high else f"{count} words; {low} to {high} are required"
 
 
@@ -379,17 +379,19 @@ def _check_anchor(problem: Problem, group: Sequence[Problem], _: bool) -> str | 
     anchors = {half.origin.anchor for half in group if half.origin and half.origin.anchor}
     if any(text.detect_script(one) != "latin" for one in (problem.sentence, *anchors)):
         return None
-    wanted = {word for anchor in anchors for word in text.content_words(anchor)}
+    wanted = {word for anchor in anchors for word in text.find_content_words(anchor)}
     if not wanted:
         return None
-    return _format_missing(sorted(wanted.difference(map(str.lower, text.tokens(problem.sentence)))))
+    return _format_missing(
+        sorted(wanted.difference(map(str.lower, text.tokenize(problem.sentence))))
+    )
 
 
 def _check_content_anchor(problem: Problem, group: Sequence[Problem], _: bool) -> str | None:
     anchor = problem.origin.anchor if problem.origin else None
     if not anchor or not anchor.strip() or text.detect_script(anchor) != "latin":
         return None
-    return "" if text.content_words(anchor) else f"{anchor!r} has only function words"
+    return "" if text.find_content_words(anchor) else f"{anchor!r} has only function words"
 
 
 DOMAINS = ("social", "physical")
@@ -434,7 +436,9 @@ def _check_answers_differ(first: Problem, second: Problem, _: bool) -> str | Non
 def _check_overlap(first: Problem, second: Problem, min_overlap: float) -> str | None:
     if _are_unspaced(first, second):
         return None
-    share = text.overlap(text.words(first.sentence), text.words(second.sentence))
+    share = text.compute_overlap(
+        text.split_words(first.sentence), text.split_words(second.sentence)
+    )
     if share >= min_overlap:
         return ""
     return (
@@ -443,8 +447,8 @@ def _check_overlap(first: Problem, second: Problem, min_overlap: float) -> str |
 
 
 def _check_edit_distance(first: Problem, second: Problem, limit: float) -> str | None:
-    left, right = text.tokens(first.sentence), text.tokens(second.sentence)
-    distance, longer = text.edit_distance(left, right), max(len(left), len(right))
+    left, right = text.tokenize(first.sentence), text.tokenize(second.sentence)
+    distance, longer = text.compute_edit_distance(left, right), max(len(left), len(right))
     if distance == 0:
         return "the halves are the same sentence"
     if _are_unspaced(first, second):

@@ -196,7 +196,7 @@ def _check_context(problem: Problem, votes: Sequence[Response], rules: VoteRules
     correct = sum(vote.choice == problem.answer for vote in votes)
     if not _is_agreement_reached(correct, len(votes), rules.local):
         return ""
-    context = text.local_context(problem.sentence, rules.local_before, blank=problem.blank)
+    context = text.get_local_context(problem.sentence, rules.local_before, blank=problem.blank)
     return f"{correct} of {len(votes)} judges found the correct option from {context!r}"
 
 

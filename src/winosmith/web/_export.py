@@ -18,7 +18,7 @@ from django.db import connection, transaction
 
 from winosmith import formats
 from winosmith.outputs import PRIVATE, OutputFolder
-from winosmith.records import dump_json, problem_record
+from winosmith.records import dump_json, make_problem_record
 from winosmith.web.judge.votes import iter_responses
 from winosmith.web.people.models import Document, Person, pseudonym
 from winosmith.web.predict.models import Prediction
@@ -128,7 +128,7 @@ def _row_to_record(row: Any, *names: str, **paths: str) -> dict[str, Any]:
 def _iter_problem_records() -> Records:
     query = Problem.objects.select_related("twin__contributor")
     for datum in map(as_problem, _iter_rows(query)):
-        yield {**problem_record(datum), "twin_id": datum.twin_id}  # null marks a single
+        yield {**make_problem_record(datum), "twin_id": datum.twin_id}  # null marks a single
 
 
 def _iter_person_records() -> Records:

@@ -20,7 +20,7 @@ from django.utils.translation import gettext_noop
 from winosmith import Dataset, Problem as Datum
 from winosmith.errors import InputError
 from winosmith.lineage import depths
-from winosmith.records import problem_record
+from winosmith.records import make_problem_record
 from winosmith.web._lock import chunked, writing
 from winosmith.web.judge.trust import add_gold
 from winosmith.web.judge.votes import open_all_slots
@@ -221,7 +221,7 @@ def count_existing(dataset: Dataset) -> int:
 
 
 def contains_nul(datum: Datum) -> bool:
-    return "\\x00" in repr(datum) and "\\u0000" in json.dumps(problem_record(datum)).replace(
+    return "\\x00" in repr(datum) and "\\u0000" in json.dumps(make_problem_record(datum)).replace(
         "\\\\", ""
     )
 

@@ -14,7 +14,7 @@ from tests.web.perturb.conftest import CHILD, GRANDCHILD, OPTIONS, ROOT, origina
 from winosmith import Dataset
 from winosmith.lineage import apply_edits, check_lineages, depths
 from winosmith.problem import BLANK
-from winosmith.text import diff_text, tokens
+from winosmith.text import diff_text, tokenize
 from winosmith.web.people.privacy import erase
 from winosmith.web.problems.family import add_to_family, get_path, hash_version
 from winosmith.web.problems.models import Problem
@@ -69,7 +69,9 @@ def test_what_is_entered_is_a_true_lineage(db: Any, ann: Any, root: Any) -> None
     for above, below in ((root, child), (child, grandchild)):
         lineage = dataset[dataset.row(below.ref)].lineage
         assert (lineage.root, lineage.parent) == ("root", above.ref)
-        assert list(apply_edits(tokens(above.sentence), lineage.edits)) == tokens(below.sentence)
+        assert list(apply_edits(tokenize(above.sentence), lineage.edits)) == tokenize(
+            below.sentence
+        )
     found = depths(dataset)
     assert [tuple(of) for of in found] == [(0, 0, 0), (3, 1, 1), (None, 2, 2)]
     assert grandchild.version.step == 2

@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from winosmith.errors import InputError
 from winosmith.problem import Lineage, Origin
-from winosmith.records import problem_record
+from winosmith.records import make_problem_record
 from winosmith.web.api import models as tokens
 from winosmith.web.pages import RETRY_SECONDS
 from winosmith.web.people.models import Person
@@ -191,7 +191,7 @@ def to_records(rows: Iterable[Row]) -> list[dict[str, Any]]:
 
     The caller must be allowed to see the problems, and their twins and contributors must be loaded.
     """
-    return [problem_record(datum) for datum in as_public(list(rows))]
+    return [make_problem_record(datum) for datum in as_public(list(rows))]
 
 
 def make_auth(*, public: bool = False) -> dict[str, Any]:

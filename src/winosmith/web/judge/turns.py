@@ -84,7 +84,7 @@ def _lease_slot(slot: Slot, person: Person) -> None:
     slot.holder, slot.taken_at, slot.lease_until = person, now, now + get_lease_length()
     slot.local_choice = slot.local_at = slot.local_seconds = None
     slot.ref = make_ref()
-    local, whole = map(text.words, (get_local_context(slot.problem), slot.problem.sentence))
+    local, whole = map(text.split_words, (get_local_context(slot.problem), slot.problem.sentence))
     is_partial = len(local) < len(whole)
     mark_seen(person, slot, spent=not (is_partial and needs_local_answer(slot)))
     slot.shown = list(range(len(slot.problem.options)))
@@ -182,7 +182,7 @@ def needs_local_answer(slot: Slot) -> bool:
 
 
 def get_local_context(problem: Problem) -> str:
-    return text.local_context(problem.sentence, settings.RULES.local_before)
+    return text.get_local_context(problem.sentence, settings.RULES.local_before)
 
 
 def make_idle_judge_context(person: Person, judge: Judge | None) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 from winosmith import Dataset, Problem as Datum
 from winosmith.lineage import depths, find_edits, make_child
 from winosmith.problem import BLANK
-from winosmith.text import diff_text, tokens
+from winosmith.text import diff_text, tokenize
 from winosmith.web.pages import round_percent
 from winosmith.web.people.models import Person
 from winosmith.web.perturb import rules
@@ -209,7 +209,7 @@ def make_checks_context(
     """Return the template context for the checks that are updated while the user types."""
     results = checks.mark_rejected(rules.run_checks(typed, position), faults or {})
     parent, read = position.parent, typed.without_long_texts()
-    edits = find_edits(tokens(parent.sentence), tokens(read.sentence)) if read.sentence else ()
+    edits = find_edits(tokenize(parent.sentence), tokenize(read.sentence)) if read.sentence else ()
     seen = is_visible_to(position.person, parent)
     changed = diff_text(parent.sentence, read.sentence) if read.sentence and seen else []
     return {

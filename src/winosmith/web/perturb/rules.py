@@ -12,8 +12,14 @@ from winosmith import Lineage, Problem as Datum
 from winosmith.errors import InputError
 from winosmith.lineage import Depths, find_edits
 from winosmith.problem import BLANK
-from winosmith.records import problem_record
-from winosmith.text import detect_script, edit_distance, separate_blank, tokens, words
+from winosmith.records import make_problem_record
+from winosmith.text import (
+    compute_edit_distance,
+    detect_script,
+    separate_blank,
+    split_words,
+    tokenize,
+)
 from winosmith.web.judge.submissions import may_revise, retire_replaced_halves, submit_twin
 from winosmith.web.pages import is_number
 from winosmith.web.people.gates import process_once
@@ -174,7 +180,7 @@ def _check_length(typed: SentenceInput) -> Check:
     if len(typed.sentence) > checks.MAX_SENTENCE_LENGTH:
         advice = _("Shorten it to %d characters.") % checks.MAX_SENTENCE_LENGTH
         return Check("length", "fail", label, "", advice, "sentence")
-    number = len(words(typed.sentence))
+    number = len(split_words(typed.sentence))
     figure = ngettext("%d word", "%d words", number) % number if number else ""
     if detect_script(typed.sentence) == "unspaced":  # there are no words to count
         return Check("length", "pass", label, "", "", "sentence")
@@ -189,7 +195,7 @@ def _check_differs_from_parent(typed: SentenceInput, position: Position) -> Chec
     same = family.hash_version(typed.sentence, typed.options) == family.hash_version(
         parent.sentence, parent.options
     )
-    edits = edit_distance(tokens(parent.sentence), tokens(typed.sentence))
+    edits = compute_edit_distance(tokenize(parent.sentence), tokenize(typed.sentence))
     figure = ngettext("%d edit", "%d edits", edits) % edits if edits else ""
     advice = _("Change a word: the sentence still equals its parent.")
     verdict: Verdict = "todo" if same else "pass"
@@ -260,7 +266,7 @@ def _check_options_in_sentence(typed: SentenceInput) -> Check:
 
 
 def _casefold_words(text: str) -> str:
-    return f" {' '.join(tokens(text))} ".casefold()
+    return f" {' '.join(tokenize(text))} ".casefold()
 
 
 def _strip_article(option: str) -> str:
@@ -379,7 +385,7 @@ def _store_version(person: Person, typed: SentenceInput, position: Position) -> 
 def _build_record(typed: SentenceInput, position: Position) -> dict[str, object]:
     """Return the fields that have no column; the pronoun is kept if the options are unchanged."""
     parent = position.parent
-    edits = find_edits(tokens(parent.sentence), tokens(typed.sentence))
+    edits = find_edits(tokenize(parent.sentence), tokenize(typed.sentence))
     same = list(typed.options) == list(parent.options)
     datum = Datum(
         "new",
@@ -389,5 +395,5 @@ def _build_record(typed: SentenceInput, position: Position) -> dict[str, object]
         pronoun=parent.record.get("pronoun") if same else None,
         lineage=Lineage(position.root.ref, parent.ref, edits, typed.depth),
     )
-    record = problem_record(datum)
+    record = make_problem_record(datum)
     return {"single": True, **{key: record[key] for key in ("lineage", "pronoun") if key in record}}

@@ -24,7 +24,7 @@ from django.conf import settings
 from winosmith import Problem, practice
 from winosmith.outputs import atomic_write
 from winosmith.problem import BLANK
-from winosmith.text import is_content, units
+from winosmith.text import is_content, split_units
 from winosmith.web.pages import read_file_stamp
 from winosmith.web.problems.lookalikes import AnyHalf
 from winosmith.web.problems.states import get_public_problems
@@ -108,14 +108,14 @@ def measure_half(half: AnyHalf, pairs: PairWeights) -> Reading:
     gains = {
         word: _sum_weights(known, right, word)
         - max(_sum_weights(known, other, word) for other in wrong)
-        for word in filter(is_content, units(half.sentence))
+        for word in filter(is_content, split_units(half.sentence))
     }
     strong = sorted((word for word in gains if gains[word] >= MIN_GAIN), key=lambda w: -gains[w])
     return Reading(softmax(scores)[half.answer], tuple(strong[:MAX_WORDS_SHOWN]))
 
 
 def _get_unique_words(text: str) -> list[str]:
-    return sorted(set(units(text)) - {BLANK})
+    return sorted(set(split_units(text)) - {BLANK})
 
 
 def _sum_weights(weights: Mapping[str, float], option: Sequence[str], word: str) -> float:

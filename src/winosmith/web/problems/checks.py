@@ -23,7 +23,7 @@ from django.utils.translation import gettext as _
 from winosmith.errors import InputError
 from winosmith.problem import BLANK
 from winosmith.report import percent
-from winosmith.text import FUNCTION_WORDS, normalize, words
+from winosmith.text import FUNCTION_WORDS, normalize, split_words
 from winosmith.web.people.models import Person, to_latin
 from winosmith.web.problems.lookalikes import AnyHalf, Lookalike, find_lookalikes
 from winosmith.web.problems.models import Problem
@@ -135,7 +135,7 @@ def _compile_pattern(phrase: str) -> re.Pattern[str]:
 
 def _iter_capitalised_pairs(text: str) -> Iterable[tuple[str, str]]:
     starts, before = True, ""
-    for word in words(text):
+    for word in split_words(text):
         initial = bool(_INITIAL.fullmatch(word))
         bare = word if initial else re.sub(r"['’]s?$", "", word.strip("\"'“”‘’().,;:?!"))
         name = bare if _CAPITALISED.fullmatch(bare) else ""
@@ -245,7 +245,7 @@ Verdict = Literal["pass", "note", "fail", "todo", "unchecked"]
 """The result of a rule; neither "note" nor "unchecked" prevents submission.
 
 The result is "todo" if too little is written, and "unchecked" if the rule can't be checked in this
-script (`winosmith.text.writing`).
+script (`winosmith.text.detect_script`).
 """
 
 

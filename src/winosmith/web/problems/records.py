@@ -17,7 +17,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 
 from winosmith import Extra, Origin, Problem as Datum
 from winosmith.lineage import MEASURED, UNVALIDATED
-from winosmith.records import parse_problem, problem_record
+from winosmith.records import make_problem_record, parse_problem
 from winosmith.web.people.models import pseudonym
 from winosmith.web.problems.models import Problem, State, Version
 
@@ -108,7 +108,7 @@ def map_to_problem(datum: Datum) -> dict[str, Any]:
 
     `as_problem` converts the row back to an equal problem if the twin's `ref` is its `twin_id`.
     """
-    record = problem_record(datum)
+    record = make_problem_record(datum)
     kept: dict[str, Any] = {key: record[key] for key in _STORED_FIELDS if key in record}
     kept["origin"] = record.get("origin")
     if datum.twin_id is None:

@@ -32,7 +32,7 @@ from django.views.decorators.http import require_safe
 from winosmith import Problem as Datum, __version__, formats
 from winosmith.errors import InputError
 from winosmith.formats import Format, get_format, get_writer
-from winosmith.records import dump_json, problem_record
+from winosmith.records import dump_json, make_problem_record
 from winosmith.validate import write_votes
 from winosmith.web._lock import chunked
 from winosmith.web.judge.votes import iter_responses
@@ -188,7 +188,7 @@ def survey(query: QuerySet[Problem], file_format: Format, *, skip_unfit: bool = 
 
 def encode_for_digest(datum: Datum) -> bytes:
     """Return the bytes of a problem from which `winosmith.Dataset.digest` is computed."""
-    return (dump_json(problem_record(datum)) + "\n").encode("utf-8", "surrogatepass")
+    return (dump_json(make_problem_record(datum)) + "\n").encode("utf-8", "surrogatepass")
 
 
 def _find_unfit_problems(

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from winosmith import Dataset, Response, humans
 from winosmith.errors import DataError
 from winosmith.outputs import PRIVATE, OutputFolder
-from winosmith.records import dump_json, problem_record
+from winosmith.records import dump_json, make_problem_record
 from winosmith.validate import write_votes
 from winosmith.web.judge.votes import translate_undefined_reason
 from winosmith.web.pages import (
@@ -174,7 +174,7 @@ def write_round(out: OutputFolder, round_: Round, prefix: str = "") -> dict[str,
     _write_records(out, f"{prefix}subjects.jsonl", map(humans.make_subject_record, subjects))
     humans.write_ledger(load_ledger(round_), out.path / f"{prefix}ledger.json")
     out.add(f"{prefix}ledger.json")
-    _write_records(out, f"{prefix}{PRIVATE}/schemas.jsonl", map(problem_record, dataset))
+    _write_records(out, f"{prefix}{PRIVATE}/schemas.jsonl", map(make_problem_record, dataset))
     held = Sitting.objects.filter(subject__round=round_, held=True).count()
     return {
         "sheets": round_.sheets.count(),

@@ -358,7 +358,7 @@ def find_shared_anchors(sentences: Sequence[str], anchors: Sequence[str]) -> str
     >>> find_shared_anchors(["Boil the water now.", "Cool the water now."], ["boil", "water"])
     'water'
     """
-    found = [set(map(str.lower, text.tokens(sentence))) for sentence in sentences]
+    found = [set(map(str.lower, text.tokenize(sentence))) for sentence in sentences]
     times = {word: sum(_contains_word(word, words) for words in found) for word in anchors}
     both = [word for word in anchors if times[word] == len(found)]
     return " ".join(both) or max(anchors, key=lambda word: times[word], default="")
@@ -428,11 +428,11 @@ class _CheckedInput:
     def is_short(self, half: int) -> bool:
         if text.detect_script(self.typed.sentences[half]) == "unspaced":
             return False
-        return len(text.words(self.typed.sentences[half])) < MIN_WORDS
+        return len(text.split_words(self.typed.sentences[half])) < MIN_WORDS
 
 
 def _contains_word(word: str, words: set[str]) -> bool:
-    return set(text.content_words(word)) <= words
+    return set(text.find_content_words(word)) <= words
 
 
 def _check_domain(typed: TwinInput) -> Check:
@@ -492,7 +492,7 @@ def _check_blank(data: _CheckedInput, half: int, field: str) -> Check:
 
 def _check_length(data: _CheckedInput, half: int, field: str) -> Check:
     sentence = data.typed.sentences[half]
-    count = len(text.words(sentence))
+    count = len(text.split_words(sentence))
     verdict = data.get_verdict("length", half)
     if verdict == "todo" and count > MAX_WORDS:
         verdict = "fail"
@@ -527,7 +527,7 @@ def _check_options_named(data: _CheckedInput, half: int, field: str) -> Check:
 def _check_anchor(data: _CheckedInput, half: int, field: str) -> Check:
     anchor = find_shared_anchors(data.typed.sentences, data.anchors)
     verdict = data.get_verdict("anchor", half)
-    words = set(map(str.lower, text.tokens(data.typed.sentences[half])))
+    words = set(map(str.lower, text.tokenize(data.typed.sentences[half])))
     used = [word for word in data.anchors if _contains_word(word, words)]
     if verdict == "fail" and (data.is_short(half) or (not used and data.is_short(1 - half))):
         verdict = "todo"
@@ -564,8 +564,8 @@ def _check_answers_differ(data: _CheckedInput) -> Check:
 
 
 def _check_overlap(data: _CheckedInput) -> Check:
-    first, second = map(text.words, data.typed.sentences)
-    share = text.overlap(first, second) if first and second else 0.0
+    first, second = map(text.split_words, data.typed.sentences)
+    share = text.compute_overlap(first, second) if first and second else 0.0
     is_shown = first and second and not data.is_unreadable("overlap")
     figure = f"{int(share * 100)} %" if is_shown else ""
     label = _("At least %d %% of the words shared") % round(MIN_OVERLAP * 100)
@@ -576,10 +576,10 @@ def _check_overlap(data: _CheckedInput) -> Check:
 
 
 def _check_edit_distance(data: _CheckedInput) -> Check:
-    first, second = map(text.tokens, data.typed.sentences)
+    first, second = map(text.tokenize, data.typed.sentences)
     figure = ""
     if first and second and not data.is_unreadable("edit distance"):
-        distance, longer = text.edit_distance(first, second), max(len(first), len(second))
+        distance, longer = text.compute_edit_distance(first, second), max(len(first), len(second))
         figure = _("%(distance)d of %(longer)d tokens") % {"distance": distance, "longer": longer}
     advice = _("The halves are the same; change the words that decide the answer.")
     verdict = _get_verdict(data, "edit distance")
