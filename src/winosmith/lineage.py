@@ -209,10 +209,10 @@ def depths(dataset: Dataset) -> tuple[Depths, ...]:
                 if known is None
                 else compute_edit_distance(known, visit.tokens)
             )
-        touched = visit.touched.count if visit.touched else None
-        if touched is None and lineage is not None and visit.fault is None:
-            touched = _get_measured_depth(dataset[visit.row], "lineage")
-        found[visit.row] = found[visit.row]._replace(lineage=touched, edit=edit)
+        depth = visit.changed_positions.count if visit.changed_positions else None
+        if depth is None and lineage is not None and visit.fault is None:
+            depth = _get_measured_depth(dataset[visit.row], "lineage")
+        found[visit.row] = found[visit.row]._replace(lineage=depth, edit=edit)
     return tuple(found)
 
 
@@ -233,13 +233,14 @@ class _Visit:
     """A visit to a problem on a walk from the roots.
 
     Attributes:
-        touched: the positions changed since the root; None if the path from the root is unknown.
+        changed_positions: the positions changed since the root; None if the path from the root
+            is unknown.
         fault: why the edits in the data are inconsistent, or None.
     """
 
     row: int
     tokens: tuple[str, ...]
-    touched: _ChangedPositions | None
+    changed_positions: _ChangedPositions | None
     fault: str | None = None
 
 
@@ -259,12 +260,12 @@ def _visit_families(dataset: Dataset) -> Iterator[_Visit]:
         cut = tuple(tokenize(dataset[row].sentence))
         lineage, visit = dataset[row].lineage, _Visit(row, cut, None)
         if parent_visit is not None:
-            edits, touched = lineage.edits if lineage else (), parent_visit.touched
+            edits, changed = lineage.edits if lineage else (), parent_visit.changed_positions
             if edits and (fault := _explain_edit_mismatch(parent_visit.tokens, edits, cut)):
                 visit = _Visit(row, cut, None, fault)
-            elif touched:
+            elif changed:
                 edits = edits or find_edits(parent_visit.tokens, cut)
-                visit = _Visit(row, cut, touched.apply(edits))
+                visit = _Visit(row, cut, changed.apply(edits))
         elif lineage is None and not _is_orphan(dataset, row):
             visit = _Visit(row, cut, _ChangedPositions(bytes(len(cut)), (0,) * (len(cut) + 1), 0))
         yield visit

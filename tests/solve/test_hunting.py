@@ -84,8 +84,8 @@ def test_sentences_are_read(
 def test_a_negation_belongs_to_its_term() -> None:
     """In "couldn't lift" the term is negated; "weak" is not."""
     what = parse_query(LIFTING)
-    assert [(t.text, t.negated) for t in what.context] == [("lift", True)]
-    assert [(t.text, t.negated) for t in what.query] == [("weak", False)]
+    assert [(t.text, t.is_negated) for t in what.context] == [("lift", True)]
+    assert [(t.text, t.is_negated) for t in what.query] == [("weak", False)]
 
 
 def test_a_tagger_keeps_verbs_and_adjectives() -> None:

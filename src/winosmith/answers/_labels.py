@@ -88,7 +88,7 @@ def read(file: AnswerFile) -> list[Answers]:
 
 def _read_label_lines(source: Source, dataset: Dataset) -> list[_Label]:
     labels: list[_Label] = []
-    for number, text in source.lines():
+    for number, text in source.iterate_lines():
         place, line = Place(str(source.path), number), text.strip()
         line = line[1:-1] if re.fullmatch('"[^"]*"', line) else line
         if _SUBMISSION_LINE.fullmatch(line):
@@ -150,7 +150,7 @@ def read_submission(path: str | Path) -> dict[str, tuple[int, ...]]:
 
 def _read_label_rows(path: str | Path, columns: int) -> list[tuple[int, ...]]:
     rows = []
-    for number, line in Source(path).lines():
+    for number, line in Source(path).iterate_lines():
         labels = [label.strip() for label in line.split(",")]
         if len(labels) != columns or not set(labels) <= {"1", "2"}:
             wanted = "one label" if columns == 1 else f"{columns} comma-separated labels"

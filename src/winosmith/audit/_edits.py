@@ -179,7 +179,7 @@ def _make_record_reader(source: data.Source) -> Callable[[Place], Value]:
 
 
 def _find_options(record: Value, problem: Problem, text: str) -> _LocatedOptions:
-    found = [one for value in record.walk() for one in _match_value(value, problem, text)]
+    found = [one for value in record.iterate_values() for one in _match_value(value, problem, text)]
     if len(found) != 1:
         how = "found more than once" if found else "not found as a list or as columns"
         raise ProblemError(f"its options are {how}")
@@ -189,18 +189,18 @@ def _find_options(record: Value, problem: Problem, text: str) -> _LocatedOptions
 def _match_value(value: Value, problem: Problem, text: str) -> Iterator[_LocatedOptions]:
     options = problem.options
     if isinstance(value.value, list):
-        elements = [*value.inside.values()]
+        elements = [*value.members.values()]
         if len(elements) == len(options):
             yield from _match_list(elements, options, text, (value.start, value.end))
     elif isinstance(value.value, dict):
         texts = {*map(formats.tidy, options)}
         held = {
             str(name): one
-            for name, one in value.inside.items()
+            for name, one in value.members.items()
             if not formats.is_answer_name(str(name)) and formats.tidy(str(one.value)) in texts
         }
         if spans := _find_option_spans([*held.values()], options, text):
-            whole = (value.start, value.end) if len(held) == len(value.inside) else None
+            whole = (value.start, value.end) if len(held) == len(value.members) else None
             yield _LocatedOptions([[span] for span in spans[0]], spans[1], tuple(held), whole=whole)
 
 
@@ -209,9 +209,9 @@ def _match_list(
 ) -> Iterator[_LocatedOptions]:
     if spans := _find_option_spans(elements, options, text):
         yield _LocatedOptions([[span] for span in spans[0]], spans[1], whole=list_span)
-    if not elements[0].inside or any([*one.inside] != [*elements[0].inside] for one in elements):
+    if not elements[0].members or any([*one.members] != [*elements[0].members] for one in elements):
         return
-    columns = {name: [one.inside[name] for one in elements] for name in elements[0].inside}
+    columns = {name: [one.members[name] for one in elements] for name in elements[0].members}
     if not any(_find_option_spans(values, options, text) for values in columns.values()):
         return
     labels = next((each for each in columns.values() if _is_label_series(each)), [])
@@ -231,7 +231,7 @@ def _find_option_spans(
 ) -> tuple[list[Span], list[str]] | None:
     """Return the range and the prefix ("A. ") of each option, or None if values are not options."""
     if len(values) != len(options) or any(
-        one.inside or isinstance(one.value, bool | None) for one in values
+        one.members or isinstance(one.value, bool | None) for one in values
     ):
         return None
     tidy = [*map(formats.tidy, options)]
@@ -288,7 +288,7 @@ _KEY_KINDS = ("label", "text", *formats.LETTER_KINDS, "0", "1")
 
 def _iter_other_values(record: Value, located: _LocatedOptions) -> Iterator[tuple[str, Value]]:
     taken = [located.whole] if located.whole else [span for slot in located.slots for span in slot]
-    for name, value in record.leaves():
+    for name, value in record.iterate_leaves():
         if not any(start < value.end and value.start < end for start, end in taken):
             yield str(name), value
 
@@ -366,7 +366,7 @@ def _has_value_per_option(value: Value, problem: Problem, located: _LocatedOptio
         return False
     if any(start <= value.start and value.end <= end for start, end in spans):
         return False
-    names = [str(name) for name in value.inside]
+    names = [str(name) for name in value.members]
     if isinstance(value.value, dict):
         signs = [formats.parse_letter(name) is not None or name.isdecimal() for name in names]
         return bool(names) and (
@@ -381,16 +381,16 @@ def _iter_letter_edits(
 ) -> Iterator[Edit]:
     """Yield edits of the letters that refer to options in other fields, such as explanations."""
     problem, record, located, text = item
-    if any(_has_value_per_option(value, problem, located) for value in record.walk()):
+    if any(_has_value_per_option(value, problem, located) for value in record.iterate_values()):
         raise ProblemError("another field has one value per option")
-    for value in record.walk():
-        names = [str(name) for name in value.inside if str(name) not in located.labels]
+    for value in record.iterate_values():
+        names = [str(name) for name in value.members if str(name) not in located.labels]
         signs = {found[0] for name in names if (found := _OPTION_COLUMN.search(name))}
         if isinstance(value.value, dict) and len(signs) > 1:
             raise ProblemError("several columns have one value per option")
     options = {*map(formats.tidy, problem.options)}
     spans = {span for slot in located.slots for span in slot}
-    for name, value in record.leaves():
+    for name, value in record.iterate_leaves():
         if (value.start, value.end) not in spans or not isinstance(value.value, str):
             continue
         named = _REFERENCE.search(value.value) or _REFERENCE_BY_POSITION.search(value.value)
@@ -419,7 +419,7 @@ def _iter_letter_edits(
             raise ProblemError(f"its {name!r} may refer to an option by {small[0]!r}")
         if _REFERENCE_BY_POSITION.search(value.value):
             raise ProblemError(f"its {name!r} may refer to an option by its position")
-        places = value.characters(text) if changed else []
+        places = value.locate_characters(text) if changed else []
         for at in sorted(changed):
             old = ord(value.value[at]) - ord("A")
             if old < len(order):

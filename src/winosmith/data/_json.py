@@ -43,7 +43,7 @@ class Member(NamedTuple):
 
 def read_json_lines(source: Source) -> Iterator[Row[Record]]:
     path = str(source.path)
-    for number, at, line in source.numbered_lines():
+    for number, at, line in source.iterate_numbered_lines():
         if not line or line.isspace():
             continue
         place = Place(path, number, "line", at, at + len(line))
@@ -124,7 +124,7 @@ def _skip_space(text: str, offset: int) -> int:
 
 def has_lines(source: Source) -> bool:
     """Return whether the first line is a complete JSON object that is followed by other lines."""
-    (_, first), *more = islice(source.lines(), 2)
+    (_, first), *more = islice(source.iterate_lines(), 2)
     try:
         return bool(more) and isinstance(DECODER.decode(first.strip()), dict)
     except (ValueError, RecursionError):

@@ -88,13 +88,13 @@ class Rows:
             return self.header
         return tuple(self.first)
 
-    def elements(self, tag: str) -> Iterator[Row[Element]]:
+    def iterate_elements(self, tag: str) -> Iterator[Row[Element]]:
         for source in self.sources:
             yield from iterate_elements(source, tag)
 
-    def blocks(self) -> Iterator[Row[list[str]]]:
+    def iterate_blocks(self) -> Iterator[Row[list[str]]]:
         for source in self.sources:
-            yield from source.blocks()
+            yield from source.iterate_blocks()
 
     def may_have(self, names: Iterable[str]) -> bool:
         """Return whether any row may have a value with one of the given names."""

@@ -71,13 +71,13 @@ class Source:
         if not self.text.strip():
             raise FormatError("the file is empty", self.path)
 
-    def lines(self) -> Iterator[tuple[int, str]]:
+    def iterate_lines(self) -> Iterator[tuple[int, str]]:
         """Yield each line that is not blank, with its 1-based number."""
-        for number, _, line in self.numbered_lines():
+        for number, _, line in self.iterate_numbered_lines():
             if line.strip():
                 yield number, line
 
-    def numbered_lines(self) -> Iterator[tuple[int, int, str]]:
+    def iterate_numbered_lines(self) -> Iterator[tuple[int, int, str]]:
         """Yield the 1-based number, the offset and the text of each line, including blank lines.
 
         Only line feeds end a line. Unicode's other line separators may occur inside a sentence.
@@ -88,10 +88,10 @@ class Source:
             at, number = end + 1, number + 1
         yield number, at, text[at:].rstrip("\r")
 
-    def blocks(self) -> Iterator[Row[list[str]]]:
+    def iterate_blocks(self) -> Iterator[Row[list[str]]]:
         r"""Yield the lines of each block. Blank lines separate blocks.
 
-        >>> [row.values for row in Source("a.txt", b"a\nb\n\n\nc").blocks()]
+        >>> [row.values for row in Source("a.txt", b"a\nb\n\n\nc").iterate_blocks()]
         [['a', 'b'], ['c']]
         """
         number, counted_to = 1, 0
@@ -105,7 +105,7 @@ class Source:
         """Return the location of the text between two offsets."""
         return Place(str(self.path), bisect_right(self.starts, start), "line", start, end)
 
-    def slice(self, first: int, last: int) -> str:
+    def get_lines(self, first: int, last: int) -> str:
         """Return the lines from `first` to `last` (1-based, inclusive)."""
         starts = self.starts
         end = starts[last] - 1 if last < len(starts) else len(self.text)

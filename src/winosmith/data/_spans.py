@@ -25,28 +25,28 @@ class Value:
     Attributes:
         start: 0-based offset of the value in the file's text.
         end: offset of the value's end (exclusive).
-        inside: the elements of an array by index, or the values of an object by key; empty for
+        members: the elements of an array by index, or the values of an object by key; empty for
             other values.
     """
 
     start: int
     end: int
     value: Any
-    inside: Mapping[int | str, Value]
+    members: Mapping[int | str, Value]
 
-    def leaves(self, name: int | str = "") -> Iterator[tuple[int | str, Value]]:
+    def iterate_leaves(self, name: int | str = "") -> Iterator[tuple[int | str, Value]]:
         """Yield each string, number or other scalar, with the nearest enclosing key."""
-        if not self.inside:
+        if not self.members:
             yield name, self
-        for key, value in self.inside.items():
-            yield from value.leaves(key if isinstance(key, str) else name)
+        for key, value in self.members.items():
+            yield from value.iterate_leaves(key if isinstance(key, str) else name)
 
-    def walk(self) -> Iterator[Value]:
+    def iterate_values(self) -> Iterator[Value]:
         yield self
-        for value in self.inside.values():
-            yield from value.walk()
+        for value in self.members.values():
+            yield from value.iterate_values()
 
-    def characters(self, text: str) -> list[tuple[int, int]]:
+    def locate_characters(self, text: str) -> list[tuple[int, int]]:
         """Return the file's [start, end) offsets for each character of a string value.
 
         Raises:
@@ -83,14 +83,14 @@ def parse_json_value(text: str, start: int) -> Value:
 
 
 def _locate_members(text: str, start: int, end: int, value: Any) -> Value:
-    inside: dict[int | str, Value] = {}
+    members: dict[int | str, Value] = {}
     if isinstance(value, dict | list):
         parts = [*split_elements(text, start)]
         is_object = isinstance(value, dict)
         names = [part.value for part in parts[::2]] if is_object else range(len(parts))
         for name, part in zip(names, parts[1::2] if is_object else parts, strict=True):
-            inside[name] = _locate_members(text, part.start, part.end, part.value)
-    return Value(start, end, value, inside)
+            members[name] = _locate_members(text, part.start, part.end, part.value)
+    return Value(start, end, value, members)
 
 
 def parse_row(text: str, start: int, end: int, table: Delimited) -> Value:
@@ -114,10 +114,10 @@ def parse_row(text: str, start: int, end: int, table: Delimited) -> Value:
         at += 1
     if len(spans) != len(table.header):
         raise DataError(f"the row has {len(spans)} cells; the header has {len(table.header)}")
-    inside: dict[int | str, Value] = {}
+    members: dict[int | str, Value] = {}
     for name, (begin, stop) in zip(table.header, spans, strict=True):
         raw = text[begin:stop]
         if table.is_quoted and raw.startswith('"'):
             raw = raw[1:-1].replace('""', '"')
-        inside[name] = Value(begin, stop, unguard_cell(raw), {})
-    return Value(start, end, {name: one.value for name, one in inside.items()}, inside)
+        members[name] = Value(begin, stop, unguard_cell(raw), {})
+    return Value(start, end, {name: one.value for name, one in members.items()}, members)

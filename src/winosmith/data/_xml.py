@@ -45,7 +45,7 @@ def iterate_elements(source: Source, tag: str) -> Iterator[Row[Element]]:
 
 def _locate_lines(source: Source, first: int, last: int) -> tuple[Place, str]:
     first = min(first, len(source.starts))  # expat counts a lone carriage return, too
-    raw, start = source.slice(first, last), source.starts[first - 1]
+    raw, start = source.get_lines(first, last), source.starts[first - 1]
     return Place(str(source.path), first, "line", start, start + len(raw)), raw
 
 

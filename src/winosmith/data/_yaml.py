@@ -55,11 +55,11 @@ def parse_yaml_records(source: Source) -> list[Value]:
         raise FormatError(f"this is not YAML: {error}", path) from None
     if len(documents) == 1:
         [value] = documents
-        lists = [one for one in value.inside.values() if are_records(one.value)]
+        lists = [one for one in value.members.values() if are_records(one.value)]
         if isinstance(value.value, list):
-            return [*value.inside.values()]
+            return [*value.members.values()]
         if len(lists) == 1:
-            return [*lists[0].inside.values()]
+            return [*lists[0].members.values()]
         if len(lists) > 1:
             raise FormatError(
                 "the file has several lists of records; write only one per file", path

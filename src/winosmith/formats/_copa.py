@@ -81,6 +81,6 @@ SUPERGLUE_COPA = Format(
 COPA_XML = Format(
     name="copa-xml",
     title="COPA 1.0 in the authors' XML",
-    read=lambda rows: _base.build_entries(rows.elements("item"), _parse_xml_item),
+    read=lambda rows: _base.build_entries(rows.iterate_elements("item"), _parse_xml_item),
     sign=lambda rows: "<copa-corpus" in rows.start,
 )

@@ -132,7 +132,7 @@ def _make_detection_error(reason: str, names: Sequence[str], rows: Rows) -> Form
     return FormatError(
         f"{reason}; {advice if names else 'name another format with `format_name=`'}",
         rows.path,
-        next(rows.source.lines())[0] if rows.source else None,
+        next(rows.source.iterate_lines())[0] if rows.source else None,
     )
 
 

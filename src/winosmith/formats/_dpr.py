@@ -87,7 +87,7 @@ DPR = Format(
     name="dpr",
     title="DPR and [MASK] files: four lines per problem",
     read=lambda rows: pair_neighbours(
-        map(_add_repetition_note, _base.build_entries(rows.blocks(), _parse_problem))
+        map(_add_repetition_note, _base.build_entries(rows.iterate_blocks(), _parse_problem))
     ),
     sign=_is_dpr,
 )

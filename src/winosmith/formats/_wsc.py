@@ -90,7 +90,7 @@ def _read_schemas(rows: Rows, first_id: int) -> Iterator[Entry]:
     # In a file that does not declare Latin-1, an "Â" is intended.
     mistaken = bool(_DECLARES_LATIN.match(rows.start))
     return _base.build_entries(
-        rows.elements("schema"),
+        rows.iterate_elements("schema"),
         lambda schema, position: _parse_schema(schema, str(first_id + position), mistaken),
     )
 

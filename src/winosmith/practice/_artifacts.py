@@ -94,8 +94,8 @@ class Frame:
     """A sentence pattern from which twins are made.
 
     Attributes:
-        polar: Whether the words near one option are positive and those near the other negative. The
-            trigger's polarity agrees with that of the correct option only with the first hinge.
+        is_polar: Whether the words near one option are positive and those near the other negative.
+            The trigger's polarity agrees with that of the correct option only with the first hinge.
         pairs: Pairs of options that people associate with the first and the second trigger.
         slots: The slots to fill except A, B and who, starting with the anchor.
         corners: The sentences with slots, by hinge, trigger and synonym.
@@ -103,10 +103,10 @@ class Frame:
 
     domain: Domain
     pool: str
-    polar: bool
+    is_polar: bool
     pairs: tuple[tuple[str, str], ...]
     slots: tuple[str, ...]
-    emphatic: bool
+    allows_emphasis: bool
     corners: tuple[tuple[tuple[str, ...], ...], ...]
 
     @property
@@ -169,10 +169,10 @@ def _parse_frame(domain: Domain, line: str) -> Frame:
     return Frame(
         domain=domain,
         pool=pool.rstrip("+"),
-        polar=pool.endswith("+"),
+        is_polar=pool.endswith("+"),
         pairs=tuple((a, b) for a, b in (pair.split("/") for pair in pairs.split(", ") if pair)),
         slots=tuple(dict.fromkeys(slots)),
-        emphatic="_^" in pattern,
+        allows_emphasis="_^" in pattern,
         corners=tuple(
             tuple(_make_wordings(pattern, hinge, pole) for pole in (0, 1)) for hinge in (0, 1)
         ),
@@ -207,25 +207,25 @@ class Draft:
     """The choices that turn a frame into a twin.
 
     Attributes:
-        varied: The part of the frame in which the halves differ.
-        fixed: The index of the other part, which both halves share.
+        varied_part: The part of the frame in which the halves differ.
+        fixed_part: The index of the other part, which both halves share.
         synonym: The index of the trigger's wording.
         options: The words for A and for B.
-        swapped: Whether B is listed before A.
+        lists_b_first: Whether B is listed before A.
         emphasis: The words of emphasis in each half, or an empty string.
     """
 
     frame: Frame
-    varied: Literal["trigger", "hinge"]
-    fixed: int
+    varied_part: Literal["trigger", "hinge"]
+    fixed_part: int
     synonym: int
     options: tuple[str, str]
-    swapped: bool
+    lists_b_first: bool
     fill: dict[str, str]
     emphasis: tuple[str, str]
 
     def get_hinge_and_trigger(self, half: int) -> tuple[int, int]:
-        return (self.fixed, half) if self.varied == "trigger" else (half, self.fixed)
+        return (self.fixed_part, half) if self.varied_part == "trigger" else (half, self.fixed_part)
 
     def get_correct_option(self, half: int) -> int:
         """Return the correct option of a half: 0 for A, 1 for B."""
@@ -234,10 +234,10 @@ class Draft:
 
     def get_answer(self, half: int) -> int:
         """Return the index of a half's correct option in the order in which options are listed."""
-        return self.get_correct_option(half) ^ self.swapped
+        return self.get_correct_option(half) ^ self.lists_b_first
 
     def get_listed_options(self) -> tuple[str, str]:
-        return self.options[::-1] if self.swapped else self.options
+        return self.options[::-1] if self.lists_b_first else self.options
 
     def make_sentence(self, half: int) -> str:
         hinge, pole = self.get_hinge_and_trigger(half)
@@ -253,11 +253,11 @@ def draw_draft(frame: Frame, fillers: Fillers, rng: np.random.Generator) -> Draf
     fill["who"] = pick_item(fillers.names, rng)
     return Draft(
         frame=frame,
-        varied="trigger" if rng.random() < 0.5 else "hinge",
-        fixed=int(rng.random() < 0.5),
+        varied_part="trigger" if rng.random() < 0.5 else "hinge",
+        fixed_part=int(rng.random() < 0.5),
         synonym=int(rng.random() * frame.wording_count),
         options=draw_options(frame, fillers, rng),
-        swapped=rng.random() < 0.5,
+        lists_b_first=rng.random() < 0.5,
         fill=fill,
         emphasis=_draw_emphasis(frame, rng),
     )
@@ -272,7 +272,7 @@ def draw_options(frame: Frame, fillers: Fillers, rng: np.random.Generator) -> tu
 
 
 def _draw_emphasis(frame: Frame, rng: np.random.Generator) -> tuple[str, str]:
-    if not frame.emphatic or rng.random() >= EMPHASIS_FRACTION:
+    if not frame.allows_emphasis or rng.random() >= EMPHASIS_FRACTION:
         return "", ""
     return (pick_item(EMPHASES, rng), "") if rng.random() < 0.5 else ("", pick_item(EMPHASES, rng))
 
@@ -322,10 +322,12 @@ def _supports_artifact(kind: Artifact, frame: Frame, fillers: Fillers) -> bool:
             pools = fillers.pools[frame.pool]
             ranges = (max(map(len, own)) - min(map(len, own)) for own in pools)
             return (
-                frame.emphatic and frame.length_spread <= 1 and min(ranges) >= MIN_LENGTH_DIFFERENCE
+                frame.allows_emphasis
+                and frame.length_spread <= 1
+                and min(ranges) >= MIN_LENGTH_DIFFERENCE
             )
         case "polarity":
-            return frame.polar
+            return frame.is_polar
         case "position":
             return True
 
@@ -337,8 +339,8 @@ def plant_artifact(
     match kind:
         case "association" if habit.pair is not None:
             # The second hinge flips the correct option.
-            options = habit.pair[::-1] if draft.fixed else habit.pair
-            return replace(draft, varied="trigger", options=options)
+            options = habit.pair[::-1] if draft.fixed_part else habit.pair
+            return replace(draft, varied_part="trigger", options=options)
         case "length":
             options = draft.options
             while abs(len(options[0]) - len(options[1])) < MIN_LENGTH_DIFFERENCE:
@@ -348,9 +350,9 @@ def plant_artifact(
             emphasis = (habit.emphasis, "") if first else ("", habit.emphasis)
             return replace(draft, options=options, emphasis=emphasis)
         case "polarity":
-            return replace(draft, varied="trigger", fixed=0)
+            return replace(draft, varied_part="trigger", fixed_part=0)
         case "position":
-            return replace(draft, varied="trigger", fixed=0, swapped=False)
+            return replace(draft, varied_part="trigger", fixed_part=0, lists_b_first=False)
     return draft
 
 

@@ -171,12 +171,12 @@ class Term:
     """A word or a phrase to search for, in lower case.
 
     Attributes:
-        negated: whether a negation precedes the term.
+        is_negated: whether a negation precedes the term.
     """
 
     text: str
     stems: tuple[str, ...]
-    negated: bool
+    is_negated: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +188,7 @@ class Query:
             the most specific. Empty if there is no such predicate.
         query: terms of the predicate in the blank's clause.
         blank: "subject" if the blank is before its predicate, otherwise "object".
-        passive: whether the blank's predicate is in the passive.
+        is_passive: whether the blank's predicate is in the passive.
         agent: index of the option before the context predicate (after it in the passive). None if
             the sentence does not mention two options.
         patient: index of the option after the context predicate (before it in the passive). None if
@@ -201,7 +201,7 @@ class Query:
     context: tuple[Term, ...]
     query: tuple[Term, ...]
     blank: Literal["subject", "object"]
-    passive: bool
+    is_passive: bool
     agent: int | None
     patient: int | None
     heads: tuple[str | None, ...]
@@ -213,7 +213,7 @@ class Query:
         """Return the mention that has the blank's role at a query term, or None."""
         skip = frozenset(stem for term in self.query for stem in term.stems)
         roles = find_roles(words, query_span, start=start, skip=skip)
-        is_agent = (self.blank == "subject") != self.passive
+        is_agent = (self.blank == "subject") != self.is_passive
         return roles.agent if is_agent else roles.patient
 
 
@@ -240,7 +240,7 @@ def parse_query(problem: Problem, tagger: Tagger | None = None) -> Query:
         context=_make_terms(cut, flags, start, end),
         query=_make_terms(cut, flags, low, high),
         blank=side,
-        passive=find_passive_auxiliary(cut[:high], slice(low, high)) is not None,
+        is_passive=find_passive_auxiliary(cut[:high], slice(low, high)) is not None,
         agent=agent,
         patient=patient,
         heads=tuple(map(_find_head_noun, problem.options)),
@@ -366,7 +366,7 @@ def _find_first_span(
 
 
 def _have_same_negation(words: Sequence[str], term_spans: Sequence[tuple[slice, Term]]) -> bool:
-    return all(is_negated(words, place.start) == term.negated for place, term in term_spans)
+    return all(is_negated(words, place.start) == term.is_negated for place, term in term_spans)
 
 
 def _find_role(
