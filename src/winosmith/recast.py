@@ -225,10 +225,10 @@ def refers_to_others(option: str, count: int) -> bool:
     return bool(found) and (not letter or ascii_uppercase.index(letter) < count)
 
 
-def reorder(problem: Problem, order: Sequence[int]) -> Problem:
+def reorder_options(problem: Problem, order: Sequence[int]) -> Problem:
     """Return the problem with its options in the order of the given 0-based indices.
 
-    >>> new = reorder(Problem("p", "It is _.", ("red", "green", "blue"), 1), (2, 0, 1))
+    >>> new = reorder_options(Problem("p", "It is _.", ("red", "green", "blue"), 1), (2, 0, 1))
     >>> new.options, new.answer
     (('blue', 'red', 'green'), 2)
     """

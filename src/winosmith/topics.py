@@ -356,9 +356,9 @@ class HttpTopics:
     pause: float = 2.0
     fetch: Fetch = field(default=fetch_https, repr=False)
     _cached: dict[tuple[str, str], Topic] = field(default_factory=dict, init=False, repr=False)
-    _next: float = field(default=0.0, init=False, repr=False)
-    _reason: str = field(default="", init=False, repr=False)
-    _refreshing: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
+    _next_refresh: float = field(default=0.0, init=False, repr=False)
+    _failure_reason: str = field(default="", init=False, repr=False)
+    _refresh_lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
 
     def __post_init__(self) -> None:
         parts = urlsplit(self.url)
@@ -367,28 +367,32 @@ class HttpTopics:
 
     def draw(self, seed: int) -> Topic:
         """Return a topic with anchor words; see `Topics.draw`."""
-        if self._refreshing.acquire(blocking=not self._cached):
+        if self._refresh_lock.acquire(blocking=not self._cached):
             try:
-                if time.monotonic() >= self._next:
+                if time.monotonic() >= self._next_refresh:
                     self._refresh()
             finally:
-                self._refreshing.release()
+                self._refresh_lock.release()
         cached = list(self._cached.values())
-        where = f"{self.url} ({self._reason})" if self._reason and not cached else self.url
+        where = (
+            f"{self.url} ({self._failure_reason})"
+            if self._failure_reason and not cached
+            else self.url
+        )
         return _draw_topic(len(cached), cached.__getitem__, seed, where)
 
     def _refresh(self) -> None:
         try:
             body, kind = self.fetch(self.url)
             came = _parse_response(body, kind, urlsplit(self.url).hostname or self.url)
-            self._reason, wait = "", self.pause
+            self._failure_reason, wait = "", self.pause
         except InputError as error:
-            came, self._reason, wait = [], str(error), 30 * self.pause
+            came, self._failure_reason, wait = [], str(error), 30 * self.pause
         cached = dict(self._cached)
         for topic in came:
             cached.setdefault((topic.title, topic.text), topic)
         self._cached = dict(list(cached.items())[-_MAX_CACHED_TOPICS:])
-        self._next = time.monotonic() + wait
+        self._next_refresh = time.monotonic() + wait
 
 
 def _parse_response(body: bytes, mime: str, source: str) -> list[Topic]:

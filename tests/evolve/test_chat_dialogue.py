@@ -359,8 +359,8 @@ def test_accepted_rows_are_unvalidated_children() -> None:
         assert child.extra["evolve.unvalidated"] is True
         assert child.origin is not None
         assert child.origin.source == "chat"
-        wrong = "distance" in checked.faults and checked.claimed is not None
-        assert child.extra.get("chat.claimed") == (checked.claimed if wrong else None)
+        wrong = "distance" in checked.faults and checked.claimed_distance is not None
+        assert child.extra.get("chat.claimed") == (checked.claimed_distance if wrong else None)
         assert f",{(child.answer or 0) + 1}," in record["row"]
 
 

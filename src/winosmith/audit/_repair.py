@@ -26,7 +26,7 @@ from winosmith.blocks import find_copies, normalize_tokens
 from winosmith.dataset import Dataset, Dropped, Filtered
 from winosmith.errors import DataError
 from winosmith.problem import Problem
-from winosmith.recast import find_order_reference, reorder
+from winosmith.recast import find_order_reference, reorder_options
 from winosmith.report import percent
 from winosmith.results import HIDDEN, Result, computed
 
@@ -244,7 +244,7 @@ class PreparedSet:
             for row, is_class in zip(rows, detect_classes(data.select(rows)), strict=True)
         }
         shuffled = {
-            row: reorder(data[row], draw_order(data[row], seed)) if free[row] else data[row]
+            row: reorder_options(data[row], draw_order(data[row], seed)) if free[row] else data[row]
             for row in rows
         }
         own = _triage.select_answers(answers, data) if answers else {}

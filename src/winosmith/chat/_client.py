@@ -213,9 +213,9 @@ class RequestBatch:
     cache: Cache | None
     cached_count: int
     budget: Budget
-    _received: int = 0
-    _total: int = 0
-    _not_before: float = 0.0
+    _received_count: int = 0
+    _request_count: int = 0
+    _earliest_request: float = 0.0
     _failure: Exception | None = None
     _stop: threading.Event = field(default_factory=threading.Event)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -230,7 +230,7 @@ class RequestBatch:
         the failure is raised as ChatError. Ctrl-C ends the run at once, and pending replies are
         cached while Python exits.
         """
-        self._total = len(conversations)
+        self._request_count = len(conversations)
         executor = ThreadPoolExecutor(self.client.concurrency, "chat")
 
         def shut_down() -> None:
@@ -282,12 +282,12 @@ class RequestBatch:
             self._stop.set()
             raise
         with self._lock:
-            self._received += 1
+            self._received_count += 1
             self._report_progress("")
         return key, reply
 
     def _attempt_request(self, messages: Messages) -> Reply:
-        self._sleep(self._not_before - time.monotonic())
+        self._sleep(self._earliest_request - time.monotonic())
         text = sum(len(message.content.encode()) + _MESSAGE_TOKENS for message in messages)
         # A token is one byte or more.
         most = Cost(text + _CONVERSATION_TOKENS, self.client.max_reply_tokens or 0)
@@ -321,7 +321,9 @@ class RequestBatch:
         wait: float = doubled * random.uniform(0.5, 1.0)  # noqa: S311 - spreads requests, no secret
         if error.retry_after is not None:
             with self._lock:
-                self._not_before = max(self._not_before, time.monotonic() + error.retry_after)
+                self._earliest_request = max(
+                    self._earliest_request, time.monotonic() + error.retry_after
+                )
             wait = error.retry_after
         return wait
 
@@ -333,7 +335,11 @@ class RequestBatch:
     def _report_progress(self, note: str) -> None:
         report = self.client.on_progress
         if report and not self._stop.is_set():
-            report(self.cached_count + self._received, self.cached_count + self._total, note)
+            report(
+                self.cached_count + self._received_count,
+                self.cached_count + self._request_count,
+                note,
+            )
 
     def _make_final_error(self, error: RetryableError, attempts: int) -> ChatError:
         patience = self.client.patience
@@ -348,9 +354,10 @@ class RequestBatch:
         message = f"{self.client.model} at {self.client.base_url}: {error}".rstrip(".")
         if self.cache is None:
             return f"{message}. There is no cache, so the replies are lost"
-        done = self.cached_count + self._received
+        done = self.cached_count + self._received_count
+        total = self.cached_count + self._request_count
         return (
-            f"{message}. {done:,} of {self.cached_count + self._total:,} replies are saved in "
+            f"{message}. {done:,} of {total:,} replies are saved in "
             f"{self.cache.path}; run the same command again to resume"
         )
 

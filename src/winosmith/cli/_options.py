@@ -207,7 +207,7 @@ def read_items(path: str) -> Dataset | tuple[Claim, ...]:
     return claims or Dataset(contents.problems, Path(path).stem)
 
 
-def read_train(options: Mapping[str, Any]) -> Dataset | None:
+def read_training_data(options: Mapping[str, Any]) -> Dataset | None:
     return read_data(options["train"]) if options["train"] else None
 
 

@@ -12,7 +12,13 @@ import click
 from winosmith import release as releases
 from winosmith.cli._declared import add_declared_options
 from winosmith.cli._options import FILE, FOLDER, MORE_DATA, json_option
-from winosmith.cli._printing import echo, exit_with_reasons, print_json_if_requested, progress, say
+from winosmith.cli._printing import (
+    echo,
+    exit_with_reasons,
+    print_json_if_requested,
+    say,
+    show_progress,
+)
 from winosmith.errors import InputError
 from winosmith.release import ReleaseResult, Splitting, VerificationResult
 from winosmith.text import format_count
@@ -87,7 +93,7 @@ def command(
         out,
         splitting=splitting,
         new_ids=ids == "digest",
-        step=progress,
+        step=show_progress,
         **options,
     )
     if not print_json_if_requested(_make_report(done)):
@@ -175,7 +181,7 @@ def verify(release: str, private: str | None) -> None:
     Example:
         winosmith verify releases/my-benchmark-1.0.0-0123456789ab --private mine/private
     """  # noqa: D301
-    found = releases.verify(release, private=private, step=progress)
+    found = releases.verify(release, private=private, step=show_progress)
     if not print_json_if_requested(found.record()):
         _print_faults(found)
     if found.faults:

@@ -315,8 +315,8 @@ def _explain_distances(parent: Problem, turn: Turn) -> list[str]:
     if not wrong:
         return []
     plain = [checked for checked in wrong if REPAIRED.issuperset({*checked.faults} - {"distance"})]
-    worst = max(plain or wrong, key=lambda row: abs(row.distance - (row.claimed or 0)))
-    stated = "no number" if worst.claimed is None else str(worst.claimed)
+    worst = max(plain or wrong, key=lambda row: abs(row.distance - (row.claimed_distance or 0)))
+    stated = "no number" if worst.claimed_distance is None else str(worst.claimed_distance)
     verb = "is" if len(wrong) == 1 else "are"
     counted = describe_edits(parent.sentence, worst.sentence) or "nothing was changed"
     return [

@@ -41,7 +41,7 @@ class Row:
             and no quotes, but the values can be separated.
         problem: the child; None if the row is refused.
         sentence: the sentence with spaces around its blank; empty if the row can't be read.
-        claimed: the distance that the row states; None if the stated value is not a number.
+        claimed_distance: the distance that the row states; None if it is not a number.
         distance: the token edit distance to the parent's sentence.
     """
 
@@ -50,7 +50,7 @@ class Row:
     faults: tuple[str, ...] = ()
     problem: Problem | None = None
     sentence: str = ""
-    claimed: int | None = None
+    claimed_distance: int | None = None
     distance: int = 0
 
 
@@ -134,7 +134,7 @@ def _clean_cells(cells: list[str]) -> list[str]:
 REPAIRED = frozenset({"quotes", "glued"})
 """Faults that are corrected without informing the model."""
 
-CLAIMED = "chat.claimed"
+CLAIMED_DISTANCE_KEY = "chat.claimed"
 """Key in `Problem.extra` of an incorrect distance that the model stated."""
 
 _BLANKS = re.compile(r"_+")
@@ -193,14 +193,14 @@ class RowChecker:
                 source="chat",
                 # the distance is to the parent, so it is a depth only if the parent is a root
                 declared=None if self.parent.lineage else distance,
-                extra={} if claimed in (None, distance) else {CLAIMED: claimed},
+                extra={} if claimed in (None, distance) else {CLAIMED_DISTANCE_KEY: claimed},
             )
         return replace(
             row,
             faults=tuple(faults),
             problem=problem,
             sentence=sentence,
-            claimed=claimed,
+            claimed_distance=claimed,
             distance=distance,
         )
 

@@ -15,7 +15,7 @@ from winosmith.blocks import find_blocks
 from winosmith.dataset import Dataset
 from winosmith.metrics import switch_options
 from winosmith.problem import BLANK, Lineage, Problem
-from winosmith.recast import find_order_reference, reorder
+from winosmith.recast import find_order_reference, reorder_options
 from winosmith.text import is_content
 from winosmith.validate import find_gender
 
@@ -108,7 +108,7 @@ def reverse_options(problem: Problem) -> Problem | None:
     is_lettered = _LETTERED_OPTIONS.search(problem.sentence)
     if is_lettered or find_order_reference(problem.sentence, problem.options):
         return None
-    other = reorder(problem, range(len(problem.options))[::-1])
+    other = reorder_options(problem, range(len(problem.options))[::-1])
     return None if other.options == problem.options else other
 
 
