@@ -21,11 +21,7 @@ _TRIES, _RETRY_SECONDS = 20, 0.005
 
 
 class FileLock:
-    """A lock held by this process, and by any process that inherits the open file.
-
-    Attributes:
-        fd: the file descriptor.
-    """
+    """A lock held by this process, and by any process that inherits the open file."""
 
     def __init__(self, fd: int) -> None:
         self.fd = fd

@@ -30,7 +30,7 @@ from winosmith.validate import (
     count_unvalidated,
 )
 
-SWITCHES = {
+_FIELD_BY_SKIP_VALUE = {
     "length": "length",
     "overlap": "overlap",
     "edit": "edit",
@@ -59,10 +59,10 @@ _LISTED_PARENTS = 3
 @add_declared_options(StructureRules, only=STRUCTURE_OPTIONS)
 @click.option(
     "--skip",
-    type=click.Choice(list(SWITCHES)),
+    type=click.Choice(list(_FIELD_BY_SKIP_VALUE)),
     multiple=True,
     metavar="RULE",
-    help=f"Skip a rule ({', '.join(SWITCHES)}); may be repeated.",
+    help=f"Skip a rule ({', '.join(_FIELD_BY_SKIP_VALUE)}); may be repeated.",
 )
 @add_declared_options(VoteRules)
 @click.option("--examples", type=click.IntRange(min=0), default=3, show_default=True,
@@ -85,7 +85,7 @@ def command(**options: Any) -> None:
         winosmith check twins.jsonl --votes votes.csv --out checked
     """  # noqa: D301
     structure = {name: options[name] for name in STRUCTURE_OPTIONS}
-    structure |= {SWITCHES[name]: False for name in options["skip"]}
+    structure |= {_FIELD_BY_SKIP_VALUE[name]: False for name in options["skip"]}
     votes = VoteRules(**{of.name: options[of.name] for of in fields(VoteRules)})
     path, out, examples = options["data"], options["out"], options["examples"]
     dataset = _options.read_data(path)

@@ -145,10 +145,10 @@ def _find_number_change(word: str, penn_tag: str, lemma: str) -> str:
     return ""
 
 
-_SINGULAR = frozenset("a an one each every another either neither".split())
+_SINGULAR_DETERMINERS = frozenset("a an one each every another either neither".split())
 """Determiners that occur only before a countable singular."""
 
-_PLURAL = frozenset("several both various numerous couple few".split())
+_PLURAL_DETERMINERS = frozenset("several both various numerous couple few".split())
 """Determiners that, like numbers, occur only before a countable plural."""
 
 _ANY_DETERMINERS = frozenset(
@@ -171,7 +171,9 @@ def _fits_determiner(words: Sequence[str], index: int, penn_tag: str, lemma: str
     before = words[first].lower() if first >= 0 and tags[first] != "IN" else ""  # "said that …"
     if is_mass(lemma):
         is_number = first >= 0 and tags[first] == "CD"
-        return not is_number and before not in (_SINGULAR if penn_tag == "NN" else _PLURAL)
+        return not is_number and before not in (
+            _SINGULAR_DETERMINERS if penn_tag == "NN" else _PLURAL_DETERMINERS
+        )
     from_mass = penn_tag == "NN" and is_mass(words[index].lower())
     return not from_mass or find_countability(lemma) is None or before in _ANY_DETERMINERS
 
@@ -191,12 +193,12 @@ def _copy_case(words: Sequence[str], index: int, form: str, lemma: str) -> str:
 
 
 def _replace_in_option(option: str, word: str, form: str, lemma: str) -> str:
-    def match_case(match: re.Match[str]) -> str:
+    def format_match(match: re.Match[str]) -> str:
         keeps = word.isupper() or form.isupper() or lemma[:1].isupper()
         small = form if keeps else form[0].lower() + form[1:]
         return form[0].upper() + form[1:] if match[0][0].isupper() and not word.isupper() else small
 
-    return re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", match_case, option, flags=re.IGNORECASE)
+    return re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", format_match, option, flags=re.IGNORECASE)
 
 
 def _list_changes(
