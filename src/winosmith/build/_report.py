@@ -163,8 +163,8 @@ def describe_small_splits(record: Mapping[str, Any]) -> list[str]:
     >>> shares = {"split": {"dev": 0.1, "test": 0.1}}
     >>> for line in describe_small_splits({"counts": {"dev": 3, "test": 40}, "recipe": shares}):
     ...     print(line)
-    dev has 3 problems; if two models differ on 30 % of them, it detects no difference
-    test has 40 problems; if two models differ on 30 % of them, it detects 24.2 points or more
+    dev has 3 problems; no difference between two models can be detected
+    test has 40 problems; if two models differ on 30 %, only 24.2 points or more can be detected
     Collect more twins, or raise dev and test under [split] in the recipe
     """
     counts, wanted = record["counts"], record["recipe"]["split"]
@@ -174,9 +174,13 @@ def describe_small_splits(record: Mapping[str, Any]) -> list[str]:
         least = _find_detectable_difference(n)
         if wanted[name] and (least or 1) > MAX_DETECTABLE:
             lines.append(
-                f"{name} has {format_count(n, 'problem')}; if two models differ on "
-                f"{report.percent(DISAGREEMENT, 0)} of them, it detects "
-                + (f"{_format_detectable(n)} or more" if least else "no difference")
+                f"{name} has {format_count(n, 'problem')}; "
+                + (
+                    f"if two models differ on {report.percent(DISAGREEMENT, 0)}, only "
+                    f"{_format_detectable(n)} or more can be detected"
+                    if least
+                    else "no difference between two models can be detected"
+                )
             )
     more = "Collect more twins, or raise dev and test under [split] in the recipe"
     return [*lines, more] if lines else []

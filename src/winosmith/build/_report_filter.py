@@ -46,10 +46,10 @@ def make_figures(run: FilterRun, measures: Measures) -> list[report.KeyFigure]:
         null = measures.excess
         figures.append(
             report.KeyFigure(
-                "problems reach the threshold in phase 1",
+                "problems are predictable enough to be removed in phase 1",
                 int(null.value),
                 f"with the answers of whole blocks flipped at random, {_format_count(null.mean)} "
-                f"would ({_format_count(null.low)}–{_format_count(null.high)}, {null.interval})",
+                f"would be ({_format_count(null.low)}–{_format_count(null.high)}, {null.interval})",
             )
         )
     if measures.found is not None:
@@ -106,12 +106,10 @@ def _make_accuracy_figure(run: FilterRun, measures: Measures) -> report.KeyFigur
         if measures.before is None:
             return report.KeyFigure(ACCURACY_LABEL, "—", found)
         value = f"{_percent(measures.before.accuracy)} → —"
-        return report.KeyFigure(
-            ACCURACY_LABEL, value, f"before the filter; after the filter: {found}"
-        )
+        return report.KeyFigure(ACCURACY_LABEL, value, f"before the filter; after it, {found}")
     before, after = found.before[debias.LINEAR], found.after[debias.LINEAR]
     others = "; ".join(
-        f"{name} {_percent(guess.accuracy)}"
+        f"{_name_model(run, name)} {_percent(guess.accuracy)}"
         for name, guess in found.after.items()
         if name != debias.LINEAR
     )
@@ -171,9 +169,7 @@ def write_verdict(run: FilterRun, measures: Measures) -> str:
     name = max(ranked, key=ranked.__getitem__)
     after, before = found.after[name], found.before[name]
     unlike = _note_size_gap(run, found)
-    who = MODEL_PHRASES.get(name, f"a model of {name}")
-    if name == INDEPENDENT and reads_letters(run):
-        who = LETTER_MODEL
+    who = _name_model(run, name)
     right = f"{_percent(after.accuracy)} (simultaneous 95 % interval {_interval(after)}; chance is "
     right += f"{_percent(after.chance)})"
     was = "" if run.method == "none" else f"; before the filter it was {_percent(before.accuracy)}"
@@ -191,6 +187,12 @@ def write_verdict(run: FilterRun, measures: Measures) -> str:
     return f"A model can still predict {left}: {who} is correct on {right}{how}{was}{unlike}."
 
 
+def _name_model(run: FilterRun, name: str) -> str:
+    if name == INDEPENDENT and reads_letters(run):
+        return "a linear model on the letters of the options"
+    return MODEL_PHRASES.get(name, f"a model of {name}")
+
+
 def _compute_excess(low: float, high: float, chance: float, many_options: bool) -> float:
     """Return how far a model, or its opposite, is above chance, given its accuracy's interval.
 
@@ -198,9 +200,6 @@ def _compute_excess(low: float, high: float, chance: float, many_options: bool) 
     """
     return max(low, (1 - high) * (chance / (1 - chance) if many_options else 1)) - chance
 
-
-LETTER_MODEL = "a linear model on the letters of the options"
-"""The independent model's name in a sentence, for questions or problems with 3 or more options."""
 
 MODEL_PHRASES = {
     debias.LINEAR: "a linear model",
@@ -284,9 +283,10 @@ def make_sections(run: FilterRun, measures: Measures, shown: Sequence[int]) -> l
         sections.append(_make_recall_section(measures.found, run.chosen_subset))
     if measures.assessment is not None:
         blocks = debias.make_assessment_blocks(measures.assessment, measures.signature)
-        reading = f"PMI filtering defines y = 1 as: {PMI_LABELS[run.pmi_label]} is correct."
-        lead = reading if "PMI" in run.subsets else ""
-        sections.append(report.Section("Can the answers be separated?", blocks, lead=lead))
+        if "PMI" in run.subsets:
+            coding = f"In PMI filtering, y = 1 if {PMI_LABELS[run.pmi_label]} is correct."
+            blocks = [*blocks, report.Text([coding], "note")]
+        sections.append(report.Section("Can the answers be separated?", blocks))
         if run.method != "none":
             sections.append(_make_examples_section(run, measures.assessment, shown))
     return sections
@@ -475,17 +475,19 @@ def _make_accuracy_section(run: FilterRun, measures: Measures) -> report.Section
         f"look-alikes), split into halves {format_count(found.splits, 'time')}; the filter kept "
         f"{_percent(found.kept)} of the halves, and {_percent(len(run.kept) / len(run.pool))} of "
         f"the whole. Linear: a linear model on the filter’s own vectors. Two-piece: "
-        f"follows a linear model of the whole half up to a margin and predicts {opposite} beyond "
-        f"it, or the reverse. Independent: a linear model on {strange}, which the filter never "
-        f"used. Intervals are from {found.draws} resamples of the blocks, with refitted models. "
+        f"predicts like a linear model up to a margin and {opposite} beyond it (or the reverse), "
+        "because a filter removes problems with large margins. Independent: a linear model on "
+        f"{strange}, which the filter never used. Intervals are from {found.draws} resamples of "
+        "the blocks, with refitted models. "
         f"They are simultaneous: with 95 % confidence, all {len(found.after)} contain the true "
         "values (Bonferroni, Student’s t)."
         f"{_describe_singles(run)}",
     )  # fmt: skip
     lead = (
-        "A filter that uses answers keeps problems that contradict similar problems, so the "
-        "accuracy of a model that is trained and tested on the kept problems means nothing. "
-        "Therefore the whole filter was run on each half separately."
+        "A filter that uses answers keeps problems that contradict similar problems, so a model "
+        "that is both trained and tested on the kept problems scores too low. Therefore the data "
+        "were split into two halves, each half was filtered separately, and models were trained "
+        "on one half and tested on the other."
     )
     return report.Section(title, [table], lead=lead)
 

@@ -75,6 +75,7 @@ def print_build(folder: Path) -> dict[str, Any]:
     record = BuildFiles(folder).report
     if print_json_if_requested(record):
         return record
+    echo(textwrap.fill(record["verdict"], 100), bold=True)
     first, *others = record["figures"]
     _print_key_figure(first)
     for line in record.get("rules_used", {}).get("words", ()):
@@ -84,6 +85,10 @@ def print_build(folder: Path) -> dict[str, Any]:
         kept = steps[-1]["kept"] if steps else collected
         echo(f"Kept {kept['problems']:,} of {collected['problems']:,} collected problems:")
         echo(f"  {count_twins_and_singles(kept['twins'], kept['singles'])}")
+        for step in steps:
+            if step["dropped"] and step["stage"] != record["recipe"]["filter"]["method"]:
+                reasons = ", ".join(f"{count:,} {name}" for name, count in step["dropped"].items())
+                say(f"Dropped by {step['stage']}: {reasons}; see {folder / 'dropped.jsonl'}.")
         for line in describe_small_splits(record):
             say(f"{line}.")
     else:

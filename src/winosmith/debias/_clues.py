@@ -482,7 +482,7 @@ def make_clue_table(
         total = max(leads.problems, 1)
         rows.append([name, leads.problems, leads.toward, leads.toward / total,
                      leads.away, leads.away / total])  # fmt: skip
-    share = report.Column("of them", form=".1%")
+    share = report.Column("fraction", form=".1%")
     return report.Table(
         "Problems whose words point to an option",
         ["subset", "problems", "to the answer", share, "away from it", share],
@@ -524,7 +524,7 @@ def _make_passage(problem: MarkedProblem, status: Mapping[int, tuple[str, bool]]
 
 
 def _describe_clue(clue: Clue, problem: MarkedProblem) -> str:
-    place = ", by the order of the mentions" if clue.kind == "order" else ""
+    place = ", by the order in which the options are mentioned" if clue.kind == "order" else ""
     option = problem.options[clue.option] + place
     words = " + ".join(f"“{word}”" for word in clue.words)
     return (

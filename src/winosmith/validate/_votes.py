@@ -154,7 +154,7 @@ _WHOLE_RULES = (
         "word association",
         "unassociated",
         lambda vote, _: not vote.associative,
-        "find that nearby words do not give the answer away",
+        "find that nearby words leave the answer open",
     ),
 )
 

@@ -169,8 +169,7 @@ FAULTS = (
     gettext_noop("majority: %(n)s of %(of)s judges chose the correct option"),
     gettext_noop("ambiguity: %(n)s of %(of)s judges find one option clearly more plausible"),
     gettext_noop(
-        "word association: %(n)s of %(of)s judges find that nearby words do not give the answer "
-        "away"
+        "word association: %(n)s of %(of)s judges find that nearby words leave the answer open"
     ),
     gettext_noop("local context: %(n)s of %(of)s judges found the correct option from %(context)s"),
 )
