@@ -447,3 +447,36 @@ def test_scores_may_be_next_to_answers_of_other_names() -> None:
              for p, key in zip(DATA, KEYS, strict=True)]  # fmt: skip
     (found,) = answers.read(table, DATA).values()
     assert [one.choice for one in found.predictions] == KEYS
+
+
+def test_ids_from_1_are_refused_for_items_from_0_also_if_some_are_missing(tmp_path: Path) -> None:
+    """Each answer would be that of the next item, so a subset would have a false accuracy."""
+    items = Dataset(replace(p, id=str(at)) for at, p in enumerate(DATA))
+    for ids in ([*range(1, 12)], [1, 2, 3, 4, 5, 6, 8, 12], [1, 2, 3, 4]):
+        tables = ["id,m\n" + "".join(f"{at},A\n" for at in ids),
+                  "".join(f'{{"id": {at}, "choice": 0}}\n' for at in ids)]  # fmt: skip
+        for name, text in zip(("m.csv", "m.jsonl"), tables, strict=True):
+            with pytest.raises(FormatError, match="the answers' ids count from 1"):
+                answers.read(write_text(tmp_path / name, text), items)
+    path = write_text(tmp_path / "m.csv", "id,m\n0,\n1,A\n2,A\n3,A\n")
+    assert [*answers.read(path, items)["m"].by_id] == ["1", "2", "3"]
+
+
+def test_letters_next_to_the_options_in_another_order_are_refused(tmp_path: Path) -> None:
+    """In such a table, A is another option than in the data; the options' texts are the same."""
+    items = Dataset(Problem(f"q{n}", f"{n}?", ("ox", "cat", "dog"), 0, blank=None) for n in "123")
+    rows = [{"id": p.id, "options": [*p.options][::-1], "m": "A"} for p in items]
+    with pytest.raises(FormatError, match=r"the options of 'q1', .* are in another order"):
+        answers.read(rows, items)
+    rows = [row | {"m": row["options"][at]} for at, row in enumerate(rows)]
+    assert [one.choice for one in answers.read(rows, items)["m"].predictions] == [2, 1, 0]
+
+
+def test_rows_with_the_question_of_another_item_are_refused(tmp_path: Path) -> None:
+    """The ids of a shuffled copy of the data belong to other items."""
+    shifted = [*DATA[1:], DATA[0]]
+    rows = [
+        {"id": p.id, "question": q.sentence, "m": "A"} for p, q in zip(DATA, shifted, strict=True)
+    ]
+    with pytest.raises(FormatError, match="the id is 'q0', but the question is that of 'q1'"):
+        answers.read(rows, DATA)

@@ -72,6 +72,11 @@ class AnswerFile:
         plain = normalise_id(name)
         return self._ids.get(plain) or self._ids_by_sentence.get(plain, name)
 
+    def find_other_question(self, texts: Iterable[str], item: str) -> str | None:
+        """Return the id of another item with one of the texts, unless one is the item's own."""
+        found = {self._ids_by_sentence.get(normalise_id(text)) for text in texts} - {None}
+        return None if item in found else next(iter(found), None)
+
     @cached_property
     def _ids(self) -> dict[str, str]:
         """The original id for each normalised id, if only one id has this form."""

@@ -131,22 +131,38 @@ def check_ids(ids: Collection[str], file: AnswerFile, noun: str, hint: str = "")
 
     Ids that are numbered from 1 are refused if the items are numbered from 0, and vice versa.
     """
-    item_ids = file.problems.keys()
-    unknown = [name for name in ids if name not in item_ids]
-    if unknown and len(ids) == len(item_ids) > 1:
-        plain_ids, plain_item_ids = {*map(normalise_id, ids)}, {*map(normalise_id, item_ids)}
-        if plain_ids ^ plain_item_ids == {"0", str(len(ids))}:
-            first, item_first = ("1", "0") if "0" in plain_item_ids else ("0", "1")
-            raise file.make_error(
-                f"the answers' ids count from {first}, but the data set's ids count from "
-                f"{item_first}; use the data set's ids"
-            )
+    check_first_id(ids, file)
+    unknown = [name for name in ids if name not in file.problems]
     matched = len(ids) - len(unknown)
-    if not ids or (matched < len(item_ids) and 2 * (len(unknown) - len(file.omitted)) > len(ids)):
-        raise file.make_error(
+    if not ids or (
+        matched < len(file.problems) and 2 * (len(unknown) - len(file.omitted)) > len(ids)
+    ):
+        raise file.error(
             f"only {matched:,} of {len(ids):,} {noun} match the id of an item"
             + (f"; {join_ids(unknown)} do not. Is this another data set?" if unknown else "")
             + (f" {hint}" if hint else "")
+        )
+
+
+def check_first_id(ids: Collection[str], file: AnswerFile) -> None:
+    """Raise FormatError if ids are numbered from 1, but items from 0, or vice versa.
+
+    If no id is 0, but most from 1 to the highest id are present, the ids are numbered from 1.
+    """
+    item_ids = {*map(normalise_id, file.problems), *map(str, file.omitted)}
+    numbers, count = {*map(normalise_id, ids)}, len(item_ids)
+    if item_ids == {*map(str, range(count))} and "1" in numbers and "0" not in numbers:
+        highest = max(int(one) for one in numbers if one.isdecimal())
+        first, item_first, differ = "1", "0", highest == count or 4 * len(numbers) >= 3 * highest
+    else:
+        item_numbers = {*map(str, range(1, count + 1))}
+        first, item_first = "0", "1"
+        differ = item_ids == item_numbers and "0" in numbers and str(count) not in numbers
+    if differ and count > 1:
+        hint = "; if only the answer to '0' is missing, add a row for '0'" if first == "1" else ""
+        raise file.error(
+            f"the answers' ids count from {first}, but the data set's ids count from {item_first}; "
+            f"use the data set's ids{hint}"
         )
 
 

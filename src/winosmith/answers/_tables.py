@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
@@ -23,6 +23,7 @@ from typing import Any
 from winosmith import formats
 from winosmith.answers._answers import Answers, Log
 from winosmith.answers._file import AnswerFile
+from winosmith.answers._items import normalise
 from winosmith.answers._rules import NO_LETTER, SOURCES, check_ids, read_choices
 from winosmith.data import Delimited, Place, Record, Row, columns_to_rows, format_cell, is_missing
 from winosmith.errors import FormatError, ProblemError, join_ids
@@ -111,6 +112,7 @@ def read(file: AnswerFile) -> list[Answers]:
     if not found:
         raise file.make_error(NO_LETTER)
     by_model = _drop_other_columns(found, reasons, keys, file)
+    _check_items(rows, file, [columns[name] for name in by_model if not columns[name].has_grades])
     graded = [name for name, column in columns.items() if column.has_grades]
     if len(by_model) > 1 and {*by_model} <= {*graded}:
         _check_not_one_hot(by_model, file)
@@ -139,6 +141,40 @@ def _read_column(
     if {*"CI"} <= letters <= {*"CIPN"} and None in choices.values():
         return (), _ONLY_GRADE_LETTERS
     return _make_predictions(choices, scores, rows), ""
+
+
+def _check_items(rows: _Rows, file: AnswerFile, columns: Sequence[_Column]) -> None:
+    """Refuse rows with another item's question, or with their options in another order.
+
+    Answers that are options' texts are valid in any order.
+    """
+    permuted: list[str] = []
+    lists_options = True
+    for item, (place, row) in rows.items():
+        if item not in file.problems:
+            continue
+        cells = [*_flatten(row.values())]
+        if other := file.find_other_question(cells, item):
+            raise file.error(f"the id is {item!r}, but the question is that of {other!r}", place)
+        texts, options = ([*map(normalise, one)] for one in (cells, file.problems[item].options))
+        listed = [texts[at : at + len(options)] for at in range(len(texts) - len(options) + 1)]
+        lists_options = lists_options and sorted(options) in map(sorted, listed)
+        labels = [one.readings.get(item, {}) for one in columns]
+        if options not in listed and any(label and "text" not in label for label in labels):
+            permuted.append(item)
+    if lists_options and permuted:
+        raise file.error(
+            f"the options of {join_ids(permuted)} are in another order than in the data; write the "
+            "texts of the chosen options in place of letters or numbers"
+        )
+
+
+def _flatten(values: Iterable[Any]) -> Iterator[str]:
+    for value in values:
+        if isinstance(value, list | tuple | Mapping):
+            yield from _flatten(value.values() if isinstance(value, Mapping) else value)
+        else:
+            yield format_cell(value)
 
 
 def _compare_keys(column: Sequence[Prediction], file: AnswerFile) -> Log:
