@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from winosmith import Claim, Extra, Problem
-from winosmith.recast import to_claims, to_pairs, to_problems
+from winosmith.recast import refers_to_others, to_claims, to_pairs, to_problems
 
 PROBLEM = Problem("p", "The cup hit the jug and _ broke.", ("the cup", "the jug"), 1, pronoun="it")
 
@@ -117,3 +117,17 @@ def test_two_options_and_withheld_answers_stay() -> None:
     """A problem with two options, or without an answer, is its own comparison."""
     withheld = Problem("q", "A _ b.", ("x", "y", "z"))
     assert to_pairs([PROBLEM, withheld]) == (PROBLEM, withheld)
+
+
+def test_options_refer_to_others_in_many_languages() -> None:
+    """An item with "all of the above" or "A and B" keeps its order in every language."""
+    referring = (
+        "Todas las anteriores|Ninguna de las anteriores|Nenhuma das anteriores|Alle oben genannten|"
+        "Keine der Antworten ist richtig|Toutes ces réponses|Aucune de ces réponses|以上都对|"
+        "以上皆非|都不对|上記のすべて|いずれも正しい|위의 모두|정답 없음|Все перечисленное|"
+        "Ни один из вариантов|"
+        "جميع ما سبق|Tutte le precedenti|Geen van bovenstaande|A和B|A、B|A y B|A und B|A et B|А и Б"
+    )
+    others = "18岁以上|以上海为中心|Toutes les femmes|alle Hunde|все люди|et al. A|A e Bruno|每天"
+    assert [one for one in referring.split("|") if not refers_to_others(one, 4)] == []
+    assert [one for one in others.split("|") if refers_to_others(one, 4)] == []

@@ -234,6 +234,11 @@ def test_letters_in_explanations_follow_their_options(tmp_path: Path) -> None:
         ({"why": "B是错的"}, "its 'why' may refer to an option by 'B'"),
         ({"why": "The 2nd option is wrong."}, "its 'why' may refer to an option by its position"),
         ({"why": "The second option is wrong."}, "may refer to an option by its position"),
+        ({"why": "Option two is right."}, "may refer to an option by its position"),
+        ({"why": "Die zweite Antwort stimmt."}, "may refer to an option by its position"),
+        ({"why": "La opción correcta es la segunda opción."}, "to an option by its position"),
+        ({"why": "第二个选项是对的。"}, "may refer to an option by its position"),
+        ({"options": ["a", "b", "c", "以上都对"]}, "the order of its options matters"),
         ({"feedback": ["a", "b", "c", "d"]}, "another field has one value per option"),
         ({"feedback": {"A": "a", "B": "b", "C": "c", "D": "d"}}, "another field has one value"),
         (

@@ -53,14 +53,28 @@ _LOWERCASE_REFERENCE = re.compile(
 _LETTERED_OPTION = re.compile(r"\([A-K]\)|(?:^|\s)[A-K][.)]\s")
 """Lettered options within the text of a question."""
 
+_ORDINAL = (
+    r"(?:first|second|third|fourth|fifth|last|final|middle|previous|preceding|following|other"
+    r"|\d(?:st|nd|rd|th)|(?:erst|zweit|dritt|viert|letzt|primer|segund|tercer|cuart|últim|premi|deuxi"
+    r"|troisi|quatri|derni|prim|terz|quart|ultim|terceir|eerst|tweed|derd|vierd|laatst|перв|втор|трет"
+    r"|четв|последн|أول|ثان|ثالث|رابع|ال(?:أ|ث|ر)\w)\w*)"
+)
+_OPTION_NOUN = (
+    r"(?:options?|answers?|choices?|(?:antwort|lösung|opci|opç|alternativ|respuesta|resposta|répons"
+    r"|rispost|opzion|optie|antwoord|вариант|ответ|الخيار|الإجابة)\w*)"
+)
 _REFERENCE_BY_POSITION = re.compile(
-    r"(?i)\b(?:first|second|third|fourth|fifth|last|previous|preceding|following|other) "
-    r"(?:\w+ )?(?:options?|answers?|choices?)\b|\b(?:option|answer|choice)s? (?:no\. |#)?\d"
-    r"|\b\d(?:st|nd|rd|th) (?:option|answer|choice)"
-    r"|\bthe (?:first|second|third|fourth|last|former|latter)(?: one)? (?:is|are|was|isn't)\b"
-    r"|(?:^|[\s(])#?\d[).](?=\s)|\(\d\)|#\d\b|\bindex \d|\b(?:antwort|option|lösung) (?:nr\. )?\d",
+    rf"(?i)\b{_ORDINAL} (?:\w+ )?{_OPTION_NOUN}\b|\b{_OPTION_NOUN} {_ORDINAL}\b"
+    rf"|\b{_OPTION_NOUN} (?:no\. |nr\. |#)?\d|\b{_OPTION_NOUN} (?:above|below)\b"
+    r"|\b(?:option|choice)s? (?:one|two|three|four|five|I{1,3}|IV|V)\b|\b\d(?:st|nd|rd|th) one\b"
+    r"|\bthe (?:(?:first|second|third|fourth|last|former|latter)(?: one)?|(?:first|last) "
+    r"(?:two|three)) (?:is|are|was|isn't)\b|\bdie (?:ersten|letzten) (?:beiden|zwei|drei) sind\b"
+    r"|(?:^|[\s(])#?\d[).](?=\s)|\(\d\)|#\d\b|\bindex \d"
+    r"|第[一二三四五1-5](?:个|個)?(?:选|選|答|项|項)|(?:选项|選項|答案|選択肢)(?:是|は)?第?[一二三四五1-5]"
+    r"|[一二三四五1-5]番目|(?:첫|두|세|네|다섯) ?번째|[1-5]번",
     re.MULTILINE,
 )
+"""References to options by position, such as "the second option", also in other languages."""
 
 _OPTION_COLUMN = re.compile(r"(?:(?<=[ _.-])|(?<=[a-z])|^)[A-K1-9](?=$|[ _.-])")
 """The letter or number of an option in a column name: "feedback_A", "image1"."""
