@@ -262,6 +262,25 @@ def test_what_cannot_be_changed_safely_stays(
     assert str(found.unchanged[1].place) == f"{path}, row 2"
 
 
+def test_a_letter_in_the_feedback_of_an_option_keeps_the_order(tmp_path: Path) -> None:
+    """Feedback moves with its option, so "B is wrong" would be next to another letter."""
+    path = tmp_path / "quiz.json"
+    quiz = [
+        {
+            "question": one["question"],
+            "answers": [
+                {"text": text, "correct": at == one["answer"], "feedback": f"{'ABCD'[at]} is wrong"}
+                for at, text in enumerate(one["options"])
+            ],
+        }
+        for one in rows(_listed)
+    ]
+    path.write_text(json.dumps(quiz))
+    assert {one.reason for one in shuffle_files([path]).unchanged} == {
+        "the 'feedback' of an option may refer to another option"
+    }
+
+
 def test_an_article_is_not_an_option(tmp_path: Path) -> None:
     """A text with the words A and I, which names no option, is no reason to leave an item."""
     assert shuffle_files(

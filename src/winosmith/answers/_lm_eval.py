@@ -105,9 +105,13 @@ def _are_letters_scored(samples: Sequence[Record], items: Sequence[Problem | Non
 
 
 def _parse_row(place: Place, sample: Record, item: Problem | None, *, by_letter: bool) -> Row:
-    results = _get_replies(sample)
+    results, ends = _get_replies(sample), [*map(normalise, _get_continuations(sample))]
     prompts = [str(prompt) for prompt, _ in _get_requests(sample)[:1]]
     doc, target = sample["doc"], str(sample.get("target", ""))
+    options = [*map(normalise, item.options)] if item else []
+    is_number = target.isdecimal() and target not in options
+    if is_number and ends != options and sorted(ends) == sorted(options):
+        target = dict(enumerate(ends)).get(int(target), target)  # counts in the requests' order
     scores = [_parse_log_likelihood(one, place) for one in results]
     reply: str | None = ""
     ordered: tuple[float, ...] = ()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from winosmith import data, formats
@@ -408,6 +408,7 @@ def _iter_letter_edits(
         if (value.start, value.end) not in spans or not isinstance(value.value, str):
             continue
         named = _REFERENCE.search(value.value) or _REFERENCE_BY_POSITION.search(value.value)
+        named = named or _find_letter(value.value, len(order))
         if named and formats.tidy(value.value) not in options:
             raise ProblemError(f"the {name!r} of an option may refer to another option")
     for name, value in _iter_other_values(record, located):
@@ -423,14 +424,8 @@ def _iter_letter_edits(
             for at in range(*found.span())
             if explains and _LONE.match(value.value, at)
         }
-        for lone in _ANY_LONE.finditer(value.value):
-            at, letter = lone.start(), formats.parse_letter(lone[0])
-            positions = letter.positions.values() if letter else ()
-            is_option = any(one < len(order) for one in positions) and not lone[0].islower()
-            if is_option and at not in changed and not _ARTICLE.match(value.value, at):
-                raise ProblemError(f"its {name!r} may refer to an option by {lone[0]!r}")
-        if small := _LOWERCASE_REFERENCE.search(value.value):
-            raise ProblemError(f"its {name!r} may refer to an option by {small[0]!r}")
+        if letter := _find_letter(value.value, len(order), changed):
+            raise ProblemError(f"its {name!r} may refer to an option by {letter!r}")
         if _REFERENCE_BY_POSITION.search(value.value):
             raise ProblemError(f"its {name!r} may refer to an option by its position")
         places = value.locate_characters(text) if changed else []
@@ -438,3 +433,15 @@ def _iter_letter_edits(
             old = ord(value.value[at]) - ord("A")
             if old < len(order):
                 yield Edit(*places[at], chr(ord("A") + order.index(old)))
+
+
+def _find_letter(text: str, count: int, known: Container[int] = ()) -> str | None:
+    """Return a letter that may refer to one of `count` options, except at `known` offsets."""
+    for lone in _ANY_LONE.finditer(text):
+        letter = formats.parse_letter(lone[0])
+        positions = letter.positions.values() if letter else ()
+        is_option = any(one < count for one in positions) and not lone[0].islower()
+        if is_option and lone.start() not in known and not _ARTICLE.match(text, lone.start()):
+            return lone[0]
+    small = _LOWERCASE_REFERENCE.search(text)
+    return small[0] if small else None
