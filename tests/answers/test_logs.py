@@ -482,3 +482,33 @@ def test_a_folder_may_have_compressed_logs(tmp_path: Path) -> None:
     path.with_name("samples_a.jsonl.gz").write_bytes(gzip.compress(path.read_bytes()))
     path.unlink()
     assert _chosen(tmp_path, data) == {"m": dict.fromkeys(data.ids, 0)}
+
+
+def test_numbers_that_label_some_options_are_read_as_the_keys_are(tmp_path: Path) -> None:
+    """In ARC, the options of some items are labelled 1 to 4, and those of others A to D."""
+    data = _quiz()
+    samples = []
+    for at, problem in enumerate(data):
+        labels = "1234" if at % 3 == 0 else "ABCD"
+        choices = {"text": [*problem.options], "label": [*labels]}
+        key = labels[problem.answer or 0]
+        doc = {"id": problem.id, "question": problem.sentence, "choices": choices, "answerKey": key}
+        samples.append({"doc": doc, "target": key, "resps": [[key]], "filtered_resps": [key]})
+    path = _written(tmp_path / "m" / "samples_arc_1.jsonl", samples)
+    assert [*_chosen(path, data)["m"].values()] == [*data.answers]
+
+
+def test_targets_count_in_the_order_of_the_requests(tmp_path: Path) -> None:
+    """In SciQ, the correct option is the last request, but may be any option of the data."""
+    data, samples = _quiz(), []
+    for problem in data:
+        key = problem.options[problem.answer or 0]
+        ends = [*(one for one in problem.options if one != key), key]
+        names = ("distractor1", "distractor2", "distractor3", "correct_answer")
+        doc = {"question": problem.sentence} | dict(zip(names, ends, strict=True))
+        ends_scored = [f" {one}" for one in ends]
+        samples.append(_sample(doc, [-4, -3, -2, -1], ends_scored, target="3"))
+    path = _written(tmp_path / "m" / "samples_sciq_1.jsonl", samples)
+    found = answers.read(path, data)["m"]
+    assert [found.by_id[one.id].choice for one in data] == [*data.answers]
+    assert found.log.keys_differ == ()

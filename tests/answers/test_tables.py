@@ -480,3 +480,20 @@ def test_rows_with_the_question_of_another_item_are_refused(tmp_path: Path) -> N
     ]
     with pytest.raises(FormatError, match="the id is 'q0', but the question is that of 'q1'"):
         answers.read(rows, DATA)
+
+
+def test_an_answer_that_is_another_items_question_is_an_answer(tmp_path: Path) -> None:
+    """In a quiz of words in both directions, each option is the question of another item."""
+    words = {"cat": "Katze", "dog": "Hund", "ox": "Ochse"}
+    pairs = [*words.items(), *((two, one) for one, two in words.items())]
+    texts = [tuple(words.values()), tuple(words)]
+    items = Dataset(
+        Problem(f"q{at}", word, texts[at // 3], at % 3, blank=None)
+        for at, (word, _) in enumerate(pairs)
+    )
+    path = write_text(
+        tmp_path / "m.csv",
+        "id,m\n" + "".join(f"q{at},{two}\n" for at, (_, two) in enumerate(pairs)),
+    )
+    found = answers.read(path, items)["m"].predictions
+    assert [one.choice for one in found] == [*items.answers]

@@ -17,7 +17,7 @@ import pytest
 from tests.conftest import needed
 from winosmith import formats
 from winosmith.audit import shuffle_files
-from winosmith.errors import DataError
+from winosmith.errors import DataError, FormatError
 
 TEXTS = [("red", 'so-called "blue"', "café, gray", "green"), ("salt", "sand", "soap", "silk")] * 6
 
@@ -279,6 +279,30 @@ def test_a_letter_in_the_feedback_of_an_option_keeps_the_order(tmp_path: Path) -
     assert {one.reason for one in shuffle_files([path]).unchanged} == {
         "the 'feedback' of an option may refer to another option"
     }
+
+
+def test_items_without_an_answer_stay(tmp_path: Path) -> None:
+    """Their keys may be in a file of their own, or in a field that only some files have."""
+    path = tmp_path / "quiz.json"
+    path.write_text(json.dumps([one | {"answer": None} for one in rows(_listed)]))
+    found = shuffle_files([path])
+    assert found.write() == []
+    assert {one.reason for one in found.unchanged} == {
+        "it has no answer; its key may be in another field or file"
+    }
+
+
+def test_files_with_different_answer_fields_are_refused(tmp_path: Path) -> None:
+    """The keys of the first file would stay at their old positions."""
+    for name in ("answer", "correct"):
+        quiz = rows(_listed)
+        for one in quiz:
+            one[name] = "ABCD"[one.pop("answer")]
+        (tmp_path / f"{name}.json").write_text(json.dumps(quiz))
+    with pytest.raises(
+        FormatError, match="the answer is in 'correct' in this row, but in 'answer'"
+    ):
+        shuffle_files([tmp_path / "answer.json", tmp_path / "correct.json"])
 
 
 def test_an_article_is_not_an_option(tmp_path: Path) -> None:

@@ -304,9 +304,10 @@ def _make_prediction(
         )
     reply = row.reply
     if isinstance(reply, str):
-        reply = read_option(
-            reply, formats.interpret_answer(reply, options), kind, ("text", *formats.LETTER_KINDS)
-        )
+        keys = formats.interpret_answer(row.target, options) if row.key is not None else {}
+        labels = [name for name in "01" if keys.get(name) == row.key is not None]
+        others = ("text", *formats.LETTER_KINDS, *labels)  # options may have labels of their own
+        reply = read_option(reply, formats.interpret_answer(reply, options), kind, others)
     return Prediction(problem.id, None if reply is None else order[reply])
 
 

@@ -153,10 +153,10 @@ def _check_items(rows: _Rows, file: AnswerFile, columns: Sequence[_Column]) -> N
     for item, (place, row) in rows.items():
         if item not in file.problems:
             continue
-        cells = [*_flatten(row.values())]
-        if other := file.find_other_question(cells, item):
+        texts = [normalise(one) for one in _flatten(row.values())]
+        options = [normalise(one) for one in file.problems[item].options]
+        if other := file.find_other_question({*texts} - {*options}, item):
             raise file.error(f"the id is {item!r}, but the question is that of {other!r}", place)
-        texts, options = ([*map(normalise, one)] for one in (cells, file.problems[item].options))
         listed = [texts[at : at + len(options)] for at in range(len(texts) - len(options) + 1)]
         lists_options = lists_options and sorted(options) in map(sorted, listed)
         labels = [one.readings.get(item, {}) for one in columns]

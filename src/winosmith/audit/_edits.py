@@ -168,7 +168,9 @@ def plan_edits(
     edits: defaultdict[str, list[Edit]] = defaultdict(list)
     for place, item in found.items():
         try:
-            if item.problem.answer is not None and not kinds and not item.located.flagged:
+            if item.problem.answer is None:
+                raise ProblemError("it has no answer; its key may be in another field or file")
+            if not kinds and not item.located.flagged:
                 raise ProblemError("its answer column was not found")
             order = draw_order(item.problem, seed)
             if moves := [*_iter_option_edits(item.located, order, item.text)]:
@@ -316,9 +318,8 @@ def _iter_key_edits(
     item: _LocatedItem, order: Sequence[int], kinds: Mapping[str, str]
 ) -> Iterator[Edit]:
     problem, record, located, text = item
-    if problem.answer is None:
-        return
-    old, new = problem.answer, order.index(problem.answer)
+    old = problem.answer or 0
+    new = order.index(old)
     for name, value in _iter_other_values(record, located):
         kind = kinds.get(name)
         if value.value in (None, ""):

@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import chain, islice, product
+from itertools import chain, compress, islice, product
 from string import ascii_uppercase
 from typing import IO, Any, TypeVar
 
@@ -161,6 +161,8 @@ def read_questions(
             f"with `answer=`{_suggest_answer_columns(drafts)}"
         )
     elif withheld:
+        if columns.answer is None:
+            _refuse_second_answer_column(drafts, plan.answer)
         have = "have" if withheld > 1 else "has"
         notes.append(f"{withheld:,} of {len(rows_read):,} questions {have} no answer")
     if kind == "1" and columns.answer_is is None:
@@ -324,6 +326,25 @@ def _clean_answer(value: Any) -> Any:
 
 def _interpret_cell(draft: _Draft, cell: Any) -> dict[str, int]:
     return draft.interpret(_clean_answer(cell))
+
+
+def _refuse_second_answer_column(drafts: Sequence[_Draft], answer: str | None) -> None:
+    """Refuse rows whose answers are in another column, as in files with different layouts."""
+    is_open = [draft.answer is None and draft.key is None for draft in drafts]
+    filled = {
+        name
+        for draft, has_no_answer in zip(drafts, is_open, strict=True)
+        for name, cell in draft.extra.items()
+        if not has_no_answer and not is_empty(cell)
+    }
+    for draft in compress(drafts, is_open):
+        for name, cell in draft.extra.items():
+            if is_answer_name(name) and name not in filled and _interpret_cell(draft, cell):
+                raise FormatError(
+                    f"the answer is in {name!r} in this row, but in {answer or 'the choices'!r} in "
+                    "others; use one name in all files, or name the answer column with `answer=`",
+                    *draft.place[:3],
+                )
 
 
 def _set_label_choices(drafts: Sequence[_Draft], *, is_declared: bool) -> list[str]:
