@@ -26,18 +26,15 @@ SEVERAL_OPTIONS = re.compile(
     r"\b(?:both )?\(?[A-I]\)?(?:,| and| or|,? &) \(?[A-I]\)?\b(?! \w)|\b[IV]+(?:,| and| only)"
 )
 _NOT_ENGLISH = re.compile(
-    r"(?i)\b(?:tod[oa]s|ningun[oa]|ambas|nenhuma?|tutt[ei]|nessun[oa]|entrambe|tou(?:te)?s|aucune?"
+    r"(?i:\b(?:tod[oa]s|ningun[oa]|ambas|nenhuma?|tutt[ei]|nessun[oa]|entrambe|tou(?:te)?s|aucune?"
     r"|alle[ns]?|keine?[rs]?|beide|geen|вс[её]|оба|ни один|ничего|нет|wszystkie|żadn\w+|semua"
-    r"|tất cả)\b.{0,20}\b(?:anterior|opci|opç|respuesta|resposta|alternativa|acima|precedent"
-    r"|rispost|opzion|sopra|ci-dessus|répons|précéd|proposition|(?:oben )?genannt|antwort|obig"
-    r"|bovenstaand|antwoord|(?:выше)?(?:перечисл|указан)|вариант|ответ|powyż|odpowied|jawaban"
-    r"|benar|đáp án|trên)"
+    r"|tất cả)\b.{0,20}\b(?:anterior|opci|opç|respuesta|resposta|alternativa|acima|precedent|sopra"
+    r"|rispost|opzion|ci-dessus|répons|précéd|proposition|(?:oben )?genannt|antwort|obig|antwoord"
+    r"|bovenstaand|(?:выше)?(?:перечисл|указан)|вариант|ответ|powyż|odpowied|jawaban|benar|trên)"
     r"|^(?:以上(?!海)|上述|上記|(?:都|均|全)不?[是对對选選正错]|いずれ|どれ[もで]|위(?:의)? ?모두"
     r"|모두 (?:맞|옳)|정답 ?없|उपरोक्त|इनमें से|yukarıdaki|hiçbiri)"
-    r"|(?:جميع|كل|لا شيء|كلا) .{0,8}(?:سبق|ذكر|أعلاه|الإجاب)"
-)
-_SEVERAL_NOT_ENGLISH = re.compile(
-    r"^\W*(?:仅|只有|(?i:sowohl|solo|sólo|tanto|nur|только) )?\(?[A-IА-Е]\)? ?"
+    r"|(?:جميع|كل|لا شيء|كلا) .{0,8}(?:سبق|ذكر|أعلاه|الإجاب))"
+    r"|^\W*(?:仅|只有|(?i:sowohl|solo|sólo|tanto|nur|только) )?\(?[A-IА-Е]\)? ?"
     r"(?:[,&/+、，和与與及跟と·]|\b(?:y|e|o|et|ou|und|oder|en|of|или|и|i|ve|dan|và|como)\b) ?"
     r"\(?[A-IА-Е](?![a-zа-я])"
 )
@@ -52,7 +49,6 @@ _LETTERS = re.compile(
     r"|\b(?i:all|none|both|neither|any|either|more than one|one|two|three) of "
     r"(?:the|these|those|them)\b ?(?:above|below|options|answers|choices|others)?\W*$"
 )
-_SEVERAL_KINDS = (ALL, NONE, SEVERAL, _NOT_ENGLISH, _SEVERAL_NOT_ENGLISH)
 _OPTION_REFERENCE = re.compile(r"\b(?i:option|answer|choice)s? \(?[A-Z]\)?(?!\w)")
 """A reference to an option by its letter, such as "option B"."""
 
@@ -234,7 +230,7 @@ def find_order_reference(question: str, options: Sequence[str]) -> str | None:
 
 def refers_to_others(option: str, count: int) -> bool:
     """Return whether one of `count` options refers to others, such as "all of the above"."""
-    if any(pattern.search(option) for pattern in _SEVERAL_KINDS):
+    if any(pattern.search(option) for pattern in (ALL, NONE, SEVERAL, _NOT_ENGLISH)):
         return True
     found = _LETTERS.search(option)
     letter = found and found["letter"]

@@ -151,18 +151,17 @@ def check_first_id(ids: Collection[str], file: AnswerFile) -> None:
     """
     item_ids = {*map(normalise_id, file.problems), *map(str, file.omitted)}
     numbers, count = {*map(normalise_id, ids)}, len(item_ids)
-    if item_ids == {*map(str, range(count))} and "1" in numbers and "0" not in numbers:
+    hint = ""
+    if "0" in item_ids and "0" not in numbers and "1" in numbers:
         highest = max(int(one) for one in numbers if one.isdecimal())
-        first, item_first, differ = "1", "0", highest == count or 4 * len(numbers) >= 3 * highest
+        differ = highest == count or 4 * len(numbers) >= 3 * highest
+        hint = "; if only the answer to '0' is missing, add a row for '0'"
     else:
-        item_numbers = {*map(str, range(1, count + 1))}
-        first, item_first = "0", "1"
-        differ = item_ids == item_numbers and "0" in numbers and str(count) not in numbers
-    if differ and count > 1:
-        hint = "; if only the answer to '0' is missing, add a row for '0'" if first == "1" else ""
+        differ = "0" in numbers - item_ids and str(count) in item_ids - numbers
+    if differ and item_ids == {str(at + (not hint)) for at in range(count)}:
         raise file.error(
-            f"the answers' ids count from {first}, but the data set's ids count from {item_first}; "
-            f"use the data set's ids{hint}"
+            f"the answers' ids count from {int(bool(hint))}, but the data set's ids count from "
+            f"{int(not hint)}; use the data set's ids{hint}"
         )
 
 

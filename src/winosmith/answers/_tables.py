@@ -15,9 +15,10 @@ from __future__ import annotations
 import re
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import chain
 from typing import Any
 
 from winosmith import formats
@@ -144,16 +145,13 @@ def _read_column(
 
 
 def _check_items(rows: _Rows, file: AnswerFile, columns: Sequence[_Column]) -> None:
-    """Refuse rows with another item's question, or with their options in another order.
-
-    Answers that are options' texts are valid in any order.
-    """
+    """Refuse rows with another item's question, or letters next to options in another order."""
     permuted: list[str] = []
     lists_options = True
-    for item, (place, row) in rows.items():
-        if item not in file.problems:
-            continue
-        texts = [normalise(one) for one in _flatten(row.values())]
+    for item in [item for item in rows if item in file.problems]:
+        place, row = rows[item]
+        cells = chain(*(one if isinstance(one, list) else [one] for one in row.values()))
+        texts = [normalise(format_cell(one)) for one in cells]
         options = [normalise(one) for one in file.problems[item].options]
         if other := file.find_other_question({*texts} - {*options}, item):
             raise file.error(f"the id is {item!r}, but the question is that of {other!r}", place)
@@ -167,14 +165,6 @@ def _check_items(rows: _Rows, file: AnswerFile, columns: Sequence[_Column]) -> N
             f"the options of {join_ids(permuted)} are in another order than in the data; write the "
             "texts of the chosen options in place of letters or numbers"
         )
-
-
-def _flatten(values: Iterable[Any]) -> Iterator[str]:
-    for value in values:
-        if isinstance(value, list | tuple | Mapping):
-            yield from _flatten(value.values() if isinstance(value, Mapping) else value)
-        else:
-            yield format_cell(value)
 
 
 def _compare_keys(column: Sequence[Prediction], file: AnswerFile) -> Log:

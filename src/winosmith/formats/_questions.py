@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import chain, compress, islice, product
+from itertools import chain, islice, product
 from string import ascii_uppercase
 from typing import IO, Any, TypeVar
 
@@ -162,7 +162,7 @@ def read_questions(
         )
     elif withheld:
         if columns.answer is None:
-            _refuse_second_answer_column(drafts, plan.answer)
+            _refuse_second_answer_column(drafts)
         have = "have" if withheld > 1 else "has"
         notes.append(f"{withheld:,} of {len(rows_read):,} questions {have} no answer")
     if kind == "1" and columns.answer_is is None:
@@ -328,23 +328,18 @@ def _interpret_cell(draft: _Draft, cell: Any) -> dict[str, int]:
     return draft.interpret(_clean_answer(cell))
 
 
-def _refuse_second_answer_column(drafts: Sequence[_Draft], answer: str | None) -> None:
+def _refuse_second_answer_column(drafts: Sequence[_Draft]) -> None:
     """Refuse rows whose answers are in another column, as in files with different layouts."""
-    is_open = [draft.answer is None and draft.key is None for draft in drafts]
-    filled = {
-        name
-        for draft, has_no_answer in zip(drafts, is_open, strict=True)
-        for name, cell in draft.extra.items()
-        if not has_no_answer and not is_empty(cell)
-    }
-    for draft in compress(drafts, is_open):
+    withheld = [draft for draft in drafts if draft.answer is None and draft.key is None]
+    filled = Counter(name for d in drafts for name, cell in d.extra.items() if not is_empty(cell))
+    filled.subtract(name for d in withheld for name, cell in d.extra.items() if not is_empty(cell))
+    for draft in withheld:
         for name, cell in draft.extra.items():
-            if is_answer_name(name) and name not in filled and _interpret_cell(draft, cell):
-                raise FormatError(
-                    f"the answer is in {name!r} in this row, but in {answer or 'the choices'!r} in "
-                    "others; use one name in all files, or name the answer column with `answer=`",
-                    *draft.place[:3],
+            if is_answer_name(name) and not filled[name] and _interpret_cell(draft, cell):
+                reason = (
+                    f"the answer is in {name!r} only in some rows, such as this one; use one name"
                 )
+                raise FormatError(f"{reason}, or name the column with `answer=`", *draft.place[:3])
 
 
 def _set_label_choices(drafts: Sequence[_Draft], *, is_declared: bool) -> list[str]:
