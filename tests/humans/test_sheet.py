@@ -261,7 +261,9 @@ def test_a_sheet_comes_back_from_its_file(materials: Materials, tmp_path: Path) 
                 assert by_id[item.problem_id].options[index] == text
                 assert item.get_letter(index) == letter
             assert item.get_option_index("X") is None
-            with pytest.raises(ProblemError, match=f"'E' is not an answer to question {item.number}"):
+            with pytest.raises(
+                ProblemError, match=f"'E' is not an answer to question {item.number}"
+            ):
                 item.get_option_index("E")
 
 
