@@ -230,7 +230,8 @@ def find_order_reference(question: str, options: Sequence[str]) -> str | None:
 
 def refers_to_others(option: str, count: int) -> bool:
     """Return whether one of `count` options refers to others, such as "all of the above"."""
-    if any(pattern.search(option) for pattern in (ALL, NONE, SEVERAL, _NOT_ENGLISH)):
+    patterns = (ALL_OF_THE_ABOVE, NONE_OF_THE_ABOVE, SEVERAL_OPTIONS, _NOT_ENGLISH)
+    if any(pattern.search(option) for pattern in patterns):
         return True
     found = _LETTERS.search(option)
     letter = found and found["letter"]

@@ -137,7 +137,7 @@ def check_ids(ids: Collection[str], file: AnswerFile, noun: str, hint: str = "")
     if not ids or (
         matched < len(file.problems) and 2 * (len(unknown) - len(file.omitted)) > len(ids)
     ):
-        raise file.error(
+        raise file.make_error(
             f"only {matched:,} of {len(ids):,} {noun} match the id of an item"
             + (f"; {join_ids(unknown)} do not. Is this another data set?" if unknown else "")
             + (f" {hint}" if hint else "")
@@ -159,7 +159,7 @@ def check_first_id(ids: Collection[str], file: AnswerFile) -> None:
     else:
         differ = "0" in numbers - item_ids and str(count) in item_ids - numbers
     if differ and item_ids == {str(at + (not hint)) for at in range(count)}:
-        raise file.error(
+        raise file.make_error(
             f"the answers' ids count from {int(bool(hint))}, but the data set's ids count from "
             f"{int(not hint)}; use the data set's ids{hint}"
         )

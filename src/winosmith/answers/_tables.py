@@ -154,14 +154,16 @@ def _check_items(rows: _Rows, file: AnswerFile, columns: Sequence[_Column]) -> N
         texts = [normalise(format_cell(one)) for one in cells]
         options = [normalise(one) for one in file.problems[item].options]
         if other := file.find_other_question({*texts} - {*options}, item):
-            raise file.error(f"the id is {item!r}, but the question is that of {other!r}", place)
+            raise file.make_error(
+                f"the id is {item!r}, but the question is that of {other!r}", place
+            )
         listed = [texts[at : at + len(options)] for at in range(len(texts) - len(options) + 1)]
         lists_options = lists_options and sorted(options) in map(sorted, listed)
         labels = [one.readings.get(item, {}) for one in columns]
         if options not in listed and any(label and "text" not in label for label in labels):
             permuted.append(item)
     if lists_options and permuted:
-        raise file.error(
+        raise file.make_error(
             f"the options of {join_ids(permuted)} are in another order than in the data; write the "
             "texts of the chosen options in place of letters or numbers"
         )

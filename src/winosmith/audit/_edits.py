@@ -408,8 +408,11 @@ def _iter_letter_edits(
     for name, value in record.iterate_leaves():
         if (value.start, value.end) not in spans or not isinstance(value.value, str):
             continue
-        named = _REFERENCE.search(value.value) or _REFERENCE_BY_POSITION.search(value.value)
-        named = named or _find_letter(value.value, len(order))
+        named = (
+            _REFERENCE.search(value.value)
+            or _REFERENCE_BY_POSITION.search(value.value)
+            or _find_letter(value.value, len(order))
+        )
         if named and formats.tidy(value.value) not in options:
             raise ProblemError(f"the {name!r} of an option may refer to another option")
     for name, value in _iter_other_values(record, located):
