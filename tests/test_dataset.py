@@ -316,3 +316,10 @@ def test_a_question_stands_before_its_options(text: str, options: list[str]) -> 
         for filled, option in zip(question.fill_all(), options, strict=True)
     )
     assert (question.blank, question.after, question.blind()) == (None, "", question)
+
+
+@pytest.mark.parametrize("fields", [{"twin_id": "t "}, {"origin": {"author": " ann"}}])
+def test_a_group_has_one_spelling(fields: dict) -> None:
+    """White space around a twin id would split the twin, so it is refused; so for origins."""
+    with pytest.raises(ProblemError, match="remove the white space at its start or end"):
+        trophy(**{key: Origin(**v) if key == "origin" else v for key, v in fields.items()})

@@ -22,6 +22,7 @@ from winosmith.records import (
 
 texts = st.text(st.characters(codec="utf-8", exclude_characters="_"), min_size=1, max_size=12)
 names = texts.filter(str.strip)
+labels = names.map(str.strip)
 sentences = st.builds("{}_{}".format, texts, texts)
 scalars = (
     st.none()
@@ -43,8 +44,8 @@ lineages = st.builds(
 )
 origins = st.builds(
     Origin,
-    source=st.none() | names,
-    author=st.none() | names,
+    source=st.none() | labels,
+    author=st.none() | labels,
     created=st.none() | st.dates().map(str) | st.datetimes().map(lambda when: when.isoformat()),
     anchor=st.none() | names,
 )
@@ -61,7 +62,7 @@ def problems(draw: st.DrawFn) -> Problem:
         sentence=draw(sentences),
         options=options,
         answer=draw(st.none() | st.integers(0, len(options) - 1)),
-        twin_id=draw(st.none() | names),
+        twin_id=draw(st.none() | labels),
         pronoun=draw(st.none() | texts),
         origin=draw(st.none() | origins),
         lineage=draw(st.none() | lineages),

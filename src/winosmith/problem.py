@@ -129,6 +129,13 @@ def _check_text(name: str, value: object, *, optional: bool = False) -> None:
             raise ProblemError(f"{name} contains an unpaired surrogate: {value!r}") from None
 
 
+def _check_label(name: str, value: object) -> None:
+    """Check a text that groups problems, so that "t1" and "t1 " don't form two groups."""
+    _check_text(name, value, optional=True)
+    if isinstance(value, str) and value != value.strip():
+        raise ProblemError(f"{name} is {value!r}; remove the white space at its start or end")
+
+
 def _check_count(name: str, value: object) -> None:
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= MAX_COUNT:
         raise ProblemError(f"{name} must be a whole number from 0 to {MAX_COUNT:,}, not {value!r}")
@@ -160,6 +167,8 @@ class Origin:
     def __post_init__(self) -> None:
         for known in fields(self):
             _check_text(known.name, getattr(self, known.name), optional=True)
+        _check_label("the author", self.author)
+        _check_label("the source", self.source)
         if self.created is not None:
             try:
                 datetime.fromisoformat(self.created)
@@ -287,11 +296,11 @@ class Problem:
     def __post_init__(self) -> None:
         _check_text("the id", self.id)
         _check_text("the sentence", self.sentence)
-        _check_text("the twin id", self.twin_id, optional=True)
+        _check_label("the twin id", self.twin_id)
         _check_text("the pronoun", self.pronoun, optional=True)
         if not self.id.strip():
             raise ProblemError("the id is empty")
-        if self.twin_id is not None and not self.twin_id.strip():
+        if self.twin_id is not None and not self.twin_id:
             raise ProblemError("the twin id is empty; omit it for a problem without a twin")
         _check_blank(self.sentence, self.blank)
         if self.blank is None and self.pronoun is not None:

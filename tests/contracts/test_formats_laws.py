@@ -35,6 +35,7 @@ WILD = st.text(
 def problems(texts: st.SearchStrategy[str]) -> st.SearchStrategy[Problem]:
     """Return a strategy for problems whose texts are drawn from another one."""
     filled = texts.filter(lambda text: bool(text.strip()))
+    labels = filled.map(str.strip)
     options = st.lists(filled, min_size=2, max_size=5, unique_by=str.strip).map(tuple)
     extra = st.dictionaries(
         st.sampled_from(["csv.colour", "wsc.source", "x.y"]),
@@ -49,10 +50,10 @@ def problems(texts: st.SearchStrategy[str]) -> st.SearchStrategy[Problem]:
             sentence=st.tuples(texts, texts).map("_".join),
             options=st.just(drawn[0]),
             answer=st.one_of(st.none(), st.integers(0, len(drawn[0]) - 1)),
-            twin_id=st.one_of(st.none(), filled),
+            twin_id=st.one_of(st.none(), labels),
             pronoun=st.one_of(st.none(), filled),
             origin=st.one_of(
-                st.none(), st.builds(Origin, filled, filled, st.just("2026-11-21"), filled)
+                st.none(), st.builds(Origin, labels, labels, st.just("2026-11-21"), filled)
             ),
             lineage=st.one_of(st.none(), lineage),
             embargo=st.booleans(),

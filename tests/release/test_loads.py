@@ -212,6 +212,7 @@ def test_a_table_of_questions_is_read_as_it_was(tmp_path: Path) -> None:
 
 texts = st.text(st.characters(codec="utf-8", exclude_characters="_"), min_size=1).filter(str.strip)
 names = st.none() | texts
+labels = st.none() | texts.map(str.strip)
 
 
 @st.composite
@@ -227,8 +228,8 @@ def problems(draw: st.DrawFn) -> Problem:
         f"{draw(texts)}_{draw(texts)}",
         tuple(options),
         draw(st.none() | st.integers(0, len(options) - 1)),
-        draw(names),
-        origin=draw(st.none() | st.builds(Origin, names, names, st.none(), names, names, names)),
+        draw(labels),
+        origin=draw(st.none() | st.builds(Origin, labels, labels, st.none(), names, names, names)),
         lineage=draw(st.none() | lineage),
         extra=Extra({"a.b": draw(st.none() | texts | st.integers(-9, 9) | st.booleans())}),
     )

@@ -18,7 +18,7 @@ responses = st.lists(
     st.builds(
         Response,
         texts | st.sampled_from(["=1+1", "-1", "@x", "'=x", "''", "\t", '"', "a,b", "a\r\nb"]),
-        texts,
+        texts.map(str.strip).filter(bool),
         st.sampled_from(["local", "validate", "test"]),
         st.none() | st.integers(0, 4),
         st.booleans(),
@@ -60,6 +60,14 @@ def test_three_columns_are_enough(tmp_path: Path) -> None:
     """A table of problem, participant and choice is a table of votes; choices count from 1."""
     found = read(tmp_path, "participant,problem_id,choice\nann,p,2\nbob,p,\n")
     assert found == (Response("p", "ann", "validate", 1), Response("p", "bob", "validate"))
+
+
+@pytest.mark.parametrize("name", ["w1 ", " w1", "\u00a0w1", "w1\t"])
+def test_a_judge_with_a_stray_blank_is_the_same_judge(tmp_path: Path, name: str) -> None:
+    """White space around a participant's name doesn't make a second judge, who would count."""
+    record = '{"problem_id":"a","participant":"%s","purpose":"test"}\n'
+    for text in (f"problem_id,participant,choice\na,{name},1\n", record % name.replace("\t", " ")):
+        assert [one.participant for one in read(tmp_path, text)] == ["w1"]
 
 
 def test_what_spreadsheets_add_is_taken(tmp_path: Path) -> None:

@@ -397,7 +397,7 @@ def _mark_blanks(drafts: Sequence[_Draft]) -> list[str]:
     for draft in with_blank:
         draft.blank = draft.question.index(BLANK)
         twin = draft.extra.pop("twin_id", None)
-        draft.twin_id = None if is_empty(twin) else str(twin)
+        draft.twin_id = None if is_empty(twin) else data.format_cell(twin).strip()
     others = len(drafts) - len(with_blank)
     many = f"{others:,} of {len(drafts):,} texts"
     return [f"{many} do not have exactly one '_', and are read as questions"] if others else []

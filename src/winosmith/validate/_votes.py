@@ -333,7 +333,8 @@ def iterate_votes(path: str | Path) -> Iterator[tuple[int, Response]]:
     is_json = text.lstrip()[0] in "{["
     for line, record in (_read_json_records if is_json else _read_csv_records)(text, path):
         try:
-            yield line, Response(**(_parse_record if is_json else _parse_row)(record))
+            given = (_parse_record if is_json else _parse_row)(record)
+            yield line, Response(**given | {"participant": given["participant"].strip()})
         except ProblemError as error:
             raise FormatError(str(error), path, line) from None
 
