@@ -59,10 +59,12 @@ def test_what_must_not_be_released_is_refused(change: Any, told: str, no_leftove
     assert not no_leftovers.exists()
 
 
-def test_ids_that_tell_the_answer_are_refused(tmp_path: Path) -> None:
-    """A test file whose ids end in the answer is refused; with new ids it is released."""
+@pytest.mark.parametrize("withheld", [0, 1])
+def test_ids_that_tell_the_answer_are_refused(tmp_path: Path, withheld: int) -> None:
+    """A test file whose ids end in the answer is refused, even if not all answers are known."""
     made = practice.generate_corpus(80, seed=9).dataset
     told = [replace(p, id=f"{p.twin_id}-{(p.answer or 0) + 1}") for p in made]
+    told[:withheld] = [replace(p, answer=None) for p in told[:withheld]]
     formats.write(told, tmp_path / "test.jsonl")
     with pytest.raises(DataError, match=r"gives the answer away.*`new_ids=True`"):
         release(tmp_path / "test.jsonl", about(), tmp_path / "out")

@@ -119,7 +119,7 @@ def prepare_content(
         raise DataError(f"no problems are left in {empty[0]}; omit its file")
     named = _content.sort_test(named)
     answered = named.get(_content.TEST, Dataset())
-    is_answered = len(answered) > 0 and None not in answered.answers
+    is_answered = any(answer is not None for answer in answered.answers)
     secrets = withheld or (Secrets(answered) if is_answered else None)
     seen = (
         Problem(p.id, p.sentence, p.options, blank=p.blank)
@@ -452,9 +452,10 @@ def write_private(prepared: PreparedRelease, folder: Path) -> Path | None:
     files = dict(prepared.coins)
     test = prepared.content.parts.get(_content.TEST, Dataset())
     answered = Dataset(prepared.answered_problems.values())
-    if len(answered) and len(answered) == len(test) and None not in answered.answers:
+    if len(answered) and len(answered) == len(test):
         files["test.jsonl"] = "".join(formats.to_lines(answered))
-        files["test-labels.lst"] = format_labels(answered)
+        if None not in answered.answers:
+            files["test-labels.lst"] = format_labels(answered)
     if prepared.source_ids:
         files[IDS_NAME] = "".join(
             sorted(dump_json({"id": i, "old_id": o}) + "\n" for i, o in prepared.source_ids.items())
