@@ -11,6 +11,7 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain, filterfalse
 from typing import TYPE_CHECKING
 
@@ -239,6 +240,24 @@ def find_copies(dataset: Dataset) -> list[list[int]]:
             else:
                 groups.append(sorted(row for rows in by_pronoun.values() for row in rows))
     return sorted(rows for rows in groups if len(rows) > 1)
+
+
+def spread_embargo(dataset: Dataset) -> Dataset:
+    """Put the copies of problems under embargo under embargo, because they have the same text.
+
+    >>> fell = Problem("a", "The _ fell.", ("cup", "jug"), embargo=True)
+    >>> copy = Problem("b", "the _ fell.", ("jug", "cup"))
+    >>> [problem.embargo for problem in spread_embargo(Dataset([fell, copy]))]
+    [True, True]
+    """
+    if not any(problem.embargo for problem in dataset):
+        return dataset
+    problems = [*dataset]
+    for rows in find_copies(dataset):
+        if any(dataset[row].embargo for row in rows):
+            for row in rows:
+                problems[row] = replace(dataset[row], embargo=True)
+    return Dataset(problems, dataset.name)
 
 
 def find_whole_twins(

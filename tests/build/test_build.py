@@ -148,9 +148,10 @@ def test_folder_of_another_recipe_names_the_difference(make_build, telling_twins
 
 
 def test_votes_and_embargo_are_stages_of_the_funnel(tmp_path):
-    """Problems under embargo and those the judges reject are dropped before the filter."""
+    """Problems under embargo, their copies, and those the judges reject are dropped first."""
     made = practice.generate_corpus(40, seed=1)
     problems = [replace(p, embargo=True) if row < 2 else p for row, p in enumerate(made.dataset)]
+    problems.append(replace(problems[0], id="copy", twin_id=None, embargo=False))
     formats.write(problems, tmp_path / "twins.jsonl")
     validate.write_votes(made.votes, tmp_path / "votes.csv")
     recipe = tmp_path / "recipe.toml"

@@ -156,20 +156,21 @@ def test_contributors_get_credit_by_pseudonym(tmp_path: Path) -> None:
 
 
 def test_embargo_is_respected(tmp_path: Path) -> None:
-    """Problems under embargo are left out of every file, and counted."""
+    """Problems under embargo and their copies are left out of every file, and counted."""
     parts = sets()
     hidden = parts["dev"][3]
-    dev = Dataset((replace(p, embargo=p is hidden) for p in parts["dev"]), "dev")
+    copy = replace(hidden, id="copy", twin_id=None, options=hidden.options[::-1], answer=0)
+    dev = Dataset((*(replace(p, embargo=p is hidden) for p in parts["dev"]), copy), "dev")
     source = write_sets(tmp_path / "source", {**parts, "dev": dev})
     done = release(source, about(), tmp_path / "out")
-    assert done.content.left_out == {"under embargo": 1}
+    assert done.content.left_out == {"under embargo": 2}
     for raw in everything(done.folder).values():
         assert hidden.id.encode() not in raw
         assert hidden.sentence.encode() not in raw
 
 
 def test_a_problem_tells_how_it_came_about(tmp_path: Path) -> None:
-    """Judges, contributor, anchor and lineage are with each problem, and never the hour."""
+    """Judges (not its author), contributor, anchor and lineage, and never the hour."""
     parts = sets()
     dated = [
         replace(p, origin=replace(p.origin or Origin(), created="2026-10-02T13:05:00+01:00"))
@@ -178,6 +179,7 @@ def test_a_problem_tells_how_it_came_about(tmp_path: Path) -> None:
     source = write_sets(tmp_path / "source", {**parts, "dev": Dataset(dated, "dev")})
     votes = [Response(p.id, f"judge{n}", "validate", 0) for p in dated[:4] for n in range(3)]
     votes.append(Response(dated[0].id, "subject", "test", 0))
+    votes.append(Response(dated[0].id, dated[0].origin.author or "", "validate", 0))
     validate.write_votes(votes, tmp_path / "votes.csv")
     done = release(source, about(), tmp_path / "out", votes=tmp_path / "votes.csv")
     first = done.content.parts["dev"][0]

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from winosmith import formats, validate
-from winosmith.blocks import draw_blocks, find_contradictions, find_copies
+from winosmith.blocks import draw_blocks, find_contradictions, find_copies, spread_embargo
 from winosmith.build._recipe import Copies, Recipe, list_paths
 from winosmith.dataset import Dataset, Dropped, Filtered
 from winosmith.errors import DataError, FormatError, RecipeError
@@ -107,7 +107,7 @@ def read_files(
             every = formats.pair_files(every, files, recipe.pair_by, paths[0])
     except FormatError as error:
         raise error.with_reason(_use_recipe_keys(error.reason)) from None
-    return Dataset(every, names[0]), tuple(notes)
+    return spread_embargo(Dataset(every, names[0])), tuple(notes)
 
 
 _get_content = attrgetter("sentence", "options", "answer")

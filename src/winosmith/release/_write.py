@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from winosmith import exposure, formats, validate
+from winosmith.blocks import spread_embargo
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, InputError, OutputError
 from winosmith.finished import IDS_NAME
@@ -89,7 +90,9 @@ def prepare_content(
 ) -> PreparedRelease:
     """Prepare a release; a keyed release has the first presentations until `apply_coins`."""
     digest = new_ids or bool(source.build)
-    hidden = {p.id for dataset in source.parts.values() for p in dataset if p.embargo}
+    every = (p for dataset in source.parts.values() for p in dataset)
+    numbered = Dataset(replace(p, id=f"{at} {p.id}") for at, p in enumerate(every))
+    hidden = {p.id.partition(" ")[2] for p in spread_embargo(numbered) if p.embargo}
     left_out = {"under embargo": len(hidden)} if hidden else {}
     parts = _filter_parts(source.parts, lambda part, problem: problem.id in hidden)
     _content.check_origins(Dataset(_content.index_problems(parts).values()), splitting.origins)
