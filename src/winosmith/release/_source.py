@@ -152,15 +152,18 @@ def make_removal_fields(stage: str, reason: str) -> Fields:
 def make_judge_lookup(votes: Sequence[str | Path], source: Source) -> Callable[[Problem], Fields]:
     """Return a function that returns the fields about a problem's judges.
 
-    Respondents of human tests are not judges.
+    Respondents of human tests, and the author of a problem, are not its judges.
     """
     people: dict[str, set[str]] = {}
     for path in votes:
         for vote in validate.read_votes(path):
             if vote.purpose != "test":
-                people.setdefault(vote.problem_id, set()).add(vote.participant.replace(" ", "_"))
-    names = {id_: source.old_ids.get(id_, id_) for id_ in _content.index_problems(source.parts)}
-    found = {id_: sorted(people[name]) for id_, name in names.items() if name in people}
+                people.setdefault(vote.problem_id, set()).add(vote.participant)
+    found: dict[str, list[str]] = {}
+    for id_, problem in _content.index_problems(source.parts).items():
+        author = {problem.origin.author} if problem.origin else set()
+        if by := people.get(source.old_ids.get(id_, id_), set()) - author:
+            found[id_] = sorted(judge.replace(" ", "_") for judge in by)
     if votes and not found:
         raise InputError(
             f"{votes[0]}: none of the votes is for a released problem; if a build is released, "
