@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from winosmith import Dataset, Lineage, formats
+from winosmith.errors import FormatError
 
 HEADER = "index,sentence,option1,option2,answer,distance\n"
 ORIGINAL = '0,"Although they ran at about the same speed, Sue beat Sally because _ had such a good start.",Sue,Sally,1,0\n'  # noqa: E501
@@ -41,3 +44,19 @@ def test_a_row_before_any_original_has_no_root(tmp_path: Path) -> None:
     (problem,) = read(tmp_path, SPRINTED)
     assert problem.lineage is None
     assert problem.extra["evograd.distance"] == 1
+
+
+def test_the_row_numbers_of_pandas_are_no_other_format(tmp_path: Path) -> None:
+    """A first column without a name does not turn every row into an original."""
+    rows = (HEADER, ORIGINAL, SPRINTED)
+    (tmp_path / "pandas.csv").write_text(
+        "".join(f"{'' if at < 1 else at},{row}" for at, row in enumerate(rows))
+    )
+    assert formats.read(tmp_path / "pandas.csv")[1].lineage == Lineage("0", "0", declared=1)
+
+
+def test_rows_in_another_order_have_no_known_original(tmp_path: Path) -> None:
+    """The order assigns families, so shuffled rows are refused and not given a wrong root."""
+    second = ORIGINAL.replace("0,", "3,", 1).replace("ran", "walked")
+    with pytest.raises(FormatError, match="the index 1 follows 3: the rows were sorted or shuff"):
+        read(tmp_path, ORIGINAL, second, SPRINTED)

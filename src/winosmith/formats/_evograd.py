@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from winosmith import data
 from winosmith.data import Rows
-from winosmith.errors import ProblemError
+from winosmith.errors import FormatError, ProblemError
 from winosmith.formats import _base
 from winosmith.formats._base import Format, Row
 from winosmith.lineage import DISTANCE
@@ -24,7 +24,7 @@ _COLUMNS = ("index", "sentence", "option1", "option2", "answer", "distance")
 
 
 def is_evograd(rows: Rows) -> bool:
-    return set(rows.names) == set(_COLUMNS)
+    return set(rows.names) - {"", "Unnamed: 0"} == set(_COLUMNS)  # with pandas' row numbers
 
 
 def _parse_problem(row: Row, position: int) -> Problem:
@@ -46,17 +46,30 @@ def _parse_problem(row: Row, position: int) -> Problem:
 
 
 def _assign_families(rows: Rows) -> Iterator[data.Row[Row]]:
-    """Add `id` and `root` fields to each row; `root` is "" before the first original."""
+    """Add `id` and `root` fields to each row; `root` is "" before the first original.
+
+    Raises:
+        FormatError: the rows were sorted or shuffled, so their roots are unknown.
+    """
     table = list(_base.read_cells(rows, _COLUMNS))
     indices = [row.values["index"] for row in table if row.values]
     restarts = len({*indices}) < len(indices)
-    family, root = -1, ""
+    family, root, last = -1, "", -1
     for row in table:
         if row.values:
-            family += row.values["distance"].strip() == "0"
+            is_original = row.values["distance"].strip() == "0"
+            number = int(text) if (text := row.values["index"]).isdecimal() else last + 1
+            if number < last and not (restarts and is_original):
+                raise FormatError(
+                    f"the index {number} follows {last}: the rows were sorted or shuffled, so the "
+                    "original of each perturbed problem is unknown; sort them by the index",
+                    *row.place[:3],
+                )
+            last = number
+            family += is_original
             index = row.values["index"]
             row_id = f"{max(family, 0)}-{index}" if restarts else index
-            root = row_id if row.values["distance"].strip() == "0" else root
+            root = row_id if is_original else root
             row = row._replace(values={**row.values, "id": row_id, "root": root})
         yield row
 
