@@ -580,3 +580,20 @@ def test_a_flag_may_be_a_word(tmp_path: Path) -> None:
         flags = [{"text": "DE", "isCorrect": no}, {"text": "NA", "isCorrect": yes}]
         rows = [{"question": f"Why {n}?", "choices": flags} for n in range(4)]
         assert formats.read(put(tmp_path, rows)).answers == (1,) * 4
+
+
+@pytest.mark.parametrize(
+    ("named", "asked"),
+    [
+        (Columns(question=("Frage",)), "the choices may be 'A', 'B' or 'A_de', 'B_de'"),
+        (Columns(choices=("A_de", "B_de")), "may not be the choices of 'question'"),
+    ],
+)
+def test_half_of_a_translation_is_not_joined_with_the_original(named: Columns, asked: str) -> None:
+    """With question and choices in two languages, naming one asks for the other."""
+    row = {"question": "Which floats?", "A": "cork", "B": "lead", "answer": "A"}
+    row |= {"Frage": "Was schwimmt?", "A_de": "Kork", "B_de": "Blei"}
+    with pytest.raises(FormatError, match=asked):
+        formats.scan([row], columns=named)
+    both = Columns(question=("Frage",), choices=("A_de", "B_de"))
+    assert formats.scan([row], columns=both).problems[0].options == ("Kork", "Blei")

@@ -207,7 +207,7 @@ def make_plan(names: Iterable[str], columns: Columns, rows: Sequence[Record]) ->
             "no columns of choices were found: name two or more with `choices=`; if the labels in "
             f"the answer column are themselves the choices, name that column{listing}"
         )
-    if columns.choices and not columns.question and len(names.families) > 1:
+    if columns.choices and not columns.question and names.families:
         _refuse_unmatched_question(names, columns.choices, question)
     used = {*question, *choices, *distractors, answer}
     ids = (name for name in find_existing(ID_COLUMNS, names) if name not in used)
@@ -440,7 +440,7 @@ def _has_no_family_word(question: str, names: Names) -> bool:
     """Return whether the question's name lacks the families' extra words, such as a language."""
     if any(family.includes(question) for family in names.families):
         return False
-    return normalise(question) in QUESTION or any(
+    return question == find_name(QUESTION, names) or any(
         not group.is_plain and f"{group.before}{question}{group.after}" in names.normalised
         for group in names.families
     )
@@ -450,6 +450,12 @@ def _refuse_unmatched_question(
     names: Names, choices: Collection[str], question: Sequence[str]
 ) -> None:
     match = next((family for family in names.families if {*family.names} == {*choices}), None)
+    if match is None and tuple(choices) in names.find_similar_groups(names.families[0]):
+        raise FormatError(
+            f"{join_names([*choices])} may not be the choices of {join_names(question)}, because "
+            f"there are also {join_names(names.families[0].names)}; name the question with "
+            "`question=`"
+        )
     if match is None or any(map(match.includes, question)):
         return
     if others := [name for name in names if match.includes(name) and name not in choices]:
