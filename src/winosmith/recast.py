@@ -49,6 +49,13 @@ _LETTERS = re.compile(
     r"|\b(?i:all|none|both|neither|any|either|more than one|one|two|three) of "
     r"(?:the|these|those|them)\b ?(?:above|below|options|answers|choices|others)?\W*$"
 )
+_OTHERS = re.compile(
+    r"^\W*(?:both )?\(?[a-i]\)?(?:(?:,| and| or|,? &) \(?[a-i]\)?)+(?: only)?\W*$|[①-⑨]\W?[①-⑨]"
+    r"|\b(?i:option|answer|choice)s? \(?\d|\b(?i:the (?:first|last|other) (?:two|three|ones?)\W*$)"
+    r"|所有选项|모두 정답|ما سبق|התשובות|ci-dessus"
+    r"|^(?i:(?:alle|keine|beide)[sr]?\b(?: (?:davon|der|diese)\b.*)?|bovenstaande|hepsi|mindegyik)\W*$"
+)
+"""Further options that refer to others, by lower-case letters, numbers or a single word."""
 _OPTION_REFERENCE = re.compile(r"\b(?i:option|answer|choice)s? \(?[A-Z]\)?(?!\w)")
 """A reference to an option by its letter, such as "option B"."""
 
@@ -230,7 +237,7 @@ def find_order_reference(question: str, options: Sequence[str]) -> str | None:
 
 def refers_to_others(option: str, count: int) -> bool:
     """Return whether one of `count` options refers to others, such as "all of the above"."""
-    patterns = (ALL_OF_THE_ABOVE, NONE_OF_THE_ABOVE, SEVERAL_OPTIONS, _NOT_ENGLISH)
+    patterns = (ALL_OF_THE_ABOVE, NONE_OF_THE_ABOVE, SEVERAL_OPTIONS, _NOT_ENGLISH, _OTHERS)
     if any(pattern.search(option) for pattern in patterns):
         return True
     found = _LETTERS.search(option)

@@ -84,6 +84,11 @@ def test_names_in_an_anchor_or_in_edits_stay() -> None:
     [
         ("Which float?", ("cork", "wood", "all of the above")),
         ("Which float?", ("cork", "wood", "both A and B")),
+        ("Which float?", ("cork", "wood", "(a) and (b)")),
+        ("Was schwimmt?", ("Kork", "Holz", "alle oben genannten")),
+        ("什么会漂浮?", ("软木", "木头", "A和B")),
+        ("什么会漂浮?", ("软木", "木头", "以上都是")),
+        ("Qu'est-ce qui flotte ?", ("le liège", "le bois", "toutes ces réponses")),
         ("Which is option B?", ("cork", "wood")),
         ("Which float? A) cork B) wood", ("cork", "wood")),
         ("Which type?", ("A", "B")),
