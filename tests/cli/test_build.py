@@ -64,7 +64,9 @@ def test_build_tells_where_the_report_is_and_what_matters(twins, built, cli):
     assert cli.told(*BUILD)["recipe"]["name"] == "mine"
     printed = cli(*BUILD)
     assert "no difference between two models can be detected" in cli.err
-    assert "no difference between two models can be detected" in (twins / "out" / "report.html").read_text("utf-8")
+    assert "no difference between two models can be detected" in (
+        twins / "out" / "report.html"
+    ).read_text("utf-8")
     assert str(twins / "out" / "report.html") in printed
     record = json.loads((twins / "out" / "report.json").read_text("utf-8"))
     assert f"Kept {record['funnel']['steps'][-1]['kept']['problems']} of 120 coll" in printed
