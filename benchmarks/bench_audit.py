@@ -353,7 +353,7 @@ def print_repairs(folder: Path, draws: int) -> None:
         began = time.process_time()
         found = audit.repair(data, draws=draws, probe_draws=draws // 4)
         took = time.process_time() - began
-        best, proof = found.changed[0], found.proof
+        best, proof = found.cue_changes[0], found.proof
         words = next((b for b in proof.bounds if b.rule == audit.WORDS), None)
         excess = f"{100 * words.excess:+.1f} ({100 * words.low:+.1f} to {100 * words.high:+.1f})"
         print(

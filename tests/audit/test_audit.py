@@ -251,7 +251,7 @@ def test_options_that_differ_in_case_or_an_end_mark_are_equal() -> None:
             _item("sign", "What fell off?", ("+1", "-1")),
         ]
     )
-    assert audit.review(data).equal == ("equal",)
+    assert audit.review(data).equal_option_ids == ("equal",)
 
 
 def test_copies_contradictions_and_near_copies_are_told_apart() -> None:
@@ -268,7 +268,7 @@ def test_copies_contradictions_and_near_copies_are_told_apart() -> None:
     seen = audit.review(data)
     assert seen.copies.groups == (("a", "b"),)
     assert seen.copies.contradictions == (("a", "b"),)
-    assert set(seen.alike) == {("a", "c"), ("b", "c")}
+    assert set(seen.near_duplicates) == {("a", "c"), ("b", "c")}
 
 
 def test_near_copies_with_other_answers_are_told_to_be_looked_at() -> None:
@@ -285,9 +285,9 @@ def test_near_copies_with_other_answers_are_told_to_be_looked_at() -> None:
         "mine",
     )
     seen = audit.review(data)
-    assert {("a", "b"), ("a", "e")} <= {*seen.alike}
-    assert seen.differing[:2] == (("a", "d"), ("b", "d"))
-    assert {*seen.differing[2:]} == {("a", "c"), ("b", "c"), ("c", "d")}
+    assert {("a", "b"), ("a", "e")} <= {*seen.near_duplicates}
+    assert seen.differing_pairs[:2] == (("a", "d"), ("b", "d"))
+    assert {*seen.differing_pairs[2:]} == {("a", "c"), ("b", "c"), ("c", "d")}
     assert seen.record()["near_duplicates_that_differ"]["count"] == 5
     html = audit.render_page(audit.audit(data, cues=audit.CUES[:1], draws=19, probe_draws=0))
     table = html.partition("Nearly identical items of mine with different answers")[2]
@@ -303,7 +303,11 @@ def test_what_a_template_or_another_list_left_is_found() -> None:
         Problem(str(n), text, own, 0, blank=None)
         for n, (text, own) in enumerate(zip(texts, options, strict=True))
     ))  # fmt: skip
-    assert (seen.uneven, seen.unfilled, seen.copies.groups) == (("2",), ("2", "3"), (("0", "1"),))
+    assert (seen.uneven_ids, seen.unfilled_ids, seen.copies.groups) == (
+        ("2",),
+        ("2", "3"),
+        (("0", "1"),),
+    )
 
 
 def test_letters_of_another_alphabet_hide_no_item_of_another_split() -> None:
@@ -359,7 +363,7 @@ def test_licences_and_missing_keys_are_counted() -> None:
     """Items that state no licence, and those without a key, are told by number."""
     licensed = Problem("a", "It is _", ("x", "y"), 0, origin=Origin(licence="CC0-1.0"))
     seen = audit.review(Dataset([licensed, _item("b", "Who?", ("x", "y"), None)]))
-    assert (seen.unlicensed, seen.withheld) == (1, 1)
+    assert (seen.unlicensed_count, seen.withheld_count) == (1, 1)
 
 
 @pytest.mark.parametrize(
@@ -440,12 +444,12 @@ def test_a_cue_that_is_named_given_others_alone_is_explained() -> None:
     """A p of 0.01 beside one of 0.8 has a sentence on the page; a cue that tells by itself none."""
     found = audit.audit(_worded(80, 0.5), cues=audit.CUES[:6], draws=39, probe_draws=0)
     [part] = found.parts
-    first, other, *rest = part.battery.found
+    first, other, *rest = part.battery.scores
 
     def render_page(p: float) -> str:
         named = [replace(first, rank=1, p=0.025, p_given=0.025, draws_given=39),
                  replace(other, rank=2, p=p, p_given=0.025, draws_given=39)]  # fmt: skip
-        battery = replace(part.battery, found=(*named, *rest))
+        battery = replace(part.battery, scores=(*named, *rest))
         return audit.render_page(replace(found, parts=(replace(part, battery=battery),)))
 
     told = f"“{other.cue}” is correct for"
@@ -458,9 +462,9 @@ def test_a_borderline_cue_is_a_verdict_of_its_own() -> None:
     """Verdict, page, README line, JSON and the rule of that name report it; `cue` does not fail."""
     found = audit.audit(_worded(80, 0.5), cues=audit.CUES[:6], draws=39, probe_draws=0)
     [part] = found.parts
-    first, *rest = part.battery.found
+    first, *rest = part.battery.scores
     unsure = replace(first, right=0.7, high=0.69, p=0.049, borderline=True)
-    battery = replace(part.battery, found=(unsure, *rest), draws=20_000)
+    battery = replace(part.battery, scores=(unsure, *rest), draws=20_000)
     found = replace(found, parts=(replace(part, battery=battery),))
     assert audit.make_verdict(found).startswith(
         "It is borderline whether mine gives answers away: 20,000 random draws are too few"

@@ -32,7 +32,7 @@ def problems(draw: st.DrawFn, most: int = 12) -> Dataset:
 
 
 def _scores(dataset: Dataset) -> dict[str, float]:
-    found = audit.score_cues(audit.Items.from_dataset(dataset), draws=19).found
+    found = audit.score_cues(audit.Items.from_dataset(dataset), draws=19).scores
     return {one.cue: round(one.right, 9) for one in found if one.about == "content"}
 
 
@@ -66,7 +66,7 @@ def test_a_second_copy_of_every_item_changes_no_p(dataset: Dataset) -> None:
     again = [replace(problem, id=f"{problem.id} again") for problem in dataset]
     one = audit.score_cues(audit.Items.from_dataset(dataset), draws=39)
     two = audit.score_cues(audit.Items.from_dataset(Dataset([*dataset, *again])), draws=39)
-    assert {f.cue: (f.p, f.rank) for f in two.found} == {f.cue: (f.p, f.rank) for f in one.found}
+    assert {f.cue: (f.p, f.rank) for f in two.scores} == {f.cue: (f.p, f.rank) for f in one.scores}
     assert two.positions_p == one.positions_p
 
 
@@ -76,8 +76,8 @@ def test_a_copy_whose_options_are_reordered_shares_its_draw() -> None:
     again = [
         replace(p, id=f"{p.id}x", options=p.options[::-1], answer=1 - (p.answer or 0)) for p in data
     ]
-    one = audit.score_cues(audit.Items.from_dataset(data), draws=39).found
-    two = audit.score_cues(audit.Items.from_dataset(Dataset([*data, *again])), draws=39).found
+    one = audit.score_cues(audit.Items.from_dataset(data), draws=39).scores
+    two = audit.score_cues(audit.Items.from_dataset(Dataset([*data, *again])), draws=39).scores
     told = [{f.cue: round(f.z, 6) for f in of if f.about == "content"} for of in (one, two)]
     assert told[0] == told[1]
 
@@ -149,7 +149,7 @@ def test_a_planted_cue_is_named_first_and_explains_its_likes() -> None:
     tried = audit.score_cues(audit.Items.from_dataset(_lengths(200, 0.8)), draws=199)
     assert [found.cue for found in tried.flagged] == ["the longest, in characters"]
     assert tried.flagged[0].p == 0.005
-    assert all(found.p >= 0.005 for found in tried.found)
+    assert all(found.p >= 0.005 for found in tried.scores)
 
 
 def test_keys_of_one_position_name_a_position_and_no_content() -> None:
@@ -183,7 +183,7 @@ def test_a_position_after_the_fourth_is_a_cue_too() -> None:
 @given(problems(most=3))
 def test_a_band_is_of_shares(dataset: Dataset) -> None:
     """However few items there are, chance gives a cue between none and all of them."""
-    found = audit.score_cues(audit.Items.from_dataset(dataset), draws=19).found
+    found = audit.score_cues(audit.Items.from_dataset(dataset), draws=19).scores
     assert all(0 <= end <= 1 for one in found for end in (one.expected, one.high))
 
 
@@ -206,14 +206,14 @@ def test_twins_keep_their_relation_under_the_null() -> None:
             Problem(f"{at}b", f"It was small, so the _ {at} fell.", options, 1, f"t{at}"),
         ]
     tried = audit.score_cues(audit.Items.from_dataset(Dataset(halves)), draws=39)
-    longest = next(found for found in tried.found if found.cue == "the longest, in characters")
+    longest = next(found for found in tried.scores if found.cue == "the longest, in characters")
     assert (longest.right, longest.expected, longest.high, longest.p) == (0.5, 0.5, 0.5, 1.0)
 
 
 def test_cues_that_no_draw_changes_come_last() -> None:
     """The strongest cue is one that chance could have made weaker, if there is any."""
     data = Dataset(Problem(str(at), f"w{at} x{at}? _", ("no", "yes"), at % 2) for at in range(60))
-    found = audit.score_cues(audit.Items.from_dataset(data), CUES[:6], draws=39).found
+    found = audit.score_cues(audit.Items.from_dataset(data), CUES[:6], draws=39).scores
     fixed = [one.spread == 0 for one in found]
     assert fixed == sorted(fixed)
     assert fixed[-1]
@@ -255,8 +255,8 @@ def test_words_are_not_checked_where_none_stand_apart() -> None:
         for at in range(40)
     )
     tried = audit.score_cues(audit.Items.from_dataset(data), draws=19)
-    assert "the longest, in words" in tried.unchecked
-    assert "the longest, in characters" in {found.cue for found in tried.found}
+    assert "the longest, in words" in tried.unreadable_cues
+    assert "the longest, in characters" in {found.cue for found in tried.scores}
 
 
 def test_a_set_without_keys_is_refused() -> None:
@@ -304,4 +304,4 @@ def test_cues_that_can_read_nothing_are_told() -> None:
     ]
     listed = [cue for cue in CUES if cue.needs == "latin"]
     found = audit.score_cues(audit.Items.from_dataset(Dataset(asked)), listed, draws=19)
-    assert (found.found, found.unchecked) == ((), tuple(cue.name for cue in listed))
+    assert (found.scores, found.unreadable_cues) == ((), tuple(cue.name for cue in listed))

@@ -52,9 +52,9 @@ def test_a_question_is_found_by_its_own_words_in_any_case(tmp_path: Path) -> Non
         " ".join(data[8].sentence.rstrip("?").split()[-7:]),
     ])  # fmt: skip
     found = audit.find_overlap({"quiz": data}, texts)["quiz"]
-    assert list(found.asked) == ["q7"]
-    assert found.asked["q7"] in own
-    assert (found.pieces, found.checked) == (3, 40)
+    assert list(found.found_questions) == ["q7"]
+    assert found.found_questions["q7"] in own
+    assert (found.pieces, found.checked_count) == (3, 40)
 
 
 def test_items_without_spaces_between_words_are_told_as_not_looked_for(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ def test_copies_of_a_question_are_found_too(tmp_path: Path) -> None:
     again = Problem("again", data[2].sentence, data[2].options, 0, blank=None)
     texts = _written(tmp_path / "web.txt", [data[2].sentence])
     found = audit.find_overlap({"one": data, "two": Dataset([again])}, texts)
-    assert ([*found["one"].asked], [*found["two"].asked]) == (["q2"], ["again"])
+    assert ([*found["one"].found_questions], [*found["two"].found_questions]) == (["q2"], ["again"])
 
 
 @pytest.mark.parametrize("kind", ["web.txt", "web.jsonl", "web.jsonl.gz", "nested.jsonl"])
@@ -89,9 +89,9 @@ def test_texts_are_read_as_they_come(kind: str, tmp_path: Path) -> None:
     raw = "\n\n".join(said if kind == "web.txt" else lines).encode()
     (tmp_path / kind).write_bytes(gzip.compress(raw) if kind.endswith(".gz") else raw)
     found = audit.find_overlap({"quiz": data}, tmp_path / kind)["quiz"]
-    assert sorted(found.asked) == ["q0", "q1", "q2"]
-    assert [found.options[f"q{at}"] for at in range(4)] == [(0, 1, 0)] * 3 + [(0, 0, 0)]
-    assert found.together == found.options
+    assert sorted(found.found_questions) == ["q0", "q1", "q2"]
+    assert [found.option_counts[f"q{at}"] for at in range(4)] == [(0, 1, 0)] * 3 + [(0, 0, 0)]
+    assert found.joint_option_counts == found.option_counts
 
 
 def test_keys_beside_their_questions_are_a_cue_and_options_at_large_are_none(
@@ -109,7 +109,7 @@ def test_keys_beside_their_questions_are_a_cue_and_options_at_large_are_none(
         texts = audit.find_overlap({"quiz": data}, _written(tmp_path / name, ["\n\n".join(lines)]))
         found = audit.audit({"quiz": data}, texts=texts, draws=99, probe_draws=0)
         named[name] = [one.cue for one in found.parts[0].battery.flagged]
-        assert len(texts["quiz"].asked) == (67 if name == "leaked" else 200)
+        assert len(texts["quiz"].found_questions) == (67 if name == "leaked" else 200)
         assert "questions found in the texts, of 200 searched for" in audit.render_page(found)
     (one,) = named["leaked"]
     assert one in ("the most often in the texts", "the most often in a text with its question")

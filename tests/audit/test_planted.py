@@ -246,7 +246,7 @@ def test_answers_that_planted_keys_cannot_be_learnt_from_say_why(
     """Suspects are ranked by agreement then, and the number of wrong keys has no bound."""
     found = _found(*made)
     assert found.wrong_keys is None
-    assert found.not_planted.startswith(why)
+    assert found.planting_obstacle.startswith(why)
     by_agreement = sorted(found.suspects, key=lambda one: (-one.agreement, one.id))
     assert [*found.suspects] == by_agreement
     page = audit.render_page(
@@ -291,7 +291,7 @@ def test_grades_without_letters_rank_items_by_the_incorrect_models() -> None:
         m: one.right for m, one in letters.models.items()
     }
     assert found.wrong_keys is None
-    assert found.not_planted == (
+    assert found.planting_obstacle == (
         "the answers only state whether they are correct, not which option was chosen"
     )
     assert {one.other for one in found.suspects} == {None}

@@ -73,7 +73,7 @@ def test_a_planted_cue_is_at_chance_on_blocks_that_the_repair_did_not_see(
     mended: audit.Repair,
 ) -> None:
     """What was told far too often tells nothing, there and in what is kept."""
-    longest = next(one for one in mended.changed if one.rule == LONGEST)
+    longest = next(one for one in mended.cue_changes if one.rule == LONGEST)
     assert LONGEST in mended.cues
     assert longest.before > 0.35
     assert abs(longest.after - 0.1) < 0.03
@@ -108,7 +108,7 @@ def test_a_cut_and_no_repair_are_found_out(planted: Dataset, kept: float) -> Non
 def test_enough_items_in_which_nothing_tells_are_shown() -> None:
     """Nothing is named, nothing thinned, and every bound is within 3 points of guessing."""
     found = _repaired(_planted(1500, 0.0, options=12, seed=3), LENGTHS[2:4])
-    assert (found.cues, found.words, found.filtered.dropped) == ((), False, ())
+    assert (found.cues, found.has_word_model, found.filtered.dropped) == ((), False, ())
     assert found.proof.is_within_limit
     assert not found.proof.wide_bounds
     assert "rules is shown to be within" in audit.explain_repair(found)
@@ -235,7 +235,7 @@ def test_positions_are_dealt_where_the_order_is_free_and_thinned_where_it_is_not
     found = _repaired(Dataset(data))
     places = np.bincount([p.answer or 0 for p in found.dataset], minlength=4)
     assert places.min() > 25
-    assert found.fixed == 1
+    assert found.fixed_order_count == 1
     assert found.dataset[0].options[3] == "none of the above"
     rng = np.random.default_rng(0)
     classes = Dataset(
@@ -307,7 +307,7 @@ def test_repairs_of_the_same_items_are_counted(tmp_path: Path) -> None:
     how = {"cues": LENGTHS, "draws": 19, "probe_draws": 0}
     one, two = tmp_path / "one", tmp_path / "two"
     tried = [
-        audit.repair_to_folder(items, out, seed=seed, force=force, **how).tried
+        audit.repair_to_folder(items, out, seed=seed, force=force, **how).repair_count
         for items, out, seed, force in [
             (data, one, 0, False),
             (data, one, 0, False),
@@ -350,7 +350,7 @@ def test_what_two_splits_hold_stays_in_the_last_one(tmp_path: Path) -> None:
     )
     assert (tmp_path / "out" / "train" / "kept.jsonl").exists()
     again = audit.repair_splits(splits, tmp_path / "b", seed=1, **how)
-    assert [again[name].tried for name in splits] == [2, 2]
+    assert [again[name].repair_count for name in splits] == [2, 2]
     with pytest.raises(DataError, match="train: the repair would remove all items; for example, q"):
         audit.repair_splits(
             {"train": splits["test"], "test": splits["test"]}, tmp_path / "c",

@@ -180,7 +180,7 @@ def test_the_page_states_the_number_the_bias_and_accuracies() -> None:
     page, record = audit.render_repair(found), found.record()
     assert found.doubts
     assert len(found.doubts.set_aside) == 10
-    beyond = found.doubts.as_strong
+    beyond = found.doubts.strong_count
     assert beyond > 10
     for sentence in (
         "Set aside because models agree on another option: 10 items, such as "
@@ -209,7 +209,7 @@ def test_the_factor_is_what_thinning_does_to_planted_wrong_keys() -> None:
     told = found.concentration
     assert told
     assert told.sets >= 20
-    assert (told.planted, told.items, told.of) == (10, 300, 300)
+    assert (told.planted, told.items, told.total_items) == (10, 300, 300)
     assert 1.5 < told.low < told.factor < told.high < 2.5
     factors = []
     for seed in range(6):
@@ -239,7 +239,7 @@ def test_a_large_set_is_represented_by_some_of_its_blocks(monkeypatch: pytest.Mo
     monkeypatch.setattr("winosmith.audit._thinning._MAX_SYNTHETIC_ITEMS", 300)
     found = _repaired(_quiz(500, 0.0)[0])
     assert found.concentration
-    assert (found.concentration.items, found.concentration.of) == (300, 500)
+    assert (found.concentration.items, found.concentration.total_items) == (300, 500)
     assert "these items (300, drawn from 500)" in audit.render_repair(found)
 
 

@@ -19,7 +19,7 @@ from winosmith.audit._cues import CUES, Cue, make_class_cues
 from winosmith.audit._findings import Finding, parse_rules
 from winosmith.audit._items import MIN_BLOCKS, Items, Step, make_reporter
 from winosmith.audit._overlap import Overlap
-from winosmith.audit._probes import MAX_QUESTION_WORDS, SEEN, Probe, fit_probes
+from winosmith.audit._probes import MAX_QUESTION_WORDS, PARTS, Probe, fit_probes
 from winosmith.audit._review import Declarations, find_shared_items, review
 from winosmith.audit._split import SplitAudit
 from winosmith.audit._triage import FOREIGN_ANSWERS, triage
@@ -276,7 +276,7 @@ def audit(
         seen = items.sample(sample, how.seed)
         for kind, what in kinds if how.probe_draws and seen.block_count >= MIN_BLOCKS else ():
             step(what)
-            report_done = make_reporter(step, what, len(SEEN) * how.probe_draws, "draws")
+            report_done = make_reporter(step, what, len(PARTS) * how.probe_draws, "draws")
             probed += fit_probes(
                 seen, kind, draws=how.probe_draws, seed=how.seed, report_done=report_done
             )

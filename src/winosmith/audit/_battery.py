@@ -62,7 +62,7 @@ class CueScore(Result):
         z: (`right` − `expected`) / `spread`.
         p: the p-value, corrected for all cues: the fraction of draws in which any cue has at least
             this z, with the data set itself counted as one draw.
-        speaks: the fraction of items whose options the cue distinguishes, 0–1.
+        distinguished_fraction: the fraction of items whose options the cue distinguishes, 0–1.
         rank: rank among the flagged cues, from 1; None if the cue is not flagged.
         borderline: whether the draws can't decide between p ≤ 0.05 and p > 0.05.
         p_given: for a flagged cue, p in draws that keep the scores of the cues flagged before.
@@ -78,7 +78,7 @@ class CueScore(Result):
     high: float
     z: float
     p: float = field(metadata=shown("p", report.probability))
-    speaks: float = field(metadata=shown("distinguishes", report.percent))
+    distinguished_fraction: float = field(metadata=shown("distinguishes", report.percent))
     rank: int | None = field(default=None, metadata={"key": "named"})
     borderline: bool = False
     p_given: float | None = None
@@ -96,16 +96,16 @@ class Battery(Result):
     """A battery of cues and their scores.
 
     Attributes:
-        found: the cues: first the flagged ones, then the borderline ones, then the others sorted by
-            z, and last those whose score is the same in all draws.
-        unchecked: names of the cues that can't read any item.
+        scores: the scores of the cues: first the flagged ones, then the borderline ones, then the
+            others sorted by z, and last those whose score is the same in all draws.
+        unreadable_cues: names of the cues that can't read any item.
         positions: the number of keys at each position.
         positions_p: p-value of a chi-square test of these numbers.
         draws: number of draws for all p-values except `p_given`.
     """
 
-    found: tuple[CueScore, ...] = field(metadata={"key": "cues", "rows": True})
-    unchecked: tuple[str, ...] = field(metadata={"key": "not_checked"})
+    scores: tuple[CueScore, ...] = field(metadata={"key": "cues", "rows": True})
+    unreadable_cues: tuple[str, ...] = field(metadata={"key": "not_checked"})
     positions: tuple[int, ...]
     positions_p: float
     draws: int
@@ -114,18 +114,18 @@ class Battery(Result):
     @computed(key="named", json=lambda found: [one.cue for one in found])
     def flagged(self) -> tuple[CueScore, ...]:
         """The flagged cues in the order of their ranks."""
-        return tuple(one for one in self.found if one.rank is not None)
+        return tuple(one for one in self.scores if one.rank is not None)
 
     @property
     @computed(json=lambda found: [one.cue for one in found])
     def borderline(self) -> tuple[CueScore, ...]:
         """The cues for which the draws can't decide whether p is at most 0.05."""
-        return tuple(one for one in self.found if one.borderline)
+        return tuple(one for one in self.scores if one.borderline)
 
     @property
     def listed_cues(self) -> list[CueScore]:
         """The flagged cues, and the other cues whose score varies between draws."""
-        return [found for found in self.found if found.rank is not None or found.varies]
+        return [found for found in self.scores if found.rank is not None or found.varies]
 
     def charts(self, title: str = "Cues") -> list[report.Svg]:
         """Draw a chart of the first cues' accuracy, expected value and chance limit."""
@@ -194,10 +194,10 @@ def score_cues(
     # If all items have the same number of options, the last position is already a cue.
     further = POSITIONS[4 : most - bool((items.counts == most).all())]
     read = items.select_readable_cues([*cues, *further])
-    unchecked = tuple(cue.name for cue in cues if cue not in read)
+    unreadable = tuple(cue.name for cue in cues if cue not in read)
     ties = items.count_ties(read, report_done)
     about = np.array([cue.about == "position" for cue in read], bool)
-    spoken = (np.minimum.reduceat(ties, items.starts, axis=0) == 0).mean(axis=0)
+    distinguished = (np.minimum.reduceat(ties, items.starts, axis=0) == 0).mean(axis=0)
     first = this = _Round(items, ties, about, [], seed)
     first.draw(draws, max_draws, first.z > 0, needed=about)
     # A position is flagged only if it is significant by itself: the items that a cue explains and
@@ -220,7 +220,7 @@ def score_cues(
             high=float(high[at]),
             z=float(first.z[at]) if first.varies[at] else 0.0,
             p=float(first.p[at]),
-            speaks=float(spoken[at]),
+            distinguished_fraction=float(distinguished[at]),
             borderline=bool(borderline[at]) and at not in rounds,
         )
         for at, cue in enumerate(read)
@@ -240,7 +240,7 @@ def score_cues(
     counts = np.bincount(items.keys, minlength=most)
     return Battery(
         tuple(order),
-        unchecked,
+        unreadable,
         tuple(counts.tolist()),
         _compute_positions_p_value(items, first.draws, seed),
         first.draws,

@@ -103,26 +103,24 @@ class _LocatedOptions(NamedTuple):
 
     Attributes:
         slots: for each option, the ranges of the text that move with it.
-        signs: prefix of each option, such as "A. "; "" if the option has none.
+        prefixes: prefix of each option, such as "A. "; "" if the option has none.
         labels: labels of the options, such as column names; empty if there are none.
-        flagged: whether the options themselves state which of them is correct.
+        states_answer: whether the options themselves state which of them is correct.
         whole: range of the list or object that contains only the options; None if they are columns.
     """
 
     slots: list[list[Span]]
-    signs: list[str]
+    prefixes: list[str]
     labels: tuple[str, ...] = ()
-    flagged: bool = False
+    states_answer: bool = False
     whole: Span | None = None
 
 
 class _LocatedItem(NamedTuple):
-    """An item and its record; `text` is the text of the whole file."""
-
     problem: Problem
     record: Value
     located: _LocatedOptions
-    text: str
+    file_text: str
 
 
 def plan_edits(
@@ -170,10 +168,10 @@ def plan_edits(
         try:
             if item.problem.answer is None:
                 raise ProblemError("it has no answer; its key may be in another field or file")
-            if not kinds and not item.located.flagged:
+            if not kinds and not item.located.states_answer:
                 raise ProblemError("its answer column was not found")
             order = draw_order(item.problem, seed)
-            if moves := [*_iter_option_edits(item.located, order, item.text)]:
+            if moves := [*_iter_option_edits(item.located, order, item.file_text)]:
                 others = [
                     *_iter_key_edits(item, order, kinds),
                     *_iter_letter_edits(item, order, kinds),
@@ -237,7 +235,7 @@ def _match_list(
         [[(one.start, one.end) for one in own] for own in zip(*moving, strict=True)],
         [""] * len(options),
         tuple(str(one.value) for one in labels),
-        flagged=any(all(isinstance(f, bool) for f in own) and sum(own) == 1 for own in flags),
+        states_answer=any(all(isinstance(f, bool) for f in own) and sum(own) == 1 for own in flags),
         whole=list_span,
     )
 
@@ -253,17 +251,17 @@ def _find_option_spans(
     tidy = [*map(formats.tidy, options)]
     if [formats.tidy(str(one.value)) for one in values] == tidy:
         return [(one.start, one.end) for one in values], [""] * len(options)
-    spans, signs = [], []
+    spans, prefixes = [], []
     for one, option in zip(values, tidy, strict=True):
         quote = text.startswith('"', one.start)
-        sign = formats.PREFIX.match(str(one.value))
-        if not sign or not text.startswith(sign[0], one.start + quote):
+        prefix = formats.PREFIX.match(str(one.value))
+        if not prefix or not text.startswith(prefix[0], one.start + quote):
             return None
-        if formats.tidy(str(one.value)[sign.end() :]) != option:
+        if formats.tidy(str(one.value)[prefix.end() :]) != option:
             return None
-        spans.append((one.start + quote + sign.end(), one.end - quote))
-        signs.append(sign[0])
-    return spans, signs
+        spans.append((one.start + quote + prefix.end(), one.end - quote))
+        prefixes.append(prefix[0])
+    return spans, prefixes
 
 
 def _is_label_series(values: Sequence[Value]) -> bool:
@@ -310,8 +308,10 @@ def _iter_other_values(record: Value, located: _LocatedOptions) -> Iterator[tupl
 
 
 def _interpret_key(value: Value, problem: Problem, located: _LocatedOptions) -> dict[str, int]:
-    signed = [s + option for s, option in zip(located.signs, problem.options, strict=True) if s]
-    return formats.interpret_answer(value.value, problem.options, located.labels, signed)
+    prefixed = [
+        p + option for p, option in zip(located.prefixes, problem.options, strict=True) if p
+    ]
+    return formats.interpret_answer(value.value, problem.options, located.labels, prefixed)
 
 
 def _iter_key_edits(
@@ -331,16 +331,16 @@ def _iter_key_edits(
             continue
         raw = text[value.start : value.end]
         if kind == "text":
-            sign = formats.PREFIX.match(str(value.value))
-            if sign and formats.tidy(str(value.value)) != formats.tidy(problem.options[old]):
+            prefix = formats.PREFIX.match(str(value.value))
+            if prefix and formats.tidy(str(value.value)) != formats.tidy(problem.options[old]):
                 at = value.start + text.startswith(('"', "'"), value.start)
-                if not text.startswith(sign[0], at):
+                if not text.startswith(prefix[0], at):
                     raise ProblemError(f"its {name!r} can't be changed")
-                if sign[0].strip() == located.signs[old].strip():
-                    new_sign = located.signs[new]
+                if prefix[0].strip() == located.prefixes[old].strip():
+                    new_prefix = located.prefixes[new]
                 else:
-                    new_sign = _replace_letter(sign[0], old, new)
-                yield Edit(at, at + len(sign[0]), new_sign)
+                    new_prefix = _replace_letter(prefix[0], old, new)
+                yield Edit(at, at + len(prefix[0]), new_prefix)
         elif kind == "label":
             if raw.count(located.labels[old]) != 1:
                 raise ProblemError(f"its {name!r} can't be changed")
@@ -369,9 +369,9 @@ def _replace_in_series(
     for series in several:
         if len(series) <= max(old, new):
             continue
-        for sign, other in ((series[old], series[new]), (ascii(series[old]), ascii(series[new]))):
-            if raw.count(sign.strip("'")) == 1:  # "أ", or escaped as in JSON: "\\u0623"
-                return raw.replace(sign.strip("'"), other.strip("'"))
+        for letter, other in ((series[old], series[new]), (ascii(series[old]), ascii(series[new]))):
+            if raw.count(letter.strip("'")) == 1:  # "أ", or escaped as in JSON: "\\u0623"
+                return raw.replace(letter.strip("'"), other.strip("'"))
     return None
 
 
@@ -383,9 +383,9 @@ def _has_value_per_option(value: Value, problem: Problem, located: _LocatedOptio
         return False
     names = [str(name) for name in value.members]
     if isinstance(value.value, dict):
-        signs = [formats.parse_letter(name) is not None or name.isdecimal() for name in names]
+        is_label = [formats.parse_letter(name) is not None or name.isdecimal() for name in names]
         return bool(names) and (
-            all(signs) or {*names} <= {*located.labels} or {*names} <= {*problem.options}
+            all(is_label) or {*names} <= {*located.labels} or {*names} <= {*problem.options}
         )
     count = len(problem.options)
     return isinstance(value.value, list) and len(names) in (count, count - 1) and len(names) > 1
@@ -400,8 +400,8 @@ def _iter_letter_edits(
         raise ProblemError("another field has one value per option")
     for value in record.iterate_values():
         names = [str(name) for name in value.members if str(name) not in located.labels]
-        signs = {found[0] for name in names if (found := _OPTION_COLUMN.search(name))}
-        if isinstance(value.value, dict) and len(signs) > 1:
+        columns = {found[0] for name in names if (found := _OPTION_COLUMN.search(name))}
+        if isinstance(value.value, dict) and len(columns) > 1:
             raise ProblemError("several columns have one value per option")
     options = {*map(formats.tidy, problem.options)}
     spans = {span for slot in located.slots for span in slot}

@@ -96,24 +96,24 @@ CHECKS = (
         ),
         "leak",
     ),
-    Check("pairs of nearly identical items", lambda part: part.review.alike),
+    Check("pairs of nearly identical items", lambda part: part.review.near_duplicates),
     Check(
         "pairs of nearly identical items with different answers",
-        lambda part: part.review.differing,
+        lambda part: part.review.differing_pairs,
     ),
     Check(
         "items with options that differ at most in case or final punctuation",
-        lambda part: [(one,) for one in part.review.equal],
+        lambda part: [(one,) for one in part.review.equal_option_ids],
         "options",
         "{0} has options that differ at most in case or final punctuation",
     ),
     Check(
         "items with a different number of options than most",
-        lambda part: [(one,) for one in part.review.uneven],
+        lambda part: [(one,) for one in part.review.uneven_ids],
     ),
     Check(
         "items with an unfilled template field",
-        lambda part: [(one,) for one in part.review.unfilled],
+        lambda part: [(one,) for one in part.review.unfilled_ids],
         "unfilled",
         "{0} has an unfilled template field",
     ),
@@ -186,7 +186,7 @@ INDIVIDUAL_RULES = ("cue", "probe", "borderline", "leak")
 
 
 def iter_findings(part: SplitAudit) -> Iterator[Finding]:
-    for cue in part.battery.found:
+    for cue in part.battery.scores:
         text = f"“{cue.cue}” is correct for {percent(cue.right)} of the items"
         shows = part.items.find_first_solved_id(cue.cue)
         if cue.rank is not None:
@@ -210,7 +210,7 @@ def iter_findings(part: SplitAudit) -> Iterator[Finding]:
         for ids in (check.find(part) or ()) if check.template else ():
             for item in ids[1:] or ids:
                 yield make_finding(part, check.rule, check.template.format(item, ids[0]), item)
-    for item, text in (part.overlap.asked if part.overlap else {}).items():
+    for item, text in (part.overlap.found_questions if part.overlap else {}).items():
         yield make_finding(
             part, "texts", f"the question of {item} was found in the texts: “{text}”", item
         )

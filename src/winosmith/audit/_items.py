@@ -177,7 +177,7 @@ class Items(Result):
         """Number of blocks."""
         return int(self.block.max()) + 1
 
-    def find_ids_of_first_block(self) -> list[str]:
+    def find_ids_of_first_shared_block(self) -> list[str]:
         """Return the ids of the first block that has several items; empty if there is none."""
         shared = np.flatnonzero(np.bincount(self.block) > 1)
         return [self.problems[at].id for at in np.flatnonzero(np.isin(self.block, shared[:1]))]

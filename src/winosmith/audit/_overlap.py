@@ -51,33 +51,38 @@ class Overlap(Result):
     Attributes:
         pieces: number of texts, after splitting long texts.
         words: number of words in the texts.
-        checked: number of items whose question was searched for, because it has a sequence of words
-            that no other question of the data set has.
-        unread: ids of items that were not searched for, because no spaces separate their words.
-        asked: the matching words of each question that was found, by the item's id.
-        options: the number of pieces that contain each option of an item, by the item's id.
-        together: the number of pieces that contain an option and its question, by the item's id.
+        checked_count: number of items whose question was searched for, because it has a sequence of
+            words that no other question of the data set has.
+        unread_ids: ids of items that were not searched for, because no spaces separate their words.
+        found_questions: the matching words of each question that was found, by the item's id.
+        option_counts: the number of pieces that contain each option of an item, by the item's id.
+        joint_option_counts: the number of pieces that contain an option and its question, by the
+            item's id.
     """
 
     pieces: int = field(metadata={"key": "texts"})
     words: int
-    checked: int = field(metadata={"key": "questions_checked"})
-    unread: frozenset[str] = field(metadata={"key": "items_unread", "json": len})
-    asked: Mapping[str, str] = field(
+    checked_count: int = field(metadata={"key": "questions_checked"})
+    unread_ids: frozenset[str] = field(metadata={"key": "items_unread", "json": len})
+    found_questions: Mapping[str, str] = field(
         metadata={"key": "questions_found", "json": _make_matches_record}
     )
-    options: Mapping[str, tuple[int, ...]] = field(metadata=HIDDEN)
-    together: Mapping[str, tuple[int, ...]] = field(metadata=HIDDEN)
+    option_counts: Mapping[str, tuple[int, ...]] = field(metadata=HIDDEN)
+    joint_option_counts: Mapping[str, tuple[int, ...]] = field(metadata=HIDDEN)
     items: Mapping[tuple[str, tuple[str, ...]], str] = field(metadata=HIDDEN)
 
     @property
     def cues(self) -> tuple[Cue, ...]:
         """Cues that select the option that occurs most often in the texts."""
         return (
-            Cue("the most often in the texts", self._make_count_scorer(self.options), needs="any"),
+            Cue(
+                "the most often in the texts",
+                self._make_count_scorer(self.option_counts),
+                needs="any",
+            ),
             Cue(
                 "the most often in a text with its question",
-                self._make_count_scorer(self.together),
+                self._make_count_scorer(self.joint_option_counts),
                 needs="any",
             ),
         )
@@ -98,7 +103,7 @@ class Overlap(Result):
         keys: list[bool] = []
         others: list[bool] = []
         for problem in dataset:
-            counts = () if problem.id in self.unread else self.options.get(problem.id, ())
+            counts = () if problem.id in self.unread_ids else self.option_counts.get(problem.id, ())
             for at, count in enumerate(counts):
                 if View.split_words(problem.options[at]):
                     (keys if at == problem.answer else others).append(count > 0)

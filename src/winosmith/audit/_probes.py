@@ -51,7 +51,7 @@ MAX_QUESTION_WORDS = 40
 """Maximum number of content words at the end of a question that are paired with an option's words.
 A long passage ends with its question; pairing all words would take gigabytes."""
 
-SEEN = {
+PARTS = {
     "options": "only the options",
     "question": "only the question",
     "both": "question and options",
@@ -135,7 +135,7 @@ class Probe(Result):
     @property
     def model(self) -> str:
         """Description of the model, such as "model of words that sees only the options"."""
-        return f"model of {self.by} that sees {SEEN[self.sees]}"
+        return f"model of {self.by} that sees {PARTS[self.sees]}"
 
     @property
     @computed(**shown("null", percent_span))
@@ -172,13 +172,13 @@ def fit_probes(
     if embedder is None:
         return tuple(
             fit_probe(items, sees, draws=draws, seed=seed, report_done=make_reporter(at))
-            for at, sees in enumerate(SEEN)
+            for at, sees in enumerate(PARTS)
         )
     options = _embed_texts(embedder, [text for p in items.problems for text in p.options])
     questions = _embed_texts(embedder, [problem.sentence for problem in items.problems])
     return tuple(
         _fit_vector_probe(items, sees, options, questions, draws, seed, make_reporter(at))
-        for at, sees in enumerate(SEEN)
+        for at, sees in enumerate(PARTS)
     )
 
 

@@ -163,11 +163,14 @@ def bound_accuracies(
         return Proof((), float(stays.sum()))
     excess = np.column_stack([_compute_excess_scores(items, TIE_SHARES[ties]), words])
     apart = np.minimum.reduceat(ties, items.starts, axis=0) == 0
-    speaks = np.column_stack([apart, np.ones(len(items), np.bool_)])
+    distinguishes = np.column_stack([apart, np.ones(len(items), np.bool_)])
     of_position = np.array([*(cue.about == "position" for cue in read), False])
     if shuffled is not None:
-        excess[np.ix_(shuffled, of_position)], speaks[np.ix_(shuffled, of_position)] = 0.0, False
-    low, high = _compute_bounds(excess, speaks, stays, items.block, seed)
+        excess[np.ix_(shuffled, of_position)], distinguishes[np.ix_(shuffled, of_position)] = (
+            0.0,
+            False,
+        )
+    low, high = _compute_bounds(excess, distinguishes, stays, items.block, seed)
     if shuffled is not None and shuffled.all():
         low[of_position], high[of_position] = 0.0, 0.0
     mean = stays @ excess / stays.sum()

@@ -105,17 +105,18 @@ class Repair(Result):
         filtered: the kept items in their original form, and the removed items with reasons.
         set_aside: items whose keys models doubt, with shuffled options, in the order of the input.
         orders: the old position of each option, by id of the items whose options were reordered.
-        fixed: number of kept items whose options keep their order, because it has a meaning.
+        fixed_order_count: number of kept items whose options keep their order, because it has a
+            meaning.
         cues: the cues by which items were thinned, in the order in which they were flagged.
-        words: whether items were also thinned by a word model.
-        changed: accuracy of every cue before and after the repair.
+        has_word_model: whether items were also thinned by a word model.
+        cue_changes: accuracy of every cue before and after the repair.
         chance: accuracy of random guessing before and after the repair, 0–1.
         proof: the evidence from held-out blocks.
         doubts: the items set aside, and their effect on the accuracy of models; None without
             models' answers.
         concentration: the effect of thinning on wrong keys; None if nothing was thinned.
         parameters: all inputs, except the items.
-        tried: number of known repairs of these items, including this one.
+        repair_count: number of known repairs of these items, including this one.
     """
 
     dataset: Dataset = field(metadata={"key": "kept", "json": len})
@@ -127,10 +128,10 @@ class Repair(Result):
     )
     set_aside: Dataset = field(metadata=HIDDEN)
     orders: Mapping[str, tuple[int, ...]] = field(metadata=HIDDEN)
-    fixed: int = field(metadata={"key": "orders_fixed"})
+    fixed_order_count: int = field(metadata={"key": "orders_fixed"})
     cues: tuple[str, ...] = field(metadata=HIDDEN)
-    words: bool = field(metadata=HIDDEN)
-    changed: tuple[CueChange, ...] = field(metadata={"key": "cues"})
+    has_word_model: bool = field(metadata=HIDDEN)
+    cue_changes: tuple[CueChange, ...] = field(metadata={"key": "cues"})
     chance: tuple[float, float] = field(
         metadata={"json": lambda both: dict(zip(("before", "after"), both, strict=True))}
     )
@@ -138,7 +139,7 @@ class Repair(Result):
     doubts: _triage.DoubtedKeys | None = field(metadata={"key": "set_aside"})
     concentration: Concentration | None = field(metadata={"key": "wrong_keys"})
     parameters: Mapping[str, Any]
-    tried: int = 1
+    repair_count: int = field(default=1, metadata={"key": "tried"})
 
     @property
     @computed()
@@ -150,7 +151,7 @@ class Repair(Result):
     @computed()
     def thinned_by(self) -> tuple[str, ...]:
         """Names of the rules that thinned the items: cues and, if used, `WORDS`."""
-        return *self.cues, *([WORDS] if self.words else [])
+        return *self.cues, *([WORDS] if self.has_word_model else [])
 
     @property
     @computed(key="orders_dealt")
@@ -209,7 +210,7 @@ class PreparedSet:
 
     Attributes:
         removals: the stage and reason of each removed item, by row.
-        aside: the items set aside, with shuffled options, by row.
+        set_aside: the items set aside, with shuffled options, by row.
         shuffled: the remaining items, with shuffled options, by row.
         answers: answers of the models that answered any item.
         doubts: the items set aside; None if there are no answers.
@@ -217,7 +218,7 @@ class PreparedSet:
 
     data: Dataset
     removals: Mapping[int, tuple[str, str]]
-    aside: Mapping[int, Problem]
+    set_aside: Mapping[int, Problem]
     shuffled: Mapping[int, Problem]
     plan: RepairPlan
     thinning: Thinning
@@ -237,7 +238,7 @@ class PreparedSet:
             raise DataError(
                 f"the repair would remove all items; for example, {data[0].id} is {removals[0][1]}"
             )
-        removals |= _find_unusable_rows(data, removals)
+        removals |= _find_copies_and_keyless_rows(data, removals)
         rows = [row for row in range(len(data)) if row not in removals]
         free = {
             row: not (is_class or find_order_reference(data[row].sentence, data[row].options))
@@ -301,12 +302,12 @@ def thin(prepared: PreparedSet, step: Step, memo: Memo) -> Repair:
 
     result = Dataset((shuffled[row] for row in kept), data.name)
     if doubts := prepared.doubts:
-        aside = [problem.id for problem in prepared.aside.values()]
+        aside = [problem.id for problem in prepared.set_aside.values()]
         doubts = replace(
             doubts,
             accuracy=_triage.compare_accuracies(data, prepared.answers, aside, result.ids),
         )
-    ordered = {**shuffled, **prepared.aside}
+    ordered = {**shuffled, **prepared.set_aside}
     before, after = Items.from_dataset(data), Items.from_dataset(result)
     return Repair(
         dataset=result,
@@ -314,16 +315,16 @@ def thin(prepared: PreparedSet, step: Step, memo: Memo) -> Repair:
             data.select(kept),
             tuple(Dropped(data[row], *removals[row], row) for row in sorted(removals)),
         ),
-        set_aside=Dataset(prepared.aside.values(), data.name),
+        set_aside=Dataset(prepared.set_aside.values(), data.name),
         orders={
             data[row].id: tuple(draw_order(data[row], seed))
-            for row in sorted([*kept, *prepared.aside])
+            for row in sorted([*kept, *prepared.set_aside])
             if ordered[row].options != data[row].options
         },
-        fixed=sum(rows[row] not in removals for row in items.rows[thinning.fixed]),
+        fixed_order_count=sum(rows[row] not in removals for row in items.rows[thinning.fixed]),
         cues=learnt.cues,
-        words=learnt.words,
-        changed=_compare_cues(before, after, cues),
+        has_word_model=learnt.has_word_model,
+        cue_changes=_compare_cues(before, after, cues),
         chance=(before.chance, after.chance),
         proof=bound_accuracies(
             items, compute_stay_probabilities, cues, shuffled=~thinning.fixed, seed=seed
@@ -372,7 +373,7 @@ def _find_other_halves(
     }
 
 
-def _find_unusable_rows(
+def _find_copies_and_keyless_rows(
     data: Dataset, removed: Mapping[int, tuple[str, str]]
 ) -> dict[int, tuple[str, str]]:
     """Map the row of each copy, contradiction and item without a key to a stage and a reason."""

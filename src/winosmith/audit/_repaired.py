@@ -42,7 +42,7 @@ def render_repair(repaired: Repair) -> str:
     counted = {name: repaired.parameters[name] for name in ("seed", "draws", "probe_draws")}
     return report.render_page(
         f"Repair of {repaired.filtered.kept.name or 'the set'}",
-        make_repair_sections(repaired),
+        [make_repair_section(repaired)],
         signature=report.signature_of(repaired.filtered.input(), **counted),
     )
 
@@ -78,12 +78,12 @@ def format_estimate(number: float) -> str:
     return f"{float(f'{number:.2g}'):,.0f}"
 
 
-def make_repair_sections(repaired: Repair, name_split: bool = False) -> list[report.Section]:
+def make_repair_section(repaired: Repair, name_split: bool = False) -> report.Section:
     bounds = {bound.rule: bound for bound in repaired.proof.bounds}
     chance = repaired.chance[1]
     rows: list[list[report.Value]] = [
         [one.rule, one.before, one.after, *_format_bound(bounds.get(one.rule))]
-        for one in repaired.changed
+        for one in repaired.cue_changes
     ]
     rows.insert(_MAX_TERMINAL_RULES - 1, [WORDS, None, None, *_format_bound(bounds.get(WORDS))])
     before, after = (report.format_value(share, ".1%") for share in repaired.chance)
@@ -105,27 +105,25 @@ def make_repair_sections(repaired: Repair, name_split: bool = False) -> list[rep
         report.FractionWithInterval(
             one.rule, one.after, low, high, abs(one.after - chance) > LIMIT, chance
         )
-        for one in repaired.changed[:CHART_CUES]
+        for one in repaired.cue_changes[:CHART_CUES]
     ]
-    return [
-        report.Section(
-            f"Repair of {repaired.filtered.kept.name}: before and after"
-            if name_split
-            else "Repair: before and after",
-            [
-                report.Text([explain_repair(repaired)]),
-                report.Text(list(_describe_steps(repaired)), "list"),
-                *_make_model_tables(repaired),
-                report.Drawing(
-                    "Accuracy of each cue on the kept items. Grey bars extend 3 points below and "
-                    "above chance; diamonds are outside this range. Shuffled positions differ from "
-                    "chance only at random.",
-                    lambda: [report.draw_dots_over_chance(dots, title="Cues after the repair")],
-                    figures,
-                ),
-            ],
-        )
-    ]
+    return report.Section(
+        f"Repair of {repaired.filtered.kept.name}: before and after"
+        if name_split
+        else "Repair: before and after",
+        [
+            report.Text([explain_repair(repaired)]),
+            report.Text(list(_describe_steps(repaired)), "list"),
+            *_make_model_tables(repaired),
+            report.Drawing(
+                "Accuracy of each cue on the kept items. Grey bars extend 3 points below and "
+                "above chance; diamonds are outside this range. Shuffled positions differ from "
+                "chance only at random.",
+                lambda: [report.draw_dots_over_chance(dots, title="Cues after the repair")],
+                figures,
+            ),
+        ],
+    )
 
 
 def _format_bound(bound: Bound | None) -> tuple[str | None, str | None]:
@@ -138,7 +136,7 @@ def _format_bound(bound: Bound | None) -> tuple[str | None, str | None]:
 
 
 def _describe_steps(repaired: Repair) -> Iterator[str]:
-    by = [*(f"“{cue}”" for cue in repaired.cues), *([WORDS] if repaired.words else [])]
+    by = [*(f"“{cue}”" for cue in repaired.cues), *([WORDS] if repaired.has_word_model else [])]
     stages = Counter(entry.stage for entry in repaired.filtered.dropped)
     if by:
         yield (
@@ -166,13 +164,18 @@ def _describe_steps(repaired: Repair) -> Iterator[str]:
             f"Items whose keys people checked: {len(checked):,}. None of them is set aside because "
             "of models' answers."
         )
-    fixed = f"; in {repaired.fixed:,} other items, the order matters" if repaired.fixed else ""
+    fixed = (
+        f"; in {repaired.fixed_order_count:,} other items, the order matters"
+        if repaired.fixed_order_count
+        else ""
+    )
     yield (
         "The options were shuffled, which changed their order in "
         f"{repaired.reordered_count:,} items{fixed}."
     )
     yield (
-        f"Known repairs of these items in this folder and its sibling folders: {repaired.tried:,}. "
+        "Known repairs of these items in this folder and its sibling folders: "
+        f"{repaired.repair_count:,}. "
         "If there are many repairs, one of them may look good by chance."
     )
 
@@ -181,7 +184,7 @@ def _describe_concentration(repaired: Repair) -> Iterator[str]:
     found = repaired.concentration
     if found is None:
         return
-    some = f", drawn from {found.of:,}" if found.items < found.of else ""
+    some = f", drawn from {found.total_items:,}" if found.items < found.total_items else ""
     low, high = (report.to_fixed(end, ".2f") for end in (found.low, found.high))
     yield (
         f"Thinning multiplies the rate of wrong keys by {report.to_fixed(found.factor, '.2f')} "
@@ -222,12 +225,13 @@ def _describe_set_aside(repaired: Repair) -> Iterator[str]:
         "On the kept items, the accuracy and ranking of these models and their relatives are "
         "biased upwards, because items that they get wrong were set aside."
     )
-    more = found.as_strong - len(aside)
+    more = found.strong_count - len(aside)
     if more and found.threshold is not None:
         yield (
             f"Models agree as strongly (at least {report.percent(found.threshold, 0)}) on {more:,} "
             f"other items. These items stay, because at most {report.percent(MAX_SET_ASIDE, 0)} "
-            f"of the items are set aside by default; `set_aside={found.as_strong}` includes them."
+            "of the items are set aside by default; "
+            f"`set_aside={found.strong_count}` includes them."
         )
 
 
@@ -372,7 +376,9 @@ def _open_folder(
 
 
 def _write_repair(folder: OutputFolder, repaired: Repair) -> Repair:
-    repaired = replace(repaired, tried=_record_and_count_repairs(folder, repaired.filtered.input()))
+    repaired = replace(
+        repaired, repair_count=_record_and_count_repairs(folder, repaired.filtered.input())
+    )
     folder.write_lines("kept.jsonl", formats.to_lines(repaired.dataset))
     folder.write_lines("dropped.jsonl", (one.to_json_line() for one in repaired.filtered.dropped))
     if len(repaired.set_aside):

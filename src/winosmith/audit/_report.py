@@ -12,9 +12,9 @@ from winosmith.audit._findings import CHECKS
 from winosmith.audit._items import MIN_BLOCKS
 from winosmith.audit._overlap import Overlap
 from winosmith.audit._planted import KINDS, VISIBILITIES, PlantedKeys
-from winosmith.audit._probes import SEEN, Probe
+from winosmith.audit._probes import PARTS, Probe
 from winosmith.audit._repair import Repair
-from winosmith.audit._repaired import format_estimate, make_repair_sections
+from winosmith.audit._repaired import format_estimate, make_repair_section
 from winosmith.audit._review import describe_shared_items
 from winosmith.audit._split import SplitAudit
 from winosmith.audit._triage import Triage
@@ -40,7 +40,7 @@ def make_sections(audit: Audit, repaired: Sequence[Repair] = ()) -> list[report.
         report.Section("Files", [_make_files_table(audit)])
         if many
         else report.Section("Summary", list(_make_summary_blocks(audit))),
-        *(section for one in repaired for section in make_repair_sections(one, len(repaired) > 1)),
+        *(make_repair_section(one, len(repaired) > 1) for one in repaired),
         *(_make_cue_section(part) for part in audit.parts if not many or part.best_cue is not None),
         *([report.Section("Models that see only a part", probed)] if probed else []),
         *(_make_model_section(part, part.triage) for part in audit.parts if part.triage),
@@ -92,7 +92,7 @@ _MAX_DETAILED_FILES = 4
 def _make_files_table(audit: Audit) -> report.Table:
     rows: list[list[str | int | float | None]] = []
     for part in audit.parts:
-        first, draws = part.best_cue or part.battery.found[0], part.battery.draws
+        first, draws = part.best_cue or part.battery.scores[0], part.battery.draws
         shares = map(format_percent, (first.right, first.expected))
         rows.append([part.name, len(part.items), first.cue, *shares, _format_p(first.p, draws)])
     columns = [report.Column(head, numeric=True) for head in ("items", "correct", "expected", "p")]
@@ -115,7 +115,7 @@ def _format_p(p: float | None, draws: int | None) -> str | None:
 def _make_summary_blocks(audit: Audit) -> Iterator[report.Block]:
     figures = []
     for part in audit.parts:
-        strongest = part.battery.found[0]
+        strongest = part.battery.scores[0]
         note = f"“{strongest.cue}”; {_format_expected(strongest.expected, bool(part.best_cue))}"
         figures.append(
             report.KeyFigure(f"{part.name}: strongest cue", strongest.right, note, ".1%")
@@ -175,7 +175,7 @@ def _iter_advice(audit: Audit) -> Iterator[str]:
 def _make_cue_section(part: SplitAudit) -> report.Section:
     scores = part.battery
     listed = scores.listed_cues
-    constant = [f"“{found.cue}”" for found in scores.found if found not in listed]
+    constant = [f"“{found.cue}”" for found in scores.scores if found not in listed]
     flagged, borderline = len(scores.flagged), len(scores.borderline)
     heads = ["correct", "expected", "chance limit", "p", "p given the cues above"]
     heads = heads if flagged > 1 else heads[:-1]
@@ -222,15 +222,14 @@ def _make_cue_section(part: SplitAudit) -> report.Section:
             "accuracy with any keys: "
             f"{report.join_names(constant)}."
         )
-    if scores.unchecked:
+    if scores.unreadable_cues:
         notes.append(
             "Not checked, because these cues can't read the script of the items: "
-            f"{'; '.join(scores.unchecked)}."
+            f"{'; '.join(scores.unreadable_cues)}."
         )
     blocks += [report.Text([note], "note") for note in notes]
-    lead = (
-        f"Of {len(scores.found)} cues, {flagged or 'none'} {'is' if flagged < 2 else 'are'} flagged"
-    )
+    are = "is" if flagged < 2 else "are"
+    lead = f"Of {len(scores.scores)} cues, {flagged or 'none'} {are} flagged"
     if borderline:
         lead += f", and {borderline} {'is' if borderline == 1 else 'are'} borderline"
     return report.Section(f"Cues of {part.name}", blocks, f"{part.inconclusive_reason or lead}.")
@@ -279,7 +278,7 @@ def _make_probe_blocks(audit: Audit) -> Iterator[report.Block]:
         ["model", *(report.Column(head, numeric=True) for head in ("correct", "expected", "p"))],
         [
             [
-                f"{part.name}: {SEEN[probe.sees]}, {probe.by}",
+                f"{part.name}: {PARTS[probe.sees]}, {probe.by}",
                 format_percent(probe.right),
                 f"{format_percent(probe.expected)} "
                 f"({report.percent_span((probe.low, probe.high))})",
@@ -295,7 +294,7 @@ def _make_probe_blocks(audit: Audit) -> Iterator[report.Block]:
         for probe in _select_informative_probes(part):
             if probe.words:
                 yield make_table(
-                    f"Words that predict the answer in {part.name}: {SEEN[probe.sees]}",
+                    f"Words that predict the answer in {part.name}: {PARTS[probe.sees]}",
                     probe.words,
                     most=6,
                 )
@@ -322,7 +321,7 @@ def _shorten(text: str) -> str:
 def _list_solved(part: SplitAudit, probe: Probe) -> report.Passages:
     problems = part.dataset.problems
     return report.Passages(
-        f"Items of {part.name} that a model of {probe.by} solves from {SEEN[probe.sees]}",
+        f"Items of {part.name} that a model of {probe.by} solves from {PARTS[probe.sees]}",
         [
             [
                 report.Passage(
@@ -358,18 +357,18 @@ def _make_check_blocks(audit: Audit) -> Iterator[report.Block]:
             for check, found in findings
             if found is None
         ]
-        if block := part.items.find_ids_of_first_block():
+        if block := part.items.find_ids_of_first_shared_block():
             absent.append(
                 f"The {len(part.items):,} items of {name} form {part.items.block_count:,} blocks: "
                 "copies, twins and look-alikes (the same options in a similar text) are in one "
                 f"block, such as {report.join_names(block)}."
             )
-        if review.withheld:
+        if review.withheld_count:
             without = [problem.id for problem in part.dataset if problem.answer is None]
             examples = report.join_names(without, 3)
-            rows.append([f"{name}: items without a key", review.withheld, examples])
-        if 0 < review.unlicensed < len(part.dataset):
-            rows.append([f"{name}: items without a licence", review.unlicensed, None])
+            rows.append([f"{name}: items without a key", review.withheld_count, examples])
+        if 0 < review.unlicensed_count < len(part.dataset):
+            rows.append([f"{name}: items without a licence", review.unlicensed_count, None])
         if part.overlap is not None:
             rows += _make_overlap_rows(part, part.overlap)
         for what in ("licence", "canary") if part.declared else ():
@@ -388,7 +387,7 @@ def _make_check_blocks(audit: Audit) -> Iterator[report.Block]:
         absent.append("No two splits share items.")
     yield report.Table("Findings", ["finding", "number", "examples"], rows)
     for part in audit.parts:
-        if part.review.differing:
+        if part.review.differing_pairs:
             yield _make_differing_table(part)
     yield report.Text(absent)
 
@@ -398,7 +397,10 @@ def _make_differing_table(part: SplitAudit) -> report.Table:
     return report.Table(
         f"Nearly identical items of {part.name} with different answers",
         ["item", "its answer", "other item", "its answer"],
-        [[one, key[one], other, key[other]] for one, other in part.review.differing[:_MAX_LISTED]],
+        [
+            [one, key[one], other, key[other]]
+            for one, other in part.review.differing_pairs[:_MAX_LISTED]
+        ],
         note="Check whether one of the keys is wrong. A different word may also change the answer, "
         "as in questions from one template. Pairs with the same options come first.",
         most=4,
@@ -406,10 +408,10 @@ def _make_differing_table(part: SplitAudit) -> report.Table:
 
 
 def _make_overlap_rows(part: SplitAudit, overlap: Overlap) -> Iterator[list[report.Value]]:
-    first = next(iter(overlap.asked.items()), None)
+    first = next(iter(overlap.found_questions.items()), None)
     yield [
-        f"{part.name}: questions found in the texts, of {overlap.checked:,} searched for",
-        len(overlap.asked),
+        f"{part.name}: questions found in the texts, of {overlap.checked_count:,} searched for",
+        len(overlap.found_questions),
         f"{first[0]}: “{first[1]}”" if first else None,
     ]
     (keys, of), (others, of_others) = overlap.count_found_options(Dataset(part.items.problems))
@@ -419,10 +421,10 @@ def _make_overlap_rows(part: SplitAudit, overlap: Overlap) -> Iterator[list[repo
         f"{format_percent(keys / max(1, of))}; "
         f"other options: {format_percent(others / max(1, of_others))}",
     ]
-    if overlap.unread:
+    if overlap.unread_ids:
         yield [
             f"{part.name}: items not searched for, because no spaces separate their words",
-            len(overlap.unread),
+            len(overlap.unread_ids),
             None,
         ]
 
@@ -481,7 +483,7 @@ def _make_suspect_blocks(part: SplitAudit, triage: Triage) -> Iterator[report.Bl
     ranked = "ranked by planted wrong keys and by agreement"
     if triage.wrong_keys is None:
         by = "agreement" if triage.proposes_keys else "the weight of the models that are incorrect"
-        ranked = f"ranked only by {by}, because {triage.not_planted}"
+        ranked = f"ranked only by {by}, because {triage.planting_obstacle}"
     weight = (
         "Agreement: the weight of the models that chose the proposed key, as a fraction of the "
         "weight of all models that chose an option."
@@ -504,7 +506,10 @@ def _make_suspect_blocks(part: SplitAudit, triage: Triage) -> Iterator[report.Bl
         )
     if triage.wrong_keys is None:
         yield report.Text(
-            [f"The number of wrong keys in {part.name} has no bound, because {triage.not_planted}."]
+            [
+                f"The number of wrong keys in {part.name} has no bound, because "
+                f"{triage.planting_obstacle}."
+            ]
         )
         return
     yield _make_bounds_table(part, triage.wrong_keys)

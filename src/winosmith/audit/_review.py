@@ -127,29 +127,32 @@ class Review(Result):
     """The findings in one split, with ids in the order of the split.
 
     Attributes:
-        equal: items with options that differ only in case or in a final mark.
-        uneven: items whose number of options differs from that of most items.
-        unfilled: items with an unfilled template field, such as `{{answer}}`.
+        equal_option_ids: items with options that differ only in case or in a final mark.
+        uneven_ids: items whose number of options differs from that of most items.
+        unfilled_ids: items with an unfilled template field, such as `{{answer}}`.
         copies: identical items, and the groups of identical items with contradictory keys.
-        alike: pairs that share four fifths of their words, except twins and copies.
-        differing: the pairs of `alike` with different answers, starting with pairs that have the
-            same options. One of the keys may be wrong, or a different word changes the answer.
+        near_duplicates: pairs that share four fifths of their words, except twins and copies.
+        differing_pairs: the pairs of `near_duplicates` with different answers, starting with pairs
+            that have the same options. One of the keys may be wrong, or a different word changes
+            the answer.
         leaks: fields that give the answer away; None if there are too few items.
-        unlicensed: number of items without a licence.
-        withheld: number of items without a key.
+        unlicensed_count: number of items without a licence.
+        withheld_count: number of items without a key.
     """
 
-    equal: tuple[str, ...] = field(metadata=_make_ids_metadata("equal_options"))
-    uneven: tuple[str, ...] = field(metadata=_make_ids_metadata("other_number_of_options"))
-    unfilled: tuple[str, ...] = field(metadata=_make_ids_metadata("unfilled_fields"))
+    equal_option_ids: tuple[str, ...] = field(metadata=_make_ids_metadata("equal_options"))
+    uneven_ids: tuple[str, ...] = field(metadata=_make_ids_metadata("other_number_of_options"))
+    unfilled_ids: tuple[str, ...] = field(metadata=_make_ids_metadata("unfilled_fields"))
     copies: Copies = field(metadata={"json": "flat"})
-    alike: tuple[tuple[str, str], ...] = field(metadata=_make_ids_metadata("near_duplicates"))
-    differing: tuple[tuple[str, str], ...] = field(
+    near_duplicates: tuple[tuple[str, str], ...] = field(
+        metadata=_make_ids_metadata("near_duplicates")
+    )
+    differing_pairs: tuple[tuple[str, str], ...] = field(
         metadata=_make_ids_metadata("near_duplicates_that_differ")
     )
     leaks: tuple[Leak, ...] | None
-    unlicensed: int = field(metadata={"key": "without_licence"})
-    withheld: int = field(metadata={"key": "without_key"})
+    unlicensed_count: int = field(metadata={"key": "without_licence"})
+    withheld_count: int = field(metadata={"key": "without_key"})
 
 
 @pause_garbage_collection()

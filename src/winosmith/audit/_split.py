@@ -96,7 +96,7 @@ class SplitAudit(Result):
         """The reason why the audit of the split is inconclusive, or ""."""
         if (bad := len(self.refused)) >= (good := len(self.dataset)):
             return f"{self.name} can't be judged: {bad:,} of {bad + good:,} rows can't be used"
-        limits = [one.high for one in self.battery.found if one.about == "position" and one.spread]
+        limits = [one.high for one in self.battery.scores if one.about == "position" and one.spread]
         is_small = min(limits, default=0) > 1 - 1e-9 and self.best_cue is None
         why = f"even a cue that is correct for all {len(self.items)} items would not be flagged"
         return f"{self.name} is too small to be judged: {why}" if is_small else ""
@@ -110,7 +110,7 @@ class SplitAudit(Result):
         if leaks := self.review.leaks:
             worst = max(leaks, key=lambda leak: leak.accuracy * leak.problems)
             yield f"{self.name} gives answers away through a field: {worst}."
-        best, scores, tried = self.best_cue, self.battery, len(self.battery.found)
+        best, scores, tried = self.best_cue, self.battery, len(self.battery.scores)
         rows = f" in {len(self.dataset) + len(self.refused):,} rows" if self.refused else ""
 
         def describe(score: CueScore | Probe, draws: int, name: str, limit: float) -> str:
@@ -132,7 +132,7 @@ class SplitAudit(Result):
         elif self.inconclusive_reason and not scores.borderline:
             yield f"{self.inconclusive_reason}."
         else:
-            first = scores.found[0]
+            first = scores.scores[0]
             figures = describe(first, scores.draws, "chance limit", first.high)
             start = f"No cue of {self.name} is flagged. The strongest of {tried} is"
             if scores.borderline:

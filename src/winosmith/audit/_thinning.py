@@ -21,7 +21,7 @@ often than a sound item. Planted wrong keys show this effect (`Thinning.measure_
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated
 
@@ -39,6 +39,7 @@ from winosmith.errors import DataError
 from winosmith.options import Fraction, declaration
 from winosmith.parallel import use_one_thread
 from winosmith.report import percent
+from winosmith.results import Result
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -76,8 +77,8 @@ class LearntRules:
     """Rules learnt from some blocks, and the resulting probabilities of all units.
 
     Attributes:
-        places: whether a position cue is flagged.
-        words: whether the word model is significant.
+        has_position_cue: whether a position cue is flagged.
+        has_word_model: whether the word model is significant.
         posterior: (units,) posterior of each key, 0–1.
         stays: (units,) probability that the unit stays, 0–1.
         stays_at: (units, most options) probability that the unit would stay if its key were at the
@@ -85,15 +86,15 @@ class LearntRules:
     """
 
     cues: tuple[str, ...]
-    places: bool
-    words: bool
+    has_position_cue: bool
+    has_word_model: bool
     posterior: Floats
     stays: Floats
     stays_at: Floats | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Concentration:
+class Concentration(Result):
     """The effect of thinning on the rate of wrong keys, measured on synthetic data sets.
 
     Attributes:
@@ -102,7 +103,7 @@ class Concentration:
         sets: number of synthetic data sets.
         planted: number of wrong keys planted in each synthetic set.
         items: number of items in each synthetic set.
-        of: number of items in the repaired data set.
+        total_items: number of items in the repaired data set.
     """
 
     factor: float
@@ -111,7 +112,7 @@ class Concentration:
     sets: int
     planted: int
     items: int
-    of: int
+    total_items: int = field(metadata={"key": "of"})
 
 
 @dataclass(frozen=True)
@@ -159,27 +160,27 @@ class Thinning:
         how = self.settings
         flagged = score_cues(part, self.cues, draws=how.draws, seed=how.seed).flagged
         cues = tuple(found.cue for found in flagged if found.cue in self.cue_scores)
-        places = any(found.about == "position" for found in flagged)
-        words = False
+        has_position_cue = any(found.about == "position" for found in flagged)
+        has_word_model = False
         if how.probe_draws and part.block_count >= _items.MIN_BLOCKS:
             probe = fit_probe(part, "options", draws=how.probe_draws, seed=how.seed)
-            words = probe.p <= LEVEL
-        return self.fit(training, cues, places, words)
+            has_word_model = probe.p <= LEVEL
+        return self.fit(training, cues, has_position_cue, has_word_model)
 
     def fit(
-        self, training: Bools, cues: tuple[str, ...], positions: bool, words: bool
+        self, training: Bools, cues: tuple[str, ...], has_position_cue: bool, has_word_model: bool
     ) -> LearntRules:
         """Fit the posterior of the given rules to the items that `training` marks."""
         items = self.items
         columns = [self.cue_scores[cue] for cue in cues]
-        if positions:
+        if has_position_cue:
             columns += self.position_scores
         units = _Units(items)
-        if not (columns or words):
+        if not (columns or has_word_model):
             chance, exists = 1 / items.unit_counts, units.exists.astype(float)
-            return LearntRules((), positions, False, chance, np.ones(len(chance)), exists)
+            return LearntRules((), has_position_cue, False, chance, np.ones(len(chance)), exists)
         with use_one_thread():
-            if words:
+            if has_word_model:
                 columns.append(
                     cross_fit_scores(
                         items, self.word_features, training.astype(float), self.settings.seed
@@ -201,7 +202,7 @@ class Thinning:
         at = np.zeros(units.exists.shape)
         at[units.exists] = stays
         posterior = np.exp(log_posterior[units.keys])
-        return LearntRules(cues, positions, words, posterior, stays[units.keys], at)
+        return LearntRules(cues, has_position_cue, has_word_model, posterior, stays[units.keys], at)
 
     def measure_concentration(self, rules: LearntRules, step: Step) -> Concentration | None:
         """Measure the factor by which thinning multiplies the rate of wrong keys.
@@ -213,7 +214,9 @@ class Thinning:
         """
         from scipy.stats import t
 
-        if not (rules.cues or rules.words or (rules.places and self.position_scores)):
+        if not (
+            rules.cues or rules.has_word_model or (rules.has_position_cue and self.position_scores)
+        ):
             return None
         part = self._draw_synthetic_part()
         items, sets = part.items, _SYNTHETIC_SETS
@@ -221,7 +224,7 @@ class Thinning:
         step(what)
         report_done = _items.make_reporter(step, what, sets, "sets")
         known = {"cue_scores": part.cue_scores, "position_scores": part.position_scores}
-        if rules.words:
+        if rules.has_word_model:
             known["word_features"] = part.word_features
         rng, units = np.random.default_rng([self.settings.seed, 10]), len(items.unit_starts)
         planted = max(_MIN_PLANTED, round(_PLANTED_FRACTION * units))
@@ -234,7 +237,9 @@ class Thinning:
             synthetic = replace(part, items=items.with_keys(keys))
             vars(synthetic).update(known)  # they don't depend on keys
             everything = np.ones(len(items), np.bool_)
-            fitted = synthetic.fit(everything, rules.cues, rules.places, rules.words)
+            fitted = synthetic.fit(
+                everything, rules.cues, rules.has_position_cue, rules.has_word_model
+            )
             stays, is_wrong = fitted.stays[items.unit], np.isin(items.unit, wrong)
             count += int(is_wrong.sum())
             factors.append(stays[is_wrong].sum() / stays.sum() / is_wrong.mean())

@@ -128,7 +128,7 @@ class Triage(Result):
             `wrong_keys` or, without it, by the agreement of good models on another option.
         wrong_keys: the ranking and bounds from planted wrong keys; None if no planted keys can be
             learnt from.
-        not_planted: reason why planted keys can't be learnt from; "" if they can.
+        planting_obstacle: reason why planted keys can't be learnt from; "" if they can.
         saturated: items that every model solves.
         missed: items that no model solves.
         pairs: comparisons of each model with the next best.
@@ -137,7 +137,7 @@ class Triage(Result):
     models: Mapping[str, ModelAnswers]
     suspects: tuple[Suspect, ...]
     wrong_keys: PlantedKeys | None
-    not_planted: str = field(metadata=IF_ANY)
+    planting_obstacle: str = field(metadata={**IF_ANY, "key": "not_planted"})
     saturated: tuple[str, ...] = field(metadata={"json": len})
     missed: tuple[str, ...]
     pairs: tuple[ModelComparison, ...]
@@ -145,7 +145,7 @@ class Triage(Result):
     @property
     def proposes_keys(self) -> bool:
         """Whether the answers state the chosen options, so that keys can be proposed."""
-        return self.not_planted != OPTIONS_UNKNOWN
+        return self.planting_obstacle != OPTIONS_UNKNOWN
 
 
 def triage(items: Items, answers: Mapping[str, Answers], *, seed: int = 0) -> Triage:
@@ -385,7 +385,7 @@ def _compare_models(
 MAX_SET_ASIDE = 0.02
 """Maximum fraction of items that are set aside if no number is given."""
 
-_AGREEMENT_QUANTILE = 0.9
+_FRACTION_OF_AGREED_KEYS = 0.9
 """Fraction of the agreed keys with at least the agreement that is required for setting an item
 aside by default."""
 
@@ -396,12 +396,14 @@ class Accuracy(Result):
 
     Attributes:
         before: accuracy on the original data set.
-        without: accuracy on the original data set without the items set aside.
+        without_set_aside: accuracy on the original data set without the items set aside.
         after: accuracy on the kept items.
     """
 
     before: float | None = field(metadata=shown("before", ".1%"))
-    without: float | None = field(metadata=shown("without those set aside", ".1%"))
+    without_set_aside: float | None = field(
+        metadata={**shown("without those set aside", ".1%"), "key": "without"}
+    )
     after: float | None = field(metadata=shown("kept", ".1%"))
 
 
@@ -411,7 +413,7 @@ class DoubtedKeys(Result):
 
     Attributes:
         set_aside: the suspects set aside, in descending order of agreement.
-        as_strong: number of suspects that meet the rule, including those beyond `MAX_SET_ASIDE`;
+        strong_count: number of suspects that meet the rule, including those beyond `MAX_SET_ASIDE`;
             the number of all suspects if a number was given.
         threshold: minimum agreement for the rule, 0–1; None if a number was given, or if there are
             too few models for the rule.
@@ -420,7 +422,7 @@ class DoubtedKeys(Result):
     """
 
     set_aside: tuple[Suspect, ...] = field(metadata={"key": "items"})
-    as_strong: int
+    strong_count: int = field(metadata={"key": "as_strong"})
     threshold: float | None
     accuracy: Mapping[str, Accuracy] = field(default_factory=dict)
 
@@ -474,7 +476,7 @@ def choose_items_to_set_aside(
     agreed = np.sort(on_key[on_key > agreement.max(axis=1)])
     if len(votes.chosen) < MIN_MODELS or not len(agreed):
         return DoubtedKeys((), 0, None)
-    threshold = float(agreed[int((1 - _AGREEMENT_QUANTILE) * len(agreed))])
+    threshold = float(agreed[int((1 - _FRACTION_OF_AGREED_KEYS) * len(agreed))])
     strong = [
         one
         for one in found
