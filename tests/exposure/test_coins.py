@@ -72,7 +72,7 @@ def test_a_keyed_release_is_read_with_its_coins(tmp_path: Path) -> None:
     found = read_keyed_release(folder)
     assert found.pairs == PAIRS
     assert found.coins == compute_coins(key, NAME, PAIRS)
-    assert found.without == 2
+    assert found.blocks_without_coin == 2
     published = {p.id: p for p in formats.read(folder / "data/dev.jsonl")}
     assert all(published[pair.a.id] == found.get_published(pair) for pair in found.pairs)
 

@@ -79,7 +79,7 @@ def test_a_model_that_prefers_published_texts_is_found(
     assert "sees both presentations" in shown
     told = cli.told("exposure", folder, "--scores", seen, "--scores", new)
     found, other = told["models"]["seen"], told["models"]["new"]
-    assert (told["look"], told["without"], found["depends"], other["depends"]) == (
+    assert (told["look"], told["blocks_without_coin"], found["depends"], other["depends"]) == (
         1,
         2,
         True,

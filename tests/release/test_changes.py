@@ -63,7 +63,7 @@ def _comes_back(done: ReleaseResult, tmp_path: Path, parts: dict[str, Dataset]) 
         release(source, later, tmp_path / "out", previous=done.folder, new_ids=True)
     left = release(source, later, tmp_path / "out", previous=done.folder, new_ids=True,
                    leave_out=True)  # fmt: skip
-    assert left.content.left_out == {"withdrawn before": 2}
+    assert left.content.omitted_counts == {"withdrawn before": 2}
     assert len(left.content.tombstones) == 2 + 6
     ids = [stone.id for stone in done.content.tombstones]
     back = about(version="1.3.0", date="2026-12-03", restored=ids)
@@ -134,7 +134,7 @@ def test_a_file_that_has_grown_is_split_as_before(kind: str, tmp_path: Path) -> 
     assert "→ test" not in (second.folder / "CHANGELOG.md").read_text("utf-8")
     assert bool(second.content.changes["moved"]) is (kind == "contributor")
     assert len(second.content.changes["added"]) == 60
-    assert second.content.left_out == {}
+    assert second.content.omitted_counts == {}
 
 
 def test_a_root_and_a_parent_elsewhere_are_two_problems(small: ReleaseResult) -> None:

@@ -28,7 +28,7 @@ from winosmith.cli import main
 from winosmith.errors import DataError, InputError, OutputError
 from winosmith.exposure import COINS, PRESENTATIONS, KeyedRelease, read_keyed_release
 from winosmith.release import Content, ReleaseResult, release
-from winosmith.release._keyed import get_key, get_pending_path
+from winosmith.release._keyed import get_or_draw_key, get_pending_path
 
 FIXED = Problem("fixed", "Which _ float?", ("cork", "wood", "all of the above"), 2)
 
@@ -67,12 +67,12 @@ def _check_published(content: Content, found: KeyedRelease) -> None:
 
 def test_a_keyed_release_publishes_the_presentations_of_its_coins(keyed: ReleaseResult) -> None:
     """Each block has the presentation of its coin, in every file; the owner has both."""
-    assert found(keyed.folder) == found(keyed.folder, private=keyed.key) == []
+    assert found(keyed.folder) == found(keyed.folder, private=keyed.private_folder) == []
     coins = read_keyed_release(keyed.folder)
     _check_published(keyed.content, coins)
     statement = keyed.content.keyed
     assert statement is not None
-    assert (len(coins.coins), coins.without) == (statement.block_count, 1)
+    assert (len(coins.coins), coins.blocks_without_coin) == (statement.block_count, 1)
     assert min(statement.names, statement.options) > 5
     assert {*keyed.content.dataset.ids} - {pair.a.id for pair in coins.pairs} == {
         problem.id for problem in keyed.content.problems if problem.options == FIXED.options
@@ -109,14 +109,14 @@ def test_two_releases_of_the_same_data_differ_only_by_coins(
     for name in ("README.md", "CHANGELOG.md", "CONTRIBUTORS.csv", "LICENCES.md"):
         old, new = ((done.folder / name).read_text("utf-8") for done in (keyed, again))
         assert name == "README.md" or old == new
-    wrong = found(keyed.folder, private=again.key)
+    wrong = found(keyed.folder, private=again.private_folder)
     assert any(one.startswith("private/coins.json: its coins belong to another") for one in wrong)
 
 
 def test_the_bytes_are_kept_when_a_release_is_repeated_or_resumed(tmp_path: Path) -> None:
     """A run after an interrupted one takes its bytes, a finished release keeps its own."""
     source, out = _source(tmp_path / "source"), tmp_path / "out"
-    key = get_key(out, about())  # as a run that was killed before it wrote the release
+    key = get_or_draw_key(out, about())  # as a run that was killed before it wrote the release
     assert get_pending_path(out, about()).stat().st_mode & 0o077 == 0
     done = release(source, about(), out, new_ids=True, keyed=True)
     kept = json.loads((_private(done.folder) / COINS).read_text("utf-8"))["bytes"]
@@ -183,14 +183,14 @@ def test_another_presentation_or_commitment_is_found(keyed: ReleaseResult, tmp_p
     changed = replace(keyed.content, parts={**keyed.content.parts, "dev": dev})
     wrong = rewritten(changed, tmp_path / "dev/x")
     assert found(wrong) == []  # the other presentation is as good; only the coins show the change
-    (fault,) = found(wrong, private=keyed.key)
+    (fault,) = found(wrong, private=keyed.private_folder)
     assert fault.startswith("private/coins.json: its coins belong to another release, or the")
     copy = Path(shutil.copytree(keyed.folder, tmp_path / "card" / keyed.folder.name))
     statement = keyed.content.keyed
     assert statement is not None
     _edit(copy / "README.md", statement.commitment, "0" * 64)
     record = json.loads((copy / "release.json").read_text("utf-8"))["keyed"]
-    faults = found(seal(copy, keyed={**record, "names": 0}), private=keyed.key)
+    faults = found(seal(copy, keyed={**record, "names": 0}), private=keyed.private_folder)
     assert any("README.md: it lacks the commitment" in one for one in faults)
     assert any(re.search("release.json: it states .* by a coin flip, not", f) for f in faults)
 
@@ -210,7 +210,7 @@ def test_the_next_version_has_new_coins_and_the_same_ids(
         release(source, about(version="1.2.0"), tmp_path, previous=keyed.folder, new_ids=True)
     after = release(source, about(version="1.1.0"), tmp_path / "out", previous=small.folder, **how)
     assert {kind: len(of) for kind, of in after.content.changes.items() if of} == {"added": 1}
-    assert found(after.folder, private=after.key) == []
+    assert found(after.folder, private=after.private_folder) == []
 
 
 def test_a_build_is_released_keyed(tmp_path: Path) -> None:
@@ -218,7 +218,7 @@ def test_a_build_is_released_keyed(tmp_path: Path) -> None:
     built = build_pool(tmp_path, practice.generate_corpus(60, seed=2).dataset)
     done = release(built, about(), tmp_path / "out", keyed=True)
     assert found(done.folder, private=built / "private") == []
-    assert found(done.folder, private=done.key) == []
+    assert found(done.folder, private=done.private_folder) == []
     coins = read_keyed_release(done.folder)
     _check_published(done.content, coins)
     told = {p["id"]: p for p in map(json.loads, lines(built / "private/test.jsonl"))}

@@ -31,7 +31,7 @@ def test_a_build_is_released_with_what_its_filter_did(built: Path, tmp_path: Pat
     """Removed problems carry the phase, ids are new, and the funnel stands in the card."""
     done = release(built, about(), tmp_path / "out")
     assert found(done.folder, private=built / "private") == []
-    assert found(done.folder, private=done.key) == []
+    assert found(done.folder, private=done.private_folder) == []
     removed = [p for p in done.content.parts["train_xl"] if "release.removed_by" in p.extra]
     assert removed
     assert all(int(str(p.extra["release.phase"])) >= 1 for p in removed)
@@ -45,10 +45,10 @@ def test_a_build_is_released_with_what_its_filter_did(built: Path, tmp_path: Pat
     assert re.search(r"^\| aflite \| \d+ \| guessed", card, re.MULTILINE)
     told = {p["id"]: p["answer"] for p in map(json.loads, lines(built / "private/test.jsonl"))}
     by_old = {digest_text(p): told[p.id] for p in formats.read(built / "test.jsonl")}
-    assert done.key is not None
-    assert [by_old[digest_text(p)] for p in formats.read(done.key / "test.jsonl")] == list(
-        formats.read(done.key / "test.jsonl").answers
-    )
+    assert done.private_folder is not None
+    assert [
+        by_old[digest_text(p)] for p in formats.read(done.private_folder / "test.jsonl")
+    ] == list(formats.read(done.private_folder / "test.jsonl").answers)
 
 
 def test_nothing_private_is_published(built: Path, tmp_path: Path) -> None:
@@ -108,8 +108,10 @@ def test_the_owner_gets_the_answer_of_the_copy_that_stays(tmp_path: Path) -> Non
     ]
     built = build_pool(tmp_path, [*data, *liars], copies="keep")
     first = release(built, about(), tmp_path / "out")
-    assert first.key is not None
-    known = {p.id: p.answer for p in formats.read(first.key / "test.jsonl", as_written=True)}
+    assert first.private_folder is not None
+    known = {
+        p.id: p.answer for p in formats.read(first.private_folder / "test.jsonl", as_written=True)
+    }
     twice = [one for one in known if f"{one}-2" in known]
     assert twice
     stones = [Tombstone(one, "0.9", "1.0.0") for one in twice]
@@ -118,6 +120,6 @@ def test_the_owner_gets_the_answer_of_the_copy_that_stays(tmp_path: Path) -> Non
     before = rewritten(content, tmp_path / "before" / "x")
     later = about(version="1.1.0")
     done = release(built, later, tmp_path / "out", previous=before, leave_out=True)
-    assert done.key is not None
-    stay = formats.read(done.key / "test.jsonl", as_written=True)
+    assert done.private_folder is not None
+    stay = formats.read(done.private_folder / "test.jsonl", as_written=True)
     assert {p.id: p.answer for p in stay} == {i: a for i, a in known.items() if i not in twice}

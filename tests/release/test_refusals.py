@@ -69,7 +69,7 @@ def test_ids_that_tell_the_answer_are_refused(tmp_path: Path, withheld: int) -> 
     with pytest.raises(DataError, match=r"gives the answer away.*`new_ids=True`"):
         release(tmp_path / "test.jsonl", about(), tmp_path / "out")
     done = release(tmp_path / "test.jsonl", about(), tmp_path / "out", new_ids=True)
-    assert found(done.folder, private=done.key) == []
+    assert found(done.folder, private=done.private_folder) == []
 
 
 @pytest.mark.parametrize(

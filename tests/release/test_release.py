@@ -60,13 +60,13 @@ def test_no_answer_of_test_is_anywhere(small: ReleaseResult) -> None:
     assert set(blind.answers) == {None}
     assert {key for p in blind for key in p.extra} == {CANARY}
     assert not (small.folder / "data/test-labels.lst").exists()
-    assert small.key is not None
-    assert small.key.stat().st_mode & 0o077 == 0
-    solved = formats.read(small.key / "test.jsonl")
+    assert small.private_folder is not None
+    assert small.private_folder.stat().st_mode & 0o077 == 0
+    solved = formats.read(small.private_folder / "test.jsonl")
     assert solved.ids == blind.ids
     by_sight = {digest_text(p): p.answer for p in sets()["test"]}
     assert [by_sight[digest_text(p)] for p in blind] == list(solved.answers)
-    labels = (small.key / "test-labels.lst").read_text("utf-8").split()
+    labels = (small.private_folder / "test-labels.lst").read_text("utf-8").split()
     assert labels == [str((answer or 0) + 1) for answer in solved.answers]
 
 
@@ -163,7 +163,7 @@ def test_embargo_is_respected(tmp_path: Path) -> None:
     dev = Dataset((*(replace(p, embargo=p is hidden) for p in parts["dev"]), copy), "dev")
     source = write_sets(tmp_path / "source", {**parts, "dev": dev})
     done = release(source, about(), tmp_path / "out")
-    assert done.content.left_out == {"under embargo": 2}
+    assert done.content.omitted_counts == {"under embargo": 2}
     for raw in everything(done.folder).values():
         assert hidden.id.encode() not in raw
         assert hidden.sentence.encode() not in raw

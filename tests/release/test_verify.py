@@ -18,7 +18,7 @@ from winosmith.records import dump_json, make_problem_record
 from winosmith.release import Content, ReleaseResult, Splitting, parse_about, release, verify
 from winosmith.release._content import digest_text
 from winosmith.release._source import compute_checksums
-from winosmith.release._verify import check_checksums
+from winosmith.release._verify import find_checksum_faults
 
 
 def _remove(path: str) -> Plant:
@@ -64,9 +64,9 @@ def test_no_change_of_a_file_passes_the_released_checksums(copied: Path) -> None
     for path in paths:
         whole = path.read_bytes()
         path.write_bytes(whole + b" ")
-        assert list(check_checksums(copied, record, compute_checksums(copied))), path
+        assert list(find_checksum_faults(copied, record, compute_checksums(copied))), path
         path.write_bytes(whole)
-    assert not list(check_checksums(copied, record, compute_checksums(copied)))
+    assert not list(find_checksum_faults(copied, record, compute_checksums(copied)))
 
 
 def test_another_name_of_the_folder_is_found(copied: Path) -> None:
@@ -78,7 +78,7 @@ def test_another_name_of_the_folder_is_found(copied: Path) -> None:
 
 def test_a_sound_release_has_no_fault(small: ReleaseResult, copied: Path) -> None:
     """A release as it was written has no fault, nor has a copy with recomputed checksums."""
-    whole = verify(small.folder, private=small.key)
+    whole = verify(small.folder, private=small.private_folder)
     assert (whole.faults, whole.private) == ((), True)
     assert found(seal(copied)) == []
 
@@ -122,17 +122,17 @@ def test_a_copy_of_what_is_itself_withheld_is_found(small: ReleaseResult, tmp_pa
 
 def test_a_checksum_of_a_private_file_is_found(copied: Path, small: ReleaseResult) -> None:
     """The SHA-256 of the private labels in a public file is found: they could be tried."""
-    assert small.key is not None
-    digits = sha256(small.key / "test-labels.lst")
+    assert small.private_folder is not None
+    digits = sha256(small.private_folder / "test-labels.lst")
     in_text("README.md", "## Uses", f"## Uses {digits}")(copied)
-    faults = found(seal(copied), private=small.key)
+    faults = found(seal(copied), private=small.private_folder)
     assert any(f.startswith("README.md: it contains the SHA-256 of a private file") for f in faults)
 
 
 def test_an_empty_private_file_is_no_fault(small: ReleaseResult, tmp_path: Path) -> None:
     """A build that withholds nothing has an empty file, whose checksum public files have, too."""
-    assert small.key is not None
-    key = Path(shutil.copytree(small.key, tmp_path / "key"))
+    assert small.private_folder is not None
+    key = Path(shutil.copytree(small.private_folder, tmp_path / "key"))
     (key / "withheld.jsonl").touch()
     assert found(small.folder, private=key) == []
 
@@ -151,7 +151,7 @@ def test_a_partner_has_its_new_id_and_a_number_is_none(ids: str, tmp_path: Path)
     by_all = about(source=[{"name": "*", "licence": "CC0-1.0"}])
     split = Splitting(("twin",))
     done = release(tmp_path / "all.jsonl", by_all, tmp_path / "out", splitting=split, new_ids=True)
-    assert found(done.folder, private=done.key) == []
+    assert found(done.folder, private=done.private_folder) == []
     shown = {one for p in done.content.parts["train"] for key, one in p.extra.items()
              if key.endswith("partner")}  # fmt: skip
     assert (shown <= {*done.content.parts["train"].ids}) == (ids == "p{}")

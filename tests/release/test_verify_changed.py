@@ -89,7 +89,7 @@ def _verified(small: ReleaseResult, where: Path, seed: int) -> None:
         changed = rng.choice(CHANGES)(whole, rng)
         path.write_bytes(changed if changed != whole else whole + b" ")
     assert verify(folder).faults, f"seed {seed}: the change was not found"
-    verify(_sealed(folder), private=small.key)
+    verify(_sealed(folder), private=small.private_folder)
 
 
 @pytest.mark.parametrize(

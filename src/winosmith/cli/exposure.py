@@ -134,8 +134,8 @@ def _make_blocks(exposure: Exposure) -> list[report.Block]:
         f"This is look {exposure.look} at this release, at the significance level "
         f"{exposure.level:.4f}.",
         f"{format_count(exposure.blocks, 'block')} decided by a coin flip, and "
-        f"{exposure.without:,} without an equivalent presentation; {join_by_solver(equal)} have "
-        "equal scores and are omitted.",
+        f"{exposure.blocks_without_coin:,} without an equivalent presentation; "
+        f"{join_by_solver(equal)} have equal scores and are omitted.",
         f"The smallest shift that is detected in 80 % of cases is {join_by_solver(shifts)}.",
     ]
     if exposure.reference:

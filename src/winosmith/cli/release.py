@@ -105,10 +105,10 @@ def _make_report(released: ReleaseResult) -> dict[str, object]:
     return {
         "folder": str(released.folder),
         "written": released.is_new,
-        "private": None if released.key is None else str(released.key),
+        "private": None if released.private_folder is None else str(released.private_folder),
         "canary": content.canary,
         "counts": content.counts,
-        "left_out": dict(content.left_out),
+        "left_out": dict(content.omitted_counts),
         **released.copies.record(),
         "changes": {kind: len(found) for kind, found in content.changes.items()},
         "missing_fields": releases.find_missing_fields(content),
@@ -121,7 +121,7 @@ def _print_release(released: ReleaseResult) -> None:
     counts = content.counts
     parts = ", ".join(f"{part} {counts[part]['problems']:,}" for part in content.parts)
     echo(f"{counts['all']['problems']:,} problems: {parts}")
-    for reason, count in content.left_out.items():
+    for reason, count in content.omitted_counts.items():
         say(f"omitted: {count:,} {reason}")
     for line in released.copies.sentences():
         say(line)
@@ -147,8 +147,11 @@ def _print_release(released: ReleaseResult) -> None:
                 "deviations"
             )
         say(f"commitment {coins.commitment}")
-    if released.key is not None:
-        say(f"Your private files, such as the answers to the test split, are in {released.key}.")
+    if released.private_folder is not None:
+        say(
+            "Your private files, such as the answers to the test split, are in "
+            f"{released.private_folder}."
+        )
     if content.keyed:
         say("Keep a copy of coins.json and presentations.jsonl: coins can't be drawn again.")
     if not released.is_new:

@@ -69,13 +69,14 @@ class KeyedRelease:
         pairs: the problems whose presentation a coin decides, sorted by block and id.
         coins: for each block, whether the first presentation was published.
         digest: digest of the release's data, to which the commitment is bound.
-        without: number of blocks that have no coin, because there is no equivalent presentation.
+        blocks_without_coin: number of blocks that have no coin, because there is no equivalent
+            presentation.
     """
 
     pairs: tuple[Pair, ...]
     coins: Mapping[str, bool]
     digest: str
-    without: int
+    blocks_without_coin: int
 
     def get_published(self, pair: Pair) -> Problem:
         """Return the published presentation of a pair, with its answer."""
@@ -288,7 +289,10 @@ def read_keyed_release(folder: str | Path, private: str | Path | None = None) ->
     record = _read_record(folder / "release.json", "download it again")
     try:
         release = f"{record['about']['name']} {record['about']['version']}"
-        commitment, without = record["keyed"]["commitment"], int(record["keyed"]["without"])
+        commitment, blocks_without_coin = (
+            record["keyed"]["commitment"],
+            int(record["keyed"]["without"]),
+        )
         paths = {part: folder / f"data/{part}.jsonl" for part in record["digests"]}
     except (KeyError, TypeError, ValueError):
         raise InputError(
@@ -299,4 +303,4 @@ def read_keyed_release(folder: str | Path, private: str | Path | None = None) ->
     parts = {part: formats.read(path, "winosmith", as_written=True) for part, path in paths.items()}
     for name, reason in find_faults(files, release, commitment, parts):
         raise InputError(f"{place / name}: {reason}; use the private files of this release")
-    return KeyedRelease(files.pairs, files.coins, files.digest, without)
+    return KeyedRelease(files.pairs, files.coins, files.digest, blocks_without_coin)

@@ -86,7 +86,7 @@ class Exposure(Result):
         look: number of the look at this release, from 1.
         level: significance level of the look.
         blocks: number of blocks whose presentation a coin decided.
-        without: number of blocks without an equivalent presentation.
+        blocks_without_coin: number of blocks without an equivalent presentation.
         reference: name of the reference model; None if there is none.
         models: the result of each model by name.
     """
@@ -95,7 +95,7 @@ class Exposure(Result):
     look: int
     level: float
     blocks: int
-    without: int
+    blocks_without_coin: int
     reference: str | None
     models: Mapping[str, ModelExposure] = field(metadata={"rows": True})
 
@@ -181,7 +181,9 @@ def measure_exposure(
         for (one, rows, _), test, holm in zip(tested, tests, adjusted, strict=True)
     }
     named = None if reference is None else reference.model
-    return Exposure(keyed.digest, look, level, len(coins), keyed.without, named, results)
+    return Exposure(
+        keyed.digest, look, level, len(coins), keyed.blocks_without_coin, named, results
+    )
 
 
 def _average_differences(keyed: KeyedRelease, scores: Scores) -> Floats:

@@ -101,7 +101,7 @@ def _find_published_ids(
     lineages = (problem.lineage for problem in problems.values() if problem.lineage)
     found = {}
     for one in {one for lineage in lineages for one in (lineage.root, lineage.parent)}:
-        absent = source.absent.get(one)
+        absent = source.absent_problems.get(one)
         forms = iter_forms(absent, bool(previous.content.keyed)) if absent else ()
         of_text = [make_id(form, name) for form in forms]
         of_source = previous.ids_by_source.get(source.old_ids.get(one, one))

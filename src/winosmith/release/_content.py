@@ -321,7 +321,7 @@ class Content:
             "source".
         ids: "digest" if ids are made from the problems' texts, "kept" if they are the source's.
         build: the report of the build, for the cards; empty if the source is files.
-        left_out: number of omitted problems by reason.
+        omitted_counts: number of omitted problems by reason.
         previous: version and digest of the previous release, or None.
         tombstones: the problems that this release or an earlier release withdrew or edited.
         changes: the changes since the previous release: kind → id of a problem → note.
@@ -335,7 +335,7 @@ class Content:
     disjoint: tuple[str, ...] = ("twin",)
     ids: str = "kept"
     build: Mapping[str, Any] = field(default_factory=dict)
-    left_out: Mapping[str, int] = field(default_factory=dict)
+    omitted_counts: Mapping[str, int] = field(default_factory=dict)
     previous: Mapping[str, str] | None = None
     tombstones: Sequence[Tombstone] = ()
     changes: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -523,7 +523,7 @@ def make_record(content: Content, files: Mapping[str, Mapping[str, Any]]) -> dic
         "counts": content.counts,
         "digests": {part: dataset.digest for part, dataset in content.parts.items()},
         "configurations": content.configurations,
-        "left_out": dict(content.left_out),
+        "left_out": dict(content.omitted_counts),
         **(content.copies.record() if content.copies.sentences() else {}),
         **({"keyed": asdict(content.keyed)} if content.keyed else {}),
         "previous": dict(content.previous) if content.previous else None,

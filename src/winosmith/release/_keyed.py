@@ -108,7 +108,7 @@ def get_pending_path(out: Path, about: About) -> Path:
     return out / PRIVATE / f"{about.name}-{about.version}.{COINS}"
 
 
-def get_key(out: Path, about: About) -> bytes:
+def get_or_draw_key(out: Path, about: About) -> bytes:
     """Return the secret bytes of a release; draw and save them if there are none yet."""
     path = get_pending_path(out, about)
     if path.is_file():

@@ -42,18 +42,18 @@ class Source:
     Attributes:
         parts: the unchanged problems by part; test problems may have answers.
         build: the report of the build; empty for files.
-        removed: id of a problem → fields with the stage and phase that removed the problem from the
-            debiased set.
+        removal_fields: id of a problem → fields with the stage and phase that removed the problem
+            from the debiased set.
         private: the folder with the files that must not be published.
-        absent: the dropped or withheld problems of the build, which are in no part, by id.
+        absent_problems: the dropped or withheld problems of the build, which are in no part, by id.
         old_ids: id in the build → id in the pool; empty if unknown.
     """
 
     parts: Mapping[str, Dataset]
     build: Mapping[str, Any] = field(default_factory=dict)
-    removed: Mapping[str, Fields] = field(default_factory=dict)
+    removal_fields: Mapping[str, Fields] = field(default_factory=dict)
     private: Path | None = None
-    absent: Mapping[str, Problem] = field(default_factory=dict)
+    absent_problems: Mapping[str, Problem] = field(default_factory=dict)
     old_ids: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -205,15 +205,15 @@ class Fault(Result):
     Attributes:
         where: file and line, relative to the release ("data/test.jsonl:3").
         what: description of the fault.
-        do: remedy.
+        remedy: what to do.
     """
 
     where: str
     what: str
-    do: str = REBUILD_ADVICE
+    remedy: str = field(default=REBUILD_ADVICE, metadata={"key": "do"})
 
     def __str__(self) -> str:
-        return f"{self.where}: {self.what}; {self.do}"
+        return f"{self.where}: {self.what}; {self.remedy}"
 
 
 _VALUE_TYPES: Mapping[str, type] = {

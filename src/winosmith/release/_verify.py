@@ -91,17 +91,19 @@ def _iter_problems(content: Content) -> Iterator[tuple[str, str, Problem]]:
             yield part, f"data/{part}.jsonl:{row}", problem
 
 
-def check_problems(content: Content) -> Iterator[Fault]:
+def find_problem_faults(content: Content) -> Iterator[Fault]:
     first: dict[str, tuple[str, Problem]] = {}
     for part, where, problem in _iter_problems(content):
         place, other = first.setdefault(problem.id, (part, problem))
         if other != problem:
             yield Fault(where, f"{problem.id!r} belongs to another problem in {place}")
-        for what, do in _check_problem(problem, part, content) if place == part else ():
+        for what, do in _iter_problem_faults(problem, part, content) if place == part else ():
             yield Fault(where, f"{problem.id!r} {what}", do)
 
 
-def _check_problem(problem: Problem, part: str, content: Content) -> Iterator[tuple[str, str]]:
+def _iter_problem_faults(
+    problem: Problem, part: str, content: Content
+) -> Iterator[tuple[str, str]]:
     if problem.embargo:
         yield "is under embargo", REMOVE_ADVICE
     if problem.extra.get(CANARY) != content.canary:
@@ -128,7 +130,7 @@ def _check_problem(problem: Problem, part: str, content: Content) -> Iterator[tu
             )
 
 
-def check_order(content: Content) -> Iterator[Fault]:
+def find_order_faults(content: Content) -> Iterator[Fault]:
     seen = [_content.digest_text(problem) for problem in content.parts.get(_content.TEST, ())]
     for row, (one, other) in enumerate(pairwise(seen), start=2):
         if other < one:
@@ -137,7 +139,7 @@ def check_order(content: Content) -> Iterator[Fault]:
             return
 
 
-def check_splits(content: Content) -> Iterator[Fault]:
+def find_split_faults(content: Content) -> Iterator[Fault]:
     parts = content.parts
     origins = [kind for kind in KEY_FIELDS if kind in content.disjoint]
     for (part, row), (other, there), why in _content.find_split_groups(parts, origins):
@@ -154,7 +156,7 @@ def check_splits(content: Content) -> Iterator[Fault]:
             yield Fault(f"data/{small}.jsonl:{row + 1}", f"it is not the beginning of {large}")
 
 
-def check_licences(content: Content) -> Iterator[Fault]:
+def find_licence_faults(content: Content) -> Iterator[Fault]:
     about = content.about
     for source in about.source:
         why = explain_conflict(
@@ -165,7 +167,7 @@ def check_licences(content: Content) -> Iterator[Fault]:
             yield Fault(_content.RECORD, f"the source {source.name!r}: {why}", do)
     first: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for _, where, problem in _iter_problems(content):
-        for fault in _find_licence_faults(about, problem):
+        for fault in _find_problem_licence_faults(about, problem):
             first.setdefault(fault, []).append((where, problem.id))
     for (what, do), found in first.items():
         where, one = found[0]
@@ -174,7 +176,7 @@ def check_licences(content: Content) -> Iterator[Fault]:
         yield Fault(where, f"{named}: {what}", do)
 
 
-def _find_licence_faults(about: About, problem: Problem) -> Iterator[tuple[str, str]]:
+def _find_problem_licence_faults(about: About, problem: Problem) -> Iterator[tuple[str, str]]:
     name = problem.origin.source if problem.origin else None
     stated = problem.origin.licence if problem.origin else None
     named = {source.name: source for source in about.source}
@@ -198,7 +200,7 @@ def _find_licence_faults(about: About, problem: Problem) -> Iterator[tuple[str, 
         )
 
 
-def check_withdrawn(content: Content) -> Iterator[Fault]:
+def find_withdrawal_faults(content: Content) -> Iterator[Fault]:
     ids = set(content.dataset.ids)
     withdrawn = dict.fromkeys(content.about.withdrawn, _content.RECORD)
     withdrawn |= {
@@ -209,7 +211,7 @@ def check_withdrawn(content: Content) -> Iterator[Fault]:
             yield Fault(where, f"{one!r} is withdrawn, but still published", REMOVE_ADVICE)
 
 
-def check_secrets(content: Content, secrets: Secrets) -> Iterator[Fault]:
+def find_secrecy_faults(content: Content, secrets: Secrets) -> Iterator[Fault]:
     """Yield faults for withheld problems, test answers, and ids from before the build."""
     solved, withheld = (
         {
@@ -248,12 +250,12 @@ def check_secrets(content: Content, secrets: Secrets) -> Iterator[Fault]:
 def find_content_faults(content: Content, secrets: Secrets | None) -> list[Fault]:
     """Find the faults; `release` refuses content with any of them."""
     return [
-        *check_problems(content),
-        *check_order(content),
-        *check_splits(content),
-        *check_licences(content),
-        *check_withdrawn(content),
-        *(check_secrets(content, secrets) if secrets else ()),
+        *find_problem_faults(content),
+        *find_order_faults(content),
+        *find_split_faults(content),
+        *find_licence_faults(content),
+        *find_withdrawal_faults(content),
+        *(find_secrecy_faults(content, secrets) if secrets else ()),
     ]
 
 
@@ -317,7 +319,7 @@ def verify(
         if isinstance(record, Fault):
             return VerificationResult(folder, (record,), None, private is not None)
         sums = _source.compute_checksums(folder)
-        faults = list(check_checksums(folder, record, sums))
+        faults = list(find_checksum_faults(folder, record, sums))
     with show("reading", None):
         content, bad = _source.read_content(folder, record)
     if bad:
@@ -325,14 +327,14 @@ def verify(
     with show("problems", None):
         faults += find_content_faults(content, secrets)
     with show("files", None):
-        faults += check_statements(record, content)
-        faults += check_files(folder, record, sums, content)
-        faults += check_digests(folder, sums, secrets) if secrets else ()
-        faults += check_coins(folder, content, private)
+        faults += find_statement_faults(record, content)
+        faults += find_file_faults(folder, record, sums, content)
+        faults += find_digest_faults(folder, sums, secrets) if secrets else ()
+        faults += find_coin_faults(folder, content, private)
     return VerificationResult(folder, tuple(faults), content, private is not None)
 
 
-def check_checksums(
+def find_checksum_faults(
     folder: Path, record: Mapping[str, Any], sums: Mapping[str, str]
 ) -> Iterator[Fault]:
     named, outside = record["files"], {_content.RECORD, _content.CHECKSUMS}
@@ -366,7 +368,7 @@ def check_checksums(
         yield Fault(_content.RECORD, f"the folder's name must be {name}", do)
 
 
-def check_statements(record: Mapping[str, Any], content: Content) -> Iterator[Fault]:
+def find_statement_faults(record: Mapping[str, Any], content: Content) -> Iterator[Fault]:
     right = _content.make_record(content, {})
     for key in ("counts", "digests", "configurations"):
         stated, wanted = record[key], right[key]
@@ -375,7 +377,7 @@ def check_statements(record: Mapping[str, Any], content: Content) -> Iterator[Fa
                 yield Fault(_content.RECORD, f"its {key} of {name} do not match the problems")
 
 
-def check_files(
+def find_file_faults(
     folder: Path, record: Mapping[str, Any], sums: Mapping[str, str], content: Content
 ) -> Iterator[Fault]:
     files = list_files(content, {})
@@ -402,7 +404,7 @@ def check_files(
                 yield Fault(f"{path}:{line}", "it does not match the problems")
 
 
-def check_coins(folder: Path, content: Content, private: str | Path | None) -> Iterator[Fault]:
+def find_coin_faults(folder: Path, content: Content, private: str | Path | None) -> Iterator[Fault]:
     """If the folder `private` has no coins, read private/NAME next to the release."""
     if content.keyed is None:
         return
@@ -430,7 +432,7 @@ def check_coins(folder: Path, content: Content, private: str | Path | None) -> I
         yield Fault(_content.RECORD, what)
 
 
-def check_digests(folder: Path, sums: Iterable[str], secrets: Secrets) -> Iterator[Fault]:
+def find_digest_faults(folder: Path, sums: Iterable[str], secrets: Secrets) -> Iterator[Fault]:
     """Find published digests of private files, which could confirm a guess."""
     for path in sums:
         text = (folder / path).read_bytes().decode("utf-8", "replace")

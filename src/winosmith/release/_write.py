@@ -132,7 +132,7 @@ def prepare_content(
 
     def make_released_problem(part: str, problem: Problem) -> Problem:
         old = old_of[problem.id]
-        removed = {} if part == _content.TEST else source.removed.get(old.id, {})
+        removed = {} if part == _content.TEST else source.removal_fields.get(old.id, {})
         fields = dict(judges(old))
         if about.judges == "count":
             fields.pop(JUDGED_BY, None)
@@ -172,10 +172,10 @@ def prepare_content(
             )
     if previous is not None:
         absent = {
-            make_id(form, about.name): f"dropped by {source.removed[old][REMOVED_BY]}"
-            if old in source.removed
+            make_id(form, about.name): f"dropped by {source.removal_fields[old][REMOVED_BY]}"
+            if old in source.removal_fields
             else "held back"
-            for old, problem in source.absent.items()
+            for old, problem in source.absent_problems.items()
             for form in _content.iter_forms(problem, keyed)
         }
         earlier = _keyed.map_problems(ready, _keyed.make_form_restorer(pairs, previous))
@@ -229,7 +229,7 @@ def _filter_parts(
 def _refuse_faults(content: _content.Content, secrets: Secrets | None) -> None:
     by_remedy: dict[str, list[str]] = {}
     for fault in find_content_faults(content, secrets):
-        by_remedy.setdefault(fault.do, []).append(f"{fault.where}: {fault.what}")
+        by_remedy.setdefault(fault.remedy, []).append(f"{fault.where}: {fault.what}")
     lines = ["these problems must not be released:"]
     for do, found in by_remedy.items():
         more = [f"and {len(found) - _MAX_SHOWN:,} more"] if len(found) > _MAX_SHOWN else []
@@ -293,15 +293,15 @@ class ReleaseResult:
     Attributes:
         folder: folder of the release.
         content: content of the release.
-        key: the folder in private/ with the owner's files, which contain the answers to test and
-            the problems' ids in the source; None if neither is known.
+        private_folder: the folder in private/ with the owner's files, which contain the answers to
+            test and the problems' ids in the source; None if neither is known.
         is_new: whether the folder is new; False if an identical release already existed.
         copies: identical problems and their contradictions, including test if answers are known.
     """
 
     folder: Path
     content: _content.Content
-    key: Path | None
+    private_folder: Path | None
     is_new: bool
     copies: Copies
 
@@ -368,15 +368,15 @@ def release(
             found, about, before, splitting or Splitting(), judges, new_ids, leave_out, keyed
         )
         if done.content.keyed:
-            done = apply_coins(done, done.content.keyed, _keyed.get_key(out, about))
+            done = apply_coins(done, done.content.keyed, _keyed.get_or_draw_key(out, about))
     total = len(list_files(done.content, {}))
     with show("writing", total) as advance, create_hidden_folder(out, about) as hidden:
         folder = out / _content.make_folder_name(write_files(done.content, hidden, advance))
         is_new = move_into_place(hidden, folder, about)
-        key = write_private(done, folder)
+        private_folder = write_private(done, folder)
         if keyed:
             _keyed.get_pending_path(out, about).unlink(missing_ok=True)
-    return ReleaseResult(folder, done.content, key, is_new, done.copies)
+    return ReleaseResult(folder, done.content, private_folder, is_new, done.copies)
 
 
 def _list_paths(paths: _Paths) -> list[str | Path]:
@@ -465,11 +465,11 @@ def write_private(prepared: PreparedRelease, folder: Path) -> Path | None:
         )
     if not files:
         return None
-    key = folder.parent / PRIVATE / folder.name
-    key.parent.mkdir(mode=0o700, exist_ok=True)
-    key.mkdir(mode=0o700, exist_ok=True)
+    private = folder.parent / PRIVATE / folder.name
+    private.parent.mkdir(mode=0o700, exist_ok=True)
+    private.mkdir(mode=0o700, exist_ok=True)
     for name, text in files.items():
-        with atomic_write(key / name) as file:
+        with atomic_write(private / name) as file:
             file.write(text)
-        (key / name).chmod(0o600)
-    return key
+        (private / name).chmod(0o600)
+    return private
