@@ -44,13 +44,13 @@ def test_people_left_are_counted_for_the_items_they_were_asked(
             for id_, choice in zip(ids, choices, strict=True)
         ]
     (test,) = humans.compute_results(ITEMS, said, subjects, weakest=weakest).tests
-    if test.without is None:
+    if test.without_weakest is None:
         assert weakest > len(asked) - 2
         return
-    left = [row for row in test.people if row.subject not in test.without.left_out]
+    left = [row for row in test.people if row.subject not in test.without_weakest.omitted]
     ids = {row.subject: asked[int(row.subject[1:])] for row in left}
     sizes = [sum(at in items for items in ids.values()) for at in range(len(ITEMS))]
-    found = test.without.histogram
+    found = test.without_weakest.histogram
     assert sorted(of for (_, of), n in found.items() for _ in range(n)) == sorted(
         filter(None, sizes)
     )

@@ -49,7 +49,7 @@ def _lived(
             continue
         try:
             sheets = sessions[at % len(sessions)]
-            ledger, _ = assign(ledger, sheets, subject, another=event == "another", seed=seed)
+            ledger, _ = assign(ledger, sheets, subject, new_sheet=event == "another", seed=seed)
         except DataError:
             refused += 1
     return ledger, refused
@@ -58,7 +58,7 @@ def _lived(
 def _twice(ledger: Ledger, twin_of: dict[str, str]) -> list[tuple[str, str]]:
     """Return who has seen which schema on two sheets."""
     seen: Counter[tuple[str, str]] = Counter()
-    for each in ledger.given:
+    for each in ledger.assignments:
         for twin in {twin_of[item.problem_id] for item in ledger.sheets[each.sheet].items}:
             seen[each.subject, twin] += 1
     return [who for who, count in seen.items() if count > 1]
@@ -140,12 +140,12 @@ def test_half_begin_with_the_common_test_and_half_take_it_second(materials: Mate
     for at in range(20):
         ledger, sheet = assign(ledger, sheets, f"S{at}")
         first.append(sheet.test)
-        ledger, _ = assign(ledger, sheets, f"S{at}", another=True)
+        ledger, _ = assign(ledger, sheets, f"S{at}", new_sheet=True)
     assert Counter(test == "common" for test in first) == {True: 10, False: 10}
-    taken = Counter(ledger.sheets[each.sheet].test for each in ledger.given)
+    taken = Counter(ledger.sheets[each.sheet].test for each in ledger.assignments)
     assert taken == {"common": 20, "a": 10, "b": 10}
     with pytest.raises(DataError, match="S0 can't take any test"):
-        assign(ledger, sheets, "S0", another=True)
+        assign(ledger, sheets, "S0", new_sheet=True)
 
 
 def test_who_asks_for_the_other_half_is_refused_and_told_where(materials: Materials) -> None:
@@ -207,7 +207,7 @@ def test_the_seed_alone_decides(materials: Materials) -> None:
         ledger = Ledger()
         for name in names:
             ledger, _ = assign(ledger, sheets, name, seed=seed)
-        return ledger.given
+        return ledger.assignments
 
     mixed = list(sheets[::-1])
     assert given(list(sheets), 3) == given(mixed, 3)
@@ -236,7 +236,7 @@ def test_a_ledger_comes_back_from_its_file(materials: Materials, tmp_path: Path)
     for name in ("S1", "S2", "S3"):
         ledger, _ = assign(ledger, sheets, name)
     ledger = ledger.with_state("S2", "dropped")
-    assert [given.state for given in ledger.given] == ["given", "dropped", "given"]
+    assert [given.state for given in ledger.assignments] == ["given", "dropped", "given"]
     write_ledger(ledger, path)
     assert read_ledger(path) == ledger
 
@@ -253,7 +253,7 @@ def test_two_desks_lose_nobody(materials: Materials, tmp_path: Path) -> None:
 
     with ThreadPoolExecutor(8) as desks:
         list(desks.map(assign_all, range(8)))
-    assert len({each.subject for each in read_ledger(path).given}) == 40
+    assert len({each.subject for each in read_ledger(path).assignments}) == 40
 
 
 def test_a_leftover_lock_file_blocks_nobody(tmp_path: Path) -> None:

@@ -14,9 +14,9 @@ from winosmith.humans import (
     Answer,
     Entry,
     Item,
-    Note,
     Remark,
     Sheet,
+    SheetRemark,
     Sitting,
     Subject,
     check_sittings,
@@ -140,8 +140,8 @@ def test_a_form_comes_back_as_it_was_saved(tmp_path: Path) -> None:
     """A sitting written as the form writes it is read as the same sitting."""
     sitting = Sitting(
         "S1", A, {1: Answer("B", 2.5), 3: Answer("X")}, "2026-11-21T10:00:00Z",
-        "2026-11-21T10:20:00Z", 900.0, (Note(1, "a novel"),), (Note(None, "jug"),), False,
-        {"age": "30"},
+        "2026-11-21T10:20:00Z", 900.0, (SheetRemark(1, "a novel"),),
+        (SheetRemark(None, "jug"),), False, {"age": "30"},
     )  # fmt: skip
     path = tmp_path / "form.json"
     path.write_text(json.dumps(make_answers_record(sitting)), "utf-8")

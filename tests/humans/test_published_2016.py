@@ -92,14 +92,15 @@ def test_the_pdp_scores_and_histogram_contradict_each_other() -> None:
     """Each printed PDP score allows one count; they sum to 1,864, the histogram to 1,865."""
     found = check_grim(PDP)
     assert all(len(counts) == 1 for counts in found.possible.values())
-    assert (found.by_subject, found.by_item, found.adds_up) == ((1864, 1864), 1865, False)
+    assert (found.by_subject, found.by_item, found.is_consistent) == ((1864, 1864), 1865, False)
 
 
 def test_s16_of_ws_a_is_no_share_of_89() -> None:
     """0.86 is no k/89: cut or raised it is 76 or 77, and 77 is the count that the sums need."""
     found = check_grim(WS_A)
-    assert (found.impossible, found.other_roundings) == (("S16",), {"S16": (76, 77)})
-    assert (found.infer_count("S16"), found.infer_count("S1"), found.adds_up) == (77, None, False)
+    assert (found.impossible_subjects, found.other_roundings) == (("S16",), {"S16": (76, 77)})
+    assert (found.infer_count("S16"), found.infer_count("S1")) == (77, None)
+    assert not found.is_consistent
     assert find_possible_counts("0.86", 89, scale=1, rounding="down") == (77,)
     assert find_possible_counts("0.87", 89, scale=1) == (77,)
 

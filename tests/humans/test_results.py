@@ -89,25 +89,25 @@ def test_the_tables_of_the_pdps_come_out_as_printed(
 ) -> None:
     """Mean 90.89 %, deviation 7.6, the histogram, 0.95 and 0.88; 0.93 and 0.92 without three."""
     (test,) = compute_results(*pdp).tests
-    assert (test.share.right, test.share.n) == (1865, 2052)
-    assert f"{test.share.value:.2%}" == "90.89%"
+    assert (test.accuracy.right, test.accuracy.n) == (1865, 2052)
+    assert f"{test.accuracy.value:.2%}" == "90.89%"
     assert test.deviation is not None
     assert f"{100 * test.deviation:.1f}" in ("7.5", "7.6")  # one score is a right answer higher
     assert {right: n for (right, _), n in test.histogram.items()} == HISTOGRAM
-    assert (f"{test.chance.right:.1f}", f"{test.chance.share:.0%}") == ("47.6", "44%")
+    assert (f"{test.chance.right:.1f}", f"{test.chance.accuracy:.0%}") == ("47.6", "44%")
     assert f"{test.above_chance:.2f}" == "0.84"
     assert test.groups is not None
     assert [f"{mean:.2f}" for mean in test.groups.means] == ["0.95", "0.88"]
     assert "7 native speakers and 12 others" in test.groups.caution
-    without = test.without
+    without = test.without_weakest
     assert without is not None
     assert without.groups is not None
-    assert set(without.left_out) == {"S1", "S3", "S12"}
+    assert set(without.omitted) == {"S1", "S3", "S12"}
     assert [f"{mean:.2f}" for mean in (without.mean, *without.groups.means)] == [
         "0.93", "0.95", "0.92",
     ]  # fmt: skip
     assert [*without.histogram.items()][:2] == [((16, 16), 54), ((15, 16), 22)]
-    assert not any(item.flagged for item in test.items)
+    assert not any(item.is_flagged for item in test.items)
 
 
 def test_the_order_of_the_responses_changes_nothing_but_the_places(
@@ -139,14 +139,17 @@ def test_an_item_that_most_read_otherwise_is_flagged_with_their_reading() -> Non
         {"S1": [1, "X", 0, 0], "S2": [1, "X", 1, 1], "S3": [0, "X", 0, 1], "S4": [1, 0, 1, "X"]},
     )
     (test,) = compute_results(data, said).tests
-    bad = {item.problem: (item.right, item.same, item.reading) for item in test.items
-           if item.flagged}  # fmt: skip
+    bad = {
+        item.problem: (item.right, item.most_frequent_count, item.majority_reading)
+        for item in test.items
+        if item.is_flagged
+    }
     assert bad == {
         "p0": (1, 3, "jug"),
         "p1": (1, 3, "ambiguous (X)"),
         "p3": (1, 2, "jug"),
     }
-    assert test.items[2].reading == "cup or jug"
+    assert test.items[2].majority_reading == "cup or jug"
     assert [item.ambiguous for item in test.items] == [0, 3, 0, 1]
     assert test.ambiguous == 4
 
@@ -155,14 +158,14 @@ def test_a_reading_that_ties_names_all_that_do() -> None:
     """Where as many find an item ambiguous as read it otherwise, both readings are told."""
     data = problems(1)
     (test,) = compute_results(data, answers(data, {"S1": [1], "S2": ["X"], "S3": [0]})).tests
-    assert test.items[0].reading == "cup or jug or ambiguous (X)"
+    assert test.items[0].majority_reading == "cup or jug or ambiguous (X)"
 
 
 def test_same_answer_is_kept_apart_from_intended_answer() -> None:
     """All agree on the other option: nobody is right, and everybody gives the same answer."""
     data = problems(1)
     (test,) = compute_results(data, answers(data, {who: [1] for who in "abc"})).tests
-    assert (test.share.value, test.same) == (0.0, 1.0)
+    assert (test.accuracy.value, test.most_frequent_fraction) == (0.0, 1.0)
 
 
 @examples(25)
@@ -177,11 +180,11 @@ def test_rows_and_columns_add_up_to_the_same(table: list[list[int | str]]) -> No
     assert sum(person.right for person in test.people) == right
     assert sum(item.right for item in test.items) == right
     assert sum(k * n for (k, _), n in test.histogram.items()) == right
-    assert test.share.right == right
+    assert test.accuracy.right == right
     assert test.ambiguous == sum(row.count("X") for row in table)
     for at, item in enumerate(test.items):
         column = Counter(row[at] for row in table)
-        assert item.same == max(column.values())
+        assert item.most_frequent_count == max(column.values())
 
 
 def test_an_empty_answer_is_asked_and_not_right() -> None:
@@ -192,7 +195,7 @@ def test_an_empty_answer_is_asked_and_not_right() -> None:
     (test,) = compute_results(data, said, [subject]).tests
     person = test.people[0]
     assert (person.right, person.asked, person.empty) == (3, 4, 1)
-    assert (test.name, test.share.n) == ("a", 4)
+    assert (test.name, test.accuracy.n) == ("a", 4)
     blank = [*said, Response(data[1].id, "S1", "test")]
     for people in ([subject], []):
         assert compute_results(data, blank, people).tests[0].people[0].empty == 1
@@ -267,8 +270,9 @@ def test_as_many_are_left_out_as_leave_two() -> None:
     data = problems(2)
     said = answers(data, {"S2": [0, 1], "S1": [1, 0], "S3": [0, 0]})
     (one,), (two,) = (compute_results(data, said, weakest=weakest).tests for weakest in (1, 2))
-    assert one.without is not None
-    assert (one.without.left_out, one.without.mean, two.without) == (("S1",), 0.75, None)
+    assert one.without_weakest is not None
+    assert (one.without_weakest.omitted, one.without_weakest.mean) == (("S1",), 0.75)
+    assert two.without_weakest is None
 
 
 def test_counts_tell_what_counts_can() -> None:
@@ -311,31 +315,31 @@ def test_fatigue_shows_as_a_fall_over_the_sheet() -> None:
         for s in subjects
         for place, problem in enumerate(s.taken[0].problems)
     ]
-    course = compute_results(data, said, subjects).tests[0].course
-    assert course is not None
-    assert course.items_set_aside
-    assert course.right is not None
-    assert course.right.interval is not None
-    assert course.right.interval[1] < 0
-    assert course.seconds is not None
-    assert course.seconds.change == pytest.approx(-19.5)
-    assert course.parts[0].share.value == 1.0
-    assert course.parts[-1].share.value == 0.0
+    trend = compute_results(data, said, subjects).tests[0].trend
+    assert trend is not None
+    assert trend.is_adjusted_for_items
+    assert trend.right is not None
+    assert trend.right.interval is not None
+    assert trend.right.interval[1] < 0
+    assert trend.seconds is not None
+    assert trend.seconds.change == pytest.approx(-19.5)
+    assert trend.parts[0].accuracy.value == 1.0
+    assert trend.parts[-1].accuracy.value == 0.0
 
 
 def test_with_one_order_items_are_not_set_aside() -> None:
     """Hard items at the end of the only order look like fatigue, and the result says so."""
     data = problems(10)
     said = answers(data, {who: [0] * 5 + [1] * 5 for who in "abc"})
-    course = compute_results(data, said).tests[0].course
-    assert course is not None
-    assert not course.items_set_aside
+    trend = compute_results(data, said).tests[0].trend
+    assert trend is not None
+    assert not trend.is_adjusted_for_items
 
 
 def test_the_speedy_subject_of_the_paper_stands_out() -> None:
     """7.6 s a question is 0.42 of 18.3 s, and fast (section 3); equals stand by their codes."""
     found = measure_paces({**{f"S{at}": (3600.0, 197) for at in (4, 2, 3)}, "S9": (1500.0, 197)})
-    assert [(p.subject, f"{p.seconds:.1f}", p.odd) for p in found] == [
+    assert [(p.subject, f"{p.seconds:.1f}", p.flag) for p in found] == [
         ("S9", "7.6", "fast"),
         *((f"S{at}", "18.3", "") for at in (2, 3, 4)),
     ]
@@ -363,8 +367,8 @@ def test_halves_of_a_schema_vary_together() -> None:
     (test,) = compute_results(data, said).tests
     right = np.tile(np.arange(20) >= 4, (24, 1)).astype(float)
     right[np.add.outer(np.arange(24), np.arange(20)) % 2 == 1] = np.nan
-    assert (test.share.right, test.share.clusters) == (np.nansum(right), 10)
-    assert test.share.design_effect > 1.5 * measure_accuracy(right).design_effect
+    assert (test.accuracy.right, test.accuracy.clusters) == (np.nansum(right), 10)
+    assert test.accuracy.design_effect > 1.5 * measure_accuracy(right).design_effect
 
 
 def test_guessing_weighs_answers_as_the_share_does() -> None:
@@ -376,7 +380,7 @@ def test_guessing_weighs_answers_as_the_share_does() -> None:
         Response("p1", "S1", "test", 1),
     ]
     (test,) = compute_results(data, said).tests
-    assert (test.chance.right, test.chance.share) == (0.75, 1.25 / 3)
+    assert (test.chance.right, test.chance.accuracy) == (0.75, 1.25 / 3)
     assert test.above_chance == pytest.approx((2 / 3 - 1.25 / 3) / (1 - 1.25 / 3))
     of_counts = summarize_agreement(data, Tally(np.array([2, 1]), np.array([2, 0])))
     assert of_counts.chance == test.chance

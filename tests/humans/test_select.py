@@ -165,7 +165,7 @@ def test_the_sixty_pdps_of_2016(data_dir: Path) -> None:
     assert counts is not None
     found = select(data, counts)
     assert (len(found.rows), found.right, found.answers) == (60, 1103, 1140)
-    assert f"{found.naive:.2%}" == "96.75%"
+    assert f"{found.naive_accuracy:.2%}" == "96.75%"
     assert found.levels == {(19, 19): 33, (18, 19): 19, (17, 19): 6, (16, 19): 2}
 
 
@@ -386,7 +386,7 @@ def test_cross_fitting_removes_the_bias() -> None:
         data, said, likely = simulated(seed)
         found = select(data, tally(data, said), rules)
         truth = likely[list(found.rows)].mean()
-        naive.append(found.naive - truth)
+        naive.append(found.naive_accuracy - truth)
         fitted.append(cross_fit(data, said, rules, folds=16).agreement.value - truth)
     assert np.mean(naive) > 0.03
     assert abs(np.mean(fitted)) < 0.01
@@ -399,7 +399,7 @@ def test_two_tests_are_spread_over_the_folds() -> None:
     fit = cross_fit(data, halves, Rules(floor=0.5, subjects=4), folds=6)
     assert fit.folds == 6
     assert min(fit.sizes) >= 15
-    assert 0 < fit.kept <= 1
+    assert 0 < fit.kept_fraction <= 1
     assert fit.record()["folds"] == 6
 
 

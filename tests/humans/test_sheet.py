@@ -37,7 +37,7 @@ def test_a_question_with_other_options_is_not_a_copy() -> None:
     data = Dataset(Problem(name, "Which is true? _", of, 0) for name, of in options.items())
     made = make_sheets(data)
     assert {item.problem_id for sheet in made.sheets for item in sheet.items} == {"a", "b"}
-    assert [one.reason for one in made.left_out] == ["a copy of 'a'"]
+    assert [one.reason for one in made.omitted] == ["a copy of 'a'"]
 
 
 def test_a_sheet_has_places_for_options_a_to_w() -> None:
@@ -63,7 +63,7 @@ def test_every_problem_is_on_one_test_and_halves_are_apart(
     """Each half stands in one test, its other half in the other; each order asks the same."""
     data = materials(count, texts)
     made = make_sheets(data, seed=seed, orders=orders)
-    assert made.left_out == ()
+    assert made.omitted == ()
     asked = {test: {i.problem_id for i in _of(made.sheets, test)[0].items} for test in
              {sheet.test for sheet in made.sheets}}  # fmt: skip
     for sheet in made.sheets:
@@ -164,7 +164,7 @@ def test_families_and_lookalikes_belong_together() -> None:
     assert group_schemas(Dataset(complete)) == [[0, 1, 2, 3]]
     copy = replace(lost[0], id="copy", sentence=lost[0].sentence.upper())
     made = make_sheets(Dataset([*lost, copy]))
-    assert [(left.problem.id, left.reason) for left in made.left_out] == [
+    assert [(left.problem.id, left.reason) for left in made.omitted] == [
         ("copy", "a copy of 'broke'")
     ]
 
@@ -175,11 +175,11 @@ def test_a_schema_with_more_versions_than_tests_says_so() -> None:
         Problem(n, f"The cup hit the jug, and _ {n}.", ("cup", "jug"), 0, "t") for n in "xyz"
     )
     made = make_sheets(three)
-    assert [left.reason for left in made.left_out] == [
+    assert [left.reason for left in made.omitted] == [
         "each person sees only one of 3 related texts, and there are only 2 versions (a, b); give "
         "3 to use all texts"
     ]
-    assert make_sheets(three, versions=("a", "b", "c")).left_out == ()
+    assert make_sheets(three, versions=("a", "b", "c")).omitted == ()
 
 
 def test_halves_are_dealt_over_more_versions_than_they_are(materials: Materials) -> None:
@@ -204,7 +204,7 @@ def test_of_alike_schemas_whole_ones_are_asked(seed: int, tests: int) -> None:
     assert len(asked) == len(set(asked)) == tests
     for twin in "tu":
         assert sum(name.startswith(twin) for name in asked) in (0, 2)
-    assert len(asked) + len(made.left_out) == len(data)
+    assert len(asked) + len(made.omitted) == len(data)
 
 
 @pytest.mark.data
@@ -222,7 +222,7 @@ def test_no_sheet_of_wsc_asks_two_of_a_block(data_dir: Path, seed: int) -> None:
         for item in sheet.items:
             texts.setdefault(block_of[item.problem_id], set()).add("".join(item.text))
         assert {len(of_block) for of_block in texts.values()} == {1}
-    gone = {left.problem.id for left in made.left_out}
+    gone = {left.problem.id for left in made.omitted}
     assert len(gone) == 7
     assert "254" in gone
     assert all((data[one].id in gone) == (data[other].id in gone) for one, other in data.twins)
@@ -370,7 +370,7 @@ def test_the_60_questions_of_2016_are_on_one_sheet(data_dir: Path) -> None:
     data = formats.read(data_dir / "pdp" / "PDPChallenge2016.xml")
     made = make_sheets(data)
     assert [(sheet.name, len(sheet)) for sheet in made.sheets] == [("common-1", 60)]
-    assert made.left_out == ()
+    assert made.omitted == ()
     labels = Counter(item.label for item in made.sheets[0].items)
     assert labels["SAME TEXT AS PREVIOUS QUESTION"] == sum(
         bool(problem.extra.get("pdp.same_text")) for problem in data

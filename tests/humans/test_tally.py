@@ -34,7 +34,7 @@ def test_in_one_order_the_change_is_the_mean_of_the_subjects_lines(seed: int) ->
     right, places, seconds = drawn(seed, 1)
     found = measure_trend(right, places, seconds, 8)
     assert found is not None
-    assert not found.items_set_aside
+    assert not found.is_adjusted_for_items
     unasked = (np.ones(6), np.zeros(6, int), np.full(6, 9.0))
     wider = (np.column_stack(pair) for pair in zip((right, places, seconds), unasked, strict=True))
     assert measure_trend(*wider, 8) == found
@@ -57,7 +57,7 @@ def test_in_several_orders_people_and_items_have_levels_of_their_own(seed: int) 
     right, places, seconds = drawn(seed, 6)
     found = measure_trend(right, places, seconds, 8)
     assert found is not None
-    assert found.items_set_aside
+    assert found.is_adjusted_for_items
     for values, line in ((right, found.right), (seconds + 0 * right, found.seconds)):
         who, what = np.nonzero(~np.isnan(values))
         dummies = np.hstack([np.eye(6)[who], np.eye(8)[what][:, 1:]])
@@ -108,7 +108,7 @@ def test_one_order_of_which_some_was_left_out_is_one_order() -> None:
     right = np.array([[1, 0, 1], [0, 1, np.nan]])
     found = measure_trend(right, np.array([[1, 2, 3], [1, 2, 0]]), np.full((2, 3), np.nan), 3)
     assert found is not None
-    assert not found.items_set_aside
+    assert not found.is_adjusted_for_items
     assert found.right is not None
 
 
@@ -160,7 +160,7 @@ def test_scores_that_allow_several_counts_leave_the_sum_open() -> None:
     found = check_grim(PrintedTest(300, {"a": "0.50", "b": "1.00"}, {2: 150, 1: 150}))
     assert found.possible["a"] == (149, 150, 151)
     assert found.by_subject == (448, 451)
-    assert found.adds_up
+    assert found.is_consistent
     assert found.infer_count("b") is None
 
 

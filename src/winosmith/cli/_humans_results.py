@@ -71,7 +71,7 @@ def print_results(**options: Any) -> None:
     asked = {item.row for test in found.tests for item in test.items}
     if len(asked) < len(dataset):
         say(f"{len(dataset) - len(asked):,} of {len(dataset):,} problems have no answers")
-    few = [test.name for test in found.tests if test.without is None and options["weakest"]]
+    few = [test.name for test in found.tests if test.without_weakest is None and options["weakest"]]
     if few and "weakest" in _options.find_given_options(click.get_current_context()):
         without = f"without the {options['weakest']} weakest"
         say(f"test {', '.join(few)}: fewer than 2 people would remain {without}")
@@ -122,7 +122,7 @@ _LISTED_ITEMS = 12
 
 
 def _make_summary_rows(test: TestResult) -> Iterator[list[report.Value]]:
-    share = test.share
+    share = test.accuracy
     yield ["answers intended", f"{percent(share.value)} ({share.right:,} of {share.n:,})"]
     yield ["95 % interval", percent_span(share.interval)]
     if test.deviation is not None:
@@ -131,24 +131,25 @@ def _make_summary_rows(test: TestResult) -> Iterator[list[report.Value]]:
             f"{to_fixed(100 * test.deviation)} points, of {len(test.people)} people",
         ]
     right = f"{test.chance.right:.1f} of {len(test.items)} items"
-    yield ["guessing", f"{percent(test.chance.share)} of answers, {right}"]
+    yield ["guessing", f"{percent(test.chance.accuracy)} of answers, {right}"]
     yield ["above guessing", f"{percent(test.above_chance)} of the way from chance to all correct"]
-    yield ["same answer", f"{percent(test.same)} gave the item's most frequent answer"]
+    same = percent(test.most_frequent_fraction)
+    yield ["same answer", f"{same} gave the item's most frequent answer"]
     yield ["ambiguous (X)", f"{test.ambiguous:,} ({percent(test.ambiguous / share.n)})"]
     yield ["Fleiss' kappa", _format_reliability(test.kappa)]
     yield ["Krippendorff's alpha", _format_reliability(test.alpha)]
     yield from _make_group_rows("native, others", test.groups)
-    if test.without is not None:
-        names = ", ".join(test.without.left_out)
-        people = f"{test.without.subjects} people"
-        yield [f"without {names}", f"{percent(test.without.mean)}, of {people}"]
-        levels = [f"{n} with {r} of {of}" for (r, of), n in test.without.histogram.items()]
+    if test.without_weakest is not None:
+        names = ", ".join(test.without_weakest.omitted)
+        people = f"{test.without_weakest.subjects} people"
+        yield [f"without {names}", f"{percent(test.without_weakest.mean)}, of {people}"]
+        levels = [f"{n} with {r} of {of}" for (r, of), n in test.without_weakest.histogram.items()]
         yield ["  their items", ", ".join(levels[:2] + ["…"] * (len(levels) > 2))]
-        yield from _make_group_rows("  native, others", test.without.groups)
-    if test.course is not None:
-        yield ["first to last question", _format_slope(test.course.right, 100, "points right")]
-        if test.course.seconds is not None:
-            yield ["  its time", _format_slope(test.course.seconds, 1, "s a question")]
+        yield from _make_group_rows("  native, others", test.without_weakest.groups)
+    if test.trend is not None:
+        yield ["first to last question", _format_slope(test.trend.right, 100, "points right")]
+        if test.trend.seconds is not None:
+            yield ["  its time", _format_slope(test.trend.seconds, 1, "s a question")]
 
 
 def _make_group_rows(title: str, groups: Groups | None) -> Iterator[list[report.Value]]:
@@ -180,7 +181,7 @@ def _format_slope(slope: Slope | None, scale: float, unit: str) -> str:
 
 def _get_warnings(test: TestResult) -> str:
     notes = [test.groups.caution] if test.groups else []
-    if test.course is not None and not test.course.items_set_aside and len(test.people) > 1:
+    if test.trend is not None and not test.trend.is_adjusted_for_items and len(test.people) > 1:
         notes.append(
             "All subjects had the same order, so a change over the sheet may be due to the items."
         )
@@ -220,8 +221,8 @@ def _make_opening(results: Results) -> list[report.Block]:
         report.KeyFigure("flawed items", len(results.flagged_items), "fewer than half agree"),
     ]
     for test in results.tests:
-        note = f"{percent_span(test.share.interval)}; guessing {percent(test.chance.share)}"
-        cards.append(report.KeyFigure(f"test {test.name}", test.share.value, note, ".1%"))
+        note = f"{percent_span(test.accuracy.interval)}; guessing {percent(test.chance.accuracy)}"
+        cards.append(report.KeyFigure(f"test {test.name}", test.accuracy.value, note, ".1%"))
     note = (
         f"The bar for “near human” in the challenge of 2016 was {percent(_NEAR_HUMAN)}; its "
         "subjects gave 3,347 of 3,654 answers as intended, 91.6 % (Davis, Morgenstern & Ortiz "
@@ -247,7 +248,7 @@ def _make_test_section(
         make_table(
             f"{name}: scores of the subjects",
             test.people,
-            "subject native right asked share ambiguous empty".split(),
+            "subject native right asked accuracy ambiguous empty".split(),
         ),
         report.Drawing(
             f"Items by people who gave the intended answer{_describe_trend(test)}",
@@ -266,8 +267,8 @@ def _make_test_section(
         name,
         blocks,
         f"{format_count(len(test.people), 'person', 'people')}, "
-        f"{format_count(len(test.items), 'item')}: {percent(test.share.value)} of the answers are "
-        f"the intended ones ({percent_span(test.share.interval)} %).",
+        f"{format_count(len(test.items), 'item')}: {percent(test.accuracy.value)} of the answers "
+        f"are the intended ones ({percent_span(test.accuracy.interval)} %).",
     )
 
 
@@ -278,15 +279,15 @@ def _draw_test_charts(test: TestResult) -> Iterator[report.Svg]:
         yield report.draw_items_by_correct_count(
             items, asked, title=f"Test {test.name}, {asked} people"
         )
-    if test.course is None:
+    if test.trend is None:
         return
     parts = [
         report.SheetPart(
-            part.first, part.last, part.share.value, *part.share.interval, part.seconds
+            part.first, part.last, part.accuracy.value, *part.accuracy.interval, part.seconds
         )
-        for part in test.course.parts
+        for part in test.trend.parts
     ]
-    slope = test.course.right
+    slope = test.trend.right
     note = ""
     if slope is not None and slope.interval is not None:
         note = f"from start to end: {points(slope.change)} points ({points_span(slope.interval)})"
@@ -294,11 +295,11 @@ def _draw_test_charts(test: TestResult) -> Iterator[report.Svg]:
 
 
 def _describe_trend(test: TestResult) -> str:
-    if test.course is None:
+    if test.trend is None:
         return "."
     how = (
         "each answer was compared with other people's answers to the same item"
-        if test.course.items_set_aside
+        if test.trend.is_adjusted_for_items
         else "all subjects had the same order, so the effects of position and item can't be "
         "separated"
     )
@@ -306,12 +307,12 @@ def _describe_trend(test: TestResult) -> str:
 
 
 def _list_badly_built_items(dataset: Dataset, test: TestResult) -> Iterator[report.Block]:
-    flagged = [item for item in test.items if item.flagged]
+    flagged = [item for item in test.items if item.is_flagged]
     if flagged:
         yield make_table(
             f"Test {test.name}: flawed items",
             flagged,
-            "problem right same ambiguous asked reading".split(),
+            "problem right most_frequent_count ambiguous asked majority_reading".split(),
             note="Fewer than half gave the intended answer. Same: the number of people with the "
             "most frequent answer, intended or not.",
             most=_LISTED_ITEMS,
@@ -334,7 +335,7 @@ def _make_item_passage(problem: Problem, item: ItemRow) -> report.Passage:
         problem.answer,
         f"{item.right} of {item.asked} gave the intended answer",
         False,
-        [f"most people: {item.reading}", *(f"{option}: {n}" for option, n in counts)],
+        [f"most people: {item.majority_reading}", *(f"{option}: {n}" for option, n in counts)],
     )
 
 
@@ -344,8 +345,8 @@ def _make_item_table(test: TestResult) -> report.Table:
         "All items, starting with the least agreement",
         ["item", "intended", "same answer", "X", "asked", "X rate", "people read"],
         [
-            [item.problem, item.right, item.same, item.ambiguous, item.asked,
-             percent(item.ambiguous / item.asked), item.reading or None]
+            [item.problem, item.right, item.most_frequent_count, item.ambiguous, item.asked,
+             percent(item.ambiguous / item.asked), item.majority_reading or None]
             for item in ordered
         ],
         "People read: the most frequent answer if it is not the intended one.",
@@ -366,8 +367,8 @@ def _make_overall_tables(results: Results) -> Iterator[report.Table]:
         ),
         make_table(
             "Time per question",
-            [pace for pace in results.pace if pace.odd],
-            "subject seconds times_median odd".split(),
+            [pace for pace in results.pace if pace.flag],
+            "subject seconds times_median flag".split(),
             note="Fast: half the median or less; slow: twice the median or more.",
         ),
         *(
@@ -470,7 +471,9 @@ def _cross_fit_agreement(
 
 
 def _print_selection(chosen: Selection, fit: CrossFit | str, problems: int) -> None:
-    counts = f"{len(chosen.rows)} of {problems} problems are chosen; {chosen.sound} are sound"
+    counts = (
+        f"{len(chosen.rows)} of {problems} problems are chosen; {chosen.suitable_count} are sound"
+    )
     echo(f"{counts}\n", bold=True)
     print_table(
         "People who gave the intended answer",
@@ -491,7 +494,7 @@ def _print_selection(chosen: Selection, fit: CrossFit | str, problems: int) -> N
     )
     if chosen.answers:
         echo(
-            f"Agreement in the selection's answers:   {percent(chosen.naive, 2)} "
+            f"Agreement in the selection's answers:   {percent(chosen.naive_accuracy, 2)} "
             f"({chosen.right} of {chosen.answers}; optimistic)"
         )
     if isinstance(fit, str):
@@ -502,7 +505,7 @@ def _print_selection(chosen: Selection, fit: CrossFit | str, problems: int) -> N
         f"Agreement among held-out people:       {percent(fit.agreement.value, 2)} "
         f"({percent(low)} to {percent(high)}; {fit.folds} folds)"
     )
-    share = percent(fit.kept, 0)
+    share = percent(fit.kept_fraction, 0)
     echo(f"Without one fold, {share} of the problems are still chosen, on average.")
 
 

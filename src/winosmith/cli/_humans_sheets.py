@@ -134,7 +134,7 @@ def make_test_sheets(**options: Any) -> None:
         ],
         "files": [*files[1:], files[0]],
         "subjects": list(copies),
-        "left_out": [{"id": d.problem.id, "reason": d.reason} for d in made.left_out],
+        "left_out": [{"id": d.problem.id, "reason": d.reason} for d in made.omitted],
         "signature": str(signature),
     }
     if print_json_if_requested(report):
@@ -142,7 +142,7 @@ def make_test_sheets(**options: Any) -> None:
     names = ("name", "code", "questions", "same_text", "different")
     print_records(f"Sheets in {folder.path}", report["sheets"], names)
     print_records("Given", report["subjects"])
-    print_omitted_problems(made.left_out)
+    print_omitted_problems(made.omitted)
     echo(report["signature"])
     prints = "The sheets are in" if options["no_pdf"] else "Print"
     where = folder.path if options["no_pdf"] else folder.path / "*.pdf"
@@ -228,8 +228,8 @@ LEDGER = "ledger.json"
 @click.argument("folder", metavar="DIR", type=_options.FOLDER)
 @click.argument("subjects", nargs=-1, metavar="SUBJECT...")
 @click.option("--test", metavar="NAME", help="Give only sheets of this test (for example, a).")
-@click.option("--another", is_flag=True, help="Give another sheet to subjects who have finished "
-              "theirs.")  # fmt: skip
+@click.option("--another", "new_sheet", is_flag=True, help="Give another sheet to subjects who "
+              "have finished theirs.")  # fmt: skip
 @click.option("--dropped", is_flag=True, help="Record that the subjects abandoned their sheets, "
               "which then count as seen but not as taken.")  # fmt: skip
 @click.option("--ledger", "ledger_file", type=click.Path(dir_okay=False), metavar="FILE",
@@ -258,7 +258,7 @@ def assign_sheets(
         winosmith humans assign sheets S01 S02 S03
         winosmith humans assign sheets S02 --another
     """  # noqa: D301
-    if dropped and (criteria["another"] or criteria["test"]):
+    if dropped and (criteria["new_sheet"] or criteria["test"]):
         raise click.UsageError("--dropped can't be combined with --another or --test")
     path = Path(ledger_file or Path(folder) / LEDGER)
     sheets = read_sheets(folder)
@@ -277,7 +277,7 @@ def assign_sheets(
     report: dict[str, Any] = {
         "given": [{"subject": s, "sheet": sheet.code, "name": sheet.name} for s, sheet in given],
         "takers": {sheet.code: ledger.count_takers(sheet.code) for sheet in sheets},
-        "ledger": [asdict(each) for each in ledger.given],
+        "ledger": [asdict(each) for each in ledger.assignments],
     }
     if not print_json_if_requested(report):
         if given:

@@ -54,7 +54,7 @@ def write_check(
     made = humans.make_sheets(asked.kept, versions=versions, title=_TITLE)
     name_of = {item.asked: item.id for item in check.items}
     omitted = {one.problem.id: one.reason for one in asked.dropped}
-    omitted |= {name_of[one.problem.id]: one.reason for one in made.left_out}
+    omitted |= {name_of[one.problem.id]: one.reason for one in made.omitted}
     on_site = None
     if secret is not None:
         check, on_site = _assign_site_ids(check, part.dataset, secret)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from winosmith.humans._answers import (
     Answer,
     Entry,
-    Note,
+    SheetRemark,
     Sitting,
     check_sittings,
     compare_entries,
@@ -20,7 +20,7 @@ from winosmith.humans._answers import (
     read_answer_table,
 )
 from winosmith.humans._assign import (
-    TITLE,
+    DEFAULT_TITLE,
     Assignment,
     Ledger,
     Sheets,
@@ -88,9 +88,9 @@ from winosmith.humans._tally import (
 __all__ = [
     "AMBIGUOUS",
     "CANARY",
+    "DEFAULT_TITLE",
     "LETTERS",
     "QUESTIONS",
-    "TITLE",
     "Answer",
     "Assignment",
     "CrossFit",
@@ -99,7 +99,6 @@ __all__ = [
     "Item",
     "ItemRow",
     "Ledger",
-    "Note",
     "PrintedTest",
     "PublicationPlan",
     "Remark",
@@ -107,6 +106,7 @@ __all__ = [
     "Rules",
     "Selection",
     "Sheet",
+    "SheetRemark",
     "Sheets",
     "Sitting",
     "Slope",

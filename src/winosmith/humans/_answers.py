@@ -32,7 +32,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class SheetRemark:
     """A subject's remark that they recognised a text or did not know a word.
 
     Attributes:
@@ -68,8 +68,8 @@ class Sitting:
     started: str | None = None
     ended: str | None = None
     seconds: float | None = None
-    recognised: tuple[Note, ...] = ()
-    words: tuple[Note, ...] = ()
+    recognised: tuple[SheetRemark, ...] = ()
+    words: tuple[SheetRemark, ...] = ()
     native: bool | None = None
     attributes: Mapping[str, str] = field(default_factory=dict)
     where: str = ""
@@ -236,7 +236,7 @@ def _make_sitting(record: Mapping[str, Any], sheet: Sheet, path: Path) -> Sittin
             where = f"{path}, question {name}"
             answers[item.number] = Answer(given["letter"].upper(), seconds, where)
     recognised, words = (
-        tuple(Note(one.get("number"), str(one[text])) for one in record.get(name) or ())
+        tuple(SheetRemark(one.get("number"), str(one[text])) for one in record.get(name) or ())
         for name, text in (("recognised", "source"), ("words", "word"))
     )
     return Sitting(

@@ -43,7 +43,7 @@ from winosmith.records import parse_json
 from winosmith.seen import check_blanks
 from winosmith.text import compute_overlap
 
-TITLE = "Who or what is meant?"
+DEFAULT_TITLE = "Who or what is meant?"
 """The default title of a sheet."""
 
 MIN_SIMILARITY = 0.5
@@ -57,11 +57,11 @@ class Sheets:
 
     Attributes:
         sheets: each test in each of its orders, sorted by test name, with the common test last.
-        left_out: the problems that are not on any sheet, with the reason.
+        omitted: the problems that are not on any sheet, with the reason.
     """
 
     sheets: tuple[Sheet, ...]
-    left_out: tuple[Dropped, ...]
+    omitted: tuple[Dropped, ...]
 
 
 @checked
@@ -76,7 +76,7 @@ def make_sheets(
     seed: Annotated[
         Seed, Field(description="Random seed for assigning halves and shuffling the questions.")
     ] = 0,
-    title: Annotated[str, Field(description="Title of the sheets.")] = TITLE,
+    title: Annotated[str, Field(description="Title of the sheets.")] = DEFAULT_TITLE,
     alike: Fraction = MIN_SIMILARITY,
 ) -> Sheets:
     """Make test sheets: a test per version with one half of each schema, and a common test.
@@ -103,7 +103,7 @@ def make_sheets(
     [('a-1', ('cup', 'jug'), 'it'), ('b-1', ('cup', 'jug'), 'it')]
     """
     _check_arguments(dataset, versions, orders)
-    tests, schemas, left_out = assign_to_tests(dataset, versions, seed)
+    tests, schemas, omitted = assign_to_tests(dataset, versions, seed)
     digest = dataset.blind().digest
     sheets = [
         Sheet(
@@ -122,7 +122,7 @@ def make_sheets(
         for test, rows in tests.items()
         for order in range(1, orders + 1)
     ]
-    return Sheets(tuple(sheets), left_out)
+    return Sheets(tuple(sheets), omitted)
 
 
 def _check_arguments(dataset: Dataset, versions: Sequence[str], orders: int) -> None:
@@ -339,7 +339,7 @@ def assign(
     subject: str,
     *,
     test: str | None = None,
-    another: bool = False,
+    new_sheet: bool = False,
     seed: int = 0,
 ) -> tuple[Ledger, Sheet]:
     """Assign one of the sheets to a subject; return the new ledger and the sheet.
@@ -359,7 +359,7 @@ def assign(
         sheets: the available sheets.
         subject: code of the subject.
         test: name of a required test; None for any.
-        another: whether the subject has finished the current sheet and gets a new sheet.
+        new_sheet: whether the subject has finished the current sheet and gets a new sheet.
         seed: random seed for breaking ties.
 
     Returns:
@@ -376,9 +376,14 @@ def assign(
     }
     if test is not None and test not in tests:
         raise DataError(f"unknown test {test!r}; the tests are {', '.join(tests)}")
-    out = [given.sheet for given in ledger.get_assignments(subject) if given.state == "given"]
-    if out and out[-1] in of_code and not another and test in (None, of_code[out[-1]].test):
-        return ledger, of_code[out[-1]]
+    current = [one.sheet for one in ledger.get_assignments(subject) if one.state == "given"]
+    if (
+        current
+        and current[-1] in of_code
+        and not new_sheet
+        and test in (None, of_code[current[-1]].test)
+    ):
+        return ledger, of_code[current[-1]]
     group = _number_item_groups([*ledger.sheets.values(), *sheets])
     given_sheets = [ledger.sheets[given.sheet] for given in ledger.get_assignments(subject)]
     seen = {
@@ -453,7 +458,7 @@ def _choose_least_taken(
     at = len(ledger.get_assignments(subject))
     places: dict[str, int] = {}
     came = dict.fromkeys(rivals.values(), 0)
-    for given in ledger.given:
+    for given in ledger.assignments:
         here = places.get(given.subject, 0)
         places[given.subject] = here + 1
         if here == at and given.sheet in test_of and given.state != "dropped":
@@ -504,35 +509,35 @@ class Ledger:
     """The sheets assigned to each subject.
 
     Attributes:
-        given: the assignments, in chronological order.
+        assignments: the assignments, in chronological order.
         sheets: the assigned sheets by their codes.
     """
 
-    given: tuple[Assignment, ...] = ()
+    assignments: tuple[Assignment, ...] = ()
     sheets: Mapping[str, Sheet] = field(default_factory=dict)
 
     def get_assignments(self, subject: str) -> tuple[Assignment, ...]:
         """Return a subject's assignments, in chronological order."""
-        return tuple(given for given in self.given if given.subject == subject)
+        return tuple(each for each in self.assignments if each.subject == subject)
 
     def count_takers(self, sheet: str) -> int:
         """Return the number of subjects who are working on a sheet or have completed it."""
-        return sum(given.sheet == sheet and given.state != "dropped" for given in self.given)
+        return sum(each.sheet == sheet and each.state != "dropped" for each in self.assignments)
 
     def add_assignment(self, subject: str, sheet: Sheet) -> Ledger:
         """Return the ledger with a new assignment; the subject's previous sheet becomes "done"."""
-        kept = self.with_state(subject, "done").given
+        kept = self.with_state(subject, "done").assignments
         return Ledger((*kept, Assignment(subject, sheet.code)), {**self.sheets, sheet.code: sheet})
 
     def with_state(self, subject: str, state: State) -> Ledger:
         """Return the ledger with a new state for the subject's current sheet."""
-        given = tuple(
+        assignments = tuple(
             replace(each, state=state)
             if each.subject == subject and each.state == "given"
             else each
-            for each in self.given
+            for each in self.assignments
         )
-        return Ledger(given, self.sheets)
+        return Ledger(assignments, self.sheets)
 
 
 def read_ledger(path: str | Path) -> Ledger:
@@ -548,7 +553,7 @@ def read_ledger(path: str | Path) -> Ledger:
         record = parse_json(path.read_text("utf-8"))
         if record["winosmith"] != "ledger" or record["version"] != _VERSION:
             raise FormatError("this is not a ledger of `winosmith humans assign`", path)
-        given = tuple(from_table(Assignment, each) for each in record["given"])
+        assignments = tuple(from_table(Assignment, each) for each in record["given"])
         sheets = {
             sheet.code: sheet for sheet in (_sheet.parse_sheet(s, path) for s in record["sheets"])
         }
@@ -558,10 +563,10 @@ def read_ledger(path: str | Path) -> Ledger:
         raise FormatError(str(error), path) from error
     except (OSError, KeyError, TypeError, AttributeError, ValueError) as error:
         raise FormatError(f"the ledger can't be read: {error!r}", path) from error
-    missing = {each.sheet for each in given} - sheets.keys()
+    missing = {each.sheet for each in assignments} - sheets.keys()
     if missing:
         raise FormatError(f"the ledger lacks the content of the sheet {min(missing)!r}", path)
-    return Ledger(given, sheets)
+    return Ledger(assignments, sheets)
 
 
 @contextmanager
@@ -591,7 +596,7 @@ def write_ledger(ledger: Ledger, path: str | Path) -> None:
     record = {
         "winosmith": "ledger",
         "version": _VERSION,
-        "given": [asdict(each) for each in ledger.given],
+        "given": [asdict(each) for each in ledger.assignments],
         "sheets": [_sheet.make_sheet_record(ledger.sheets[code]) for code in sorted(ledger.sheets)],
     }
     with atomic_write(path) as file:

@@ -60,7 +60,11 @@ def has_blanks(sheet: Sheet) -> bool:
 
 
 def make_instructions(
-    blanks: bool, survey: tuple[SurveyQuestion, ...], *, on_paper: bool = True, alone: bool = False
+    blanks: bool,
+    survey: tuple[SurveyQuestion, ...],
+    *,
+    on_paper: bool = True,
+    unsupervised: bool = False,
 ) -> dict[str, Any]:
     """Return the texts around a sheet: the instructions, an example and the final questions.
 
@@ -68,7 +72,7 @@ def make_instructions(
         blanks: whether texts have a blank instead of a pronoun.
         survey: optional questions about the subject.
         on_paper: whether subjects write on paper instead of choosing in a browser.
-        alone: whether subjects work without a supervisor.
+        unsupervised: whether subjects work without a supervisor.
     """
     what, asks = (
         ("the blank", "Which option fills the blank?")
@@ -81,7 +85,7 @@ def make_instructions(
         if on_paper
         else ("Choose one answer.", "choose", "answer every question")
     )
-    unknown = "look it up in a dictionary*, and note it" if alone else "ask what it means*"
+    unknown = "look it up in a dictionary*, and note it" if unsupervised else "ask what it means*"
     paragraphs = (
         f"Each question shows a short text; {start}. The words around it are repeated below the "
         f"text, so that you can see which place is meant. {asks} *{answer}*",

@@ -67,18 +67,18 @@ class Results(Result):
     @computed()
     def right(self) -> int:
         """Number of intended answers in all tests."""
-        return int(sum(test.share.right for test in self.tests))
+        return int(sum(test.accuracy.right for test in self.tests))
 
     @property
     @computed()
     def answers(self) -> int:
         """Number of answers in all tests, including empty answers."""
-        return sum(test.share.n for test in self.tests)
+        return sum(test.accuracy.n for test in self.tests)
 
     @property
     def flagged_items(self) -> tuple[ItemRow, ...]:
         """The items for which fewer than half of the respondents gave the intended answer."""
-        return tuple(item for test in self.tests for item in test.items if item.flagged)
+        return tuple(item for test in self.tests for item in test.items if item.is_flagged)
 
 
 @checked
@@ -203,16 +203,16 @@ class TestResult(Result):
         name: name of the test.
         people: a row for each subject, sorted by code.
         items: a row for each item, in the order of the data set.
-        share: fraction of intended answers, with an interval for new people and new items.
+        accuracy: fraction of intended answers, with an interval for new people and new items.
         deviation: standard deviation of the subjects' scores (n − 1 in the denominator); None for
             one subject.
         histogram: (subjects who were correct, subjects asked) → number of items, the best first.
         chance: expected results of guessing.
         groups: native speakers compared with other subjects; None if not declared.
-        without: the results without the weakest subjects; None if too few remain.
+        without_weakest: the results without the weakest subjects; None if too few remain.
         kappa: Fleiss' kappa of the answers; X counts as an answer.
         alpha: Krippendorff's alpha, which allows missing answers; X counts as an answer.
-        course: the trend from the first question to the last; None if there is only one question.
+        trend: the trend from the first question to the last; None if there is only one question.
     """
 
     __test__ = False  # pytest: a result, not a test
@@ -220,27 +220,27 @@ class TestResult(Result):
     name: str
     people: tuple[SubjectRow, ...]
     items: tuple[ItemRow, ...]
-    share: Proportion
+    accuracy: Proportion = field(metadata={"key": "share"})
     deviation: float | None
     histogram: Mapping[Level, int] = field(metadata={"json": _tally.make_levels_record})
     chance: _tally.Chance
     groups: Groups | None
-    without: ResultsWithoutWeakest | None
+    without_weakest: ResultsWithoutWeakest | None = field(metadata={"key": "without"})
     kappa: Reliability
     alpha: Reliability
-    course: _tally.Trend | None
+    trend: _tally.Trend | None = field(metadata={"key": "course"})
 
     @property
     @computed()
     def above_chance(self) -> float:
         """The fraction of intended answers above chance, rescaled: 0 is chance, 1 is perfect."""
-        return (self.share.value - self.chance.share) / (1 - self.chance.share)
+        return (self.accuracy.value - self.chance.accuracy) / (1 - self.chance.accuracy)
 
     @property
-    @computed()
-    def same(self) -> float:
+    @computed(key="same")
+    def most_frequent_fraction(self) -> float:
         """The fraction of answers that equal the item's most frequent answer, 0–1."""
-        return sum(item.same for item in self.items) / sum(item.asked for item in self.items)
+        return sum(item.most_frequent_count for item in self.items) / self.accuracy.n
 
     @property
     @computed()
@@ -346,8 +346,8 @@ class SubjectRow(Result):
     native: bool | None = field(metadata=shown("native"))
 
     @property
-    @computed(**shown("score", percent))
-    def share(self) -> float:
+    @computed(key="share", **shown("score", percent))
+    def accuracy(self) -> float:
         """Fraction of intended answers, 0–1."""
         return self.right / self.asked
 
@@ -381,8 +381,8 @@ class ItemRow(Result):
         return self.choices[self.answer]
 
     @property
-    @computed(**shown("same"))
-    def same(self) -> int:
+    @computed(key="same", **shown("same"))
+    def most_frequent_count(self) -> int:
         """Number of people who gave the most frequent answer, which may be X."""
         return max(*self.choices, self.ambiguous)
 
@@ -395,20 +395,21 @@ class ItemRow(Result):
         return list(self.choices).index(ranked[0])
 
     @property
-    @computed()
-    def flagged(self) -> bool:
+    @computed(key="flagged")
+    def is_flagged(self) -> bool:
         """Whether fewer than half gave the intended answer (Davis et al. 2016, section 4.2)."""
         return 2 * self.right < self.asked
 
     @property
-    @computed(**shown("people read", lambda reading: reading or None))
-    def reading(self) -> str:
+    @computed(key="reading", **shown("people read", lambda reading: reading or None))
+    def majority_reading(self) -> str:
         """The most frequent answer; "" if it is the intended one, "no answers" if there is none."""
-        if not self.same:
+        if not self.most_frequent_count:
             return "no answers"
         if self.majority == self.answer:
             return ""
         if self.majority is not None:
             return self.options[self.majority]
-        most = [o for o, n in zip(self.options, self.choices, strict=True) if n == self.same]
-        return " or ".join(most + ["ambiguous (X)"] * (self.ambiguous == self.same))
+        most = self.most_frequent_count
+        tied = [o for o, n in zip(self.options, self.choices, strict=True) if n == most]
+        return " or ".join(tied + ["ambiguous (X)"] * (self.ambiguous == most))

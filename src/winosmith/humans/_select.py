@@ -114,7 +114,7 @@ class Selection(Result):
     Attributes:
         filtered: the chosen problems, and the omitted problems with the reasons.
         rows: rows of the chosen problems, in the order of the data set.
-        sound: number of suitable problems.
+        suitable_count: number of suitable problems.
         right: number of intended answers to the chosen problems.
         answers: number of all answers to the chosen problems.
         levels: (intended answers, answers) → number of chosen problems, the best first.
@@ -124,7 +124,7 @@ class Selection(Result):
 
     filtered: Filtered = field(metadata=HIDDEN)
     rows: tuple[int, ...] = field(metadata=HIDDEN)
-    sound: int
+    suitable_count: int
     right: int
     answers: int
     levels: dict[Level, int] = field(
@@ -142,13 +142,13 @@ class Selection(Result):
 
     @property
     @computed()
-    def naive(self) -> float:
+    def naive_accuracy(self) -> float:
         """The accuracy on the chosen problems, 0–1; it is too optimistic, see `cross_fit`."""
         return self.right / self.answers if self.answers else 0.0
 
     @property
-    @computed()
-    def left_out(self) -> dict[str, str]:
+    @computed(key="left_out")
+    def omission_reasons(self) -> dict[str, str]:
         """The reason for omitting each problem that was not chosen, by problem id."""
         return {left.problem.id: left.reason for left in self.filtered.dropped}
 
@@ -185,21 +185,23 @@ def select(dataset: Dataset, counts: Tally, rules: Rules | None = None, seed: in
     rules = rules or Rules()
     reasons = find_unsuitable_problems(dataset, counts, rules)
     # Shuffled, because the order of the solver's columns decides between choices with equal sums.
-    sound = _shuffle_rows(dataset, (row for row in range(len(dataset)) if row not in reasons), seed)
-    ranks = np.arange(1, len(sound) + 1) / max(1, len(sound))
-    bounds = make_limits(dataset, sound, rules)
+    suitable = _shuffle_rows(
+        dataset, (row for row in range(len(dataset)) if row not in reasons), seed
+    )
+    ranks = np.arange(1, len(suitable) + 1) / max(1, len(suitable))
+    bounds = make_limits(dataset, suitable, rules)
     agreement = counts.compute_agreement()
     for pair in map(list, dataset.twins):  # the halves of a schema count alike
         if not reasons.keys() & pair:
             agreement[pair] = agreement[pair].mean()
-    chosen = choose(agreement[sound], bounds, rules.size, ranks)
-    reasons |= _explain_omissions(sound, chosen, bounds, rules)
-    rows = tuple(sorted(row for row, taken in zip(sound, chosen, strict=True) if taken))
+    chosen = choose(agreement[suitable], bounds, rules.size, ranks)
+    reasons |= _explain_omissions(suitable, chosen, bounds, rules)
+    rows = tuple(sorted(row for row, taken in zip(suitable, chosen, strict=True) if taken))
     level = list(zip(counts.intended.tolist(), counts.subjects.tolist(), strict=True))
     return Selection(
         dataset.drop(reasons, "reliable subset"),
         rows,
-        len(sound),
+        len(suitable),
         int(counts.intended[list(rows)].sum()),
         int(counts.subjects[list(rows)].sum()),
         _tally.make_histogram(level[row] for row in rows),
@@ -384,14 +386,14 @@ class CrossFit(Result):
         agreement: fraction of intended answers, with an interval for new people and problems.
         folds: number of folds.
         sizes: number of problems that were chosen for each fold.
-        kept: mean fraction of the final set that is also in a fold's set, 0–1; a low value means
-            that the choice depends strongly on who was asked.
+        kept_fraction: mean fraction of the final set that is also in a fold's set, 0–1; a low value
+            means that the choice depends strongly on who was asked.
     """
 
     agreement: Proportion = field(metadata={"json": "flat"})
     folds: int
     sizes: tuple[int, ...]
-    kept: float
+    kept_fraction: float = field(metadata={"key": "kept"})
 
 
 @checked

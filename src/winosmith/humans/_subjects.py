@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from winosmith import data
 from winosmith.errors import DataError, FormatError
-from winosmith.humans._answers import Note, Sitting
+from winosmith.humans._answers import SheetRemark, Sitting
 from winosmith.humans._tally import Level, make_histogram, make_levels_record
 from winosmith.options import Texts, declaration, from_table, to_table
 from winosmith.results import Result, computed
@@ -116,7 +116,7 @@ def _find_duration(sitting: Sitting) -> float | None:
     return None if None in each else sum(filter(None, each))
 
 
-def _make_remark(note: Note, sitting: Sitting) -> Remark:
+def _make_remark(note: SheetRemark, sitting: Sitting) -> Remark:
     problem = None if note.number is None else sitting.sheet[note.number].problem_id
     return Remark(problem, note.text)
 
@@ -144,7 +144,7 @@ def _resolve_question_numbers(
     remarks: Iterable[Remark], sittings: Sequence[Sitting]
 ) -> tuple[Remark, ...]:
     return tuple(
-        _make_remark(Note(int(r.problem), r.text), sittings[0])
+        _make_remark(SheetRemark(int(r.problem), r.text), sittings[0])
         if r.problem is not None and r.problem.isdigit() and len(sittings) == 1
         else r
         for r in remarks
@@ -360,7 +360,7 @@ class ResultsWithoutWeakest(Result):
     """The results of a test without its weakest subjects.
 
     Attributes:
-        left_out: codes of the omitted subjects, the weakest first.
+        omitted: codes of the omitted subjects, the weakest first.
         subjects: number of remaining subjects.
         mean: mean score of the remaining subjects, 0–1.
         groups: remaining native speakers compared with other remaining subjects; None if unknown.
@@ -368,7 +368,7 @@ class ResultsWithoutWeakest(Result):
             items, the best first; items without remaining subjects are omitted.
     """
 
-    left_out: tuple[str, ...]
+    omitted: tuple[str, ...] = field(metadata={"key": "left_out"})
     subjects: int
     mean: float
     groups: Groups | None

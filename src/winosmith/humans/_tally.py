@@ -139,16 +139,16 @@ class Chance(Result):
     Attributes:
         options: number of options → number of problems.
         right: expected number of correctly guessed problems.
-        share: expected fraction of correct answers, 0–1.
+        accuracy: expected fraction of correct answers, 0–1.
     """
 
     options: dict[int, int]
     right: float
-    share: float
+    accuracy: float = field(metadata={"key": "share"})
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class AgreementSummary:
     """A summary of the counts of intended answers.
 
     Attributes:
@@ -166,7 +166,7 @@ class Counts:
     problems: int
 
     @property
-    def share(self) -> float:
+    def accuracy(self) -> float:
         return self.right / self.answers
 
 
@@ -176,7 +176,7 @@ def measure_chance(options: Sequence[int], answers: Sequence[int] | None = None)
     If `answers` is None, each problem has one answer.
 
     >>> found = measure_chance([2] * 74 + [3] * 27 + [4] * 4 + [5] * 3)  # Davis et al. 2016
-    >>> round(found.right, 1), round(found.share, 2)
+    >>> round(found.right, 1), round(found.accuracy, 2)
     (47.6, 0.44)
     """
     sizes = dict(sorted(Counter(options).items()))
@@ -186,7 +186,7 @@ def measure_chance(options: Sequence[int], answers: Sequence[int] | None = None)
     return Chance(sizes, float(right), float(guessed / sum(asked)))
 
 
-def summarize_agreement(dataset: Dataset, tally: Tally) -> Counts:
+def summarize_agreement(dataset: Dataset, tally: Tally) -> AgreementSummary:
     """Summarize the counts of intended answers.
 
     Args:
@@ -210,7 +210,7 @@ def summarize_agreement(dataset: Dataset, tally: Tally) -> Counts:
         size = len(dataset[row].options)
         before = by_options.get(size, (0, 0))
         by_options[size] = before[0] + right, before[1] + of
-    return Counts(
+    return AgreementSummary(
         int(tally.intended[asked].sum()),
         int(tally.subjects.sum()),
         make_histogram(pairs[row] for row in asked),
@@ -272,13 +272,13 @@ class Part(Result):
     Attributes:
         first: number of the first question.
         last: number of the last question.
-        share: fraction of correct answers.
+        accuracy: fraction of correct answers.
         seconds: median time per question; None if there are no times.
     """
 
     first: int
     last: int
-    share: Proportion = field(metadata={"json": "flat"})
+    accuracy: Proportion = field(metadata={"json": "flat"})
     seconds: float | None
 
 
@@ -290,14 +290,14 @@ class Trend(Result):
         parts: the results for each part of the sheet, in order.
         right: change in the fraction of correct answers.
         seconds: change in the seconds per question; None if there are no times.
-        items_set_aside: whether the changes are adjusted for the items' difficulty, which requires
-            at least two orders of the items.
+        is_adjusted_for_items: whether the changes are adjusted for the items' difficulty, which
+            requires at least two orders of the items.
     """
 
     parts: tuple[Part, ...]
     right: Slope | None
     seconds: Slope | None
-    items_set_aside: bool
+    is_adjusted_for_items: bool = field(metadata={"key": "items_set_aside"})
 
 
 def measure_trend(
@@ -419,14 +419,14 @@ class Pace(Result):
         seconds: mean seconds per question on all sheets.
         questions: number of questions.
         times_median: `seconds` divided by the median over subjects.
-        odd: "fast" (at most half the median), "slow" (at least twice the median), or "".
+        flag: "fast" (at most half the median), "slow" (at least twice the median), or "".
     """
 
     subject: str = field(metadata=shown("subject"))
     seconds: float = field(metadata=shown("seconds", ".1f"))
     questions: int = field(metadata=shown("questions"))
     times_median: float = field(metadata=shown("times the median", ".2f"))
-    odd: str = field(metadata=shown("pace", lambda odd: odd or None))
+    flag: str = field(metadata={**shown("pace", lambda flag: flag or None), "key": "odd"})
 
 
 def measure_paces(totals: Mapping[str, tuple[float, int]]) -> Sequence[Pace]:
@@ -437,7 +437,7 @@ def measure_paces(totals: Mapping[str, tuple[float, int]]) -> Sequence[Pace]:
 
     >>> hour, half = (3600.0, 197), (25 * 60.0, 197)  # Davis et al. 2016, section 3
     >>> found = measure_paces({"a": hour, "b": hour, "c": half})
-    >>> [(pace.subject, round(pace.seconds, 1), pace.odd) for pace in found]
+    >>> [(pace.subject, round(pace.seconds, 1), pace.flag) for pace in found]
     [('c', 7.6, 'fast'), ('a', 18.3, ''), ('b', 18.3, '')]
     """
     each = {who: seconds / questions for who, (seconds, questions) in totals.items() if questions}
@@ -447,8 +447,8 @@ def measure_paces(totals: Mapping[str, tuple[float, int]]) -> Sequence[Pace]:
     found = []
     for who, seconds in sorted(each.items(), key=lambda pair: (pair[1], pair[0])):
         times = seconds / median if median else 1.0
-        odd = "fast" if times <= _FAST else "slow" if times >= _SLOW else ""
-        found.append(Pace(who, seconds, totals[who][1], times, odd))
+        flag = "fast" if times <= _FAST else "slow" if times >= _SLOW else ""
+        found.append(Pace(who, seconds, totals[who][1], times, flag))
     return tuple(found)
 
 
@@ -493,7 +493,7 @@ class PrintedTest:
 
 
 @dataclass(frozen=True, slots=True)
-class Grim:
+class GrimResult:
     """The counts that are consistent with a test's printed scores.
 
     Attributes:
@@ -510,13 +510,13 @@ class Grim:
     by_item: int
 
     @property
-    def impossible(self) -> tuple[str, ...]:
+    def impossible_subjects(self) -> tuple[str, ...]:
         return tuple(who for who, counts in self.possible.items() if not counts)
 
     @property
-    def adds_up(self) -> bool:
+    def is_consistent(self) -> bool:
         low, high = self.by_subject
-        return not self.impossible and low <= self.by_item <= high
+        return not self.impossible_subjects and low <= self.by_item <= high
 
     def infer_count(self, subject: str) -> int | None:
         """Return the subject's number of correct answers for which both totals agree.
@@ -529,7 +529,7 @@ class Grim:
         return self.by_item - sum(counts[0] for counts in others)
 
 
-def check_grim(test: PrintedTest) -> Grim:
+def check_grim(test: PrintedTest) -> GrimResult:
     """Return the counts that are consistent with each printed score.
 
     This is the GRIM test of Brown & Heathers (2017).
@@ -549,4 +549,4 @@ def check_grim(test: PrintedTest) -> Grim:
     }
     read = [counts or other_roundings[who] or (0, test.items) for who, counts in possible.items()]
     sums = sum(min(counts) for counts in read), sum(max(counts) for counts in read)
-    return Grim(possible, other_roundings, sums, test.histogram_correct_count)
+    return GrimResult(possible, other_roundings, sums, test.histogram_correct_count)

@@ -125,7 +125,7 @@ def test_results_are_those_of_the_same_answers_in_forms(
     )
     assert again.record() == found.record()
     ledger = humans.read_ledger(out / "ledger.json")
-    assert Counter(given.state for given in ledger.given) == {"done": 8}
+    assert Counter(given.state for given in ledger.assignments) == {"done": 8}
 
     whole = hosting.export(tmp_path / "all")
     assert whole.counts[f"private/tests/{made.name}"] == counts["answers"]

@@ -179,9 +179,9 @@ def predict_tasks(
     If a batch fails, its problems are solved one at a time, so a bad sentence affects only itself.
     An error after `limit` seconds counts as a timeout.
     """
-    if made_solver.at_once > 1:
+    if made_solver.concurrency > 1:
         on_start(tasks)
-        with ThreadPoolExecutor(made_solver.at_once) as pool:
+        with ThreadPoolExecutor(made_solver.concurrency) as pool:
             return list(pool.map(lambda task: _predict_one(made_solver, task, limit), tasks))
     if len(tasks) > 1:
         on_start(tasks)
@@ -255,7 +255,7 @@ class LoadedModel:
     def __init__(self, site: Site, rule: SolverRule, made: MadeSolver, model: Model) -> None:
         self.made, self.model = made, model
         self.limit = float(site.rules.model_seconds)
-        self.batch_size = BatchSize(made.at_once)
+        self.batch_size = BatchSize(made.concurrency)
         self.next_sweep = 0.0
         self.outcomes: list[Outcome] = []
         limit_gb = getattr(rule.settings, "memory_gb", None)
@@ -281,7 +281,7 @@ class LoadedModel:
         self.outcomes = []
         if tasks:
             start = time.monotonic()
-            limit = self.limit + (SOLVER_GRACE if self.made.at_once > 1 else GRACE)
+            limit = self.limit + (SOLVER_GRACE if self.made.concurrency > 1 else GRACE)
             self.outcomes = predict_tasks(
                 self.made, tasks, self.limit, lambda _tasks: set_time_limit(limit)
             )

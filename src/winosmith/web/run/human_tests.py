@@ -8,7 +8,7 @@ from django import forms
 from django.utils.translation import gettext as _, gettext_lazy
 
 from winosmith.errors import InputError
-from winosmith.humans import TITLE
+from winosmith.humans import DEFAULT_TITLE
 from winosmith.web.jobs import TEST, TEST_PUBLISH, Job, Progress, Reading
 from winosmith.web.people.models import Person
 from winosmith.web.run.files import MAX_ROWS, DataForm, FileContent, get_faults, job_file, read_file
@@ -27,7 +27,7 @@ class TestForm(DataForm):
         help_text=gettext_lazy("Letters, digits and dashes; part of the test’s URL."),
         max_length=40,
     )
-    title = forms.CharField(label=gettext_lazy("Heading"), max_length=100, initial=TITLE)
+    title = forms.CharField(label=gettext_lazy("Heading"), max_length=100, initial=DEFAULT_TITLE)
     orders = forms.IntegerField(
         label=gettext_lazy("Question orders per sheet"),
         help_text=gettext_lazy("Several orders average out the effects of question order."),
@@ -59,8 +59,8 @@ def preview_test(job: Job, reading: Reading) -> None:
         "format": found.format,
         "notes": list(found.notes),
         "sheets": [[sheet.name, len(sheet)] for sheet in made.sheets],
-        "alone": len(made.left_out),
-        "left_out": [[each.problem.id, each.reason] for each in made.left_out[:MAX_ROWS]],
+        "alone": len(made.omitted),
+        "left_out": [[each.problem.id, each.reason] for each in made.omitted[:MAX_ROWS]],
     }
 
 

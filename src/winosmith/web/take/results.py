@@ -90,9 +90,11 @@ def _read_sitting(row: Sitting) -> humans.Sitting:
     )
 
 
-def _read_notes(row: Sitting, kind: str) -> tuple[humans.Note, ...]:
+def _read_notes(row: Sitting, kind: str) -> tuple[humans.SheetRemark, ...]:
     return tuple(
-        humans.Note(each.number, each.text) for each in row.remarks.all() if each.kind == kind
+        humans.SheetRemark(each.number, each.text)
+        for each in row.remarks.all()
+        if each.kind == kind
     )
 
 
@@ -140,7 +142,7 @@ def write_results(round_: Round, folder: str | Path, *, force: bool = False) -> 
     of the round.
     """
     records = [humans.make_answers_record(sitting) for sitting in load_sittings(round_)]
-    given = [[one.subject, one.sheet, one.state] for one in load_ledger(round_).given]
+    given = [[one.subject, one.sheet, one.state] for one in load_ledger(round_).assignments]
     digest = hashlib.sha256(dump_json({"answers": records, "given": given}).encode())
     recipe = {
         "command": "winosmith admin test results",

@@ -59,7 +59,7 @@ def open_round(
     declared: Sequence[humans.SurveyQuestion] = humans.QUESTIONS,
     consent: str | None = None,
     public: bool = False,
-    title: str = humans.TITLE,
+    title: str = humans.DEFAULT_TITLE,
     seed: int = 0,
     **options: Any,
 ) -> tuple[Round, tuple[Dropped, ...]]:
@@ -108,7 +108,7 @@ def open_round(
             )
             for sheet in made.sheets
         )
-    return opened, made.left_out
+    return opened, made.omitted
 
 
 def plan_round(

@@ -61,7 +61,7 @@ def get_problem_ids(sheets: Iterable[Sheet]) -> set[str]:
 
 
 def get_instructions(sheet: humans.Sheet) -> dict[str, Any]:
-    return humans.make_instructions(humans.has_blanks(sheet), (), on_paper=False, alone=True)
+    return humans.make_instructions(humans.has_blanks(sheet), (), on_paper=False, unsupervised=True)
 
 
 def _annotate_family(rows: QuerySet[Problem]) -> QuerySet[Problem]:
@@ -160,7 +160,7 @@ def choose_sheet(person: Person, round_: Round) -> Sheet:
     free = [read_sheet(sheet) for sheet in rows.values() if sheet.test not in spoilt]
     ledger, mark = _load_ledger(person, rows.values()), _make_ledger_name(person.pk, 0)
     try:
-        assignment = humans.assign(ledger, free, mark, another=True, seed=round_.seed)
+        assignment = humans.assign(ledger, free, mark, new_sheet=True, seed=round_.seed)
     except DataError:
         raise InputError(
             _(
