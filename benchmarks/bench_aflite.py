@@ -183,7 +183,7 @@ def time_rivals(
         np.save(Path(folder) / "X.npy", X - X.mean(axis=0))
         np.save(Path(folder) / "y.npy", y)
         for number in numbers:
-            left = (result.removed_in < 0) | (result.removed_in >= number)
+            left = (result.removal_phase < 0) | (result.removal_phase >= number)
             np.save(Path(folder) / f"left{number}.npy", np.flatnonzero(left))
         warm_up(pool, folder, PROCESSORS)
         for kind in ("converged", "quick"):

@@ -63,7 +63,7 @@ def filter_with_aflite(way, pool, X, seed):
     chosen = build.FilterRecipe(remove=AFLITE[way])
     found = build.run_filter(pool, X, chosen, seed=seed, baselines=False).aflite
     removed = np.setdiff1d(np.arange(len(pool)), found.kept)
-    order = removed[np.lexsort((-found.scores[removed], found.removed_in[removed]))].tolist()
+    order = removed[np.lexsort((-found.scores[removed], found.removal_phase[removed]))].tolist()
     return {"removed": order}
 
 

@@ -18,7 +18,7 @@ X[planted, 0] += np.where(y[planted] == 1, 3.0, -3.0)
 train_size, cutoff = debias.suggest_sizes(len(X))
 found = debias.aflite(X, y, train_size=train_size, cutoff=cutoff, seed=0)
 
-print(f"m = {train_size}, k = {cutoff}; stopped by the {found.stopped}")
+print(f"m = {train_size}, k = {cutoff}; stopped by the {found.stop_reason}")
 for phase in found.phases[::5]:
     print(f"phase {phase.number:2}: {phase.size:5,} rows, ensemble right on {phase.accuracy:.1%}")
 

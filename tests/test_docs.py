@@ -358,7 +358,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
     formats.write(twins, folder / "twins.jsonl")
     small = FilterRecipe("random", keep=90)
     build(Recipe("mine", str(folder / "twins.jsonl")), folder / "build")
-    debias_to_folder(make_twins(60), folder / "debias", embed=EmbedRecipe(), chosen=small)
+    debias_to_folder(make_twins(60), folder / "debias", embed=EmbedRecipe(), filter_recipe=small)
     assert main(["check", str(folder / "twins.jsonl"), "--out", str(folder / "check --out")]) == 0
     assert main(["practice", "--twins", "3", "--out", str(folder / "practice")]) == 0
     return {

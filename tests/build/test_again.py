@@ -17,7 +17,7 @@ SMALL = {"ensemble_size": 8, "train_size": 40, "cutoff": 8, "null_draws": 20}
 def run(out: Path, **chosen: object) -> dict[str, object]:
     """Filter, and return the report."""
     recipe = FilterRecipe(**{**SMALL, **chosen})
-    debias_to_folder(DATA, out, embed=EmbedRecipe(dimensions=16), chosen=recipe, splits=0)
+    debias_to_folder(DATA, out, embed=EmbedRecipe(dimensions=16), filter_recipe=recipe, splits=0)
     return dict(json.loads((out / "report.json").read_text("utf-8")))
 
 

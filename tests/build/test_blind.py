@@ -44,7 +44,7 @@ def test_a_filter_that_sees_nothing_removes_nothing(
     answers = Dataset(replace(p, answer=0) if row >= 120 else p for row, p in enumerate(POOL))
     embedding = file_of(tmp_path, BLIND[vectors])
     chosen = FilterRecipe(method=method, threshold=0.5, train_size=10, ensemble_size=8)
-    done = debias_to_folder(answers, tmp_path / "out", embed=embedding, chosen=chosen)
+    done = debias_to_folder(answers, tmp_path / "out", embed=embedding, filter_recipe=chosen)
     record = json.loads((done.folder / "report.json").read_text("utf-8"))
     assert (record["kept"], record["dropped"], record["blind"]) == (130, 0, True)
     assert record["verdict"].startswith("Not measured: for 70 of 70 twins and singles the vectors ")
@@ -63,7 +63,7 @@ def test_what_needs_no_vectors_is_done_and_not_measured(tmp_path: Path, method: 
     """A reduction to a stated number is carried out; what can be guessed of it is not known."""
     chosen = FilterRecipe(method=method, keep=100, again=False)
     embedding = file_of(tmp_path, BLIND["zeros"])
-    done = debias_to_folder(POOL, tmp_path / "out", embed=embedding, chosen=chosen)
+    done = debias_to_folder(POOL, tmp_path / "out", embed=embedding, filter_recipe=chosen)
     record = json.loads((done.folder / "report.json").read_text("utf-8"))
     assert (record["kept"], record["blind"]) == (100, True)
     assert record["verdict"].startswith("Not measured: ")
@@ -78,7 +78,7 @@ def test_vectors_that_see_a_tenth_are_used(tmp_path: Path) -> None:
         POOL,
         tmp_path / "out",
         embed=file_of(tmp_path, X),
-        chosen=FilterRecipe(ensemble_size=8, again=False),
+        filter_recipe=FilterRecipe(ensemble_size=8, again=False),
         splits=1,
     )
     record = json.loads((done.folder / "report.json").read_text("utf-8"))

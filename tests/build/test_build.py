@@ -188,7 +188,7 @@ def test_planted_artifacts_are_counted_in_the_report(tmp_path):
     found = json.loads((tmp_path / "out" / "report.json").read_text("utf-8"))["measures"]["found"]
     assert found["all"]["recall"] == {"count": 0, "total": len(made.planted)}
     assert found["AFLite"]["recall"]["count"] > found["random"]["recall"]["count"]
-    assert built.measures.found["AFLite"].false_removals.total == 160 - len(made.planted)
+    assert built.measures.recalls["AFLite"].false_removals.total == 160 - len(made.planted)
 
 
 def test_a_problem_planted_twice_is_refused(tmp_path):
@@ -248,9 +248,9 @@ def test_the_verdict_is_of_the_guesser_that_is_furthest_above_chance(
     small_build, others, guesser, guess, begins, tells
 ):
     """It is named, with what it is right on; one that is surely wrong guesses as well."""
-    known = small_build.measures.verified
+    known = small_build.measures.verification
     after = {**dict.fromkeys(known.after, others), guesser: guess}
-    measures = replace(small_build.measures, verified=replace(known, after=after))
+    measures = replace(small_build.measures, verification=replace(known, after=after))
     said = write_verdict(small_build.run, measures).replace("\xa0", " ")
     assert said.startswith(begins)
     assert tells in said
@@ -258,10 +258,10 @@ def test_the_verdict_is_of_the_guesser_that_is_furthest_above_chance(
 
 def test_halves_whose_filters_ended_elsewhere_are_told_apart_from_this_one(small_build):
     """Where they kept a share ten points off, the first sentence and the first figure say so."""
-    run, known = small_build.run, small_build.measures.verified
+    run, known = small_build.run, small_build.measures.verification
     share = len(run.kept) / len(run.pool)
     for kept, told in ((share + 0.09, False), (share - 0.11, True)):
-        measures = replace(small_build.measures, verified=replace(known, kept=kept))
+        measures = replace(small_build.measures, verification=replace(known, kept=kept))
         said = f"; the filter kept {format_value(kept, '.1%')} of the halves, "
         said += f"{format_value(share, '.1%')} of the whole"
         assert (said in write_verdict(run, measures)) == told

@@ -64,12 +64,15 @@ def test_the_order_of_options_changes_nothing_of_a_report(tmp_path: Path) -> Non
     )
     found = [
         debias_to_folder(
-            data, tmp_path / name, chosen=FilterRecipe(method="mirror", aim="chance"), **QUICK
+            data,
+            tmp_path / name,
+            filter_recipe=FilterRecipe(method="mirror", aim="chance"),
+            **QUICK,
         )
         for name, data in (("one", POOL), ("other", other))
     ]
     assert found[0].filtered.kept.ids == found[1].filtered.kept.ids
-    assert found[0].measures.verified == found[1].measures.verified
+    assert found[0].measures.verification == found[1].measures.verification
     assert found[0].measures.before == found[1].measures.before
     assert found[0].run.overlaps == found[1].run.overlaps
 
@@ -84,7 +87,7 @@ def test_an_encoder_reads_options_alone_or_in_the_sentence(
             POOL.select(range(60)),
             tmp_path / str(reads),
             embed=EmbedRecipe(encoder=str(tiny_encoder), reads=reads),
-            chosen=FilterRecipe(method="mirror", again=False),
+            filter_recipe=FilterRecipe(method="mirror", again=False),
             splits=0,
         )
         told[reads] = html.unescape((done.folder / "report.html").read_text("utf-8"))
@@ -99,9 +102,9 @@ def test_an_encoder_reads_options_alone_or_in_the_sentence(
 def test_a_random_reduction_of_them_is_measured_too(tmp_path: Path) -> None:
     """`random` with a number to keep has its honest figure, and no PMI beside it."""
     done = debias_to_folder(
-        POOL, tmp_path / "out", chosen=FilterRecipe(method="random", keep=200), **QUICK
+        POOL, tmp_path / "out", filter_recipe=FilterRecipe(method="random", keep=200), **QUICK
     )
-    assert isinstance(done.measures.verified, debias.Verification)
+    assert isinstance(done.measures.verification, debias.Verification)
     assert (len(done.run.kept), set(done.run.subsets)) == (200, {"all", "random"})
 
 
@@ -128,7 +131,7 @@ def test_the_verdict_knows_what_chance_is(
     done = debias_to_folder(
         POOL,
         tmp_path / "out",
-        chosen=FilterRecipe(method="random", keep=200),
+        filter_recipe=FilterRecipe(method="random", keep=200),
         **{**QUICK, "splits": 0},
     )
     chance = debias.GuesserAccuracy(0.25, 0.15, 0.35, 0.25)
@@ -137,7 +140,7 @@ def test_the_verdict_knows_what_chance_is(
         "two-piece": debias.GuesserAccuracy((low + high) / 2, low, high, 0.25),
     }
     verified = debias.Verification(dict(found), found, 0.9, 240, 240, 1, 20)
-    assert told in write_verdict(done.run, replace(done.measures, verified=verified))
+    assert told in write_verdict(done.run, replace(done.measures, verification=verified))
 
 
 @pytest.mark.parametrize(
@@ -162,7 +165,7 @@ def test_what_takes_two_options_refuses_more_before_any_work(
         save_array(embed["array"], np.ones((240, 2), np.float32), POOL.ids, signature=signature)
     with pytest.raises(DataError, match=told):
         debias_to_folder(
-            POOL, tmp_path / "out", embed=EmbedRecipe(**embed), chosen=FilterRecipe(**chosen)
+            POOL, tmp_path / "out", embed=EmbedRecipe(**embed), filter_recipe=FilterRecipe(**chosen)
         )
     assert not (tmp_path / "out").exists()
 
@@ -178,7 +181,7 @@ def test_two_options_can_be_read_alone(tmp_path: Path) -> None:
     two = Dataset(replace(p, options=p.options[:2], answer=0) for p in POOL if p.answer == 0)
     recipe = EmbedRecipe(dimensions=64, reads="options")
     done = debias_to_folder(
-        two, tmp_path / "out", embed=recipe, chosen=FilterRecipe(method="mirror"), splits=0
+        two, tmp_path / "out", embed=recipe, filter_recipe=FilterRecipe(method="mirror"), splits=0
     )
     assert np.array_equal(done.run.X, OptionsEmbedder(64).embed(two))
     assert str(done.measures.signature).count("reads:options") == 1
@@ -204,7 +207,9 @@ def test_questions_of_two_options_are_read_alone_unless_told(tmp_path: Path) -> 
     chosen, signatures = FilterRecipe(method="mirror", again=False), []
     for reads in (None, "sentence"):
         recipe = EmbedRecipe(dimensions=64, reads=reads)
-        done = debias_to_folder(asked, tmp_path / str(reads), embed=recipe, chosen=chosen, splits=0)
+        done = debias_to_folder(
+            asked, tmp_path / str(reads), embed=recipe, filter_recipe=chosen, splits=0
+        )
         signatures.append(str(done.measures.signature))
     assert ["reads:options" in one for one in signatures] == [True, False]
 
@@ -217,10 +222,10 @@ def test_the_stranger_of_questions_reads_the_letters_of_options(tmp_path: Path) 
         for n, pair in enumerate(pairs)
     )
     done = debias_to_folder(
-        asked, tmp_path / "out", chosen=FilterRecipe(method="random", keep=60), **QUICK
+        asked, tmp_path / "out", filter_recipe=FilterRecipe(method="random", keep=60), **QUICK
     )
-    assert isinstance(done.measures.verified, debias.Verification)
-    assert done.measures.verified.before["independent"].low > 0.85
+    assert isinstance(done.measures.verification, debias.Verification)
+    assert done.measures.verification.before["independent"].low > 0.85
     page = html.unescape((done.folder / "report.html").read_text("utf-8"))
     assert "a linear model on hashed letters of the options" in page
 

@@ -25,7 +25,7 @@ def filtered(out: Path, embed: EmbedRecipe | None = None, **chosen: Any) -> Any:
     """Filter practice twins into a folder, without other runs and halves."""
     recipe = FilterRecipe(method="mirror", again=False, **chosen)
     return debias_to_folder(
-        POOL, out, embed=embed or EmbedRecipe(dimensions=64), chosen=recipe, splits=0
+        POOL, out, embed=embed or EmbedRecipe(dimensions=64), filter_recipe=recipe, splits=0
     )
 
 
@@ -86,7 +86,7 @@ def test_each_run_with_turned_keys_is_shown(tmp_path: Path) -> None:
 
     recipe = FilterRecipe(method="mirror", again=False, repeats=2)
     embed = EmbedRecipe(dimensions=16)
-    debias_to_folder(POOL, tmp_path / "out", embed=embed, chosen=recipe, splits=0, step=step)
+    debias_to_folder(POOL, tmp_path / "out", embed=embed, filter_recipe=recipe, splits=0, step=step)
     assert told[0] == (
         30,
         "run 1 of 20, 19 of them with permuted keys, 2 partitions into folds each",

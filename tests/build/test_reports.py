@@ -26,7 +26,9 @@ EMBED = EmbedRecipe(dimensions=16)
 def filtered(tmp_path, embed=EMBED, *, splits=1, **chosen):
     """Return the report of a filter as JSON, and the text of its page."""
     recipe = FilterRecipe(ensemble_size=8, **chosen)
-    done = debias_to_folder(DATA, tmp_path / "out", embed=embed, chosen=recipe, splits=splits)
+    done = debias_to_folder(
+        DATA, tmp_path / "out", embed=embed, filter_recipe=recipe, splits=splits
+    )
     record = json.loads((done.folder / "report.json").read_text("utf-8"))
     return done, record, html.unescape((done.folder / "report.html").read_text("utf-8"))
 
@@ -52,7 +54,7 @@ def test_the_first_figure_is_what_is_guessed_across_halves_filtered_apart(tmp_pa
         assert verified["kept"] == pytest.approx(keep / len(DATA), abs=0.02)
     if method == "none":
         assert verified["before"] == verified["after"]
-    assert done.measures.verified.splits == splits
+    assert done.measures.verification.splits == splits
 
 
 @pytest.mark.parametrize(("splits", "twins"), [(0, 40), (5, 9)])
@@ -60,7 +62,9 @@ def test_no_success_is_told_where_it_was_not_measured(tmp_path, splits, twins):
     """Switched off, or of too few blocks, there is a reason on page and in JSON, and no figure."""
     data = make_twins(twins)
     chosen = FilterRecipe(ensemble_size=8, again=False)
-    done = debias_to_folder(data, tmp_path / "out", embed=EMBED, chosen=chosen, splits=splits)
+    done = debias_to_folder(
+        data, tmp_path / "out", embed=EMBED, filter_recipe=chosen, splits=splits
+    )
     record = json.loads((done.folder / "report.json").read_text("utf-8"))
     reason = record["measures"]["not_verified"]
     assert ("measure.splits is 0" in reason) == (not splits)
@@ -73,7 +77,9 @@ def test_no_success_is_told_where_it_was_not_measured(tmp_path, splits, twins):
 
 def test_of_one_block_no_figure_is_told(tmp_path):
     """Where nothing can be guessed before a filter either, one dash stands for both."""
-    done = debias_to_folder(make_twins(1), tmp_path, embed=EMBED, chosen=FilterRecipe("none"))
+    done = debias_to_folder(
+        make_twins(1), tmp_path, embed=EMBED, filter_recipe=FilterRecipe("none")
+    )
     figure = json.loads((done.folder / "report.json").read_text("utf-8"))["figures"][0]
     assert figure["value"] == "—"
     assert "not measured" in figure["note"]
@@ -111,7 +117,7 @@ def test_a_pool_of_few_blocks_is_filtered(tmp_path, roots):
         for row, p in enumerate(make_twins(60))
     )
     chosen = FilterRecipe(ensemble_size=8, again=False)
-    done = debias_to_folder(data, tmp_path / "out", embed=EMBED, chosen=chosen)
+    done = debias_to_folder(data, tmp_path / "out", embed=EMBED, filter_recipe=chosen)
     record = json.loads((done.folder / "report.json").read_text("utf-8"))
     assert (record["measures"]["before"] is None) == (roots == 1)
     assert "requires 20 blocks or more" in record["figures"][0]["note"]

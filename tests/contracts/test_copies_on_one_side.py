@@ -67,7 +67,7 @@ def test_what_a_direction_is_read_on_it_was_not_fitted_on() -> None:
 
 def test_a_null_flips_copies_together() -> None:
     """AFLite finds copies by copies, and so does its null: the excess is none."""
-    excess = measured(COPIES, "aflite")[1].excess
+    excess = measured(COPIES, "aflite")[1].threshold_null
     assert excess is not None
     assert excess.value > 20
     assert excess.value <= excess.high

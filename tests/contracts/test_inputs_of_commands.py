@@ -177,5 +177,5 @@ def test_python_functions_take_what_is_read(cli: Cli) -> None:
         found = audit.audit(given, draws=19, probe_draws=0)
         assert found.parts[0].dataset.problems == DATA.problems
     chosen = FilterRecipe(method="random", keep=40)
-    made = debias_to_folder(frame, "out", embed=EmbedRecipe(), chosen=chosen, splits=0)
+    made = debias_to_folder(frame, "out", embed=EmbedRecipe(), filter_recipe=chosen, splits=0)
     assert len(made.filtered.kept) == 40

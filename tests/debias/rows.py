@@ -27,7 +27,7 @@ def same(one: debias.AfliteResult, other: debias.AfliteResult) -> bool:
         and one.kept.tobytes() == other.kept.tobytes()
         and one.scores.tobytes() == other.scores.tobytes()
         and one.votes.tobytes() == other.votes.tobytes()
-        and one.removed_in.tobytes() == other.removed_in.tobytes()
+        and one.removal_phase.tobytes() == other.removal_phase.tobytes()
         and [r.tobytes() for r in one.removed] == [r.tobytes() for r in other.removed]
         and one.phases == other.phases
     )

@@ -46,12 +46,12 @@ def test_kept_and_removed_are_all_rows(rows, train, cutoff, threshold, seed):
     for number, (phase, removed) in enumerate(zip(result.phases, result.removed, strict=True)):
         assert (phase.number, phase.size) == (number, left)
         assert len(removed) == min(cutoff, phase.candidates)
-        assert (result.removed_in[removed] == number).all()
+        assert (result.removal_phase[removed] == number).all()
         assert (result.scores[removed] >= threshold).all()
         assert sum(phase.histogram) == phase.size - phase.undefined
         left -= phase.removed
-    assert (result.removed_in[result.kept] == -1).all()
-    assert result.stopped == (
+    assert (result.removal_phase[result.kept] == -1).all()
+    assert result.stop_reason == (
         "cutoff"
         if result.phases and result.phases[-1].removed < cutoff
         else "train size"
@@ -169,7 +169,7 @@ def test_classes_that_can_be_separated_are_removed_down_to_the_training_size():
     X, y, ids = made()
     X[:, 0] = np.where(y, 1.0, -1.0)
     result = debias.aflite(X, y, ids=ids, C=1e6, **SMALL)
-    assert result.stopped == "train size"
+    assert result.stop_reason == "train size"
     assert len(result.kept) == SMALL["train_size"]
     assert all(phase.accuracy == 1.0 for phase in result.phases)
 
@@ -178,7 +178,7 @@ def test_it_stops_when_fewer_than_the_cutoff_go_and_these_are_gone():
     """The last phase removes what it found, fewer than the cutoff (Algorithm 1, lines 13-15)."""
     X, y, ids = made()
     result = debias.aflite(X, y, ids=ids, **SMALL)
-    assert result.stopped == "cutoff"
+    assert result.stop_reason == "cutoff"
     assert 0 < result.phases[-1].removed < SMALL["cutoff"]
     assert all(phase.removed == SMALL["cutoff"] for phase in result.phases[:-1])
 
@@ -189,7 +189,7 @@ def test_it_stops_when_one_class_is_left():
     y = np.r_[np.ones(10, int), np.zeros(13, int)]  # the last three look like the other class
     result = debias.aflite(X, y, train_size=2, cutoff=20, threshold=0, ensemble_size=400)
     assert result.kept.tolist() == [20, 21, 22]
-    assert (result.stopped, len(result.phases)) == ("one class", 1)
+    assert (result.stop_reason, len(result.phases)) == ("one class", 1)
 
 
 def test_a_training_size_of_all_rows_removes_nothing_and_says_what_to_choose():
@@ -198,7 +198,7 @@ def test_a_training_size_of_all_rows_removes_nothing_and_says_what_to_choose():
     with pytest.warns(UserWarning, match="train_size=43 and cutoff=2"):
         result = debias.aflite(X, y, ids=ids)
     assert result.kept.tolist() == list(range(200))
-    assert (result.phases, result.removed, result.stopped) == ((), (), "train size")
+    assert (result.phases, result.removed, result.stop_reason) == ((), (), "train size")
     assert np.isnan(result.scores).all()
     assert (result.parameters["rows"], result.parameters["columns"]) == X.shape
 
@@ -208,7 +208,7 @@ def test_a_target_that_is_reached_at_the_start_removes_nothing(target):
     """As many rows as are to be left, or fewer, stay as they are."""
     X, y, ids = made(200)
     result = debias.aflite(X, y, ids=ids, **(SMALL | {"target_size": target}))
-    assert (len(result.kept), result.phases, result.stopped) == (200, (), "target size")
+    assert (len(result.kept), result.phases, result.stop_reason) == (200, (), "target size")
 
 
 def test_a_row_without_a_prediction_stays_and_is_counted():

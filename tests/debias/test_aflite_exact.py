@@ -314,7 +314,7 @@ def test_no_more_is_removed_than_the_target_takes(target, cutoff, threshold):
         X, y, target_size=target, cutoff=cutoff, threshold=threshold, ids=range(240), **SMALL
     )
     assert len(result.kept) >= min(target, 240)
-    assert (result.stopped == "target size") == (len(result.kept) == target or target >= 240)
+    assert (result.stop_reason == "target size") == (len(result.kept) == target or target >= 240)
     assert sorted(np.concatenate([result.kept, *result.removed]).tolist()) == list(range(240))
     for phase in result.phases:
         assert phase.removed == min(phase.cutoff, phase.candidates)
@@ -338,10 +338,10 @@ def test_a_target_out_of_reach_is_told_by_the_reason():
     turned = np.roll(y, 1)  # labels that mean nothing
     chosen = {"threshold": 0.9, "ids": range(240), **SMALL}
     result = debias.aflite(X, turned, cutoff=12, target_size=70, **chosen)
-    assert result.stopped == "cutoff"
+    assert result.stop_reason == "cutoff"
     assert len(result.kept) > 70
     below = debias.aflite(X, y, cutoff=100, target_size=5, threshold=0.0, ids=range(240), **SMALL)
-    assert (below.stopped, len(below.kept)) == ("train size", 40)
+    assert (below.stop_reason, len(below.kept)) == ("train size", 40)
 
 
 def test_a_share_as_cutoff_is_of_the_rows_left():

@@ -168,7 +168,7 @@ def test_twins_halves_and_singles_add_up(rows: set[int]) -> None:
     found = assess(
         X, y, {"some": rows}, groups=groups, settings=AssessmentSettings(draws=20)
     ).subsets[0]
-    assert 2 * found.twins + found.parted + found.singles == found.rows == len(rows)
+    assert 2 * found.twins + found.incomplete_twins + found.singles == found.rows == len(rows)
     assert found.singles == len([row for row in rows if row >= 30])
     assert sum(found.answers) == len(rows)
 

@@ -38,7 +38,7 @@ def test_a_report_changes_nothing_but_the_record():
     """With "report" the same rows go as without a null, and each phase says what chance finds."""
     X, y, twin = twins(80, planted=30)
     plain, told = (run(X, y, twin, null, train_size=50) for null in ("off", "report"))
-    assert told.removed_in.tobytes() == plain.removed_in.tobytes()
+    assert told.removal_phase.tobytes() == plain.removal_phase.tobytes()
     assert told.scores.tobytes() == plain.scores.tobytes()
     assert plain.by_chance is None
     assert all(phase.chance is None and phase.by_chance is None for phase in plain.phases)
@@ -95,7 +95,7 @@ def test_the_order_of_the_rows_changes_no_null():
         ids=order.tolist(),
     )  # fmt: skip
     assert permuted.phases == straight.phases
-    assert permuted.removed_in.tolist() == straight.removed_in[order].tolist()
+    assert permuted.removal_phase.tolist() == straight.removal_phase[order].tolist()
 
 
 def test_a_run_with_a_null_is_taken_up_after_every_phase(tmp_path):
@@ -121,7 +121,7 @@ def test_a_run_with_a_null_is_taken_up_after_every_phase(tmp_path):
             run(X, y, twin, checkpoint=path, on_draw=at(phase, 7), **chosen)
     again = run(X, y, twin, checkpoint=path, **chosen)
     assert json.dumps(again.record()) == json.dumps(whole.record())
-    assert again.removed_in.tobytes() == whole.removed_in.tobytes()
+    assert again.removal_phase.tobytes() == whole.removal_phase.tobytes()
     with pytest.raises(OutputError, match="twins"):
         run(X, y, None, checkpoint=path, **chosen)
 

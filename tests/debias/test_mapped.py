@@ -45,7 +45,7 @@ def test_a_mapped_file_gives_the_bytes_of_an_array(tmp_path, kind, with_ids):
     more = {**SIZES, "ids": order.tolist()} if with_ids else SIZES
     held = debias.aflite(np.load(path), y, **more)
     from_file = debias.aflite(mapped(path), y, scratch=tmp_path, **more)
-    assert held.removed_in.tobytes() == from_file.removed_in.tobytes()
+    assert held.removal_phase.tobytes() == from_file.removal_phase.tobytes()
     assert held.scores.tobytes() == from_file.scores.tobytes()
     assert len(held.removed[0]) == 30
 

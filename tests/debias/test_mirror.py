@@ -272,7 +272,7 @@ def test_an_error_below_a_twentieth_takes_more_runs() -> None:
     """At an error of 0.04 one of 25 runs is the real one, so that its find can be told."""
     V, key = planted(2, 600, 0.5)
     found = mirror(V, key=key, error=0.04)
-    assert len(found.turned) == 24
+    assert len(found.permuted_counts) == 24
     assert found.p == 0.04
     assert (found.removed < 300).sum() > 100
     assert found.threshold is not None
@@ -313,7 +313,7 @@ def test_a_find_that_turned_keys_match_is_not_removed(seed: int) -> None:
     """Of five equal units of one answer p is the share of runs that find as much: it decides."""
     found = mirror(np.ones((5, 1)), key=np.ones(5), error=0.2, folds=5, seed=seed)
     assert found.found == 5
-    assert found.p == (1 + sum(count >= 5 for count in found.turned)) / 20 > 0.05
+    assert found.p == (1 + sum(count >= 5 for count in found.permuted_counts)) / 20 > 0.05
     assert found.removed.size == (5 if found.p <= 0.2 else 0) == {12: 5, 76: 0}[seed]
 
 

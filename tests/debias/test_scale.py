@@ -30,7 +30,7 @@ def made(rows: int = 400, columns: int = 12) -> tuple[Any, Any]:
 
 def bytes_of(result: debias.AfliteResult) -> bytes:
     """Return what a result says of each row, as bytes."""
-    return result.removed_in.tobytes() + result.scores.tobytes()
+    return result.removal_phase.tobytes() + result.scores.tobytes()
 
 
 @pytest.mark.parametrize(

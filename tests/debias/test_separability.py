@@ -22,7 +22,7 @@ def test_vectors_of_zeros_or_constants_are_blind() -> None:
     for X in (np.zeros((50, 3)), np.ones((50, 3)), 1e-30 * np.ones((50, 1))):
         for flips_sign in (True, False):
             found = debias.measure_separability(POOL, X, flips_sign=flips_sign)
-            assert (found.units, found.seen, found.is_blind) == (30, 0, True)
+            assert (found.units, found.separable, found.is_blind) == (30, 0, True)
 
 
 @given(st.integers(0, 20), st.integers(0, 10), st.floats(1e-6, 1e6))
@@ -33,7 +33,7 @@ def test_twins_and_singles_that_differ_are_counted(twins: int, singles: int, sca
     X = scale * np.vstack([X, np.zeros((10, 4))])
     X[40 : 40 + singles] = scale
     found = debias.measure_separability(POOL, X)
-    assert (found.units, found.seen) == (30, twins + singles)
+    assert (found.units, found.separable) == (30, twins + singles)
     assert found.is_blind == (twins + singles < 3)
 
 
@@ -46,7 +46,7 @@ def test_swapped_options_change_nothing() -> None:
     X = np.repeat(RNG.normal(size=(25, 4)), 2, axis=0)
     turned = np.where(np.arange(50) % 2, -1, 1)[:, None] * X
     assert debias.measure_separability(POOL, X) == debias.measure_separability(swapped, turned)
-    assert debias.measure_separability(POOL, X).seen == 10
+    assert debias.measure_separability(POOL, X).separable == 10
 
 
 def test_rounding_is_not_sight() -> None:
@@ -54,7 +54,7 @@ def test_rounding_is_not_sight() -> None:
     X = np.repeat(RNG.normal(size=(25, 4)), 2, axis=0).astype(np.float32)
     X[40:] = 0
     X[::2] = np.nextafter(X[::2], np.float32(9))
-    assert debias.measure_separability(POOL, X).seen == 0
+    assert debias.measure_separability(POOL, X).separable == 0
 
 
 def test_options_that_differ_are_seen() -> None:
@@ -63,12 +63,12 @@ def test_options_that_differ_are_seen() -> None:
         Problem(f"{row}", f"Which of {row} is it? _", ("a", "b", "c"), 0) for row in range(10)
     )
     X = np.ones((10, 3, 2))
-    assert debias.measure_separability(three, X).seen == 0
+    assert debias.measure_separability(three, X).separable == 0
     X[:4, 1] = 2
-    assert debias.measure_separability(three, X).seen == 4
+    assert debias.measure_separability(three, X).separable == 4
     alone = np.repeat(RNG.normal(size=(20, 2, 3)), 2, axis=0)
     found = debias.measure_separability(make_twins(20), alone)
-    assert (found.seen, found.is_blind) == (0, True)
+    assert (found.separable, found.is_blind) == (0, True)
 
 
 def test_another_number_of_vectors_is_refused() -> None:

@@ -42,7 +42,7 @@ def test_no_group_is_ever_broken(sizes, cutoff, target, threshold):
     assert sorted(np.concatenate([result.kept, *result.removed]).tolist()) == list(range(len(y)))
     for group in set(groups):
         rows = [row for row, name in enumerate(groups) if name == group]
-        assert len({int(result.removed_in[row]) for row in rows}) == 1
+        assert len({int(result.removal_phase[row]) for row in rows}) == 1
         known = {float(score) for score in result.scores[list(rows)] if not np.isnan(score)}
         assert len(known) <= 1
     for phase, removed in zip(result.phases, result.removed, strict=True):
@@ -59,7 +59,7 @@ def test_groups_of_one_are_rows(seed, threshold):
     chosen = {"train_size": 30, "cutoff": 7, "threshold": threshold, "ids": range(120)}
     rows = debias.aflite(X, y, groups=groups, **chosen, **SMALL)
     whole = debias.aflite(X, y, groups=groups, remove="groups", **chosen, **SMALL)
-    assert whole.removed_in.tobytes() == rows.removed_in.tobytes()
+    assert whole.removal_phase.tobytes() == rows.removal_phase.tobytes()
     assert whole.scores.tobytes() == rows.scores.tobytes()
     assert whole.phases == rows.phases
 
@@ -103,7 +103,7 @@ def test_the_last_group_is_not_broken_for_the_target():
         X, y, groups=groups, remove="groups", train_size=20, cutoff=6, target_size=101,
         threshold=0.6, ids=range(120), **SMALL,
     )  # fmt: skip
-    assert (result.stopped, len(result.kept)) == ("target size", 102)
+    assert (result.stop_reason, len(result.kept)) == ("target size", 102)
 
 
 def test_a_cutoff_below_the_largest_group_takes_one_group():

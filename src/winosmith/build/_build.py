@@ -223,9 +223,9 @@ def _run_steps(job: _BuildJob, step: Step, checkpoints: ExitStack) -> BuildResul
         recipe.seed,
         job.folder,
         step,
-        vectors=VECTORS,
-        phases=PHASES,
-        notes=NOTES,
+        vectors_file=VECTORS,
+        phases_file=PHASES,
+        notes_file=NOTES,
         checkpoints=checkpoints,
     )
     with step("checking", None):

@@ -16,7 +16,7 @@ from winosmith.build._pool import USED_FOR_TUNING, read_tuning_ids
 from winosmith.build._report_filter import (
     make_figures,
     make_filter_record,
-    make_sections,
+    make_filter_sections,
     write_verdict,
 )
 from winosmith.dataset import Dataset, Dropped, Filtered
@@ -53,7 +53,7 @@ def debias_to_folder(
     out: str | Path,
     *,
     embed: EmbedRecipe,
-    chosen: FilterRecipe,
+    filter_recipe: FilterRecipe,
     splits: int = 5,
     seed: int = 0,
     force: bool = False,
@@ -71,7 +71,7 @@ def debias_to_folder(
         dataset: problems with answers, as a data set or any input of `formats.read`.
         out: the output folder; see `winosmith.outputs` for the rules.
         embed: the `[embed]` table of a recipe.
-        chosen: the `[filter]` table of a recipe.
+        filter_recipe: the `[filter]` table of a recipe.
         splits: number of splits into halves that are filtered separately, to measure which answers
             models can still predict (see `debias.verify`); 0 for none.
         seed: random seed.
@@ -85,15 +85,21 @@ def debias_to_folder(
         OutputError: the folder can't be used.
     """
     dataset = formats.as_dataset(dataset)
-    _filtering.check_vector_symmetry(embed, chosen)
-    _filtering.check_option_counts(dataset, embed, chosen)
-    parameters = _make_parameters(embed, chosen, splits, seed)
+    _filtering.check_vector_symmetry(embed, filter_recipe)
+    _filtering.check_option_counts(dataset, embed, filter_recipe)
+    parameters = _make_parameters(embed, filter_recipe, splits, seed)
     folder = OutputFolder.open(out, {"data": dataset.digest, **parameters}, force=force)
     if force and folder.is_complete(REPORT_PAGE):
         folder.clear()
-    how = {"executor": executor, "scratch": scratch}
     work = Filtering(
-        embed, chosen, splits, seed, folder, step or no_progress, large=MEMORY_MAP_BYTES, how=how
+        embed,
+        filter_recipe,
+        splits,
+        seed,
+        folder,
+        step or no_progress,
+        memory_map_bytes=MEMORY_MAP_BYTES,
+        execution={"executor": executor, "scratch": scratch},
     )
     with folder.discard_on_error(), work.checkpoints:
         tuned = set() if embed.array is None else read_tuning_ids(embed.array)
@@ -113,7 +119,7 @@ def is_filter_finished(
     out: str | Path,
     *,
     embed: EmbedRecipe,
-    chosen: FilterRecipe,
+    filter_recipe: FilterRecipe,
     splits: int = 5,
     seed: int = 0,
 ) -> bool:
@@ -124,17 +130,17 @@ def is_filter_finished(
     """
     if not (Path(out) / REPORT_PAGE).is_file():
         return False
-    parameters = _make_parameters(embed, chosen, splits, seed)
+    parameters = _make_parameters(embed, filter_recipe, splits, seed)
     recipe = {"data": dataset.digest, **parameters}
     return OutputFolder.open(out, recipe).is_complete(REPORT_PAGE)
 
 
 def _make_parameters(
-    embed: EmbedRecipe, chosen: FilterRecipe, splits: int, seed: int
+    embed: EmbedRecipe, filter_recipe: FilterRecipe, splits: int, seed: int
 ) -> dict[str, Any]:
     return {
         "embed": asdict(embed),
-        "filter": asdict(chosen),
+        "filter": asdict(filter_recipe),
         "measure": asdict(MeasureRecipe(splits)),
         "seed": seed,
         **({} if embed.array is None else {"array": sha256(embed.array)}),
@@ -167,7 +173,7 @@ def _write_results(folder: OutputFolder, result: DebiasResult, parameters: dict[
         f"{name}, filtered by {METHOD_NAMES[result.run.method]}",
         [
             report.Section("In short", [report.Cards(make_figures(result.run, result.measures))]),
-            *make_sections(result.run, result.measures, range(len(result.run.pool))),
+            *make_filter_sections(result.run, result.measures, range(len(result.run.pool))),
         ],
         subtitle=write_verdict(result.run, result.measures),
         signature=result.measures.signature,

@@ -61,9 +61,9 @@ class FilterRun:
         if found is None or not found.is_blind:
             return ""
         return (
-            f"not measured: for {found.units - found.seen:,} of {found.units:,} twins and singles "
-            "the vectors don't depend on the answer, so no model can predict it; use an encoder "
-            "that supports these texts"
+            f"not measured: for {found.units - found.separable:,} of {found.units:,} twins and "
+            "singles the vectors don't depend on the answer, so no model can predict it; use an "
+            "encoder that supports these texts"
         )
 
     @property
@@ -93,7 +93,7 @@ class FilterRun:
         """The reason why each dropped row was dropped, by row."""
         gone: list[int] = np.setdiff1d(self.subsets["all"], self.kept).tolist()
         if self.method == "aflite" and self.aflite is not None:
-            phases, scores = self.aflite.removed_in, self.aflite.scores
+            phases, scores = self.aflite.removal_phase, self.aflite.scores
             return {
                 row: f"guessed: predicted by {percent(scores[row], 0)} of the ensemble in phase "
                 f"{phases[row] + 1}"
@@ -137,7 +137,7 @@ METHOD_NAMES = {
 def run_filter(
     pool: Dataset,
     X: NDArray[Any],
-    chosen: FilterRecipe,
+    filter_recipe: FilterRecipe,
     *,
     seed: int,
     on_phase: Callable[[debias.Phase], object] | None = None,
@@ -156,7 +156,7 @@ def run_filter(
         pool: the problems.
         X: (n, d) vectors of the problems; (n, K, d), one per option, if a problem has more than two
             options.
-        chosen: the `[filter]` table of a recipe.
+        filter_recipe: the `[filter]` table of a recipe.
         seed: random seed.
         on_phase: see `debias.aflite`.
         on_draw: see `debias.aflite`.
@@ -174,10 +174,10 @@ def run_filter(
     if len(X) != len(pool):
         raise DataError(f"there are {len(X)} vectors for {len(pool)} problems")
     subsets = {"all": np.arange(len(pool))}
-    result, mirror, size = None, None, chosen.keep or 0
-    if chosen.method == "none":
-        return FilterRun(pool, X, y, chosen.method, subsets, None)
-    if chosen.method == "mirror":
+    result, mirror, size = None, None, filter_recipe.keep or 0
+    if filter_recipe.method == "none":
+        return FilterRun(pool, X, y, filter_recipe.method, subsets, None)
+    if filter_recipe.method == "mirror":
         units = (
             debias.make_twin_units(pool, X) if X.ndim == 2 else debias.make_option_units(pool, X)
         )
@@ -188,22 +188,22 @@ def run_filter(
             blocks=units.blocks,
             kinds=units.kinds,
             ids=units.ids,
-            aim=chosen.aim,
-            error=chosen.error,
-            folds=chosen.folds,
-            repeats=chosen.repeats,
-            C=chosen.C,
+            aim=filter_recipe.aim,
+            error=filter_recipe.error,
+            folds=filter_recipe.folds,
+            repeats=filter_recipe.repeats,
+            C=filter_recipe.C,
             seed=seed,
             executor=executor,
             on_run=on_run,
         )
         mirror, subsets["mirror"] = (found, units), units.get_rows(found.kept)
         size = len(subsets["mirror"])
-    elif chosen.method == "aflite" or chosen.keep is None:
+    elif filter_recipe.method == "aflite" or filter_recipe.keep is None:
         result = debias.aflite(
             X,
             y,
-            **_make_aflite_arguments(pool, chosen),
+            **_make_aflite_arguments(pool, filter_recipe),
             seed=seed,
             executor=executor,
             on_phase=on_phase,
@@ -211,19 +211,26 @@ def run_filter(
             checkpoint=checkpoint,
             scratch=scratch,
         )
-        size = chosen.keep or len(result.kept)
+        size = filter_recipe.keep or len(result.kept)
     if size > len(pool):
         raise DataError(f"filter.keep is {size}, but the pool has only {len(pool)} problems")
-    if baselines or chosen.method == "random":
+    if baselines or filter_recipe.method == "random":
         subsets["random"] = debias.subsample(len(pool), size, seed=seed)
-    if (baselines and X.ndim == 2) or chosen.method == "pmi":
+    if (baselines and X.ndim == 2) or filter_recipe.method == "pmi":
         subsets["PMI"] = debias.pmi(
-            pool, size=size, variant=chosen.pmi, label=chosen.pmi_label, seed=seed
+            pool, size=size, variant=filter_recipe.pmi, label=filter_recipe.pmi_label, seed=seed
         ).kept
     if result is not None:
         subsets["AFLite"] = result.kept
     return FilterRun(
-        pool, X, y, chosen.method, subsets, result, mirror=mirror, pmi_label=chosen.pmi_label
+        pool,
+        X,
+        y,
+        filter_recipe.method,
+        subsets,
+        result,
+        mirror=mirror,
+        pmi_label=filter_recipe.pmi_label,
     )
 
 
@@ -233,7 +240,7 @@ OTHER_RUNS = ("another seed", "perturbed vectors")
 
 def run_variant(
     run: FilterRun,
-    chosen: FilterRecipe,
+    filter_recipe: FilterRecipe,
     variant: str,
     *,
     seed: int,
@@ -250,8 +257,9 @@ def run_variant(
         return run
     if not len(run.kept) or (run.aflite is not None and not run.aflite.phases):
         return run  # no problem could be removed
-    keep = chosen.keep if by_vectors else len(run.kept)
-    settings = replace(chosen, keep=keep, null="off")  # the null takes long and has no effect
+    keep = filter_recipe.keep if by_vectors else len(run.kept)
+    # the null takes long and has no effect
+    settings = replace(filter_recipe, keep=keep, null="off")
     more: dict[str, Any] = {"scratch": scratch, "baselines": False, **arguments}
     if variant == OTHER_RUNS[1]:
         with debias.perturb_vectors(run.X, run.pool.ids, seed=seed, scratch=scratch) as X:
@@ -263,7 +271,7 @@ def run_variant(
 
 
 def make_row_filter(
-    run: FilterRun, chosen: FilterRecipe, *, seed: int, **arguments: Any
+    run: FilterRun, filter_recipe: FilterRecipe, *, seed: int, **arguments: Any
 ) -> Callable[[Rows], Rows]:
     """Return a function that filters rows of the pool, for `debias.verify`.
 
@@ -272,9 +280,9 @@ def make_row_filter(
     """
 
     def filter_rows(rows: Rows) -> Rows:
-        if chosen.method == "none":
+        if filter_recipe.method == "none":
             return rows
-        settings = _scale_settings(run, chosen, len(rows))
+        settings = _scale_settings(run, filter_recipe, len(rows))
         half = run.pool.select(rows.tolist())
         # Halves are filtered at the same time, so each gets its share of the processors.
         processors = (os.cpu_count() or 1) // debias.CONCURRENT_HALVES
@@ -286,34 +294,34 @@ def make_row_filter(
     return filter_rows
 
 
-def _scale_settings(run: FilterRun, chosen: FilterRecipe, rows: int) -> FilterRecipe:
+def _scale_settings(run: FilterRun, filter_recipe: FilterRecipe, rows: int) -> FilterRecipe:
     def scale(value: int | None, minimum: int = 1) -> int | None:
         return None if value is None else max(minimum, round(value * rows / len(run.pool)))
 
-    size = len(run.kept) if chosen.method in ("random", "pmi") else chosen.keep
-    cutoff = chosen.cutoff
+    size = len(run.kept) if filter_recipe.method in ("random", "pmi") else filter_recipe.keep
+    cutoff = filter_recipe.cutoff
     return replace(
-        chosen,
-        train_size=scale(chosen.train_size, 2),
+        filter_recipe,
+        train_size=scale(filter_recipe.train_size, 2),
         cutoff=scale(cutoff) if isinstance(cutoff, int) else cutoff,
-        target_size=scale(chosen.target_size),
+        target_size=scale(filter_recipe.target_size),
         keep=scale(size),
         null="off",  # the null takes long and has no effect
     )
 
 
-def _make_aflite_arguments(pool: Dataset, chosen: FilterRecipe) -> dict[str, Any]:
+def _make_aflite_arguments(pool: Dataset, filter_recipe: FilterRecipe) -> dict[str, Any]:
     train_size, cutoff = debias.suggest_sizes(len(pool))
-    whole = chosen.remove == "twins"
+    whole = filter_recipe.remove == "twins"
     numbers = None  # finding the blocks takes a second, and only two settings need them
-    if chosen.null != "off" or (chosen.whole_twins and not whole):
+    if filter_recipe.null != "off" or (filter_recipe.whole_twins and not whole):
         numbers = _number_groups(find_blocks(pool), len(pool))
-    groups = numbers if chosen.whole_twins else None
+    groups = numbers if filter_recipe.whole_twins else None
     same = ("ensemble_size", "threshold", "C", "target_size", "null", "null_draws")
     return {
-        **{name: getattr(chosen, name) for name in same},
-        "train_size": chosen.train_size or train_size,
-        "cutoff": chosen.cutoff or cutoff,
+        **{name: getattr(filter_recipe, name) for name in same},
+        "train_size": filter_recipe.train_size or train_size,
+        "cutoff": filter_recipe.cutoff or cutoff,
         "ids": pool.ids,
         "groups": _number_groups(find_whole_twins(pool), len(pool)) if whole else groups,
         "remove": "groups" if whole else "rows",

@@ -40,7 +40,9 @@ Vectors = NDArray[Any]
 """Shape (n, d), or (n, K, d) with one vector per option if a problem has more than two options."""
 
 
-def check_option_counts(dataset: Dataset, embedding: EmbedRecipe, chosen: FilterRecipe) -> None:
+def check_option_counts(
+    dataset: Dataset, embedding: EmbedRecipe, filter_recipe: FilterRecipe
+) -> None:
     many = [problem for problem in dataset if len(problem.options) > 2]
     if not many:
         return
@@ -48,12 +50,11 @@ def check_option_counts(dataset: Dataset, embedding: EmbedRecipe, chosen: Filter
         f"{len(many)} of {len(dataset)} problems have more than two options (first: "
         f"{many[0].id!r}); "
     )
-    drawn = chosen.method == "random" and chosen.keep is not None
-    if chosen.method not in ("mirror", "none") and not drawn:
+    drawn = filter_recipe.method == "random" and filter_recipe.keep is not None
+    if filter_recipe.method not in ("mirror", "none") and not drawn:
         raise DataError(
-            what
-            + f"{chosen.method} filters only problems with two options; set method = 'mirror', or "
-            "'random' with `keep`, under [filter]"
+            what + f"{filter_recipe.method} filters only problems with two options; set method = "
+            "'mirror', or 'random' with `keep`, under [filter]"
         )
     if embedding.array is not None:
         raise DataError(
@@ -70,8 +71,8 @@ def check_option_counts(dataset: Dataset, embedding: EmbedRecipe, chosen: Filter
         raise DataError(what + "an encoder can only be fine-tuned on problems with two options")
 
 
-def check_vector_symmetry(embedding: EmbedRecipe, chosen: FilterRecipe) -> None:
-    if chosen.method == "mirror" and get_combination(embedding) != "difference":
+def check_vector_symmetry(embedding: EmbedRecipe, filter_recipe: FilterRecipe) -> None:
+    if filter_recipe.method == "mirror" and get_combination(embedding) != "difference":
         raise RecipeError(
             "the mirror filter needs vectors that change sign when options are swapped: set "
             'combine = "difference", or use a file that `winosmith embed` wrote with combine = '
@@ -79,16 +80,16 @@ def check_vector_symmetry(embedding: EmbedRecipe, chosen: FilterRecipe) -> None:
         )
 
 
-def get_combination(chosen: EmbedRecipe) -> str:
+def get_combination(embed_recipe: EmbedRecipe) -> str:
     """Return "difference", "concat", or "" if unknown.
 
     For a file of vectors, the combination is known only if `winosmith embed` wrote the file.
     """
-    if chosen.array is None:
-        return chosen.combine
-    if not zipfile.is_zipfile(chosen.array):
+    if embed_recipe.array is None:
+        return embed_recipe.combine
+    if not zipfile.is_zipfile(embed_recipe.array):
         return ""
-    with np.load(chosen.array, allow_pickle=False) as arrays:
+    with np.load(embed_recipe.array, allow_pickle=False) as arrays:
         written = str(arrays["signature"]) if "signature" in arrays.files else "{}"
     try:
         return str(parse_json(written)["parameters"]["combine"])
@@ -114,27 +115,27 @@ class Measures(Result):
             options, or if the vectors are blind.
         before: the cross-validated accuracy of a linear model on the pool; None for blind vectors,
             or with fewer than two blocks (nothing can be held out).
-        verified: accuracies before and after the filter, across halves that were filtered
+        verification: accuracies before and after the filter, across halves that were filtered
             separately; or the reason why they were not measured.
-        excess: the number of rows at the threshold in the first phase, and its null when the
-            answers of whole blocks are flipped; None if AFLite was not run.
-        found: the recall of planted artifacts by subset; None if no artifacts were planted.
+        threshold_null: the number of rows at the threshold in the first phase, and its null when
+            the answers of whole blocks are flipped; None if AFLite was not run.
+        recalls: the recall of planted artifacts by subset; None if no artifacts were planted.
     """
 
     signature: Signature
     assessment: debias.Assessment | None
     before: debias.Probe | None
-    excess: debias.NullTest | None
-    found: Mapping[str, practice.FilterRecall] | None
-    verified: debias.Verification | str = field(
-        metadata={"json": lambda of: None if isinstance(of, str) else of}
+    threshold_null: debias.NullTest | None = field(metadata={"key": "excess"})
+    recalls: Mapping[str, practice.FilterRecall] | None = field(metadata={"key": "found"})
+    verification: debias.Verification | str = field(
+        metadata={"key": "verified", "json": lambda of: None if isinstance(of, str) else of}
     )
 
     @property
     @computed(**IF_ANY)
     def not_verified(self) -> str:
         """The reason why the accuracy after the filter was not measured, or ""."""
-        return self.verified if isinstance(self.verified, str) else ""
+        return self.verification if isinstance(self.verification, str) else ""
 
 
 INDEPENDENT = "independent"
@@ -143,7 +144,7 @@ INDEPENDENT = "independent"
 options."""
 
 
-def reads_letters(run: FilterRun) -> bool:
+def independent_model_reads_letters(run: FilterRun) -> bool:
     """Return whether the independent model reads letters of options instead of words."""
     return run.options is not None or any(problem.blank is None for problem in run.pool)
 
@@ -158,10 +159,10 @@ class Filtering:
 
     Attributes:
         splits: number of splits into halves that are filtered separately; 0 for none.
-        notes: the file of the embedder's notes; None to skip the notes.
-        large: size in bytes above which vectors are memory-mapped instead of read; None to always
-            read them.
-        how: the arguments `executor` and `scratch` of `debias.aflite`.
+        notes_file: the file of the embedder's notes; None to skip the notes.
+        memory_map_bytes: size in bytes above which vectors are memory-mapped instead of read; None
+            to always read them.
+        execution: the arguments `executor` and `scratch` of `debias.aflite`.
         checkpoints: the stack of the filter's checkpoints; when the results are written, the caller
             closes the stack, which removes the checkpoints.
     """
@@ -172,11 +173,11 @@ class Filtering:
     seed: int
     folder: OutputFolder
     step: Step
-    vectors: str = "embeddings.npy"
-    phases: str = "phases.npz"
-    notes: str | None = None
-    large: int | None = None
-    how: Mapping[str, Any] = field(default_factory=dict)
+    vectors_file: str = "embeddings.npy"
+    phases_file: str = "phases.npz"
+    notes_file: str | None = None
+    memory_map_bytes: int | None = None
+    execution: Mapping[str, Any] = field(default_factory=dict)
     checkpoints: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
 
     def run(
@@ -194,7 +195,7 @@ class Filtering:
         for fine-tuning an encoder.
         """
         check_option_counts(collected, self.embed, self.filter)
-        folder, name, notes_in = self.folder, self.vectors, self.notes
+        folder, name, notes_in = self.folder, self.vectors_file, self.notes_file
         if not (folder.is_finished(name) and (notes_in is None or folder.is_finished(notes_in))):
             with self.step("embedding", len(collected)) as advance:
                 X, notes = self._embed_pool(collected, collected_ids, tuning, advance)
@@ -205,7 +206,7 @@ class Filtering:
                 np.save(file, X, allow_pickle=False)
         notes = {} if notes_in is None else parse_json((folder.path / notes_in).read_text("utf-8"))
         path = folder.path / name
-        mapped = self.large is not None and path.stat().st_size > self.large
+        mapped = self.memory_map_bytes is not None and path.stat().st_size > self.memory_map_bytes
         return self._run_filters(
             pool, np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
         ), notes
@@ -217,22 +218,22 @@ class Filtering:
         tuning: tuple[Dataset, Dataset] | None,
         advance: Advance,
     ) -> tuple[Vectors, dict[str, Any]]:
-        chosen = self.embed
-        if chosen.array is not None:
-            array = embed.load_array(chosen.array, ids=collected_ids)
+        recipe = self.embed
+        if recipe.array is not None:
+            array = embed.load_array(recipe.array, ids=collected_ids)
             return array.embed(pool), {"embedder": "array"}
-        alone = get_embedder_input(chosen, pool) == "options"
-        if chosen.encoder == "light" and not alone:
-            light = embed.LightEmbedder(chosen.dimensions, combine=chosen.combine)
+        alone = get_embedder_input(recipe, pool) == "options"
+        if recipe.encoder == "light" and not alone:
+            light = embed.LightEmbedder(recipe.dimensions, combine=recipe.combine)
             return light.embed(pool), light.parameters
-        if tuning is None or not chosen.finetune_train:
+        if tuning is None or not recipe.finetune_train:
             embedder = (
-                embed.OptionsEmbedder(chosen.dimensions, combine=chosen.combine)
-                if chosen.encoder == "light"
+                embed.OptionsEmbedder(recipe.dimensions, combine=recipe.combine)
+                if recipe.encoder == "light"
                 else embed.EncoderEmbedder(
-                    chosen.encoder,
-                    pooling=chosen.pooling or "mean",
-                    combine=chosen.combine,
+                    recipe.encoder,
+                    pooling=recipe.pooling or "mean",
+                    combine=recipe.combine,
                     reads="options" if alone else "sentence",
                     on_progress=lambda done, _: advance(done, ""),
                 )
@@ -241,15 +242,15 @@ class Filtering:
             return X, embedder.parameters
         tuner, tuned = embed.finetune_embedder(
             *tuning,
-            model=chosen.encoder,
-            out=(self.folder.path / self.vectors).parent / "encoder",
+            model=recipe.encoder,
+            out=(self.folder.path / self.vectors_file).parent / "encoder",
             settings=models.TrainingSettings(
                 seed=self.seed,
-                weight_decay=chosen.finetune_weight_decay,
-                dropout=chosen.finetune_dropout,
+                weight_decay=recipe.finetune_weight_decay,
+                dropout=recipe.finetune_dropout,
             ),
-            pooling=chosen.pooling or "cls",
-            combine=chosen.combine,
+            pooling=recipe.pooling or "cls",
+            combine=recipe.combine,
             on_step=lambda done, of, note: advance(0, f"fine-tuning: step {done} of {of} {note}"),
         )
         notes = {"finetuned": tuned.message, "at_chance": tuned.at_chance}
@@ -261,34 +262,34 @@ class Filtering:
         If the vectors are blind, a filter that depends on them removes nothing. Each run has its
         own checkpoint, which is kept until the results are written, so that no run is repeated.
         """
-        chosen, combined = self.filter, get_combination(self.embed)
+        recipe, combined = self.filter, get_combination(self.embed)
         separability = debias.measure_separability(
             pool, convert_to_differences(X, combined), flips_sign=bool(combined)
         )
-        by_vectors = chosen.method in ("aflite", "mirror") or (
-            chosen.method != "none" and chosen.keep is None
+        by_vectors = recipe.method in ("aflite", "mirror") or (
+            recipe.method != "none" and recipe.keep is None
         )  # the vectors determine the removals or their number
         if separability.is_blind and by_vectors:
-            run = run_filter(pool, X, replace(chosen, method="none"), seed=self.seed)
-            subsets = {**run.subsets, METHOD_NAMES[chosen.method]: run.kept}
-            return replace(run, method=chosen.method, subsets=subsets, separability=separability)
-        stem, dot, suffix = self.phases.rpartition(".")
+            run = run_filter(pool, X, replace(recipe, method="none"), seed=self.seed)
+            subsets = {**run.subsets, METHOD_NAMES[recipe.method]: run.kept}
+            return replace(run, method=recipe.method, subsets=subsets, separability=separability)
+        stem, dot, suffix = self.phases_file.rpartition(".")
         with self.step("filtering", len(pool)) as advance:
             run = run_filter(
                 pool,
                 X,
-                chosen,
-                checkpoint=self.checkpoints.enter_context(self.folder.scratch(self.phases)),
+                recipe,
+                checkpoint=self.checkpoints.enter_context(self.folder.scratch(self.phases_file)),
                 **self._make_callbacks(advance, len(pool)),
             )
         run = replace(run, separability=separability)
-        files = zip(OTHER_RUNS, ("seed", "perturbed"), strict=True) if chosen.again else ()
+        files = zip(OTHER_RUNS, ("seed", "perturbed"), strict=True) if recipe.again else ()
         for other, name in files:
             scratch = self.folder.scratch(f"{stem}-{name}{dot}{suffix}")
             checkpoint = self.checkpoints.enter_context(scratch)
             with self.step(f"again, {other}", len(pool)) as advance:
                 more = self._make_callbacks(advance, len(pool))
-                run = run_variant(run, chosen, other, checkpoint=checkpoint, **more)
+                run = run_variant(run, recipe, other, checkpoint=checkpoint, **more)
         return run
 
     def _make_callbacks(self, advance: Advance, problems: int) -> dict[str, Any]:
@@ -309,7 +310,7 @@ class Filtering:
             advance(problems * done // runs, f"run {done} of {runs}{permuted}{partitions}")
 
         calls = {"on_phase": on_phase, "on_draw": on_draw, "on_run": on_run}
-        return {"seed": self.seed, **self.how, **calls}
+        return {"seed": self.seed, **self.execution, **calls}
 
     def measure(
         self,
@@ -344,9 +345,9 @@ class Filtering:
                 signature=self._make_signature(run, digest, n, copies),
                 assessment=assessment,
                 before=None if run.vector_fault else _probe_pool(run, self.seed, flips_sign),
-                verified=guessed,
-                excess=self._measure_excess(run),
-                found=None
+                verification=guessed,
+                threshold_null=self._measure_excess(run),
+                recalls=None
                 if planted is None
                 else {
                     name: practice.measure_recall(planted, ids, {*ids} - {ids[row] for row in rows})
@@ -394,15 +395,14 @@ class Filtering:
         if run.options is not None:
             independent = letters.embed_options(run.pool)
         else:
-            independent = (letters if reads_letters(run) else embed.HashedEmbedder()).embed(
-                run.pool
-            )
+            embedder = letters if independent_model_reads_letters(run) else embed.HashedEmbedder()
+            independent = embedder.embed(run.pool)
         with self.step("filtering halves separately", 4 * self.splits) as advance:
             try:
                 return debias.verify(
                     convert_to_differences(run.X, combined),
                     run.y,
-                    make_row_filter(run, self.filter, seed=self.seed, **self.how),
+                    make_row_filter(run, self.filter, seed=self.seed, **self.execution),
                     blocks=run.blocks,
                     ids=run.pool.ids,
                     options=run.options,
@@ -432,7 +432,7 @@ class Filtering:
             seed=self.seed,
             ids=run.pool.ids,
             draws=self.filter.null_draws,
-            **self.how,
+            **self.execution,
         )
 
 

@@ -152,7 +152,7 @@ def write_scores(folder: OutputFolder, run: FilterRun, old_ids: Mapping[str, str
                 "old_id": old_ids[id_],
                 "score": float(found.scores[row]) if found.votes[row] else None,
                 "votes": int(found.votes[row]),
-                "phase": None if row in kept else int(found.removed_in[row]) + 1,
+                "phase": None if row in kept else int(found.removal_phase[row]) + 1,
             }
             file.write(records.dump_json(record) + "\n")
 

@@ -87,10 +87,10 @@ def has_many_options(dataset: Dataset) -> bool:
     return any(len(problem.options) > 2 for problem in dataset)
 
 
-def get_embedder_input(chosen: EmbedRecipe, dataset: Dataset) -> str:
+def get_embedder_input(embed_recipe: EmbedRecipe, dataset: Dataset) -> str:
     """Return "sentence" or "options"."""
-    if chosen.reads is not None or chosen.array is not None:
-        return chosen.reads or "sentence"
+    if embed_recipe.reads is not None or embed_recipe.array is not None:
+        return embed_recipe.reads or "sentence"
     asks = any(problem.blank is None for problem in dataset)
     return "options" if asks or has_many_options(dataset) else "sentence"
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from winosmith import metrics, report
 from winosmith.build._pool import describe_copies
 from winosmith.build._recipe import format_rebuild_recipe
-from winosmith.build._report_filter import make_figures, make_sections, write_verdict
+from winosmith.build._report_filter import make_figures, make_filter_sections, write_verdict
 from winosmith.build._split import SIZES
 from winosmith.text import format_count
 
@@ -42,7 +42,7 @@ def render_report(built: BuildResult, recipe: Mapping[str, Any]) -> str:
         report.Section(
             "From twins to problems", _make_funnel(built), lead=_make_funnel_lead(built)
         ),
-        *make_sections(built.run, built.measures, built.showable_rows),
+        *make_filter_sections(built.run, built.measures, built.showable_rows),
         report.Section("What is published", _make_published_blocks(built, recipe)),
         report.Section(
             "How it was made",
@@ -74,9 +74,9 @@ def _make_cards(built: BuildResult) -> list[report.KeyFigure]:
 def _make_funnel_lead(built: BuildResult) -> str:
     applied = built.applied_rules
     rules = "".join(f" {line}." for line in applied.lines) if applied else ""
-    if built.funnel.share is None:
+    if built.funnel.kept_fraction is None:
         return rules.strip()
-    share = report.format_value(built.funnel.share, ".0%")
+    share = report.format_value(built.funnel.kept_fraction, ".0%")
     return (
         f"{share} of the collected problems were kept. The others were removed as follows.{rules}"
     )

@@ -8,7 +8,7 @@ from typing import Any
 
 from winosmith import debias, report
 from winosmith.build._filter import FilterRun
-from winosmith.build._filtering import INDEPENDENT, Measures, reads_letters
+from winosmith.build._filtering import INDEPENDENT, Measures, independent_model_reads_letters
 from winosmith.practice import FilterRecall
 from winosmith.text import format_count
 
@@ -42,8 +42,8 @@ def make_figures(run: FilterRun, measures: Measures) -> list[report.KeyFigure]:
                 ".1%",
             )
         )
-    if measures.excess is not None:
-        null = measures.excess
+    if measures.threshold_null is not None:
+        null = measures.threshold_null
         figures.append(
             report.KeyFigure(
                 "problems are predictable enough to be removed in phase 1",
@@ -52,8 +52,8 @@ def make_figures(run: FilterRun, measures: Measures) -> list[report.KeyFigure]:
                 f"would be ({_format_count(null.low)}–{_format_count(null.high)}, {null.interval})",
             )
         )
-    if measures.found is not None:
-        found = measures.found[chosen]
+    if measures.recalls is not None:
+        found = measures.recalls[chosen]
         figures.append(
             report.KeyFigure(
                 "of planted artifacts were removed",
@@ -101,7 +101,7 @@ ACCURACY_LABEL = "accuracy of a linear model"
 
 
 def _make_accuracy_figure(run: FilterRun, measures: Measures) -> report.KeyFigure:
-    found = measures.verified
+    found = measures.verification
     if isinstance(found, str):
         if measures.before is None:
             return report.KeyFigure(ACCURACY_LABEL, "—", found)
@@ -151,7 +151,7 @@ def write_verdict(run: FilterRun, measures: Measures) -> str:
     nothing is predictable, the sentence is false in at most one of twenty reports, because the 95 %
     intervals are simultaneous (`debias.Verification`).
     """
-    found = measures.verified
+    found = measures.verification
     if isinstance(found, str):
         removed = "" if len(run.kept) < len(run.pool) else ". Nothing was removed"
         return f"{found[0].upper()}{found[1:]}{removed if run.vector_fault else ''}."
@@ -188,7 +188,7 @@ def write_verdict(run: FilterRun, measures: Measures) -> str:
 
 
 def _name_model(run: FilterRun, name: str) -> str:
-    if name == INDEPENDENT and reads_letters(run):
+    if name == INDEPENDENT and independent_model_reads_letters(run):
         return "a linear model on the letters of the options"
     return MODEL_PHRASES.get(name, f"a model of {name}")
 
@@ -227,7 +227,7 @@ def make_filter_record(run: FilterRun, measures: Measures) -> dict[str, Any]:
         "aflite": run.aflite and run.aflite.record(),
         "mirror": run.mirror and run.mirror[0].record(),
         "again": {other: one.record() for other, one in run.overlaps.items()},
-        "sight": run.separability and asdict(run.separability),
+        "sight": run.separability and run.separability.record(),
         "measures": measures.record(),
     }
 
@@ -269,7 +269,9 @@ def _make_rerun_section(run: FilterRun) -> report.Section:
     return report.Section("Would another run remove the same problems?", [table], lead=lead)
 
 
-def make_sections(run: FilterRun, measures: Measures, shown: Sequence[int]) -> list[report.Section]:
+def make_filter_sections(
+    run: FilterRun, measures: Measures, shown: Sequence[int]
+) -> list[report.Section]:
     """Make the sections; only the rows in `shown` may be shown individually."""
     sections = []
     if run.aflite is not None and run.method == "aflite":
@@ -279,8 +281,8 @@ def make_sections(run: FilterRun, measures: Measures, shown: Sequence[int]) -> l
     if run.overlaps:
         sections.append(_make_rerun_section(run))
     sections.append(_make_accuracy_section(run, measures))
-    if measures.found is not None:
-        sections.append(_make_recall_section(measures.found, run.chosen_subset))
+    if measures.recalls is not None:
+        sections.append(_make_recall_section(measures.recalls, run.chosen_subset))
     if measures.assessment is not None:
         blocks = debias.make_assessment_blocks(measures.assessment, measures.signature)
         if "PMI" in run.subsets:
@@ -309,7 +311,7 @@ def _make_phases_section(result: debias.AfliteResult, measures: Measures) -> rep
         )
     if phases and phases[0].chance is not None:
         blocks += _make_chance_blocks(result)
-    elif (null := measures.excess) is not None:
+    elif (null := measures.threshold_null) is not None:
         text = (
             f"In the first phase, {_format_count(null.value)} problems reached the threshold. By "
             "chance, with the answers of whole blocks (twins, copies, look-alikes) flipped at "
@@ -318,13 +320,13 @@ def _make_phases_section(result: debias.AfliteResult, measures: Measures) -> rep
         )
         blocks.append(report.Text([text], "note"))
     missed = ""
-    if parameters["target_size"] is not None and result.stopped != "target size":
+    if parameters["target_size"] is not None and result.stop_reason != "target size":
         missed = f" The target of {parameters['target_size']:,} problems was not reached."
     lead = (
         f"{removed:,} of {len(result.scores):,} problems were removed in "
         f"{format_count(len(phases), 'phase')}, by {parameters['ensemble_size']} classifiers "
         f"trained on {parameters['train_size']:,} problems each. The filter stopped because "
-        f"{STOP_TEXTS[result.stopped]}.{missed}"
+        f"{STOP_TEXTS[result.stop_reason]}.{missed}"
     )
     return report.Section("AFLite, phase by phase", blocks, lead=lead)
 
@@ -377,16 +379,17 @@ def _make_mirror_section(
         )
     elif not len(mirror.removed):
         text = (
-            f"Nothing was removed: {sum(c >= mirror.found for c in mirror.turned)} of "
-            f"{len(mirror.turned)} runs with randomly permuted keys found at least as many."
+            f"Nothing was removed: {sum(c >= mirror.found for c in mirror.permuted_counts)} of "
+            f"{len(mirror.permuted_counts)} runs with randomly permuted keys found at least as "
+            "many."
         )
     else:
         text = (
             f"Agreeing units with a margin of at least {mirror.threshold:.2f} were removed.{share} "
-            f"{sum(c >= mirror.found for c in mirror.turned) or 'None'} of {len(mirror.turned)} "
-            f"runs with randomly permuted keys found at least as many (p = {mirror.p:.2f}). Beyond "
-            "the threshold, only disagreeing units are kept, so the kept units are not at chance; "
-            "the two-piece model uses this."
+            f"{sum(c >= mirror.found for c in mirror.permuted_counts) or 'None'} of "
+            f"{len(mirror.permuted_counts)} runs with randomly permuted keys found at least as "
+            f"many (p = {mirror.p:.2f}). Beyond the threshold, only disagreeing units are "
+            "kept, so the kept units are not at chance; the two-piece model uses this."
         )
     lead = MIRROR_OPTIONS_INTRO if many else MIRROR_INTRO
     notes = [
@@ -454,13 +457,15 @@ def _make_chance_blocks(result: debias.AfliteResult) -> list[report.Block]:
 
 
 def _make_accuracy_section(run: FilterRun, measures: Measures) -> report.Section:
-    title, found = "What models can still predict", measures.verified
+    title, found = "What models can still predict", measures.verification
     if isinstance(found, str):
         text = f"After the filter: {found}.{_describe_singles(run)}"
         return report.Section(title, [report.Text([text], "note")])
     share = report.Column("after", form=".1%")
     opposite = "the opposite" if run.options is None else "another option"
-    strange = "hashed letters of the options" if reads_letters(run) else "hashed words"
+    strange = (
+        "hashed letters of the options" if independent_model_reads_letters(run) else "hashed words"
+    )
     table = report.Table(
         "Accuracy of models trained on one half and tested on the other, filtered separately",
         ["model", report.Column("before", form=".1%"),
@@ -552,8 +557,8 @@ def _make_examples_section(
         for title, twins in groups
         if twins
     ]
-    parted = {subset.name: subset.parted for subset in assessment.subsets}
-    lead = f"Of {parted[run.chosen_subset]:,} twins the filter kept only one half."
+    incomplete = {subset.name: subset.incomplete_twins for subset in assessment.subsets}
+    lead = f"Of {incomplete[run.chosen_subset]:,} twins the filter kept only one half."
     if not removed:
         lead += " No removed twin is shown, because the words of none point to its answers."
     if legend:

@@ -104,8 +104,8 @@ class AfliteResult(Result):
         scores: (N,) the score of each row in its last phase; NaN for a row that never had a score.
             If whole groups are removed, it is the score of the row's group.
         votes: (N,) the number of predictions on which each score is based; 0 if there is no score.
-        removed_in: (N,) the 0-based phase that removed each row, -1 for kept rows.
-        stopped: Why the run ended; see `StopReason`.
+        removal_phase: (N,) the 0-based phase that removed each row, -1 for kept rows.
+        stop_reason: Why the run ended; see `StopReason`.
         parameters: All parameters that the result depends on, except the arrays.
     """
 
@@ -116,12 +116,12 @@ class AfliteResult(Result):
     phases: tuple[Phase, ...] = field(metadata={"rows": True})
     scores: NDArray[np.float64] = field(metadata=HIDDEN)
     votes: NDArray[np.int32] = field(metadata=HIDDEN)
-    removed_in: NDArray[np.int32] = field(metadata=HIDDEN)
-    stopped: StopReason
+    removal_phase: NDArray[np.int32] = field(metadata=HIDDEN)
+    stop_reason: StopReason = field(metadata={"key": "stopped"})
     parameters: Mapping[str, Any]
 
     def __post_init__(self) -> None:
-        make_read_only(self.kept, self.scores, self.votes, self.removed_in, *self.removed)
+        make_read_only(self.kept, self.scores, self.votes, self.removal_phase, *self.removed)
 
     def charts(self) -> list[Svg]:
         """Return charts of the size per phase and of the scores in the first and last phases."""
@@ -129,7 +129,7 @@ class AfliteResult(Result):
         shown = {phase.number: phase for phase in (*self.phases[:1], *self.phases[-1:])}
         top = 1.05 * max(1, *(count for phase in shown.values() for count in phase.histogram), 1)
         for number, phase in shown.items():
-            removed = self.scores[self.removed_in == number]
+            removed = self.scores[self.removal_phase == number]
             taken, _ = np.histogram(removed[np.isfinite(removed)], _selection.HISTOGRAM_EDGES)
             charts.append(
                 draw_scores(
@@ -245,7 +245,7 @@ def aflite(
             `remove` is "groups". By default twins are split freely, as in the paper.
         target_size: The number of rows at which to stop (the n of Le Bras et al. 2020); 1 or more.
             The last phase removes only as many rows as needed. If the run ends before reaching this
-            size, `stopped` has a value other than "target size".
+            size, `stop_reason` has a value other than "target size".
         remove: "groups" keeps or removes each of the `groups` as a whole; "rows" ignores them. The
             score of a group is the fraction of correct predictions for all its rows. A phase
             removes groups in the order of their scores, skipping groups that no longer fit into
@@ -328,15 +328,15 @@ def aflite(
         if on_phase is not None:
             on_phase(progress.phases[-1])
     back = np.argsort(rows.order)
-    removed_in = progress.removed_in[back]
+    removal_phase = progress.removal_phase[back]
     return AfliteResult(
-        kept=np.flatnonzero(removed_in < 0),
-        removed=tuple(np.flatnonzero(removed_in == phase.number) for phase in progress.phases),
+        kept=np.flatnonzero(removal_phase < 0),
+        removed=tuple(np.flatnonzero(removal_phase == phase.number) for phase in progress.phases),
         phases=tuple(progress.phases),
         scores=progress.scores[back],
         votes=progress.votes[back],
-        removed_in=removed_in,
-        stopped=cast(StopReason, progress.stopped),  # all phases are complete
+        removal_phase=removal_phase,
+        stop_reason=cast(StopReason, progress.stop_reason),  # all phases are complete
         parameters=parameters,
     )
 
@@ -400,35 +400,35 @@ class Progress:
     Attributes:
         scores: (N,) the most recent score of each row.
         votes: (N,) int32, the number of predictions on which each score is based.
-        removed_in: (N,) int32, the phase that removed each row, -1 for rows left.
-        stopped: Why the run ended; None while it continues.
+        removal_phase: (N,) int32, the phase that removed each row, -1 for rows left.
+        stop_reason: Why the run ended; None while it continues.
         start: The solver's starting point in the next phase; None before the first phase.
         saved: The phases that `save_progress` has already written, as JSON.
     """
 
     scores: NDArray[np.float64]
     votes: NDArray[np.int32]
-    removed_in: NDArray[np.int32]
+    removal_phase: NDArray[np.int32]
     phases: list[Phase] = field(default_factory=list)
-    stopped: StopReason | None = None
+    stop_reason: StopReason | None = None
     start: Start | None = None
     saved: list[str] = field(default_factory=list)
 
 
 def run_phases(run: Run, progress: Progress) -> Iterator[None]:
     """Run the phases until the run ends; update `progress` and yield after each phase."""
-    progress.stopped = _find_stop_reason(run, progress)
-    if progress.stopped:
+    progress.stop_reason = _find_stop_reason(run, progress)
+    if progress.stop_reason:
         return
     with open_ensemble(run.rows, run.settings, run.executor, run.scratch) as ensemble:
-        while not progress.stopped:
+        while not progress.stop_reason:
             _run_phase(run, ensemble, progress)
-            progress.stopped = _find_stop_reason(run, progress)
+            progress.stop_reason = _find_stop_reason(run, progress)
             yield
 
 
 def _find_stop_reason(run: Run, progress: Progress) -> StopReason | None:
-    settings, left = run.settings, progress.removed_in < 0
+    settings, left = run.settings, progress.removal_phase < 0
     size = int(left.sum())
     if settings.target_size is not None and size <= settings.target_size:
         return "target size"
@@ -450,7 +450,7 @@ PHASES_PER_HESSIAN = 4
 def _run_phase(run: Run, ensemble: Ensemble, progress: Progress) -> None:
     started = time.perf_counter()
     settings, number = run.settings, len(progress.phases)
-    left = np.flatnonzero(progress.removed_in < 0).astype(np.int32)
+    left = np.flatnonzero(progress.removal_phase < 0).astype(np.int32)
     groups = run.rows.groups[left] if run.rows.groups is not None else None
     if progress.start is None:
         progress.start = ensemble.compute_starting_point(left)
@@ -482,7 +482,7 @@ def _run_phase(run: Run, ensemble: Ensemble, progress: Progress) -> None:
     voted = total > 0
     progress.scores[left[voted]] = _selection.compute_scores(correct, total)[voted]
     progress.votes[left[voted]] = total[voted]
-    progress.removed_in[left[removed]] = number
+    progress.removal_phase[left[removed]] = number
     if not votes.one_class.all():
         progress.start = replace(start, weights=votes.weights[~votes.one_class].mean(axis=0))
     progress.phases.append(
@@ -519,7 +519,7 @@ def save_progress(path: Path, progress: Progress, identity: Mapping[str, Any]) -
     """
     new = progress.phases[len(progress.saved) :]
     progress.saved += [json.dumps(asdict(phase)) for phase in new]
-    about = {"version": __version__, "of": dict(identity), "stopped": progress.stopped}
+    about = {"version": __version__, "of": dict(identity), "stopped": progress.stop_reason}
     with atomic_write(path, "wb") as file:
         np.savez(
             file,
@@ -527,7 +527,7 @@ def save_progress(path: Path, progress: Progress, identity: Mapping[str, Any]) -
             phases=np.frombuffer("\n".join(progress.saved).encode(), np.uint8),
             scores=progress.scores,
             votes=progress.votes,
-            removed_in=progress.removed_in,
+            removed_in=progress.removal_phase,
             **({} if progress.start is None else asdict(progress.start)),
         )
 
@@ -539,7 +539,9 @@ def load_progress(path: Path, identity: Mapping[str, Any]) -> Progress | None:
     try:
         with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
             about = parse_json(str(file["about"]))
-            arrays = {name: file[name] for name in ("scores", "votes", "removed_in")}
+            scores, votes, removal_phase = (
+                file[name] for name in ("scores", "votes", "removed_in")
+            )
             state = {one.name: file[one.name] for one in fields(Start) if "weights" in file}
             start = Start(**{**state, "tolerance": float(state["tolerance"])}) if state else None
             saved = file["phases"].tobytes().decode().splitlines()
@@ -563,7 +565,7 @@ def load_progress(path: Path, identity: Mapping[str, Any]) -> Progress | None:
             f"{path}: this checkpoint belongs to another run ({'; '.join(differ)}); choose "
             "another path for the checkpoint, or delete the file"
         )
-    return Progress(phases=phases, stopped=about["stopped"], start=start, saved=saved, **arrays)
+    return Progress(scores, votes, removal_phase, phases, about["stopped"], start, saved)
 
 
 def _parse_phase(record: Mapping[str, Any]) -> Phase:

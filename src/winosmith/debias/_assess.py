@@ -81,8 +81,8 @@ class Subset(Result):
         answers: The numbers of rows whose answer is option 1 and option 2, as the options are
             written.
         twins: The number of twins with both halves among the rows.
-        parted: The number of twins with only one half among the rows, because the filter removed
-            the other.
+        incomplete_twins: The number of twins with only one half among the rows, because the filter
+            removed the other.
         singles: The number of rows that were not half of a twin before the filter.
         explained: The fractions of variance that d1 and d2 explain, 0–1, among the rows on which
             the PCA was fitted.
@@ -99,7 +99,7 @@ class Subset(Result):
     rows: int
     answers: tuple[int, int]
     twins: int
-    parted: int
+    incomplete_twins: int = field(metadata={"key": "parted"})
     singles: int
     explained: tuple[float, float]
     points: tuple[tuple[float, float], ...]
@@ -265,8 +265,12 @@ def _project_onto_axes(
 def _count_twins(group_of: NDArray[np.intp], rows: NDArray[np.intp]) -> dict[str, Any]:
     sizes = np.bincount(group_of)
     kept = np.bincount(group_of[rows], minlength=len(sizes))
-    twins, parted = int(((sizes == 2) & (kept == 2)).sum()), int(((sizes == 2) & (kept == 1)).sum())
-    return {"twins": twins, "parted": parted, "singles": len(rows) - 2 * twins - parted}
+    twins, incomplete = (int(((sizes == 2) & (kept == halves)).sum()) for halves in (2, 1))
+    return {
+        "twins": twins,
+        "incomplete_twins": incomplete,
+        "singles": len(rows) - 2 * twins - incomplete,
+    }
 
 
 def _measure_along_axes(

@@ -159,7 +159,7 @@ class Ensemble:
 
     def collect_votes(self, rows: NDArray[np.int32], phase: int, start: Start) -> Votes:
         """Train a phase's classifiers on the remaining rows, and collect their votes."""
-        whole = Share(
+        whole = TrainingJob(
             labels=self.y if self.relabelled else None,
             rows=rows,
             groups=None if self.groups is None else self.groups[rows],
@@ -229,8 +229,8 @@ def _merge_votes(parts: list[Votes]) -> Votes:
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
-    """A worker's share of the classifiers, and the data to train them.
+class TrainingJob:
+    """Some of the classifiers of an ensemble, and the data to train them.
 
     Attributes:
         labels: (N,) float32 labels that replace the stored labels; None to use the stored labels.
@@ -275,60 +275,60 @@ class Votes:
     passes: NDArray[np.intp]
 
 
-def train_and_vote(task: tuple[Share, Arrays | str]) -> Votes:
+def train_and_vote(task: tuple[TrainingJob, Arrays | str]) -> Votes:
     """Train a share of the classifiers, and count their votes on held-out rows.
 
     The second part of a task comes from `share_arrays`.
     """
     from winosmith.debias._kernel import Kernel
 
-    share, arrays = task
+    job, arrays = task
     X, y = load_arrays(arrays) if isinstance(arrays, str) else arrays
-    y = y if share.labels is None else share.labels
+    y = y if job.labels is None else job.labels
     kernel = Kernel(X, y)
     partitions = [
         draw_training_rows(
-            len(share.rows),
-            share.settings.train_size,
-            seed=share.settings.seed,
-            phase=share.phase,
+            len(job.rows),
+            job.settings.train_size,
+            seed=job.settings.seed,
+            phase=job.phase,
             classifier=classifier,
-            groups=share.groups,
+            groups=job.groups,
         )
-        for classifier in share.classifiers
+        for classifier in job.classifiers
     ]
-    ones = np.array([y[share.rows[part]].mean(dtype=np.float64) for part in partitions])
+    ones = np.array([y[job.rows[part]].mean(dtype=np.float64) for part in partitions])
     one_class = (ones == 0) | (ones == 1)
-    weights = np.zeros((len(partitions), len(share.start.weights)))
+    weights = np.zeros((len(partitions), len(job.start.weights)))
     # With one class, the optimum is weights of 0 and an infinite intercept; only its sign matters.
-    weights[one_class, share.intercept] = 2 * ones[one_class] - 1
+    weights[one_class, job.intercept] = 2 * ones[one_class] - 1
     polished, passes = np.zeros(len(partitions), np.bool_), np.zeros(len(partitions), np.intp)
     both = np.flatnonzero(~one_class)
     if both.size:
         mixed = [partitions[column] for column in both]
-        weights[both], polished[both], passes[both] = _train_classifiers(share, kernel, X, y, mixed)
-    correct, total, close = kernel.count_votes(share.rows, partitions, weights)
+        weights[both], polished[both], passes[both] = _train_classifiers(job, kernel, X, y, mixed)
+    correct, total, close = kernel.count_votes(job.rows, partitions, weights)
     return Votes(correct, total, close, weights, one_class, polished, passes)
 
 
 def _train_classifiers(
-    share: Share,
+    job: TrainingJob,
     kernel: Kernel,
     X: NDArray[np.float32],
     y: NDArray[np.float32],
     partitions: list[NDArray[np.int32]],
 ) -> tuple[Floats, NDArray[np.bool_], NDArray[np.intp]]:
-    start = share.start
+    start = job.start
     known = start.measured, start.product
     starts = np.repeat(start.weights[None], len(partitions), axis=0)
-    gradient = kernel.make_gradient(share.rows, partitions)
-    fit = _solver.minimize(gradient, starts, share.ridge, start.diagonal, start.tolerance, known)
+    gradient = kernel.make_gradient(job.rows, partitions)
+    fit = _solver.minimize(gradient, starts, job.ridge, start.diagonal, start.tolerance, known)
     weights, slow = fit.weights, ~fit.converged
     for column in np.flatnonzero(slow):
-        part = share.rows[partitions[column]]
+        part = job.rows[partitions[column]]
         with use_one_thread():
             weights[column] = _solver.minimize_by_newton(
-                X[part], y[part], share.ridge, weights[column]
+                X[part], y[part], job.ridge, weights[column]
             )
     return weights, slow, fit.passes
 

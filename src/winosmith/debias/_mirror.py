@@ -74,8 +74,8 @@ class MirrorResult(Result):
         found: The number of blocks at or above the threshold before the test with permuted keys;
             with the aim "chance", the number of agreeing units in excess of the number expected if
             all units were sound.
-        turned: For each run with permuted keys, the number of blocks at or above its own threshold;
-            empty if no run was needed.
+        permuted_counts: For each run with permuted keys, the number of blocks at or above its own
+            threshold; empty if no run was needed.
         p: The p-value: (1 + runs with permuted keys that found at least as many blocks) / (1 + runs
             with permuted keys); 1 if nothing was found.
         parameters: All parameters that the result depends on, except the arrays.
@@ -89,7 +89,7 @@ class MirrorResult(Result):
     threshold: float | None
     false_share: float | None
     found: int
-    turned: tuple[int, ...]
+    permuted_counts: tuple[int, ...] = field(metadata={"key": "turned"})
     p: float
     parameters: Mapping[str, Any]
 
@@ -259,8 +259,8 @@ def mirror(
         threshold=outcome.threshold,
         false_share=outcome.false_share if is_removed.any() else None,
         found=outcome.found,
-        turned=outcome.turned,
-        p=_compute_p_value(outcome.found, outcome.turned),
+        permuted_counts=outcome.permuted_counts,
+        p=_compute_p_value(outcome.found, outcome.permuted_counts),
         parameters=MappingProxyType(
             {"aim": aim, **limit, "folds": folds, "repeats": repeats, "C": C, "seed": seed}
         ),
@@ -463,7 +463,7 @@ class _Outcome:
     removal_probability: Floats
     threshold: float | None
     found: int
-    turned: tuple[int, ...]
+    permuted_counts: tuple[int, ...]
     false_share: float | None
 
 
@@ -488,20 +488,20 @@ def _find_revealing_units(
     on_run(1, 1 + runs)
     if threshold is None:
         return _Outcome(removal_probability, None, 0, (), None)
-    turned: tuple[int, ...] = ()
+    permuted_counts: tuple[int, ...] = ()
     parts = [range(a, min(a + RUNS_PER_FIT, runs)) for a in range(0, runs, RUNS_PER_FIT)]
     for part in ordered_map(
         partial(_count_discoveries_with_permuted_keys, scorer, seed, error), parts, executor
     ):
-        turned += part
-        on_run(1 + len(turned), 1 + runs)
-    if _compute_p_value(found, turned) > error:
-        return _Outcome(removal_probability, threshold, found, turned, None)
+        permuted_counts += part
+        on_run(1 + len(permuted_counts), 1 + runs)
+    if _compute_p_value(found, permuted_counts) > error:
+        return _Outcome(removal_probability, threshold, found, permuted_counts, None)
     agreeing = np.zeros(int(units.blocks.max()) + 1, np.bool_)
     agreeing[units.blocks[leaders[leads >= threshold]]] = True
     removal_probability = ((margins >= threshold) & agreeing[units.blocks]).astype(np.float64)
     decoys = 1 / (units.options.min() - 1) + (1 / (options[leads <= -threshold] - 1)).sum()
-    return _Outcome(removal_probability, threshold, found, turned, float(decoys / found))
+    return _Outcome(removal_probability, threshold, found, permuted_counts, float(decoys / found))
 
 
 def _thin_to_chance(units: _Units, margins: Floats) -> _Outcome:

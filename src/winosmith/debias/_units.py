@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import permutations
 from typing import Any
 
@@ -303,17 +303,17 @@ class Separability(Result):
 
     Attributes:
         units: The number of twins and singles.
-        seen: The number of twins whose halves have different vectors, plus the number of singles
-            whose vector is not zero.
+        separable: The number of twins whose halves have different vectors, plus the number of
+            singles whose vector is not zero.
     """
 
     units: int
-    seen: int
+    separable: int = field(metadata={"key": "seen"})
 
     @property
     def fraction(self) -> float:
         """The fraction of units whose vectors could reveal the answer, 0–1."""
-        return self.seen / self.units
+        return self.separable / self.units
 
     @property
     def is_blind(self) -> bool:
@@ -342,9 +342,9 @@ def measure_separability(
 
     >>> from winosmith.testing import make_twins
     >>> measure_separability(make_twins(2), np.zeros((4, 3)))
-    Separability(units=2, seen=0)
+    Separability(units=2, separable=0)
     >>> measure_separability(make_twins(2), np.eye(4))
-    Separability(units=2, seen=2)
+    Separability(units=2, separable=2)
     """
     if len(X) != len(pool):
         raise DataError(f"there are {len(X)} vectors for {len(pool)} problems")
@@ -354,8 +354,8 @@ def measure_separability(
         starts = np.unique(of_units, return_index=True)[1]
         distances = np.linalg.norm(units.V - units.V[starts][of_units], axis=1)
         longest = np.linalg.norm(units.V, axis=1).max()
-        seen = np.maximum.reduceat(distances, starts) > ROUNDING_ERROR * longest
-        return Separability(len(seen), int(seen.sum()))
+        differs = np.maximum.reduceat(distances, starts) > ROUNDING_ERROR * longest
+        return Separability(len(differs), int(differs.sum()))
     labels = get_problem_labels(pool)
     longest, lengths = 0.0, []
     is_constant = True
@@ -372,5 +372,5 @@ def measure_separability(
             vectors -= X[0]
             signs = np.where(np.arange(len(rows)) == np.repeat(starts, sizes), 1.0, -1.0)
         lengths.append(np.linalg.norm(np.add.reduceat(vectors * signs[:, None], starts), axis=1))
-    seen = np.concatenate(lengths) > ROUNDING_ERROR * longest
-    return Separability(len(seen), 0 if is_constant else int(seen.sum()))
+    differs = np.concatenate(lengths) > ROUNDING_ERROR * longest
+    return Separability(len(differs), 0 if is_constant else int(differs.sum()))
