@@ -160,7 +160,7 @@ def _of_winogender(graded: Graded) -> Graded:
 def _next(graded: Graded) -> list[Any]:
     pool = {problem.id: problem for problem in graded.dataset}
     found = plan_next_round(graded.dataset, {"one": graded.predictions}, 3, 0, pool)
-    return [found.roots.ids, found.fooling.ids, dict(found.fooled)]
+    return [found.roots.ids, found.fooling.ids, dict(found.fooled_solvers)]
 
 
 @examples(6)

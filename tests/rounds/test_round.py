@@ -362,7 +362,7 @@ def test_nothing_is_told_of_a_solver_that_was_taught_the_problems() -> None:
     assert (told.accuracy, told.twins, told.stability) == (None, None, None)
     assert told.seen.record()["problems"] == 2
     assert told.last is not None
-    assert (told.last.n, told.taught) == (4, 2)
+    assert (told.last.n, told.removed_count) == (4, 2)
     apart = measure_solver(twins[2:], said[2:], earlier=TrainingData((twins[:2],)))
     assert apart.accuracy is not None
     assert apart.accuracy.value == 1.0

@@ -70,7 +70,9 @@ def test_a_half_that_was_dropped_has_been_seen_all_the_same() -> None:
     votes = [Response(half.id, judge, "validate", half.answer) for half in data for judge in "xyz"]
     checked = validate.check(data, votes, StructureRules(overlap=None, edit=None))
     assert checked.all_stages.kept.ids == ()
-    assert {entry.reason for entry in checked.set_aside} == {"the judge had seen the other half"}
+    assert {entry.reason for entry in checked.uncounted_responses} == {
+        "the judge had seen the other half"
+    }
 
 
 @given(
@@ -121,7 +123,7 @@ def test_the_paper_funnel_can_be_told() -> None:
     data = Dataset(replace(half, id=str(number)) for number in range(770))
     rejected = data.drop(dict.fromkeys(range(246), "majority: 1 of 3"), "votes")
     funnel = validate.make_funnel({"votes": rejected})
-    assert (funnel.kept.problems, round(funnel.share or 0, 2)) == (524, 0.68)
+    assert (funnel.kept.problems, round(funnel.kept_fraction or 0, 2)) == (524, 0.68)
     assert funnel.steps[0].dropped == {"majority": 246}
 
 
@@ -138,4 +140,4 @@ def test_stages_must_follow_each_other() -> None:
 def test_an_empty_data_set_has_a_funnel_of_nothing() -> None:
     """Nothing collected is nothing kept, and no share."""
     funnel = validate.make_funnel({"structure": Filtered(Dataset(), ())})
-    assert (funnel.kept, funnel.share) == (Count(0, 0, 0), None)
+    assert (funnel.kept, funnel.kept_fraction) == (Count(0, 0, 0), None)

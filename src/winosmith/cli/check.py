@@ -224,7 +224,11 @@ def _make_funnel_tables(result: ValidationResult) -> list[report.Block]:
         report.Table(
             f"Kept at each stage: {format_value(kept.problems)} of "
             f"{format_value(collected.problems)} problems"
-            + (f", {format_value(result.funnel.share, '.1%')}" if collected.problems else ""),
+            + (
+                f", {format_value(result.funnel.kept_fraction, '.1%')}"
+                if collected.problems
+                else ""
+            ),
             ["stage", "problems", "twins", "singles"],
             [[name, count.problems, count.twins, count.singles] for name, count in steps],
         ),
@@ -256,7 +260,7 @@ def _describe_votes(
 ) -> Iterator[report.Block]:
     if aside := _count_ignored_votes(result):
         yield report.Table(
-            f"Ignored votes: {len(result.set_aside):,} of {votes:,}",
+            f"Ignored votes: {len(result.uncounted_responses):,} of {votes:,}",
             ["reason", "responses"],
             [[reason, count] for reason, count in aside.items()],
         )
@@ -272,4 +276,4 @@ def _describe_votes(
 
 
 def _count_ignored_votes(result: ValidationResult) -> dict[str, int]:
-    return dict(Counter(entry.reason for entry in result.set_aside).most_common())
+    return dict(Counter(entry.reason for entry in result.uncounted_responses).most_common())

@@ -145,9 +145,9 @@ def _describe_overlap(name: str, overlap: Overlap) -> str:
 
 
 def _get_problems(target: Target) -> Dataset:
-    if isinstance(target.asked, Dataset):
-        return target.asked
-    recast = to_problems(target.asked)
+    if isinstance(target.items, Dataset):
+        return target.items
+    recast = to_problems(target.items)
     alone = (
         Problem(f"claim {row}", left.claim.sentence, (left.claim.candidate, "-"))
         for row, left in enumerate(recast.leftovers)
@@ -196,14 +196,14 @@ def _solve_by_input(
 
     One solver is released before the next is made, because two may not fit into memory.
     """
-    problems_of = {t.name: t.asked if isinstance(t.asked, Dataset) else () for t in targets}
+    problems_of = {t.name: t.items if isinstance(t.items, Dataset) else () for t in targets}
     seen = {name: choose_input(options, of, train) for name, of in problems_of.items()}
     results: dict[str, TransferResult] = {}
     for kind in dict.fromkeys(seen.values()):
         own = [target for target in targets if seen[target.name] == kind]
         solver = make_solver({**options, "sees": kind}, train)
         if getattr(solver, "parameters", {}).get("sees") == "pronoun":
-            without = [t.name for t in own if not all((p.pronoun or "").strip() for p in t.asked)]
+            without = [t.name for t in own if not all((p.pronoun or "").strip() for p in t.items)]
             if without:
                 raise DataError(
                     f"the solver sees the pronoun, but not every problem of {', '.join(without)} "
@@ -263,10 +263,10 @@ def _tune_and_solve(targets: list[Target], out: Path, options: Options) -> list[
         target = by_name.get(training.name)
         if target is None:
             raise InputError(f"{path} is {training.name}, which is not among DATA; add it to DATA")
-        shared = study.find_shared_sentences(training.asked, target.asked)
+        shared = study.find_shared_sentences(training.items, target.items)
         if shared:
             say(f"{len(shared):,} texts of {target.file} are also in {path}, such as {shared[0]!r}")
-        train, dev = study.split_as_in_paper(training.name, training.asked)
+        train, dev = study.split_as_in_paper(training.name, training.items)
         folder = out / "tuned" / training.name
         with show_progress(f"Fine-tuning on {training.name}, step") as advance:
             arguments: dict[str, Any] = {

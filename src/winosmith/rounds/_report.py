@@ -163,7 +163,7 @@ def _format_with_interval(measure: Mapping[str, Any] | None) -> str | None:
 
 
 def _make_next_blocks(next_round: NextRound) -> list[report.Block]:
-    drawn, asked = len(next_round.roots), next_round.asked
+    drawn, asked = len(next_round.roots), next_round.requested_root_count
     short = "" if drawn == asked else f" ({asked} requested, but no more are suitable)"
     blocks: list[report.Block] = [
         report.Text(
@@ -175,7 +175,7 @@ def _make_next_blocks(next_round: NextRound) -> list[report.Block]:
         )
     ]
     right = dict.fromkeys(next_round.roots.ids, "every solver is correct")
-    fools = {id_: f"fools {', '.join(names)}" for id_, names in next_round.fooled.items()}
+    fools = {id_: f"fools {', '.join(names)}" for id_, names in next_round.fooled_solvers.items()}
     for title, name, problems, status in (
         ("Roots to perturb", "roots", next_round.roots, right),
         ("Solved by people but not by models", "fooling", next_round.fooling, fools),

@@ -272,9 +272,9 @@ def _measure_round(
         "artifacts": _summarize_artifacts(report, build.METHOD_NAMES[recipe.build.filter.method]),
         "people": to_json(measure_people(recipe.build, files, asked)),
         "solvers": solvers,
-        "roots": {"asked": following.asked, "drawn": len(following.roots)},
+        "roots": {"asked": following.requested_root_count, "drawn": len(following.roots)},
         **({"sides": report["sides"]} if "sides" in report else {}),
-        "fooling": {id_: list(names) for id_, names in following.fooled.items()},
+        "fooling": {id_: list(names) for id_, names in following.fooled_solvers.items()},
     }
     return record, following
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -58,13 +58,13 @@ def collect_predictions(
             with folder.write(name, "wb") as file:
                 file.write((stored / name).read_bytes())
     if not all(map(folder.is_finished, every)):
-        asked = make_solver(rule, base_folder, train if rule.learn else None)
+        made = make_solver(rule, base_folder, train if rule.learn else None)
         record = {
             "solver": rule.solver,
             "learnt": rule.learn,
-            "revision": asked.revision,
-            "digest": asked.digest,
-            "about": asked.about,
+            "revision": made.revision,
+            "digest": made.digest,
+            "about": made.about,
         }
         done = 0
         for part, name in names.items():
@@ -73,7 +73,7 @@ def collect_predictions(
                 on_progress(offset + count, "")
 
             path = folder.path / name
-            solve.predict_to_file(asked.solver, sets[part], path, on_progress=advance)
+            solve.predict_to_file(made.solver, sets[part], path, on_progress=advance)
             folder.add(name)
             done += len(sets[part])
         with folder.write(about) as file:
@@ -94,7 +94,8 @@ class SolverResult(Result):
         twins: fraction of twins with both halves correct; None if there are no twins.
         last: accuracy on the previous round's dev, without problems that the solver may have been
             trained on; None if no problem is left.
-        taught: number of problems removed from the previous round's dev because of such training.
+        removed_count: number of problems removed from the previous round's dev because of such
+            training.
         seen: problems of dev and test that the solver may have been trained on; if there are any,
             this round's results are withheld.
         stability: stability on the perturbed problems of dev and test; None if no depth is known,
@@ -104,7 +105,7 @@ class SolverResult(Result):
     accuracy: metrics.Proportion | None
     twins: metrics.Proportion | None
     last: metrics.Proportion | None
-    taught: int
+    removed_count: int = field(metadata={"key": "taught"})
     seen: metrics.Overlap
     stability: metrics.Stability | None
 
@@ -129,7 +130,7 @@ def measure_solver(
     """
     earlier = earlier or TrainingData()
     seen = earlier.find_overlap(dataset)
-    old, taught = None, 0
+    old, removed_count = None, 0
     if last is not None:
         known = TrainingData(
             (*earlier.datasets, *([] if train is None else [train])), earlier.contents
@@ -137,16 +138,16 @@ def measure_solver(
         given, said = last
         known_rows = known.find_overlap(given).rows
         rows = [row for row in range(len(given)) if row not in known_rows]
-        taught = len(known_rows)
+        removed_count = len(known_rows)
         if rows:
             part = metrics.grade(given.select(rows), [said[row] for row in rows])
             old = metrics.score(part, seed=seed).accuracy
     if seen.withheld:
-        return SolverResult(None, None, old, taught, seen, None)
+        return SolverResult(None, None, old, removed_count, seen, None)
     graded = metrics.grade(dataset, predictions)
     score = metrics.score(graded, seed=seed)
     return SolverResult(
-        score.accuracy, score.twins, old, taught, seen, _measure_stability(graded, seed)
+        score.accuracy, score.twins, old, removed_count, seen, _measure_stability(graded, seed)
     )
 
 
@@ -169,16 +170,16 @@ class NextRound:
     Attributes:
         roots: problems that every solver answers correctly, ignoring ties, drawn at random, at most
             one per block, as in EvoGrad (section 3.1).
-        asked: requested number of roots.
+        requested_root_count: requested number of roots.
         fooling: valid perturbed problems that at least one solver answers incorrectly, sorted by
             the number of such solvers in descending order. A tie does not count as incorrect.
-        fooled: names of these solvers by the id of the problem.
+        fooled_solvers: names of these solvers by the id of the problem.
     """
 
     roots: Dataset
-    asked: int
+    requested_root_count: int
     fooling: Dataset
-    fooled: Mapping[str, tuple[str, ...]]
+    fooled_solvers: Mapping[str, tuple[str, ...]]
 
 
 def plan_next_round(

@@ -199,8 +199,8 @@ class AccuracyLine(Result):
         accuracy: accuracy, 0–1.
         printed: the percentage as printed; empty for the user's system.
         table: number of the table that prints this accuracy; None for the user's system.
-        own: the user's accuracy with its interval; None for a printed accuracy.
-        impossible: see `PublishedAccuracy.is_impossible`.
+        user_accuracy: the user's accuracy with its interval; None for a printed accuracy.
+        is_impossible: see `PublishedAccuracy.is_impossible`.
         counts: see `PublishedAccuracy.count_note`.
     """
 
@@ -208,8 +208,8 @@ class AccuracyLine(Result):
     accuracy: float
     printed: str = ""
     table: int | None = None
-    own: Proportion | None = None
-    impossible: bool = False
+    user_accuracy: Proportion | None = field(default=None, metadata={"key": "own"})
+    is_impossible: bool = field(default=False, metadata={"key": "impossible"})
     counts: str = ""
 
 
@@ -226,7 +226,9 @@ def make_accuracy_lines(
     lines: dict[str, list[AccuracyLine]] = {}
     for name in TARGETS:
         mine = [
-            AccuracyLine(system, solved.comparable_accuracy.value, own=solved.comparable_accuracy)
+            AccuracyLine(
+                system, solved.comparable_accuracy.value, user_accuracy=solved.comparable_accuracy
+            )
             for system, own in results.items()
             for solved in own
             if solved.data == name
@@ -238,7 +240,7 @@ def make_accuracy_lines(
                     row.accuracy,
                     row.printed,
                     row.table,
-                    impossible=row.is_impossible,
+                    is_impossible=row.is_impossible,
                     counts=row.count_note,
                 )
                 for row in get_published(data=name)
@@ -250,7 +252,7 @@ def make_accuracy_lines(
                     float(row.accuracy) / 100,
                     row.accuracy,
                     EVOGRAD_TABLE,
-                    impossible=not row.error_counts,
+                    is_impossible=not row.error_counts,
                 )
                 for row in PUBLISHED_STABILITY
                 if row.data == name and row.accuracy
@@ -338,9 +340,9 @@ def make_transfer_sections(
             TARGETS[name],
             [_make_accuracy_table(name, own), *_write_notes(name, results, own)],
             "; ".join(
-                f"{line.system}: {percent(line.accuracy)} ({line.own.in_words})"
+                f"{line.system}: {percent(line.accuracy)} ({line.user_accuracy.in_words})"
                 for line in own
-                if line.own
+                if line.user_accuracy
             ),
         )
         for name, own in lines.items()
@@ -373,10 +375,14 @@ IMPOSSIBLE_NOTE = (
 def _make_accuracy_table(name: str, lines: Sequence[AccuracyLine]) -> Table:
     rows = [
         [
-            f"→ {line.system}" if line.own else line.system,
+            f"→ {line.system}" if line.user_accuracy else line.system,
             line.printed or to_fixed(100 * line.accuracy),
-            "" if line.own is None else percent_span(line.own.interval),
-            line.own.in_words if line.own else f"table {line.table}" if line.table else "section 1",
+            "" if line.user_accuracy is None else percent_span(line.user_accuracy.interval),
+            line.user_accuracy.in_words
+            if line.user_accuracy
+            else f"table {line.table}"
+            if line.table
+            else "section 1",
         ]
         for line in lines
     ]
@@ -399,7 +405,7 @@ def _make_impossible_block(lines: Mapping[str, Sequence[AccuracyLine]]) -> Table
         [TARGETS[name], line.system, line.counts]
         for name, own in lines.items()
         for line in own
-        if line.impossible
+        if line.is_impossible
     ]
     if not rows:
         return Text(["All printed numbers for these data sets are possible."])

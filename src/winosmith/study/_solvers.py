@@ -38,14 +38,14 @@ class MadeSolver:
         digest: SHA-256 of the weights and parameters, 64 hexadecimal digits.
         revision: the publisher's name for the revision, or a digest.
         about: the parameters that determine the scores, without paths and keys.
-        at_once: number of concurrent requests, in threads; 1 if the solver works in batches.
+        concurrency: number of concurrent requests, in threads; 1 if the solver works in batches.
     """
 
     solver: Solver
     digest: str
     revision: str
     about: dict[str, Any] = field(default_factory=dict)
-    at_once: int = 1
+    concurrency: int = 1
 
 
 def make_solver(

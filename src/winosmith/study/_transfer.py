@@ -71,18 +71,18 @@ class Target:
 
     Attributes:
         name: one of `TARGETS`.
-        asked: its problems, or its claims in the order of the file.
+        items: its problems, or its claims in the order of the file.
         file: path of its file.
         unreadable: number of records in the file that are not problems, and were omitted.
     """
 
     name: str
-    asked: Dataset | tuple[Claim, ...]
+    items: Dataset | tuple[Claim, ...]
     file: str
     unreadable: int = 0
 
     def __len__(self) -> int:
-        return len(self.asked)
+        return len(self.items)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -131,19 +131,19 @@ def read_target(
         )
     claims = [item for item in contents.items if isinstance(item, Claim)]
     problems = [item for item in contents.items if isinstance(item, Problem)]
-    asked: Dataset | tuple[Claim, ...]
+    items: Dataset | tuple[Claim, ...]
     if claims:
         withheld = [claim.problem_id for claim in claims if claim.holds is None]
-        asked = tuple(claims)
+        items = tuple(claims)
     else:
-        asked = Dataset(problems[:WSC_SIZE] if name == "wsc" else problems, Path(path).stem)
-        withheld = [problem.id for problem in asked if problem.answer is None]
+        items = Dataset(problems[:WSC_SIZE] if name == "wsc" else problems, Path(path).stem)
+        withheld = [problem.id for problem in items if problem.answer is None]
     if withheld:
         raise DataError(
-            f"{path}: {len(withheld):,} of {len(asked):,} answers are withheld; use a file with "
+            f"{path}: {len(withheld):,} of {len(items):,} answers are withheld; use a file with "
             "answers, such as the dev or val part"
         )
-    return Target(name, asked, str(path), len(contents.bad))
+    return Target(name, items, str(path), len(contents.bad))
 
 
 def list_test_files(folder: str | Path) -> list[tuple[str, Path]]:
@@ -224,16 +224,16 @@ def solve_target(
     Raises:
         OutputError: the folder contains predictions of another solver.
     """
-    if not isinstance(target.asked, Dataset):
-        return _solve_claims(target, target.asked, solver)
+    if not isinstance(target.items, Dataset):
+        return _solve_claims(target, target.items, solver)
     found = predict_to_file(
         solver,
-        target.asked,
+        target.items,
         Path(out) / f"{target.name}.jsonl",
         force=force,
         on_progress=on_progress,
     )
-    graded = grade(target.asked, found.predictions, parameters=found.parameters)
+    graded = grade(target.items, found.predictions, parameters=found.parameters)
     scored = score(graded)
     gap, notes = None, target.notes
     if found.parameters.get("sees") == "pronoun":

@@ -27,14 +27,14 @@ class ValidationResult:
         stages: the examination of the structure and, if there are votes, of the votes on the
             problems that the first stage kept.
         filtered: the problems that each stage kept and dropped, by the stage's name.
-        set_aside: the responses that were not counted as votes.
+        uncounted_responses: the responses that were not counted as votes.
         signature: the signature of the data, the votes and the rules.
         valid: ids of kept problems that enough judges found valid.
     """
 
     stages: tuple[Examination, ...] = field(repr=False)
     filtered: Mapping[str, Filtered] = field(repr=False)
-    set_aside: tuple[UncountedResponse, ...] = field(repr=False)
+    uncounted_responses: tuple[UncountedResponse, ...] = field(repr=False)
     signature: Signature
     valid: frozenset[str] = field(default=frozenset(), repr=False)
 
@@ -158,8 +158,8 @@ class Funnel(Result):
         return self.steps[-1].kept if self.steps else self.collected
 
     @property
-    @computed()
-    def share(self) -> float | None:
+    @computed(key="share")
+    def kept_fraction(self) -> float | None:
         """Fraction of the collected problems that were kept, 0–1; None if none were collected.
 
         WinoGrande kept 0.68 of 77,000 problems (section 2 prints 53k, but the product is 52.4k).

@@ -133,8 +133,8 @@ class _VoteRule(NamedTuple):
 
     name: str
     setting: str
-    yes: Callable[[Response, Problem], bool]
-    words: str
+    is_positive: Callable[[Response, Problem], bool]
+    description: str
 
 
 _WHOLE_RULES = (
@@ -183,8 +183,8 @@ def _check_votes(
         if not enough or (rule.setting == "correct" and problem.answer is None):
             yield rule.name, None
             continue
-        yes = sum(rule.yes(vote, problem) for vote in full)
-        fault = f"{yes} of {len(full)} judges {rule.words}"
+        yes = sum(rule.is_positive(vote, problem) for vote in full)
+        fault = f"{yes} of {len(full)} judges {rule.description}"
         yield rule.name, "" if _is_agreement_reached(yes, len(full), how) else fault
     if rules.local != "off":
         yield "local context", _check_context(problem, local, rules)
