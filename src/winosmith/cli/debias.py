@@ -77,7 +77,9 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     data, out = _options.read_data(options["data"]), options["out"]
     asked: dict[str, Any] = {
         "embed": EmbedRecipe(**{name: options[name] for name in EMBED_FIELDS}),
-        "filter_recipe": FilterRecipe(**{name: options[name] for name in ("method", *FILTER_FIELDS)}),
+        "filter_recipe": FilterRecipe(
+            **{name: options[name] for name in ("method", *FILTER_FIELDS)}
+        ),
         "splits": options["splits"],
         "seed": options["seed"],
     }
