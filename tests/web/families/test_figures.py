@@ -57,8 +57,8 @@ def test_they_are_those_of_the_metrics(db: Any, wrong: set[str], kind: Any) -> N
     assert (of.n, of.errors, of.mean, of.first) == (
         said.n, said.mean.errors, said.mean.value, said.first.value,
     )  # fmt: skip
-    assert of.coin == pytest.approx(said.mean.null.coin)
-    assert of.coin_first == pytest.approx(said.first.null.coin, abs=0.08)
+    assert of.chance_mean == pytest.approx(said.mean.null.coin)
+    assert of.chance_first == pytest.approx(said.first.null.coin, abs=0.08)
     by = {row.depth: (row.right, row.n) for row in measure_accuracy(answers, kind)}
     roots = {0: (said.roots.right, said.roots.n)}
     assert by == roots | {depth: (one.right, one.n) for depth, one in said.by_depth.items()}
@@ -124,7 +124,7 @@ def test_a_tie_is_no_fool_on_the_boards(db: Any, ann: Any, answer: int) -> None:
     assert [
         (entry.versions, entry.fooled_count, entry.deepest) for entry in list_board_entries()
     ] == [(3, 0, None)]
-    assert [one.fooling for one in list_families()] == [0]
+    assert [one.error_count for one in list_families()] == [0]
 
 
 @pytest.mark.parametrize("options", [2, 3])
@@ -147,7 +147,7 @@ def test_the_list_counts_ties_as_the_page_of_a_family_does(
         assert (one.results[who.pk]["wrong"], one.results[who.pk]["answered"]) == (of.errors, of.n)
         assert of.errors == pytest.approx(wrong + (2 - wrong) * (1 - 1 / options))
         assert one.results[who.pk]["ties"] == 2 - wrong
-    assert one.fooling == 1
+    assert one.error_count == 1
     page = " ".join(visit().get("/families/").content.decode().split())
     share = "1" if options == 2 else "1.33"
     assert f"alpha: {share} of 2 incorrect" in page

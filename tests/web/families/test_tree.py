@@ -67,15 +67,15 @@ def test_own_versions_are_seen_by_their_contributor_alone(
 def test_a_tree_opens_on_lineage_unless_another_depth_is_known_for_more(db: Any) -> None:
     """Declared depths are optional; before a version is public, no depth is known for more."""
     found = family()
-    assert load_tree(found["root"], None).kind == "lineage"
+    assert load_tree(found["root"], None).main_depth_kind == "lineage"
     Version.objects.exclude(pk=found["root"].pk).update(declared=1)
     trees._build_tree.cache_clear()
-    assert load_tree(found["root"], None).kind == "lineage"
+    assert load_tree(found["root"], None).main_depth_kind == "lineage"
     Version.objects.filter(pk=found["pot"].pk).update(lineage=None, edit=None)
     trees._build_tree.cache_clear()
-    assert load_tree(found["root"], None).kind == "declared"
+    assert load_tree(found["root"], None).main_depth_kind == "declared"
     Problem.objects.filter(twin__problems__version__root=found["root"]).update(state="judging")
-    assert load_tree(found["root"], None).kind == "lineage"
+    assert load_tree(found["root"], None).main_depth_kind == "lineage"
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow])
@@ -100,20 +100,28 @@ def test_pages_are_never_long_and_lose_nothing(places: list[int], looked: int, a
         seen.append(shown.number)
         assert level <= trees.MAX_ABOVE + trees.LEVELS_SHOWN + 2
         below = tree.children[shown.number]
-        assert [child.number for child in shown.children] <= below or shown.skipped is not None
-        if shown.number not in (*tree.ancestors(number), number):
-            hidden = below if not shown.children else below[shown.after :]
-            assert bool(shown.folded) == bool(below and not shown.children)
-            assert shown.left == (len(hidden) if shown.children else 0)
-            assert not shown.folded or shown.folded == tree.descendant_counts[shown.number]
+        assert [
+            child.number for child in shown.children
+        ] <= below or shown.skipped_count is not None
+        if shown.number not in (*tree.get_ancestors(number), number):
+            hidden = below if not shown.children else below[shown.next_index :]
+            assert bool(shown.folded_count) == bool(below and not shown.children)
+            assert shown.hidden_count == (len(hidden) if shown.children else 0)
+            assert (
+                not shown.folded_count or shown.folded_count == tree.descendant_counts[shown.number]
+            )
         for child in shown.children:
             walk(child, level + 1)
 
     walk(top, 0)
     assert len(seen) == len(set(seen)) <= trees.MAX_SHOWN + trees.MAX_ABOVE + 2
     assert {0, number} <= set(seen)
-    if n <= trees.MAX_CHILDREN and not after and max(map(len, map(tree.ancestors, range(n)))) < 3:
-        assert set(seen) == {*tree.ancestors(number), *_under(tree, number)}
+    if (
+        n <= trees.MAX_CHILDREN
+        and not after
+        and max(map(len, map(tree.get_ancestors, range(n)))) < 3
+    ):
+        assert set(seen) == {*tree.get_ancestors(number), *_under(tree, number)}
 
 
 def _under(tree: Any, number: int) -> set[int]:

@@ -290,7 +290,7 @@ def _counts(client: Any, world: World) -> Iterator[tuple[str, int, int]]:
     yield "API", Program().get("figures").json()["problems"], public
     (family,) = list_families()
     yield "versions of a family", family.versions, versions
-    yield "fooling", family.fooling, versions
+    yield "fooling", family.error_count, versions
     (entry,) = list_board_entries()
     yield "board", entry.versions, versions
     yield "fooled on the board", entry.fooled_count, versions

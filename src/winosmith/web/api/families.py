@@ -14,7 +14,7 @@ from pydantic import Field
 from winosmith.web.api import door
 from winosmith.web.api.door import Problem, Ref, RequestData, Response, get_reader, to_records
 from winosmith.web.families.lists import get_families_page
-from winosmith.web.families.page import get_root, get_version_number
+from winosmith.web.families.page import get_version_number, load_family_problem
 from winosmith.web.families.trees import DEPTHS, Tree, load_tree
 from winosmith.web.judge.models import mark_twins_seen
 from winosmith.web.predict import asking
@@ -115,7 +115,7 @@ def list_families(request: HttpRequest, query: Query[FamiliesQuery]) -> dict[str
                 "root": root,
                 "versions": family.versions,
                 "deepest": family.deepest,
-                "errors": [family.summarise_model(model) for model in models],
+                "errors": [family.get_model_counts(model) for model in models],
             }
             for family, root in zip(shown, to_records(roots), strict=True)
         ],
@@ -134,9 +134,11 @@ def list_families(request: HttpRequest, query: Query[FamiliesQuery]) -> dict[str
 def list_versions(request: HttpRequest, ref: Ref, query: Query[VersionsQuery]) -> dict[str, Any]:
     """List the versions of a family, each after its parent, with the models' predictions."""
     person = get_reader(request)
-    root = get_root(ref, person)
+    root = load_family_problem(ref, person)
     if version := getattr(root, "version", None):
-        root = get_root(version.root.ref, person)  # the reader must be allowed to see both
+        root = load_family_problem(
+            version.root.ref, person
+        )  # the reader must be allowed to see both
     tree = load_tree(root, person)
     start = get_version_number(tree, query.after) + 1 if query.after else 0
     here = range(start, min(start + PAGE_SIZE, len(tree)))

@@ -26,10 +26,10 @@ from winosmith.web.problems.models import Problem
 UNASKED, WAITING, STUCK, RIGHT, WRONG, TIED = range(6)
 """States of a model's answer to a version; `STUCK` marks a failed prediction."""
 
-STANDS = 8
-"""Factor that packs a version's key and its state into one number: key * STANDS + state."""
+STATE_FACTOR = 8
+"""Factor that packs a version's key and its state into one number: key * STATE_FACTOR + state."""
 
-_ANSWERS = f"""SELECT JOINED(CAST(r.problem_id * {STANDS} + CASE
+_ANSWERS = f"""SELECT JOINED(CAST(r.problem_id * {STATE_FACTOR} + CASE
         WHEN r.stand = %s AND r.tie THEN {TIED}
         WHEN r.stand = %s AND r."right" THEN {RIGHT}
         WHEN r.stand = %s AND NOT r."right" THEN {WRONG}
@@ -47,18 +47,18 @@ class Answers:
     """A model's answers to the versions of a family.
 
     Attributes:
-        stands: `UNASKED`, `WAITING`, `STUCK`, `RIGHT`, `WRONG` or `TIED` for each version, (n,).
+        states: `UNASKED`, `WAITING`, `STUCK`, `RIGHT`, `WRONG` or `TIED` for each version, (n,).
         ties: The credit of each tied version, by the version's number: 1 / (number of tied options)
             if the correct option is among them, otherwise 0.
     """
 
     tree: Tree
-    stands: npt.NDArray[np.int8]
+    states: npt.NDArray[np.int8]
     ties: Mapping[int, float] = field(default_factory=dict)
 
     def select(self, *states: int) -> Bools:
         """Return the mask of the public versions whose state is one of `states`; shape (n,)."""
-        return self.tree.public & np.isin(self.stands, states)
+        return self.tree.public & np.isin(self.states, states)
 
     @cached_property
     def answered_mask(self) -> Bools:
@@ -89,12 +89,12 @@ def load_answers(root: Problem, tree: Tree, model: Model) -> Answers:
         query = _ANSWERS.replace("JOINED", _JOINED.get(connection.vendor, "group_concat"))
         cursor.execute(query, [done, done, done, str(Status.WAITING), root.pk, model.pk])
         joined = cursor.fetchone()[0] or ""
-    stands = np.full(len(tree), UNASKED, dtype=np.int8)
-    keys, states = np.divmod(np.fromstring(joined, dtype=np.int64, sep=","), STANDS)
+    found = np.full(len(tree), UNASKED, dtype=np.int8)
+    keys, states = np.divmod(np.fromstring(joined, dtype=np.int64, sep=","), STATE_FACTOR)
     numbers = tree.get_version_numbers(keys)
     in_tree = numbers >= 0
-    stands[numbers[in_tree]] = states[in_tree]
-    return Answers(tree, stands, _load_ties(tree, np.flatnonzero(stands == TIED), model))
+    found[numbers[in_tree]] = states[in_tree]
+    return Answers(tree, found, _load_ties(tree, np.flatnonzero(found == TIED), model))
 
 
 def compute_tie_credit(choice: int | None, scores: Sequence[float], answer: int | None) -> float:
@@ -123,10 +123,10 @@ class ErrorDepth:
         n: The number of public versions with an answer and a known depth.
         errors: The number of incorrect answers; a tie counts as 1 minus its credit.
         mean: The mean depth of the errors; None if there are none.
-        coin: The mean depth expected from random guessing; None if there are no versions. If all
-            versions have the same number of options, this is the versions' mean depth.
+        chance_mean: The mean depth expected from random guessing; None if there are no versions. If
+            all versions have the same number of options, this is the versions' mean depth.
         first: The minimum depth of an error; None if there are no errors.
-        coin_first: The expected minimum depth of an error if answers are guessed at random and at
+        chance_first: The expected minimum depth of an error if answers are guessed at random and at
             least one is incorrect; None if there are no versions.
     """
 
@@ -134,9 +134,9 @@ class ErrorDepth:
     n: int
     errors: float
     mean: float | None
-    coin: float | None
+    chance_mean: float | None
     first: float | None
-    coin_first: float | None
+    chance_first: float | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ SORTS: dict[str, tuple[Any, Callable[[Family], Any]]] = {
     "newest": (_("newest first"), lambda family: -family.newest),
     "fooling": (
         _("most model errors first"),
-        lambda family: (-family.fooling, -family.versions, family.root),
+        lambda family: (-family.error_count, -family.versions, family.root),
     ),
 }
 """The orders of the list: the label, and the sort key."""
@@ -47,7 +47,7 @@ class Family:
         newest: The key of the newest version.
         results: For each model's key, the numbers of its errors (`wrong`; a tie counts as 1 minus
             its credit), of its answers (`answered`, including ties), and of its `ties`.
-        fooling: The number of incorrect answers by all current models, without ties.
+        error_count: The number of incorrect answers by all current models, without ties.
         problem: The root, if the family is on the page.
     """
 
@@ -56,10 +56,10 @@ class Family:
     deepest: int
     newest: int
     results: dict[int, dict[str, float]] = field(default_factory=dict)
-    fooling: int = 0
+    error_count: int = 0
     problem: Problem | None = None
 
-    def summarise_model(self, model: Model) -> dict[str, Any]:
+    def get_model_counts(self, model: Model) -> dict[str, Any]:
         none = {"wrong": 0, "answered": 0, "ties": 0}
         return {"model": model.name, **self.results.get(model.pk, none)}
 
@@ -85,7 +85,7 @@ def list_families() -> list[Family]:
         if root in found:
             numbers = {"wrong": errors, "answered": answered, "ties": ties}
             found[root].results[model] = numbers
-            found[root].fooling += errors
+            found[root].error_count += errors
     tied = _get_predictions().filter(tie)
     tied = tied.values_list("root", "model", "choice", "scores", "problem__answer")
     for root, model, choice, scores, answer, n in tied.annotate(n=Count("pk")):

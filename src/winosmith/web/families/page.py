@@ -52,7 +52,7 @@ class ViewOptions:
     def shows_several_models(self) -> bool:
         return len(self.chosen) > 1
 
-    def query(self, **changes: str | int) -> str:
+    def make_query(self, **changes: str | int) -> str:
         values = {"model": self.name, "depth": self.kind} | changes
         return urlencode({key: value for key, value in values.items() if value not in ("", 0)})
 
@@ -61,14 +61,14 @@ def read_options(request: HttpRequest, tree: Tree) -> ViewOptions:
     models = get_current_models()
     name = request.GET.get("model", models[0].name if models else "")
     chosen = models if name == ALL else [model for model in models if model.name == name]
-    kind = next((k for k in DEPTHS if k == request.GET.get("depth", tree.kind)), None)
+    kind = next((k for k in DEPTHS if k == request.GET.get("depth", tree.main_depth_kind)), None)
     if kind is None or (name and not chosen):
         raise Http404
     after = request.GET.get("after", "")
     return ViewOptions(models, chosen, name, kind, int(after) if is_number(after, 8) else 0)
 
 
-def get_root(ref: str, person: Person | None) -> Problem:
+def load_family_problem(ref: str, person: Person | None) -> Problem:
     """Return the problem with an id, or raise Http404 if the person may not see its family.
 
     A hidden root with a public version has a page, which shows only the root's id.
@@ -137,7 +137,7 @@ def build_nodes(
     verdicts = _load_verdicts(problems, [model for model, _all in answers])
     whole = answers[0][1] if len(answers) == 1 else None
     family, home = reverse("families:family", args=[root.ref]), reverse("read:home")
-    query = options.query()
+    query = options.make_query()
 
     def make_urls(ref: str, after: int = 0) -> tuple[str, str]:
         rest = f"&after={after}" if after else ""
@@ -172,13 +172,15 @@ def build_nodes(
             if tree.public[shown.number]
             else OWN_STATE_NOTES.get(problem.state, NOT_JUDGED),
             "shown": shown,
-            "wrong": whole.incorrect_counts_below[shown.number] if whole and shown.folded else None,
+            "wrong": whole.incorrect_counts_below[shown.number]
+            if whole and shown.folded_count
+            else None,
             "focus": shown.number == focus,
             "page": page,
             "fragment": fragment,
             "perturb": f"{home}perturb/{quoted}/",
             "details": f"{home}problems/{quoted}/",
-            "more": make_urls(problem.ref, shown.after),
+            "more": make_urls(problem.ref, shown.next_index),
             "children": [build_node(child) for child in shown.children],
         }
 

@@ -74,7 +74,7 @@ class Tree:
         return int(self.public.sum()) - int(self.public[0])
 
     @cached_property
-    def kind(self) -> DepthKind:
+    def main_depth_kind(self) -> DepthKind:
         """Kind of depth that most public versions have; ties go to lineage, then to edit."""
         counts = {
             kind: int((of[1:][self.public[1:]] >= 0).sum()) for kind, of in self.depths.items()
@@ -121,7 +121,7 @@ class Tree:
         inner = set(self.parents[self.public].tolist())
         return [at for at in np.flatnonzero(self.public).tolist() if at not in inner]
 
-    def ancestors(self, number: int) -> list[int]:
+    def get_ancestors(self, number: int) -> list[int]:
         """Return the ancestors of a version, from the root down."""
         path: list[int] = []
         parent = int(self.parents[number])
@@ -243,20 +243,20 @@ class VisibleNode:
     Attributes:
         number: The number of the version in its tree.
         children: The children that are shown.
-        folded: The number of descendants if none is shown; otherwise 0.
-        after: The number of children up to the last child that is shown.
-        left: The number of children after the last child that is shown.
-        others: The number of hidden children, if the version is shown only as an ancestor.
-        skipped: The number of hidden versions between this version and the version above it.
+        folded_count: The number of descendants if none is shown; otherwise 0.
+        next_index: The number of children up to the last child that is shown.
+        hidden_count: The number of children after the last child that is shown.
+        sibling_count: The number of hidden children, if the version is shown only as an ancestor.
+        skipped_count: The number of hidden versions between this version and the version above it.
     """
 
     number: int
     children: list[VisibleNode] = field(default_factory=list)
-    folded: int = 0
-    after: int = 0
-    left: int = 0
-    others: int = 0
-    skipped: int = 0
+    folded_count: int = 0
+    next_index: int = 0
+    hidden_count: int = 0
+    sibling_count: int = 0
+    skipped_count: int = 0
 
     def walk(self) -> Iterator[VisibleNode]:
         yield self
@@ -270,15 +270,15 @@ def build_tree_around(tree: Tree, number: int, after: int = 0) -> VisibleNode:
     `after` is the number of the version's children that are already shown.
     """
     top = build_tree_below(tree, number, after)
-    path = tree.ancestors(number)
+    path = tree.get_ancestors(number)
     skipped = max(0, len(path) - 1 - MAX_ABOVE)
     if skipped:
         path = [path[0], *path[1 + skipped :]]
         first_after_gap = path[1]
     for at in reversed(path):
-        top = VisibleNode(at, [top], others=len(tree.children[at]) - 1)
+        top = VisibleNode(at, [top], sibling_count=len(tree.children[at]) - 1)
         if skipped and at == first_after_gap:
-            top.skipped = skipped
+            top.skipped_count = skipped
     return top
 
 
@@ -296,11 +296,11 @@ def build_tree_below(
         below = tree.children[shown.number]
         here = below[start : start + MAX_CHILDREN]
         if shown is not top and (len(here) > limit or level >= LEVELS_SHOWN):
-            shown.folded = int(tree.descendant_counts[shown.number])
+            shown.folded_count = int(tree.descendant_counts[shown.number])
             continue
         limit -= len(here)
         shown.children = [VisibleNode(child) for child in here]
-        shown.after = start + len(here)
-        shown.left = max(0, len(below) - shown.after)
+        shown.next_index = start + len(here)
+        shown.hidden_count = max(0, len(below) - shown.next_index)
         waiting += [(child, 0, level + 1) for child in shown.children]
     return top

@@ -40,7 +40,7 @@ def show_families(request: HttpRequest) -> HttpResponse:
     models = get_current_models()
     mark_twins_seen(get_current_writer(request), [family.problem for family in shown])
     context = {
-        "rows": [(family, map(family.summarise_model, models)) for family in shown],
+        "rows": [(family, map(family.get_model_counts, models)) for family in shown],
         "shown": shown,
         "terms": terms,
         "words": words,
@@ -54,7 +54,7 @@ def show_families(request: HttpRequest) -> HttpResponse:
 @require_safe
 def show_family(request: HttpRequest, ref: str) -> HttpResponseBase:
     person = get_current_writer(request)
-    root = pages.get_root(ref, person)
+    root = pages.load_family_problem(ref, person)
     version = getattr(root, "version", None)
     if version is not None and version.root_id != root.pk:
         return _redirect_to_root(request, root, version.root, person)
@@ -82,7 +82,7 @@ def show_family(request: HttpRequest, ref: str) -> HttpResponseBase:
         "seen": seen,
         "look": look,
         "focus": focus,
-        "whole": look.query(),
+        "whole": look.make_query(),
         "node": pages.build_nodes(person, root, tree, top, look, answers, focus),
         "tabs": _make_model_tabs(look, request.GET.get("version", "")),
         "kinds": _make_depth_tabs(look, request.GET.get("version", "")),
@@ -96,12 +96,12 @@ def show_family(request: HttpRequest, ref: str) -> HttpResponseBase:
 @require_safe
 def show_subtree(request: HttpRequest, ref: str, version: str) -> HttpResponseBase:
     person = get_current_writer(request)
-    root = pages.get_root(ref, person)
+    root = pages.load_family_problem(ref, person)
     tree = load_tree(root, person)
     look = pages.read_options(request, tree)
     number = pages.get_version_number(tree, version)
     if not request.htmx:
-        query = look.query(version=version, after=look.after)
+        query = look.make_query(version=version, after=look.after)
         return redirect(f"{reverse('families:family', args=[ref])}?{query}")
     top = trees.build_tree_below(tree, number, look.after, trees.MAX_ADDED)
     answers = [
@@ -135,7 +135,7 @@ def show_board(request: HttpRequest) -> HttpResponse:
 def _redirect_to_root(
     request: HttpRequest, version: Problem, root: Problem, person: Person | None
 ) -> HttpResponseBase:
-    pages.get_root(root.ref, person)
+    pages.load_family_problem(root.ref, person)
     query = request.GET.copy()
     if version.pk in load_tree(root, person).numbers:
         query["version"] = version.ref
@@ -147,14 +147,18 @@ def _make_model_tabs(options: pages.ViewOptions, version: str) -> list[tuple[str
     if len(names) > 1:
         names.append(("all", _("all models")))
     return [
-        (label, options.query(model=name, version=version), name == options.name)
+        (label, options.make_query(model=name, version=version), name == options.name)
         for name, label in names
     ]
 
 
 def _make_depth_tabs(options: pages.ViewOptions, version: str) -> list[tuple[str, str, bool]]:
     return [
-        (pages.DEPTH_NAMES[kind], options.query(depth=kind, version=version), kind == options.kind)
+        (
+            pages.DEPTH_NAMES[kind],
+            options.make_query(depth=kind, version=version),
+            kind == options.kind,
+        )
         for kind in DEPTHS
     ]
 
