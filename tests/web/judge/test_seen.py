@@ -10,7 +10,7 @@ from django.db.models import F
 
 from tests.web.judge.making import give, twin
 from tests.web.making import fresh
-from winosmith.web.judge.models import Seen, Slot, mark_all_seen, mark_seen, mark_twins_seen
+from winosmith.web.judge.models import Seen, Slot, mark_all_seen, mark_seen, mark_undecided_seen
 from winosmith.web.judge.turns import (
     get_current_slot,
     lease_next_problem,
@@ -123,8 +123,8 @@ def test_who_reads_a_page_is_remembered_if_they_may_ever_judge(
     first.state = "judging"
     first.save()
     for reader in (None, person("who", anonymous=True)):
-        mark_twins_seen(reader, judged)
+        mark_undecided_seen(reader, judged)
     before = Seen.objects.count()
-    mark_twins_seen(ann, judged + decided)
+    mark_undecided_seen(ann, judged + decided)
     assert Seen.objects.count() == before + 1
     assert Seen.objects.get(person=ann).problem == first

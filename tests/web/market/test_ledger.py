@@ -299,7 +299,7 @@ def test_pay_of_a_job_that_is_held_waits_for_a_moderator(db: Any, rules: Any, ev
     (entry,) = compute_ledger(made).entries
     assert (entry.due, list(iter_payments(compute_ledger(made)))) == (Decimal(0), [])
     assert str(compute_ledger(made).due) == "0.00"  # as other sums are shown
-    assert entry.pace.over == 3
+    assert entry.pace.answer_count == 3
     assert any("moderator" in note for note in entry.notes)
     resume_judge(part.person, eva)
     (entry,) = compute_ledger(made).entries

@@ -21,7 +21,7 @@ from winosmith.web.api.door import (
     make_auth,
     to_records,
 )
-from winosmith.web.judge.models import mark_twins_seen
+from winosmith.web.judge.models import mark_undecided_seen
 from winosmith.web.problems.family import may_perturb
 from winosmith.web.problems.models import Problem as Row
 from winosmith.web.problems.states import get_public_time
@@ -138,7 +138,7 @@ def list_problems(request: HttpRequest, parameters: Query[ProblemsQuery]) -> dic
     """List the public problems that match a search and filters, one page at a time."""
     query = make_filters(parameters).apply()
     shown = get_page(query, _make_query({"after": parameters.after, "before": parameters.before}))
-    mark_twins_seen(get_reader(request), shown.problems)
+    mark_undecided_seen(get_reader(request), shown.problems)
     count, more = count_rows(query)
     return {
         "items": to_records(shown.problems),

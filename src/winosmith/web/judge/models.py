@@ -367,7 +367,7 @@ def mark_all_seen(person: Person, problems: Iterable[Problem]) -> None:
         mark_seen(person, first[block])
 
 
-def mark_read(person: Person, slot: Slot) -> None:
+def mark_spent(person: Person, slot: Slot) -> None:
     """Record that a judge was shown the whole problem assigned to them, or skipped it."""
     known = Seen.objects.filter(person=person, twin=slot.twin_id, problem=slot.problem_id)
     known.filter(spent=False).update(spent=True)
@@ -422,7 +422,7 @@ _UNSEEN = """
 """
 
 
-def mark_twins_seen(person: Person | None, shown: Iterable[Problem]) -> None:
+def mark_undecided_seen(person: Person | None, shown: Iterable[Problem]) -> None:
     """Record that a person has read these problems, if a half of their twin is still undecided.
 
     Nothing is recorded about anonymous visitors, because they never judge.

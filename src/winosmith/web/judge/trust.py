@@ -45,11 +45,11 @@ class Pace:
 
     Attributes:
         seconds: The median seconds per problem, by server time; None if there are no answers.
-        over: The number of answers.
+        answer_count: The number of answers.
     """
 
     seconds: float | None = None
-    over: int = 0
+    answer_count: int = 0
 
 
 def measure_pace(person: int, since: datetime | None = None) -> Pace:
@@ -101,7 +101,7 @@ def _filter_gold_answers(
     return rows.filter(Q(right=True) | Q(contest=None) | counts)
 
 
-def _check_gold_accuracy(judge: Judge, contests: int = MAX_CREDITED_CONTESTS) -> dict[str, int]:
+def _find_gold_failure(judge: Judge, contests: int = MAX_CREDITED_CONTESTS) -> dict[str, int]:
     """Return a judge's counts if too few of their last gold answers are correct, otherwise {}."""
     rules = settings.RULES
     rows = _filter_gold_answers([judge.pk], judge.since, contests).order_by("-answered_at")
@@ -246,22 +246,22 @@ def apply_limits(judge: Judge, slot: Slot, address: str = "") -> None:
             reason = "another account at the same address judged the problem within an hour"
             slot.problem.log_event("exclude-vote", reason=reason)
     if rules.hold_pace_seconds and (judge.held is None or _is_temporary(judge)):
-        _check_pace(judge, slot)
+        _apply_pace_limit(judge, slot)
     if slot.gold and judge.held is None:
-        check_gold(judge)
+        apply_gold_limit(judge)
 
 
 def _is_temporary(judge: Judge) -> bool:
     return judge.cause == PACE and judge.measured.get("over", 0) < settings.RULES.hold_pace_over
 
 
-def _check_pace(judge: Judge, slot: Slot) -> None:
+def _apply_pace_limit(judge: Judge, slot: Slot) -> None:
     found = measure_pace(judge.pk, judge.since)
     if found.seconds is None or found.seconds >= settings.RULES.hold_pace_seconds:
         if judge.held is not None:
             _end_hold_and_count_votes(judge, answered=slot)
         return
-    figures = {"seconds": round(found.seconds, 1), "over": found.over}
+    figures = {"seconds": round(found.seconds, 1), "over": found.answer_count}
     if judge.held is None:
         put_on_hold(judge, PACE, figures)
     else:
@@ -269,8 +269,8 @@ def _check_pace(judge: Judge, slot: Slot) -> None:
         judge.save(update_fields=["measured"])
 
 
-def check_gold(judge: Judge) -> None:
-    if failed := _check_gold_accuracy(judge):
+def apply_gold_limit(judge: Judge) -> None:
+    if failed := _find_gold_failure(judge):
         put_on_hold(judge, GOLD, failed)
 
 
@@ -493,11 +493,11 @@ def settle_contest(
         rows = Judge.objects.select_for_update().order_by("pk")
         for judge in rows.filter(held__isnull=False, cause=GOLD):
             # Pending contests count as incorrect, so that judges can't end their own hold.
-            if not _check_gold_accuracy(judge, contests=0):
+            if not _find_gold_failure(judge, contests=0):
                 _end_hold_and_count_votes(judge)
         if not upheld:
             judge = rows.get(person=contest.slot.holder_id)
             if judge.held is None:
-                check_gold(judge)
+                apply_gold_limit(judge)
         else:  # judges must be locked before twins, as in answers
             update_waits([contest.slot.twin_id])

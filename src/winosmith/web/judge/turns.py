@@ -21,7 +21,7 @@ from winosmith.errors import InputError
 from winosmith.problem import BLANK
 from winosmith.web._lock import writing
 from winosmith.web.judge import trust
-from winosmith.web.judge.models import Contest, Judge, Skip, Slot, mark_read, mark_seen, unseen_by
+from winosmith.web.judge.models import Contest, Judge, Skip, Slot, mark_seen, mark_spent, unseen_by
 from winosmith.web.judge.votes import return_slot, settle_votes
 from winosmith.web.people.gates import may_judge
 from winosmith.web.people.models import Person
@@ -234,7 +234,7 @@ def store_local_answer(person: Person, ref: str, choice: int | None) -> Slot:
         slot.local_seconds = _measure_seconds(slot.taken_at, now)
         slot.lease_until = now + get_lease_length()
         slot.save(update_fields=["local_choice", "local_at", "local_seconds", "lease_until"])
-        mark_read(person, slot)
+        mark_spent(person, slot)
         return slot
 
 
@@ -299,7 +299,7 @@ def skip_problem(person: Person, ref: str, reason: str, comment: str = "") -> No
         if len(comment := comment.strip()) > MAX_COMMENT_LENGTH:
             raise InputError(_("Shorten the comment to %d characters.") % MAX_COMMENT_LENGTH)
         Skip.objects.create(person=person, problem=slot.problem, reason=reason, comment=comment)
-        mark_read(person, slot)
+        mark_spent(person, slot)
         return_slot(slot)
 
 
@@ -323,11 +323,11 @@ def undo_answer(person: Person, ref: str) -> Slot:
 
 
 def get_undoable_slot(person: Person) -> Slot | None:
-    ref = summarise_judged_problems(person)[1]
+    ref = count_answers_and_find_undoable(person)[1]
     return Slot.objects.get(holder=person, ref=ref) if ref else None
 
 
-def summarise_judged_problems(person: Person) -> tuple[int, str | None]:
+def count_answers_and_find_undoable(person: Person) -> tuple[int, str | None]:
     """Return the number of answers, and the `ref` of the slot whose answer can be undone."""
     answers = Slot.objects.filter(holder=person).answers()
     columns = "answered_at", "gold", "excluded", "problem__state", "ref"

@@ -172,7 +172,7 @@ def _render_problem(
 
 
 def _make_common_context(person: Person) -> dict[str, Any]:
-    judged, last = turns.summarise_judged_problems(person)
+    judged, last = turns.count_answers_and_find_undoable(person)
     return {
         "judged": judged,
         "undo": last,
@@ -234,7 +234,7 @@ def show_history(request: HttpRequest) -> HttpResponse:
     page = Paginator(rows, turns.PAGE_SIZE).get_page(request.GET.get("page"))
     context = {
         "rows": [(slot, turns.list_shown_options(slot)) for slot in page.object_list],
-        "judged": turns.summarise_judged_problems(person)[0],
+        "judged": turns.count_answers_and_find_undoable(person)[0],
         "held": trust.get_judge_on_hold(person),
         "page": list_adjacent_pages(page),
     }

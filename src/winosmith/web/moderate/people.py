@@ -108,7 +108,7 @@ class JudgingRecord:
             return "–"
         return _("%(seconds)s s (%(over)d)") % {
             "seconds": to_fixed(self.pace.seconds, 1),
-            "over": self.pace.over,
+            "over": self.pace.answer_count,
         }
 
     @property

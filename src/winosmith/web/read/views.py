@@ -22,7 +22,7 @@ from winosmith.escape import escape_markdown
 from winosmith.problem import BLANK
 from winosmith.text import Change
 from winosmith.validate import StructureRules
-from winosmith.web.judge.models import mark_twins_seen
+from winosmith.web.judge.models import mark_undecided_seen
 from winosmith.web.judge.votes import list_votes
 from winosmith.web.pages import mark_as_download
 from winosmith.web.people.gates import get_current_page, get_current_writer
@@ -46,7 +46,7 @@ def browse_problems(request: HttpRequest) -> HttpResponse:
     filters = public.Filters(request.GET)
     query = filters.apply()
     shown = public.get_page(query, request.GET)
-    mark_twins_seen(get_current_writer(request), shown.problems)
+    mark_undecided_seen(get_current_writer(request), shown.problems)
     count, more = public.count_rows(query)
     context = {
         "filters": filters,
@@ -93,7 +93,7 @@ def load_problem(
     rows = found.twin.problems.select_related("twin__contributor").order_by("id")
     halves = [half for half in rows if is_visible_to(person, half)]
     family = _make_family_context(person, found)
-    mark_twins_seen(person, [*halves[:1], *(family["seen"] if family else ())])
+    mark_undecided_seen(person, [*halves[:1], *(family["seen"] if family else ())])
     return found, halves, family
 
 
