@@ -139,7 +139,7 @@ def _family(people: dict[str, Any], moderator: Any) -> str:
 
     root = Problem.objects.get(ref=ROOT)
     for half in root.twin.problems.exclude(state=State.VALID):  # no half is public on its own
-        move(half, State.VALID, by=moderator, kind="accept")
+        move(half, State.VALID, actor=moderator, kind="accept")
     root.refresh_from_db()
     family = [root]
     for parent, sentence, options, answer, who in GROWN:
@@ -151,8 +151,8 @@ def _family(people: dict[str, Any], moderator: Any) -> str:
         if sentence is GROWN[-1][1]:
             break
         if version.state == State.HELD:
-            move(version, State.JUDGING, by=moderator, kind="release")
-        move(version, State.VALID, by=moderator, kind="accept")
+            move(version, State.JUDGING, actor=moderator, kind="release")
+        move(version, State.VALID, actor=moderator, kind="accept")
         version.refresh_from_db()
     return family[-1].ref
 
@@ -165,7 +165,7 @@ def _others(ann: Any) -> dict[str, str]:
     refused = Twin.objects.filter(contributor=ann, problems__state=State.REJECTED)
     if not refused.exists():
         waiting = Problem.objects.filter(twin__contributor=ann, state=State.JUDGING)
-        move(waiting.earliest("pk"), State.REJECTED, by=None, kind="verdict", reason="ambiguous")
+        move(waiting.earliest("pk"), State.REJECTED, actor=None, kind="verdict", reason="ambiguous")
     held = Problem.objects.filter(state=State.HELD)
     return {"refused": refused.earliest("pk").ref, "held": held.earliest("pk").ref}
 

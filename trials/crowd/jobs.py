@@ -112,7 +112,7 @@ def run_jobs(folder: Path, database: str | None, imported: int) -> dict[str, flo
                 file.write(dump_json(record) + "\n")
     start = time.monotonic()
     create_job(admin, IMPORT, asked, state=Job.State.WAITING, mark=job.mark, total=imported)
-    create_round("round-1", {}, by=admin)
+    create_round("round-1", {}, actor=admin)
     seconds: dict[str, float] = {}
     while len(seconds) < 2 and time.monotonic() < start + PATIENCE:
         time.sleep(1)

@@ -245,7 +245,7 @@ def test_judged_anew_it_gets_an_odd_number_in_all(db: Any, person: Any) -> None:
     for judge in before:
         give(judge, 1 - problem.answer)
     assert fresh(problem).state == "rejected"
-    move(problem, State.JUDGING, by=None, kind="reopen")
+    move(problem, State.JUDGING, actor=None, kind="reopen")
     open_slots(problem)
     assert problem.slots.count() == 7
     assert [lease_next_problem(judge) for judge in before] == [None] * 3

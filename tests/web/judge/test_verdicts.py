@@ -164,7 +164,7 @@ def test_a_recount_can_turn_the_verdict(
     rules(judges=1)
     (problem,) = twin(halves=1)
     give(person("a"), 1)
-    move(fresh(problem), State.JUDGING, by=eva, kind="reopen")
+    move(fresh(problem), State.JUDGING, actor=eva, kind="reopen")
     open_slots(problem)
     give(bob, 1), give(person("cat"), 0)
     assert fresh(problem).state == "rejected"
@@ -181,7 +181,7 @@ def test_what_a_moderator_decided_stays(db: Any, rules: Any, eva: Any, ann: Any)
     rules(judges=1)
     (problem,) = twin(halves=1)
     give(ann, 1)
-    move(fresh(problem), State.VALID, by=eva, kind="accept", reason="the judge erred")
+    move(fresh(problem), State.VALID, actor=eva, kind="accept", reason="the judge erred")
     change_votes(ann, "exclude", eva, "guesses")
     assert fresh(problem).state == "valid"
 
@@ -221,7 +221,7 @@ def test_the_card_tells_what_judges_decided(db: Any, person: Any) -> None:
     columns = ("problems", "judged", "valid", "rejected")
     found = get_stats()
     assert [found[name] for name in columns] == [2, 3, 2, 1]
-    move(fresh(last), State.VALID, by=person("moderator"), kind="accept")
+    move(fresh(last), State.VALID, actor=person("moderator"), kind="accept")
     Problem.objects.filter(pk__in=[half.pk for half in twin(opened=False)]).update(state="valid")
     found, of_votes = get_stats(), agreement()
     assert [found[name] for name in columns] == [5, 3, 3, 0]

@@ -61,7 +61,7 @@ def test_granting_closes_the_appeal(
 def test_nobody_else_appeals_and_nothing_undecided(db: Any, bob: Any, ann: Any, twin: Any) -> None:
     """Only the contributor appeals, and only against what was decided by others."""
     rejected, own = twin(ann, state="rejected")
-    move(own, "withdrawn", by=ann, kind="withdraw")
+    move(own, "withdrawn", actor=ann, kind="withdraw")
     for who, half in ((bob, rejected), (ann, own), (ann, twin(ann)[0])):
         with pytest.raises(InputError, match="no decision to appeal"):
             appeal(who, half, "Look again.")

@@ -132,7 +132,7 @@ def test_what_moderators_withdrew_comes_back(db: Any, eva: Any, twin: Any, do: A
 def test_what_contributors_withdrew_stays(db: Any, ann: Any, eva: Any, twin: Any, do: Any) -> None:
     """A moderator can't bring back what its contributor withdrew, nor what an erased one wrote."""
     half, other = twin(ann, state="valid")
-    move(half, "withdrawn", by=ann, kind="withdraw", reason="mine")
+    move(half, "withdrawn", actor=ann, kind="withdraw", reason="mine")
     with pytest.raises(InputError, match="its contributor withdrew it"):
         do(eva, "restore", half)
     do(eva, "withdraw", other)

@@ -152,9 +152,9 @@ def test_the_log_downloads_without_formulas(
 def test_the_log_filters(ann: Any, eva: Any, twin: Any, visit: Any, do: Any) -> None:
     """By who, what, problem and day the log shows those entries and no others."""
     half, other = twin(ann, state="judging")
-    move(half, "rejected", by=None, kind="verdict")
+    move(half, "rejected", actor=None, kind="verdict")
     do(eva, "accept", half)
-    move(other, "withdrawn", by=ann, kind="withdraw")
+    move(other, "withdrawn", actor=ann, kind="withdraw")
     day = half.events.first().at.date().isoformat()
 
     def kinds(**asked: str) -> list[str]:

@@ -56,7 +56,7 @@ def test_only_the_last_decision_is_taken_back(eva: Any, twin: Any, do: Any) -> N
 def test_a_verdict_is_not_taken_back(eva: Any, twin: Any) -> None:
     """What judges or contributors did is no moderator's to undo."""
     half = twin(state="judging")[0]
-    event = move(half, "valid", by=None, kind="verdict")
+    event = move(half, "valid", actor=None, kind="verdict")
     with pytest.raises(InputError, match="it is not a moderator’s decision"):
         _undo(eva, event)
 

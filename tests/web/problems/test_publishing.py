@@ -48,7 +48,7 @@ def _judged(author: Any = None, **columns: Any) -> list[Any]:
 
 def _to(half: Any, state: str) -> None:
     """Move a half, as a verdict or a moderator would."""
-    move(half, State(state), by=None, kind="verdict")
+    move(half, State(state), actor=None, kind="verdict")
 
 
 def _later(halves: Iterable[Any], **time: float) -> None:

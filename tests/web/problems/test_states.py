@@ -20,7 +20,7 @@ def test_a_move_is_written_down(db: Any, person: Any) -> None:
     """A move changes the state and adds one event that tells who, from where, to where and why."""
     ann = person("ann", is_moderator=True)
     problem = single("p1", state=State.JUDGING)
-    event = move(problem, State.WITHDRAWN, by=ann, kind="withdraw", reason="a copy")
+    event = move(problem, State.WITHDRAWN, actor=ann, kind="withdraw", reason="a copy")
     assert (event.before, event.after, event.actor, event.reason) == (
         "judging",
         "withdrawn",
@@ -34,7 +34,7 @@ def test_a_move_that_is_none_is_refused(db: Any) -> None:
     """A problem can't go where its state does not lead, and then nothing is written."""
     problem = single("p1", state=State.JUDGING)
     with pytest.raises(InputError, match="can't become 'judging'"):
-        move(problem, State.JUDGING, by=None, kind="reopen")
+        move(problem, State.JUDGING, actor=None, kind="reopen")
     assert not Event.objects.exists()
 
 

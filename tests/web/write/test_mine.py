@@ -51,7 +51,7 @@ def test_an_appeal_reaches_the_moderators_once(client: Any, one: Any) -> None:
     early = client.post(f"{where}appeal/", form)
     assert early.status_code == 422
     assert "Read it again." not in text(early)  # no form to keep it in: there is no appeal yet
-    move(half, State.REJECTED, by=None, kind="verdict", reason="ambiguous")
+    move(half, State.REJECTED, actor=None, kind="verdict", reason="ambiguous")
     empty = client.post(f"{where}appeal/", {**form, "text": " ", "key": "b" * 32})
     assert (empty.status_code, "characters." in text(empty)) == (422, True)
     for _number in range(2):
@@ -115,7 +115,7 @@ def test_what_a_moderator_did_stands_before_the_reason(client: Any, one: Any, ev
     """The history of one's own half says what a moderator made of it, and then why."""
     where = send(client, one).headers["Location"]
     half = Problem.objects.get(sentence=FORM["sentence_1"])
-    move(half, State.REJECTED, by=eva, kind="reject", reason="It is too close to another.")
+    move(half, State.REJECTED, actor=eva, kind="reject", reason="It is too close to another.")
     page = " ".join(text(client.get(where)).split())
     assert "A moderator rejected your sentence: <bdi>It is too close to another." in page
 

@@ -139,7 +139,7 @@ def recount_votes(problem: Problem, actor: Person | None, reason: str, kind: str
 
     `kind` is "exclude" or "include"; `actor` is None if the site changed the votes.
     """
-    problem.log_event(f"{kind}-vote", by=actor, reason=reason)
+    problem.log_event(f"{kind}-vote", actor=actor, reason=reason)
     missing = settings.RULES.judges - count_votes(problem)
     if problem.state == State.JUDGING:
         missing -= Slot.objects.filter(problem=problem, gold=False, open=True).count()
@@ -152,7 +152,7 @@ def recount_votes(problem: Problem, actor: Person | None, reason: str, kind: str
         if moved is None or moved.kind not in ("verdict", "recount"):
             return  # a moderator decided
         if missing > 0:
-            move(problem, State("judging"), by=actor, kind="recount", reason=reason)
+            move(problem, State("judging"), actor=actor, kind="recount", reason=reason)
             add_slots(problem, missing)
         else:
             decide_by_votes(problem, actor=actor, kind="recount")

@@ -115,7 +115,7 @@ def _retire_problem(
     person: Person, problem: Problem, state: State, kind: str, reason: str = ""
 ) -> None:
     """Move a problem to a state in which only moderators and its contributor can see it."""
-    event = move(problem, state, by=person, kind=kind, reason=reason)
+    event = move(problem, state, actor=person, kind=kind, reason=reason)
     if event.before == State.JUDGING:
         close_slots(problem)
 

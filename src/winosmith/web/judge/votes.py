@@ -153,7 +153,7 @@ def decide_by_votes(
         reasons = dropped[0].reason.split(" | ") if dropped else []
         to = State("rejected" if dropped else "valid")
         if problem.state != to:
-            move(problem, to, by=actor, kind=kind, reason="; ".join(reasons))
+            move(problem, to, actor=actor, kind=kind, reason="; ".join(reasons))
         problem.reasons, changed = reasons, ["reasons"]
         if UNVALIDATED in (problem.record.get("extra") or {}):  # generated; see `as_problem`
             problem.record = {**problem.record, "validated": not dropped}

@@ -291,7 +291,7 @@ def appeal(person: Person, problem: Problem, text: str) -> Appeal:
             raise InputError(
                 gettext("There is no decision to appeal against, or you have already appealed.")
             )
-        now.log_event("appeal", by=person, reason=text)
+        now.log_event("appeal", actor=person, reason=text)
         return Appeal.objects.create(problem=now, person=person, text=text)
 
 
@@ -389,7 +389,12 @@ def decide(
         if action.name == "restore":
             in_force = reversed(get_events_in_force(now))
             state = next(event.before for event in in_force if event.before != State.WITHDRAWN)
-        note: dict[str, Any] = {"by": person, "kind": action.name, "reason": reason, "batch": batch}
+        note: dict[str, Any] = {
+            "actor": person,
+            "kind": action.name,
+            "reason": reason,
+            "batch": batch,
+        }
         event = _carry_out(now, action.name, state, **note)
         if action.name in APPEAL_ANSWERS:
             Appeal.objects.filter(problem=now, answer=None).update(answer=event)
@@ -469,7 +474,7 @@ _OPPOSITES = {"embargo": "lift", "lift": "embargo", "show": "unshow", "unshow": 
 def _carry_out(problem: Problem, action: str, state: Any, **note: Any) -> Event:
     """Carry out and log an action that changes the embargo, the home page or the state."""
     if action in ("embargo", "lift"):
-        (set_embargo if action == "embargo" else lift_embargo)(problem, by=note["by"])
+        (set_embargo if action == "embargo" else lift_embargo)(problem, actor=note["actor"])
     elif action in ("show", "unshow"):
         problem.twin.chosen = timezone.now() if action == "show" else None
         problem.twin.save(update_fields=["chosen"])
@@ -502,7 +507,7 @@ def undo(person: Person, event: Event, *, reason: str, batch: str) -> Event:
         check_may_decide(person, problem)
         if reason_against := _find_undo_obstacle(event, problem, get_events_in_force(problem)):
             raise InputError(reason_against)
-        note: dict[str, Any] = {"by": person, "kind": UNDO, "reason": reason, "batch": batch}
+        note: dict[str, Any] = {"actor": person, "kind": UNDO, "reason": reason, "batch": batch}
         action = _OPPOSITES.get(event.kind, "")
         taken = _carry_out(problem, action, event.before, undoes=event, **note)
         Appeal.objects.filter(answer=event).update(answer=None)

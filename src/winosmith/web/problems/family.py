@@ -211,7 +211,7 @@ CHUNK = 500
 """Number of versions changed per statement."""
 
 
-def set_embargo(problem: Problem, *, by: Person | None = None) -> int:
+def set_embargo(problem: Problem, *, actor: Person | None = None) -> int:
     """Put a problem and all its versions under embargo, in the caller's transaction.
 
     A covered problem gets its own embargo. This function logs the events of the versions; the
@@ -222,10 +222,10 @@ def set_embargo(problem: Problem, *, by: Person | None = None) -> int:
     Problem.objects.filter(pk=problem.pk).update(embargo=True)
     Version.objects.filter(problem=problem).update(covered=False)
     problem.sync_fields(embargo=True)
-    return len(propagate_embargo([problem.pk], by))
+    return len(propagate_embargo([problem.pk], actor))
 
 
-def lift_embargo(problem: Problem, *, by: Person | None = None) -> int:
+def lift_embargo(problem: Problem, *, actor: Person | None = None) -> int:
     """Lift the embargo on a problem and on the versions that it covered.
 
     Versions with their own embargo, and the versions below them, stay under embargo. If the parent
@@ -238,7 +238,7 @@ def lift_embargo(problem: Problem, *, by: Person | None = None) -> int:
         return 0
     lifted = Problem.objects.filter(pk=problem.pk, embargo=True).update(embargo=False)
     Version.objects.filter(problem=problem).update(covered=False)
-    freed = propagate_embargo([problem.pk], by, embargo=False)
+    freed = propagate_embargo([problem.pk], actor, embargo=False)
     # Problems that had no embargo are already public, or wait for another reason.
     for chunk in chunked([problem.pk, *freed] if lifted else freed, CHUNK):
         twins = Problem.objects.filter(pk__in=chunk).values_list("twin", flat=True)
@@ -253,7 +253,7 @@ def _lock_family(problem: Problem) -> None:
 
 
 def propagate_embargo(
-    problem_ids: Sequence[int], by: Person | None = None, *, embargo: bool = True
+    problem_ids: Sequence[int], actor: Person | None = None, *, embargo: bool = True
 ) -> list[int]:
     """Start or end the embargo on versions below the given problems; return the versions' keys."""
     changed: list[int] = []
@@ -268,14 +268,18 @@ def propagate_embargo(
             problem_ids = [row.pk for row in rows]
             Problem.objects.filter(pk__in=problem_ids).update(embargo=embargo)
             type(rows[0]).objects.filter(pk__in=problem_ids).update(covered=embargo)
-            Event.objects.bulk_create(make_embargo_event(row.problem, by, embargo) for row in rows)
+            Event.objects.bulk_create(
+                make_embargo_event(row.problem, actor, embargo) for row in rows
+            )
         parent_ids = [row.pk for row in versions]
         changed += parent_ids
     return changed
 
 
-def make_embargo_event(problem: Problem, by: Person | None = None, embargo: bool = True) -> Event:
+def make_embargo_event(
+    problem: Problem, actor: Person | None = None, embargo: bool = True
+) -> Event:
     reason = (
         _("its parent is under embargo") if embargo else _("its parent is no longer under embargo")
     )
-    return problem.make_event(COVERING_KINDS[embargo], by=by, reason=reason)
+    return problem.make_event(COVERING_KINDS[embargo], actor=actor, reason=reason)

@@ -112,16 +112,16 @@ class Problem(models.Model):
         for name in ("waits", "public"):
             self.__dict__.pop(name, None)
 
-    def log_event(self, kind: str, *, by: Any = None, **columns: Any) -> Event:
+    def log_event(self, kind: str, *, actor: Any = None, **columns: Any) -> Event:
         """Log an event that leaves the state unchanged; `columns` are further fields of `Event`."""
-        event = self.make_event(kind, by=by, **columns)
+        event = self.make_event(kind, actor=actor, **columns)
         event.save()
         return event
 
-    def make_event(self, kind: str, *, by: Any = None, **columns: Any) -> Event:
+    def make_event(self, kind: str, *, actor: Any = None, **columns: Any) -> Event:
         """Return the unsaved event that `log_event` saves."""
         state = self.state
-        return Event(problem=self, actor=by, kind=kind, before=state, after=state, **columns)
+        return Event(problem=self, actor=actor, kind=kind, before=state, after=state, **columns)
 
 
 class Event(models.Model):

@@ -36,8 +36,10 @@ MOVES = {
 REMOVED_STATES = (State.WITHDRAWN, State.REVISED)
 
 
-def move(problem: Problem, state: State, *, by: Person | None, kind: str, **columns: Any) -> Event:
-    """Move a problem to another state, and log the event; `by` is None for the site itself.
+def move(
+    problem: Problem, state: State, *, actor: Person | None, kind: str, **columns: Any
+) -> Event:
+    """Move a problem to another state, and log the event; `actor` is None for the site itself.
 
     The problem is locked and read again first, so that concurrent moves can't both start from the
     same state. `columns` are other fields of `Event`: reason, batch, undoes.
@@ -53,7 +55,7 @@ def move(problem: Problem, state: State, *, by: Person | None, kind: str, **colu
         Problem.objects.filter(pk=now.pk).update(state=state, decided=decided)
         update_waits([now.twin_id], newly_decided=[now.pk])
         problem.sync_fields(state=state, decided=decided)
-        return now.events.create(actor=by, kind=kind, before=before, after=state, **columns)
+        return now.events.create(actor=actor, kind=kind, before=before, after=state, **columns)
 
 
 def lock_problem(problem_id: int) -> Problem:

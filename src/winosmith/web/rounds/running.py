@@ -134,19 +134,19 @@ def suggest_next_name() -> str:
 
 
 def create_round(
-    name: str, table: Mapping[str, Any], base: str = "", by: Person | None = None
+    name: str, table: Mapping[str, Any], base: str = "", actor: Person | None = None
 ) -> Round:
     """Create and queue a round, which will be compared with the last published round.
 
     `complete_recipe` completes `table`. Relative paths in the table refer to the folder `base`; ""
-    is the site's folder. `by` is None for a command.
+    is the site's folder. `actor` is None for a command.
     """
     if not NAME.fullmatch(name):
         raise InputError(_("Use up to 40 lower-case letters, digits and dashes for the name."))
     filled = complete_recipe(table, name)
     validate_recipe(filled)
     with writing():
-        round_ = Round(name=name, recipe=filled, base=base, started_by=by)
+        round_ = Round(name=name, recipe=filled, base=base, started_by=actor)
         if Round.objects.filter(name=name).exists() or round_.folder.exists():
             raise InputError(_("A round with this name already exists; choose another name."))
         count = get_public_problems().count()
@@ -189,9 +189,9 @@ def resume_round(round_: Round) -> None:
         _save_and_queue(locked)
 
 
-def publish_round(by: Person | None, round_: Round) -> None:
+def publish_round(actor: Person | None, round_: Round) -> None:
     """Publish a round's results; contributors then see which of their problems it omitted."""
-    if by is not None and not (by.is_active and by.is_superuser):
+    if actor is not None and not (actor.is_active and actor.is_superuser):
         raise InputError(_("Only admins can publish rounds."))
     with writing():
         locked = _lock_round(round_)
@@ -199,7 +199,7 @@ def publish_round(by: Person | None, round_: Round) -> None:
             raise InputError(_("The round is not finished; there is nothing to publish yet."))
         if locked.published:
             raise InputError(_("The round has already been published."))
-        locked.published, locked.published_by = timezone.now(), by
+        locked.published, locked.published_by = timezone.now(), actor
         locked.save(update_fields=["published", "published_by"])
 
 

@@ -112,7 +112,7 @@ def publish_test(job: Job, progress: Progress) -> dict[str, Any]:
     published = rounds.get_round(name).published if job.state == job.State.RUNNING else None
     if published is not None and published >= job.at:
         return dict(job.came)
-    return _count_released(rounds.publish_round(name, by=job.decided))
+    return _count_released(rounds.publish_round(name, actor=job.decided))
 
 
 def _count_released(plan: rounds.Publication) -> dict[str, int]:

@@ -173,7 +173,7 @@ def _list_tests() -> list[Any]:
 def close_test(request: HttpRequest, name: str) -> HttpResponseBase:
     person: Person = request.user
     drop = bool(request.POST.get("drop"))
-    done = _act_on_test(request, name, lambda: end_round(name, drop=drop, by=person))
+    done = _act_on_test(request, name, lambda: end_round(name, drop=drop, actor=person))
     return redirect("take:round", name) if isinstance(done, str) else done
 
 

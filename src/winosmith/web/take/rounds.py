@@ -209,10 +209,10 @@ def close_round(name: str, *, drop: bool = False) -> Round:
     return get_round(name)
 
 
-def end_round(name: str, *, drop: bool = False, by: Person | None = None) -> Job:
+def end_round(name: str, *, drop: bool = False, actor: Person | None = None) -> Job:
     """Close a round, and return the job that computes its results.
 
-    With `drop`, sheets in use are treated as abandoned; otherwise, they prevent closing. `by` is
+    With `drop`, sheets in use are treated as abandoned; otherwise, they prevent closing. `actor` is
     the admin who closes the round; None for a command.
     """
     with writing():
@@ -227,14 +227,14 @@ def end_round(name: str, *, drop: bool = False, by: Person | None = None) -> Job
         out.update(state=Sitting.State.DROPPED, ended=now)
         locked.state, locked.closed = Round.State.CLOSED, now
         locked.save(update_fields=["state", "closed"])
-        return _queue_results(locked, by, drop=drop)
+        return _queue_results(locked, actor, drop=drop)
 
 
-def _queue_results(round_: Round, by: Person | None = None, **options: bool) -> Job:
+def _queue_results(round_: Round, actor: Person | None = None, **options: bool) -> Job:
     """Queue a job that computes the results. The caller must have locked the round."""
     if (waiting := find_job(round_)) and waiting.state == Job.State.WAITING:
         return waiting
-    return create_job(by, TEST_CLOSE, {"name": round_.name, **options}, state=Job.State.WAITING)
+    return create_job(actor, TEST_CLOSE, {"name": round_.name, **options}, state=Job.State.WAITING)
 
 
 def find_job(round_: Round) -> Job | None:
@@ -278,11 +278,11 @@ def approve_sheet(round_: Round, ref: str, moderator: Person) -> None:
             _queue_results(locked)
 
 
-def publish_round(name: str, *, by: Person | None = None) -> Publication:
+def publish_round(name: str, *, actor: Person | None = None) -> Publication:
     """Publish the problems that a closed round used, with their other halves.
 
     This is the policy of Davis et al. (2016, section 6). In addition, all problems of the round get
-    a canary. The log names the person `by`; None for a command.
+    a canary. The log names the `actor`; None for a command.
     """
     with writing():
         locked = Round.objects.select_for_update(no_key=True).get(pk=get_round(name).pk)
@@ -293,7 +293,7 @@ def publish_round(name: str, *, by: Person | None = None) -> Publication:
             lift_embargo(row)
             row.released = True
             _add_canary(row, after.canary)
-            row.log_event("publish", by=by, reason=_("the human test %r has ended") % name)
+            row.log_event("publish", actor=actor, reason=_("the human test %r has ended") % name)
         locked.published = timezone.now()
         locked.save(update_fields=["published"])
     return publication
