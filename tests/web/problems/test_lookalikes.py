@@ -72,7 +72,7 @@ def test_a_changed_sentence_is_found(
     """Other marks, capitals, options and a few other words still lead to the sentence."""
     problem("a")
     (found,) = _near(sentence, options)
-    assert (found.where, found.ref, found.sentence) == ("", "a", TEXT)
+    assert (found.source, found.ref, found.sentence) == ("", "a", TEXT)
     assert found.share == pytest.approx(share)
 
 
@@ -91,7 +91,7 @@ def test_what_is_found_is_the_same_on_both_databases(database: Any, problem: Any
     problem("a", TEXT.replace("long", "short").replace("careful", "neat"))
     published = Problem("w-1", TEXT.replace("long", "short"), tuple(OPTIONS), 0)
     assert index_published_dataset(Dataset([published]), "WinoGrande train_xl") == 1
-    assert [(one.where, one.ref) for one in _near()] == [("WinoGrande train_xl", "w-1"), ("", "a")]
+    assert [(one.source, one.ref) for one in _near()] == [("WinoGrande train_xl", "w-1"), ("", "a")]
 
 
 def test_a_frame_that_thousands_share_hides_no_copy(db: Any) -> None:
@@ -149,7 +149,7 @@ def test_the_text_of_a_problem_that_is_not_public_stays_hidden(
     problem("a", by=ann, **fields)
     for reader in (None, ben):
         near = _near(TEXT.replace("long", "short"), reader=reader)
-        assert [(one.where, one.share, one.ref, one.sentence) for one in near] == (
+        assert [(one.source, one.share, one.ref, one.sentence) for one in near] == (
             [] if "embargo" in fields else [("", 0.7, "", None)]
         )
     told = _near(reader=ben, include_hidden=True)

@@ -11,7 +11,7 @@ from django.db import connection
 
 from tests.web.conftest import BOTH
 from winosmith.web.problems.models import Problem
-from winosmith.web.problems.search import ensure
+from winosmith.web.problems.search import create_index
 from winosmith.web.read.public import Filters
 
 
@@ -99,9 +99,9 @@ def test_the_index_comes_back_after_the_table_was_rebuilt(database: Any, twin: A
         for part in parts:
             cursor.execute(f"DROP {part}")
     with contextlib.suppress(KeyboardInterrupt), connection.execute_wrapper(stop):
-        ensure()
-    ensure()
-    ensure()
+        create_index()
+    create_index()
+    create_index()
     assert _found("trophy") == {first.ref}
     second.state = "valid"
     second.save()

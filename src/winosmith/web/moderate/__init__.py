@@ -15,7 +15,7 @@ class Config(AppConfig):
         from winosmith.web.problems import search
 
         runners[BATCH], runners[VOTES] = batches.run_batch_job, people.run_vote_job
-        search.indexes.append(queue.create_indexes)
+        search.index_creators.append(queue.create_indexes)
         privacy.erasers.append(decisions.erase_appeal_texts)
         accounts.adopters.append(decisions.move_appeals_to_account)
         news.news_sources += [queue.iter_moderation_news, people.iter_vote_decisions]

@@ -52,7 +52,7 @@ def create_indexes(alias: str = "default") -> None:
 
     This runs after every migration, because rebuilding the table of problems drops the indexes.
     """
-    _INDEX.ensure(alias)
+    _INDEX.create_if_missing(alias)
     with connections[alias].cursor() as cursor:
         for statement in _INDEXES:
             cursor.execute(statement)
@@ -64,13 +64,13 @@ def filter_problems_with_hints(query: QuerySet[Problem]) -> QuerySet[Problem]:
 
 
 def filter_by_terms(query: QuerySet[Problem], terms: list[Term]) -> QuerySet[Problem]:
-    if not any(term.wanted for term in terms):
+    if not any(term.is_required for term in terms):
         return query.none()
     rare = _INDEX.find_if_rare(terms, query.db)
     if rare is not None:
         return query.filter(pk__in=rare)
     if connections[query.db].vendor == "postgresql":
-        condition, values = _INDEX.condition(terms)
+        condition, values = _INDEX.build_condition(terms)
     else:
         rows, values = _INDEX.build_key_query(terms)
         condition = f"EXISTS ({rows} AND rowid = problems_problem.id)"

@@ -27,5 +27,5 @@ def _create_indexes(using: str, **_: Any) -> None:
     from winosmith.web.problems import search
 
     if "problems_problem" in connections[using].introspection.table_names():
-        for create in search.indexes:
+        for create in search.index_creators:
             create(using)

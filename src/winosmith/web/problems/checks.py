@@ -427,9 +427,9 @@ def _find_issues(
 def _describe_lookalike(hit: Lookalike) -> str:
     """Return the hint for a near-duplicate; a hidden text is not quoted."""
     share = percent(hit.share, 0)
-    if hit.where:
+    if hit.source:
         return _("shares {share} of its words with {ref} in {source}").format(
-            share=share, ref=hit.ref, source=hit.where
+            share=share, ref=hit.ref, source=hit.source
         )
     if hit.sentence is None:
         return _("shares most of its words with a problem on this site that is not public")

@@ -94,14 +94,14 @@ class Lookalike:
     """A sentence that shares most of its words with a new one.
 
     Attributes:
-        where: The published data set, or "" for this site.
+        source: The published data set, or "" for this site.
         share: The fraction of shared words, 0–1, without options. The fraction is `MIN_SHARE` if
             the reader may not see the text, so that nobody can reconstruct it.
         ref: The id; "" if the reader may not see it.
         sentence: The text; None if the reader may not see it.
     """
 
-    where: str
+    source: str
     share: float
     ref: str = ""
     sentence: str | None = None
@@ -165,7 +165,7 @@ def find_lookalikes(
                 continue
             if key not in near or shown.share > near[key].share:
                 near[key] = shown
-    return sorted(near.values(), key=lambda one: (-one.share, one.where, one.ref))[:limit]
+    return sorted(near.values(), key=lambda one: (-one.share, one.source, one.ref))[:limit]
 
 
 def _load_sentences(keys: set[int], skip_twin: int | None) -> dict[int, Remembered]:

@@ -48,26 +48,26 @@ class Term:
 
     Attributes:
         words: The words in lower case, with only letters and digits.
-        wanted: Whether the words are required; otherwise they are excluded.
+        is_required: Whether the words are required; otherwise they are excluded.
     """
 
     words: tuple[str, ...]
-    wanted: bool = True
+    is_required: bool = True
 
 
 def parse_terms(text: str) -> list[Term]:
     """Split a search text into required and excluded terms.
 
-    >>> [(" ".join(term.words), term.wanted) for term in parse_terms('cup "the jug" -broke')]
+    >>> [(" ".join(term.words), term.is_required) for term in parse_terms('cup "the jug" -broke')]
     [('cup', True), ('the jug', True), ('broke', False)]
     >>> parse_terms("doesn't _ ...")
-    [Term(words=('doesn', 't'), wanted=True)]
+    [Term(words=('doesn', 't'), is_required=True)]
     """
     terms = []
     for minus, phrase, word in _PARTS.findall(text):
         words = tuple(_WORD.findall((phrase or word).lower()))
         if words:
-            terms.append(Term(words, wanted=not minus))
+            terms.append(Term(words, is_required=not minus))
     return terms[:MAX_TERMS]
 
 
@@ -89,7 +89,7 @@ class FullTextIndex:
     def __init__(self, table: str, only: str = ""):
         self.table, self._only = table, only
 
-    def ensure(self, alias: str = "default") -> None:
+    def create_if_missing(self, alias: str = "default") -> None:
         """Create and fill the index if it doesn't exist.
 
         This method runs after every migration, because a migration that rebuilds the table of
@@ -125,7 +125,7 @@ class FullTextIndex:
         query = f"SELECT rowid FROM {self.table} WHERE {self.table} MATCH %s"  # noqa: S608
         return query, [self.build_match_argument(terms)]
 
-    def condition(self, terms: Iterable[Term]) -> tuple[str, list[str]]:
+    def build_condition(self, terms: Iterable[Term]) -> tuple[str, list[str]]:
         """Build PostgreSQL's condition for matching problems, with its parameters."""
         wanted, unwanted = _split_terms(terms)
         parts = ["phraseto_tsquery('simple', %s)"] * len(wanted)
@@ -140,7 +140,7 @@ class FullTextIndex:
         problems PostgreSQL took three seconds to find that there was no match.
         """
         if connections[alias].vendor == "postgresql":
-            fits, values = self.condition(terms)
+            fits, values = self.build_condition(terms)
             also = f" AND {self._only}" if self._only else ""
             rows = f"SELECT id FROM problems_problem WHERE {fits}{also}"  # noqa: S608
         else:
@@ -184,15 +184,15 @@ class FullTextIndex:
 def _split_terms(terms: Iterable[Term]) -> tuple[list[str], list[str]]:
     phrases: dict[bool, list[str]] = {True: [], False: []}
     for term in terms:
-        phrases[term.wanted].append(" ".join(term.words))
+        phrases[term.is_required].append(" ".join(term.words))
     return phrases[True], phrases[False]
 
 
 _INDEX = FullTextIndex("read_search", "public")
 
-ensure = _INDEX.ensure
+create_index = _INDEX.create_if_missing
 
-indexes: list[Callable[[str], None]] = [ensure]
+index_creators: list[Callable[[str], None]] = [create_index]
 """Functions that create missing search indexes in a database after each migration."""
 
 
@@ -204,13 +204,13 @@ def filter_by_terms(query: QuerySet[Problem], terms: list[Term]) -> QuerySet[Pro
     The result has the alias `place`, the problem's key in the index. Sort and paginate by `place`,
     not by `id`, so that pages for common words are fast, too.
     """
-    if not any(term.wanted for term in terms):
+    if not any(term.is_required for term in terms):
         return query.alias(place=F("id")).none()
     if connections[query.db].vendor == "postgresql":
         few = _INDEX.find_if_rare(terms, query.db)
         if few is not None:
             return query.filter(pk__in=few).alias(place=F("id"))
-        where, values = _INDEX.condition(terms)
+        where, values = _INDEX.build_condition(terms)
         return query.extra(where=[where], params=values).alias(place=F("id"))  # noqa: S610
     # Because of the plus, SQLite does not query the index for every problem. It scans the index in
     # the order of the page and stops when the page is full.

@@ -277,7 +277,9 @@ _BLANK = format_html('<span class="blank">{}</span>', BLANK)
 
 @register.simple_tag(name="sentence")
 def render_sentence(text: str, terms: Iterable[Term] = ()) -> SafeString:
-    wanted = [r"[\W_]+".join(map(re.escape, term.words)) for term in terms or () if term.wanted]
+    wanted = [
+        r"[\W_]+".join(map(re.escape, term.words)) for term in terms or () if term.is_required
+    ]
     if not wanted:
         return mark_safe(_escape_sentence(text))  # noqa: S308 - escaped
     found = re.compile(rf"(?<![^\W_])({'|'.join(wanted)})(?![^\W_])", re.I)
