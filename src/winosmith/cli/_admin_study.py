@@ -139,7 +139,7 @@ def list_(site: Site) -> None:
     from winosmith.web.market.models import Study
     from winosmith.web.market.studies import measure_progress
 
-    rows = [measure_progress(study).record() for study in Study.objects.order_by("pk")]
+    rows = [measure_progress(study).make_record() for study in Study.objects.order_by("pk")]
     names = ("study", "closed", "places", "began", "states", "verdicts", "votes_that_wait")
     hint = f"There is no study yet; see: winosmith admin study {site.folder} create --help"
     print_list("Studies", rows, names, hint)
@@ -163,7 +163,7 @@ def show(site: Site, name: str, new_link: bool, places: int | None, address: str
     if new_link:
         print_link(study, studies.replace_link(study), address)
         return
-    record = studies.measure_progress(study).record()
+    record = studies.measure_progress(study).make_record()
     if print_json_if_requested(record):
         return
     rows = [(key.replace("_", " "), format_cell(value)) for key, value in record.items()]
@@ -192,9 +192,9 @@ def reconcile(site: Site, name: str, export: str, final: bool, dry_run: bool) ->
     rows = read_export(Path(export), study.provider, study.currency)
     found = plan_changes(study, rows, final=final)
     votes = 0 if dry_run else apply_plan(study, found)
-    if print_json_if_requested({"dry_run": dry_run, **found.record(), "votes": votes}):
+    if print_json_if_requested({"dry_run": dry_run, **found.make_record(), "votes": votes}):
         return
-    print_records("Changes", found.record()["changes"])
+    print_records("Changes", found.make_record()["changes"])
     echo(f"{found.unchanged} unchanged")
     unknown = [(line, "never started here") for line in found.unknown]
     for line, what in (*unknown, *found.doubts, *found.notes):
@@ -230,7 +230,7 @@ def pay(site: Site, name: str, table: str | None, bonuses: str | None, paid: str
     if paid:
         say(f"New payments in the ledger: {record_bonuses(study, Path(paid)):,}.")
     book = compute_ledger(study)
-    rows = [entry.cells() for entry in book.entries]
+    rows = [entry.make_cells() for entry in book.entries]
     workers = [dict(zip(COLUMNS, row, strict=True)) for row in rows]
     if table:
         _write_private_csv(table, [COLUMNS, *([guard_cell(cell) for cell in row] for row in rows)])

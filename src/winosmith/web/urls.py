@@ -189,7 +189,7 @@ AREAS: dict[str, tuple[str, list[URLPattern]]] = {
             path("leave/", market.end_work, {"end": abandon_participation}, name="leave"),
             path("ledger/<slug:name>/", market.show_ledger, name="ledger"),
             path("ledger/<slug:name>/ledger.csv", market.download_ledger, name="table"),
-            path("<str:token>/", market.store_link_claim, name="enter"),
+            path("<str:token>/", market.store_link_ids, name="enter"),
         ],
     ),
     "moderate": (

@@ -13,7 +13,7 @@ from winosmith.web.judge.exclusion import change_votes, exclude_paid_votes, incl
 from winosmith.web.judge.models import Judge, Slot
 from winosmith.web.judge.turns import lease_next_problem, store_answer, undo_answer
 from winosmith.web.judge.votes import close_slots, iter_responses, list_votes, open_slots
-from winosmith.web.market.workers import count_done, finish_participation
+from winosmith.web.market.workers import count_finished_work, finish_participation
 from winosmith.web.people.models import pseudonym
 
 pytestmark = pytest.mark.usefixtures("db")
@@ -169,9 +169,9 @@ def test_an_answer_taken_back_is_no_work() -> None:
     m.twin(halves=1)
     slot = m.give(part.person)
     undo_answer(part.person, slot.ref)
-    assert (fresh(slot).job, slot.provisional, count_done(part)) == (None, False, 0)
+    assert (fresh(slot).job, slot.provisional, count_finished_work(part)) == (None, False, 0)
     store_answer(part.person, slot.ref, 0)
-    assert count_done(part) == 1
+    assert count_finished_work(part) == 1
 
 
 def test_a_worker_of_two_studies_reads_nothing_twice() -> None:

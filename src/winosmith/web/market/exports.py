@@ -240,24 +240,24 @@ class Change:
 
     Attributes:
         part: The participation before the change; the other values are those after it.
-        said: The market's status.
+        market_status: The status in the export.
         seconds: The duration measured by the market.
         votes: The number of votes that wait for the verdict.
     """
 
     part: Participation
     verdict: str
-    said: str
+    market_status: str
     paid: Decimal
     seconds: int | None
     votes: int
 
-    def record(self) -> dict[str, Any]:
+    def make_record(self) -> dict[str, Any]:
         return {
             "worker": pseudonym(self.part.person),
             "before": str(self.part.verdict),
             "verdict": str(self.verdict),
-            "said": self.said,
+            "said": self.market_status,
             "paid": f"{self.paid:.2f}",
             "votes": self.votes,
         }
@@ -284,9 +284,9 @@ class Plan:
     notes: list[tuple[int, str]]
     unmatched: Decimal
 
-    def record(self) -> dict[str, Any]:
+    def make_record(self) -> dict[str, Any]:
         return {
-            "changes": [change.record() for change in self.changes],
+            "changes": [change.make_record() for change in self.changes],
             "same": self.unchanged,
             "unknown": self.unknown,
             "unmatched": f"{self.unmatched:.2f}",
@@ -345,8 +345,8 @@ def plan_changes(
     missing = list(others.filter(began__lte=sent) if sent else others)
     for part in missing:
         if final and part.verdict == models.WAITING:
-            said, waiting = "not in the export", _count_pending_votes(part)
-            changes[part.pk] = Change(part, models.REJECTED, said, Decimal(0), None, waiting)
+            status, waiting = "not in the export", _count_pending_votes(part)
+            changes[part.pk] = Change(part, models.REJECTED, status, Decimal(0), None, waiting)
     made = list(filter(_has_effect, changes.values()))
     erased = study.participations.filter(identities=None).aggregate(paid=Sum("paid"))["paid"]
     unmatched = max(Decimal(0), unmatched - (erased or 0))
@@ -392,7 +392,7 @@ def _iter_notes(row: Row, part: Participation) -> Iterator[str]:
         yield note
     if row.verdict == models.APPROVED and part.state != models.COMPLETE and not row.is_partial:
         yield _("approved, although the stored work is incomplete")
-    if note := workers.describe_missing_work(part, workers.count_done(part)):
+    if note := workers.describe_missing_work(part, workers.count_finished_work(part)):
         yield note
 
 
@@ -403,7 +403,7 @@ def _count_pending_votes(part: Participation) -> int:
 def _has_effect(change: Change) -> bool:
     part = change.part
     return (part.verdict, part.said, part.paid, part.market_seconds) != (
-        change.verdict, change.said, change.paid, change.seconds,
+        change.verdict, change.market_status, change.paid, change.seconds,
     ) or bool(change.votes and change.verdict != models.WAITING)  # fmt: skip
 
 
@@ -433,7 +433,7 @@ def _apply_change(change: Change) -> int:
             for twin in workers.get_payable_twins(part):
                 if may_withdraw(part.person, twin):
                     withdraw_twin(part.person, twin, reason)
-        part.verdict, part.said = change.verdict, change.said
+        part.verdict, part.said = change.verdict, change.market_status
         part.paid, part.market_seconds = change.paid, change.seconds
         part.save(update_fields=["verdict", "said", "paid", "market_seconds"])
     return votes

@@ -22,7 +22,7 @@ from winosmith.web.market import models, workers
 from winosmith.web.market.exports import parse_amount
 from winosmith.web.market.models import Participation, Payment, Study
 from winosmith.web.market.providers import read_table
-from winosmith.web.market.workers import find_by_id
+from winosmith.web.market.workers import find_participation_by_id
 from winosmith.web.people.models import decrypt, make_digest, pseudonym
 
 CENT, ZERO = Decimal("0.01"), Decimal("0.00")
@@ -103,7 +103,7 @@ class Entry:
     def notes(self) -> tuple[str, ...]:
         return tuple(_iter_notes(self))
 
-    def cells(self) -> list[str]:
+    def make_cells(self) -> list[str]:
         part = self.part
         market = "" if part.market_seconds is None else str(part.market_seconds)
         return [
@@ -138,7 +138,7 @@ def compute_ledger(study: Study) -> Ledger:
     entries = [
         Entry(
             part,
-            workers.count_done(part),
+            workers.count_finished_work(part),
             workers.count_work_seconds(part) if part.seconds is None else part.seconds,
             measure_pace(part.person_id),
             workers.is_on_hold(part),
@@ -263,7 +263,9 @@ def _parse_payment(study: Study, cells: list[str], location: str) -> Payment:
         raise InputError(f"{location}: {error}") from None
     if not paid:
         raise InputError(f"{location}: the amount is 0; remove the line")
-    part = find_by_id(study, models.WORKER, worker) or _find_erased_participation(study, key)
+    part = find_participation_by_id(study, models.WORKER, worker) or _find_erased_participation(
+        study, key
+    )
     if part is None:
         raise InputError(f"{location}: nobody with this id took part in the study")
     return Payment(study=study, participation=part, key=key, amount=paid)

@@ -265,7 +265,7 @@ class Progress:
     def started_count(self) -> int:
         return sum(self.states.values())
 
-    def record(self) -> dict[str, Any]:
+    def make_record(self) -> dict[str, Any]:
         study = self.study
         return {
             "study": study.name,

@@ -37,7 +37,7 @@ ERROR_STATUS = {
 
 
 @require_safe
-def store_link_claim(request: HttpRequest, token: str) -> HttpResponse:
+def store_link_ids(request: HttpRequest, token: str) -> HttpResponse:
     """Move the ids in a study link to an encrypted cookie."""
     study = find_study(token)
     if study is None and is_link_replaced(token):
@@ -55,7 +55,7 @@ def store_link_claim(request: HttpRequest, token: str) -> HttpResponse:
         messages.error(request, str(error))
         return redirect("market:work")
     response = redirect("market:welcome")
-    workers.store_claim(request, response, study, worker, submission)
+    workers.store_arrival(request, response, study, worker, submission)
     return response
 
 
@@ -67,7 +67,7 @@ def show_welcome(request: HttpRequest) -> HttpResponse:
     if arrival is None or study is None:
         return redirect("market:work")
     try:
-        before = workers.find_started(study, arrival)
+        before = workers.find_started_participation(study, arrival)
         logged_in = request.user.is_authenticated
         if before is not None and logged_in and request.user.pk == before.person_id:
             return redirect("market:work")
@@ -168,5 +168,5 @@ def show_ledger(request: HttpRequest, name: str) -> HttpResponse:
 @gates.admins_only
 def download_ledger(request: HttpRequest, name: str) -> StreamingHttpResponse:
     study = get_object_or_404(Study, name=name)
-    rows = [entry.cells() for entry in compute_ledger(study).entries]
+    rows = [entry.make_cells() for entry in compute_ledger(study).entries]
     return make_csv_response([COLUMNS, *rows], f"{name}-ledger.csv")

@@ -82,7 +82,7 @@ def read_arrival(request: HttpRequest) -> Arrival | None:
         return None
 
 
-def store_claim(
+def store_arrival(
     request: HttpRequest, response: HttpResponse, study: Study, worker: str, submission: str
 ) -> None:
     before = read_arrival(request)
@@ -140,16 +140,16 @@ class Workload:
         done, amount: The number of stored problems or twins, and the required number.
         has_problem: Whether the worker has an unanswered problem.
         has_more: Whether more work is available now.
-        paused: Whether the worker's votes are on hold until a moderator checks them.
-        until: The time when a problem leased by another judge may become available, or None.
+        is_paused: Whether the worker's votes are on hold until a moderator checks them.
+        available_at: The time when a problem leased by another judge may become available, or None.
     """
 
     done: int
     amount: int
     has_problem: bool
     has_more: bool
-    paused: bool
-    until: datetime | None
+    is_paused: bool
+    available_at: datetime | None
 
     @property
     def is_complete(self) -> bool:
@@ -175,7 +175,7 @@ def get_payable_twins(part: Participation) -> QuerySet[Twin]:
     return rows.distinct()
 
 
-def count_done(part: Participation) -> int:
+def count_finished_work(part: Participation) -> int:
     if part.study.kind == models.WRITE:
         # A perturbed sentence is stored like a twin, but is not a paid twin.
         return get_payable_twins(part).filter(problems__version__parent=None).count()
@@ -195,7 +195,7 @@ def get_study_progress(user: Any) -> dict[str, Any] | None:
     part = find_participation(user)
     if part is None or part.state != models.WORKING:
         return None
-    done, amount = count_done(part), part.study.amount
+    done, amount = count_finished_work(part), part.study.amount
     return {"done": min(done, amount), "amount": amount, "complete": done >= amount}
 
 
@@ -224,7 +224,7 @@ def describe_training(part: Participation) -> str:
 
 
 def measure_workload(part: Participation) -> Workload:
-    done, amount = count_done(part), part.study.amount
+    done, amount = count_finished_work(part), part.study.amount
     if part.study.kind == models.WRITE:
         return Workload(done, amount, False, done < amount, False, None)
     judge = Judge.objects.get(person=part.person_id)
@@ -232,8 +232,8 @@ def measure_workload(part: Participation) -> Workload:
     if has_problem or done >= amount:
         return Workload(done, amount, has_problem, False, is_stopped(judge), None)
     status = make_idle_judge_context(part.person, judge)
-    until = (status["none_left"] or {}).get("until")
-    return Workload(done, amount, False, status["left"], status["paused"], until)
+    available_at = (status["none_left"] or {}).get("until")
+    return Workload(done, amount, False, status["left"], status["paused"], available_at)
 
 
 def finish_participation(part: Participation) -> None:
@@ -305,16 +305,16 @@ class StartedElsewhereError(InputError):
     """The worker has started in another browser, or is active in another study."""
 
 
-def find_started(study: Study, arrival: Arrival) -> Participation | None:
+def find_started_participation(study: Study, arrival: Arrival) -> Participation | None:
     """Return the participation that this browser started with these ids.
 
     Raises:
         StartedElsewhereError: The worker started the study in another browser or submission.
     """
-    worker = find_by_id(study, models.WORKER, arrival.worker)
+    worker = find_participation_by_id(study, models.WORKER, arrival.worker)
     submission = worker
     if arrival.submission:
-        submission = find_by_id(study, models.SUBMISSION, arrival.submission)
+        submission = find_participation_by_id(study, models.SUBMISSION, arrival.submission)
     if worker is None and submission is None:
         return None
     if worker is not None and hmac.compare_digest(worker.browser, arrival.digest):
@@ -328,7 +328,7 @@ def find_started(study: Study, arrival: Arrival) -> Participation | None:
     )
 
 
-def find_by_id(study: Study, kind: str, text: str) -> Participation | None:
+def find_participation_by_id(study: Study, kind: str, text: str) -> Participation | None:
     ids = Identity.objects.select_related("participation__person", "participation__study")
     digest = digest_id(study.provider, kind, text)
     row = ids.filter(study=study, kind=kind, digest=digest).first()
@@ -349,14 +349,18 @@ def start_participation(study: Study, arrival: Arrival) -> Participation:
     """
     try:
         with writing():
-            made = find_started(study, arrival) or _create_participation(study, arrival)
+            made = find_started_participation(study, arrival) or _create_participation(
+                study, arrival
+            )
             others = Participation.objects.filter(browser=arrival.digest).exclude(pk=made.pk)
             _mark_as_read(
                 made.person, list(others), excluded=_find_training_twins(made.person, others)
             )
             return made
     except (IntegrityError, StartedElsewhereError) as error:
-        found = find_started(study, arrival)  # a concurrent request may have the same id
+        found = find_started_participation(
+            study, arrival
+        )  # a concurrent request may have the same id
         if found is not None:
             return found
         if isinstance(error, StartedElsewhereError):

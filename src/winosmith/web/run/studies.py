@@ -209,7 +209,7 @@ def apply_decisions(job: Job, progress: Progress) -> dict[str, Any]:
 
 
 def _make_plan_record(plan: Plan) -> dict[str, Any]:
-    record = plan.record()
+    record = plan.make_record()
     lists = ("changes", "doubts", "notes", "unknown", "missing")
     return {
         "same": plan.unchanged,
