@@ -11,7 +11,11 @@ from django.test.utils import CaptureQueriesContext
 from tests.web.making import vote
 from winosmith.web import _kept
 from winosmith.web.judge.models import Gold
-from winosmith.web.moderate.people import count_problems_of_people, get_member_record, get_page
+from winosmith.web.moderate.people import (
+    count_problems_of_people,
+    get_member_page,
+    get_member_record,
+)
 
 pytestmark = pytest.mark.usefixtures("forgotten")
 
@@ -38,7 +42,7 @@ def crowd(db: Any, person: Any, ann: Any, bob: Any, twin: Any) -> dict[str, Any]
 
 def test_everybody_on_the_page_is_as_on_their_own(crowd: dict[str, Any]) -> None:
     """What is read at once for all is what is read for each of them alone."""
-    shown = {one["person"].name: one for one in get_page()[0]}
+    shown = {one["person"].name: one for one in get_member_page()[0]}
     assert shown == {name: get_member_record(person) for name, person in crowd.items()}
     wrote = {name: one["written"] for name, one in shown.items() if one["written"].total}
     assert {name: (one.valid, one.rejected, one.held) for name, one in wrote.items()} == {
@@ -62,7 +66,7 @@ def test_more_people_ask_no_more_of_the_database(db: Any, person: Any, twin: Any
 
     def asked() -> int:
         with CaptureQueriesContext(connection) as queries:
-            get_page()
+            get_member_page()
         return len(queries)
 
     for number in range(2):

@@ -15,7 +15,7 @@ from winosmith.web.moderate.batches import (
     get_newest_event_and_problem,
     undo_batch,
 )
-from winosmith.web.moderate.dossier import list_rows
+from winosmith.web.moderate.dossier import list_problem_rows
 from winosmith.web.moderate.people import count_problems_by_state
 from winosmith.web.moderate.queue import QueueFilters, filter_queue, get_page
 from winosmith.web.people.models import Person, pseudonym
@@ -166,7 +166,7 @@ def test_a_family_of_ten_thousand_is_a_quick_filter() -> None:
         grow(size)
         with CaptureQueriesContext(connection) as asked:
             shown = get_page(QueueFilters.read(f"family={first.ref}&kind=perturbed"))
-            list_rows(Person(is_moderator=True, pk=0), shown.problems)
+            list_problem_rows(Person(is_moderator=True, pk=0), shown.problems)
         assert len(shown.problems) == 25
         counts.append(len(asked))
     assert counts[0] == counts[1]

@@ -83,7 +83,7 @@ def apply_to_matching(
     included, and problems changed later are skipped and listed.
     """
     _check_request(person, action, reason)
-    columns = {"where": filters.query(), "seen": newest[0], "newest": newest[1]}
+    columns = {"where": filters.make_query(), "seen": newest[0], "newest": newest[1]}
     return _start_batch(person, action, reason, **columns, expected=expected)
 
 
@@ -197,22 +197,22 @@ class ActionRequest:
     Attributes:
         action: The action; None for an unknown name.
         picks: The ids of selected problems, each with the newest event that the moderator saw.
-        all_matching: Whether to use all matches of `where` instead of the selected problems.
-        back: The page to return to.
+        all_matching: Whether to use all matches of `filters` instead of the selected problems.
+        return_path: The page to return to.
         preset: The index of one of the action's reasons; -1 for none; None before confirmation.
         text: The reason in the moderator's own words.
-        at: The newest event and problem at the time when the moderator saw `expected`.
+        newest: The newest event and problem at the time when the moderator saw `expected`.
         expected: The number of problems that the moderator saw.
     """
 
     action: decisions.Action | None
     picks: tuple[tuple[str, int], ...]
     all_matching: bool
-    where: QueueFilters
-    back: str
+    filters: QueueFilters
+    return_path: str
     preset: int | None
     text: str
-    at: NewestKeys
+    newest: NewestKeys
     expected: int
 
     @classmethod
@@ -242,7 +242,7 @@ class ActionRequest:
     def count_problems(self, newest: NewestKeys) -> int:
         if not self.all_matching:
             return len(self.picks)
-        return filter_queue(self.where).filter(pk__lte=newest[1]).count()
+        return filter_queue(self.filters).filter(pk__lte=newest[1]).count()
 
     def get_reason(self, action: decisions.Action) -> str:
         reasons = action.list_reasons()
@@ -260,14 +260,14 @@ class ActionRequest:
         name, reason = action.name, self.get_reason(action)
         if not self.all_matching:
             return apply_to_selected(person, name, self.picks, reason)
-        count = self.count_problems(self.at)
+        count = self.count_problems(self.newest)
         if count != self.expected:
             raise InputError(
                 _("%(now)d problems match now instead of %(then)d; check them and confirm.")
                 % {"now": count, "then": self.expected}
             )
         return apply_to_matching(
-            person, name, self.where, reason, newest=self.at, expected=self.expected
+            person, name, self.filters, reason, newest=self.newest, expected=self.expected
         )
 
 

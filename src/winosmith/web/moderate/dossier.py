@@ -26,7 +26,9 @@ from winosmith.web.problems.models import Event, Problem, Version
 from winosmith.web.problems.states import LATE, get_public_time
 
 
-def list_rows(reader: Person, problems: Sequence[Problem], twin: str = "") -> list[dict[str, Any]]:
+def list_problem_rows(
+    reader: Person, problems: Sequence[Problem], twin: str = ""
+) -> list[dict[str, Any]]:
     """Return the template context for problems whose twins and contributors are loaded.
 
     Each row contains:
@@ -99,9 +101,9 @@ def make_problem_context(reader: Person, problem: Problem) -> dict[str, Any]:
     family = make_family_context(reader, problem)
     contributor = problem.twin.contributor
     other = problem.twin.problems.exclude(pk=problem.pk).select_related("twin__contributor").first()
-    halves = list_rows(reader, [problem], other.sentence if other else "")
+    halves = list_problem_rows(reader, [problem], other.sentence if other else "")
     if other:
-        halves += list_rows(reader, [other], problem.sentence)
+        halves += list_problem_rows(reader, [other], problem.sentence)
     root = family["root"] if family else None
     near = find_lookalikes([problem], skip_twin=problem.twin_id, family=root, reader=reader)
     events = problem.events.select_related("actor", "problem__twin").order_by("-pk")

@@ -175,7 +175,7 @@ def get_judging_records(people: Sequence[Person]) -> dict[int, JudgingRecord]:
     return records
 
 
-def get_people_on_hold() -> QuerySet[Judge]:
+def get_keys_on_hold() -> QuerySet[Judge]:
     """Return the keys of the people whose votes are on hold."""
     return Judge.objects.exclude(held=None).values("person")
 
@@ -184,7 +184,7 @@ PAGE_SIZE = 30
 
 MEMBER_FILTERS = {
     "judges": (gettext_lazy("judges"), Q(is_judge=True)),
-    "held": (gettext_lazy("judges on hold"), Q(pk__in=get_people_on_hold())),
+    "held": (gettext_lazy("judges on hold"), Q(pk__in=get_keys_on_hold())),
     "moderators": (gettext_lazy("moderators"), Q(is_moderator=True)),
     "contributors": (
         gettext_lazy("contributors"),
@@ -198,7 +198,7 @@ def get_member_record(person: Person) -> dict[str, Any]:
     return _list_members([person])[0]
 
 
-def get_page(*, only: str = "", before: str = "") -> tuple[list[dict[str, Any]], str]:
+def get_member_page(*, only: str = "", before: str = "") -> tuple[list[dict[str, Any]], str]:
     """Return a page of people who were not erased; see `winosmith.web.pages.get_newest_rows`."""
     rows = Person.objects.filter(erased=None).order_by("-pk")
     if only in MEMBER_FILTERS:

@@ -25,7 +25,7 @@ from winosmith.web.judge import models as judging
 from winosmith.web.judge.models import Contest, Seen, Slot, Verdict, get_block_key
 from winosmith.web.moderate.decisions import APPEALABLE
 from winosmith.web.moderate.models import Appeal
-from winosmith.web.moderate.people import get_people_on_hold
+from winosmith.web.moderate.people import get_keys_on_hold
 from winosmith.web.pages import is_number
 from winosmith.web.people.gates import may_judge
 from winosmith.web.people.models import Person, find_person
@@ -170,7 +170,7 @@ class QueueFilters:
             self.only, set(State)
         )
 
-    def query(self, **more: str) -> str:
+    def make_query(self, **more: str) -> str:
         shown = {key: value for key, value in asdict(self).items() if value or key == "state"}
         return urlencode(shown | more)
 
@@ -248,8 +248,8 @@ def get_page(filters: QueueFilters, cursor: str = "", *, size: int = PAGE_SIZE) 
     earlier, later = (more, True) if backwards else (start is not None, more)
     return Page(
         rows,
-        filters.query(after=f"-{rows[0].pk}") if rows and earlier else "",
-        filters.query(after=f"{rows[-1].pk}") if rows and later else "",
+        filters.make_query(after=f"-{rows[0].pk}") if rows and earlier else "",
+        filters.make_query(after=f"{rows[-1].pk}") if rows and later else "",
     )
 
 
@@ -267,7 +267,7 @@ def count_pending() -> dict[str, int]:
         "held": Problem.objects.filter(state=State.HELD),
         "appeals": Appeal.objects.filter(answer=None),
         "contests": Contest.objects.filter(upheld=None),
-        "paused": get_people_on_hold(),
+        "paused": get_keys_on_hold(),
     }
     return {kind: rows[:1000].count() for kind, rows in pending.items()}
 

@@ -36,10 +36,10 @@ def show_queue(request: HttpRequest) -> HttpResponse:
     lists.record_answers_read(request.user, shown.problems)
     context = {
         "where": where,
-        "query": where.query(),
+        "query": where.make_query(),
         "here": request.get_full_path(),
         "page": shown,
-        "rows": dossier.list_rows(request.user, shown.problems),
+        "rows": dossier.list_problem_rows(request.user, shown.problems),
         "actions": [action for action in ACTIONS.values() if action.states & states],
         "tabs": [(tab, name, lists.QueueFilters.read(tab) == where) for tab, name in lists.TABS],
         "waiting": lists.count_pending(),
@@ -84,7 +84,7 @@ def apply_action(request: HttpRequest) -> HttpResponse:
     try:
         result = process_form(request, person, lambda: {"mark": asked.apply(person, action).mark})
     except ConflictError as conflict:
-        (row,) = dossier.list_rows(person, [conflict.problem])
+        (row,) = dossier.list_problem_rows(person, [conflict.problem])
         context = {
             "asked": asked,
             "error": conflict,
@@ -95,7 +95,7 @@ def apply_action(request: HttpRequest) -> HttpResponse:
         return render(request, "moderate/conflict.html", context, status=409)
     except InputError as error:
         return _render_confirmation(request, asked, action, error)
-    return redirect(_get_next_url(asked.back, result["mark"]))
+    return redirect(_get_next_url(asked.return_path, result["mark"]))
 
 
 @require_POST
@@ -165,8 +165,8 @@ def _render_confirmation(
     error: InputError | None = None,
 ) -> HttpResponse:
     at = batches.get_newest_event_and_problem()
-    rows = dossier.list_rows(request.user, asked.get_selected_problems())
-    appealed = all(row["appeal"] for row in rows) if rows else asked.where.only == "appeal"
+    rows = dossier.list_problem_rows(request.user, asked.get_selected_problems())
+    appealed = all(row["appeal"] for row in rows) if rows else asked.filters.only == "appeal"
     context = {
         "asked": asked,
         "error": error,
@@ -237,7 +237,7 @@ def _render_contests(
     waiting = [
         {
             "contest": one,
-            "row": dossier.list_rows(request.user, [one.slot.problem])[0],
+            "row": dossier.list_problem_rows(request.user, [one.slot.problem])[0],
             "chose": "" if one.slot.choice is None else one.slot.problem.options[one.slot.choice],
             "own": one.slot.holder_id == request.user.pk,
         }
@@ -315,7 +315,7 @@ def list_people(request: HttpRequest) -> HttpResponse:
     if found is not None:
         return redirect("moderate:person", name=pseudonym(found))
     only = request.GET.get("only", "")
-    shown, older = members.get_page(only=only, before=request.GET.get("before", ""))
+    shown, older = members.get_member_page(only=only, before=request.GET.get("before", ""))
     context = {
         "members": shown,
         "older": older,
