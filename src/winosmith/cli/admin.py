@@ -88,12 +88,12 @@ _DEFAULT_ADDRESS = "http://127.0.0.1:8000"
 
 
 def _choose_address(ctx: click.Context, param: click.Parameter, address: str | None) -> str:
-    from winosmith.web.hosting import read_last_address
+    from winosmith.web.hosting import read_last_url
 
     if address:
         return address
     # Click processes omitted options last: DIR is known by now, from the command or its group.
-    return read_last_address(Path(ctx.obj or ctx.params["folder"])) or _DEFAULT_ADDRESS
+    return read_last_url(Path(ctx.obj or ctx.params["folder"])) or _DEFAULT_ADDRESS
 
 
 address_option = click.option(

@@ -56,8 +56,8 @@ def command(
     door = hosting.listen(host, port)
     hosting.prepare(site)
     workers = hosting.choose_worker_count(workers)
-    url = hosting.get_browser_address(door)
-    hosting.store_address(lock, site.public_url or url)
+    url = hosting.get_browser_url(door)
+    hosting.store_url(lock, site.public_url or url)
     address = site.public_url or url
     lines = [
         f"Database    {site.database.location}",

@@ -60,17 +60,17 @@ __all__ = [
     "backup",
     "choose_worker_count",
     "export",
-    "get_browser_address",
+    "get_browser_url",
     "get_first_admin_path",
     "import_problems",
     "listen",
     "lock_site",
     "open_site",
     "prepare",
-    "read_last_address",
+    "read_last_url",
     "restore",
     "run",
-    "store_address",
+    "store_url",
 ]
 
 STATIC_DIGEST = "gathered.txt"
@@ -303,11 +303,11 @@ def lock_site(folder: Path) -> FileLock:
     return lock
 
 
-def store_address(lock: FileLock, address: str) -> None:
-    lock.write_note({"process": os.getpid(), "address": address})
+def store_url(lock: FileLock, url: str) -> None:
+    lock.write_note({"process": os.getpid(), "address": url})
 
 
-def read_last_address(folder: Path) -> str | None:
+def read_last_url(folder: Path) -> str | None:
     return _read_server_process(folder).get("address")
 
 
@@ -357,7 +357,7 @@ def listen(host: str, port: int) -> socket.socket:
     return listener
 
 
-def get_browser_address(listener: socket.socket) -> str:
+def get_browser_url(listener: socket.socket) -> str:
     host, port = listener.getsockname()[:2]
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
