@@ -8,10 +8,10 @@ import pytest
 @pytest.fixture(autouse=True)
 def counted_at_each_look(monkeypatch: pytest.MonkeyPatch) -> None:
     """Count lists and boards anew at each look, however slow this machine is."""
-    from winosmith.web import _kept
+    from winosmith.web import _cache
     from winosmith.web.families import lists, trees
 
-    monkeypatch.setattr(_kept, "QUICK_SECONDS", 3600.0)
+    monkeypatch.setattr(_cache, "QUICK_SECONDS", 3600.0)
     lists._ENTRIES.clear()
     lists._FAMILIES.clear()
     trees._build_tree.cache_clear()  # rows that were rolled back leave their ids to others

@@ -9,7 +9,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from tests.web.making import vote
-from winosmith.web import _kept
+from winosmith.web import _cache
 from winosmith.web.judge.models import Gold
 from winosmith.web.moderate.people import (
     count_problems_of_people,
@@ -81,7 +81,7 @@ def test_who_wrote_much_is_counted_now_and_then(
     db: Any, ann: Any, bob: Any, twin: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Somebody's figures are of a moment ago once they have written much, others' of now."""
-    monkeypatch.setattr(_kept, "PROBLEMS_PER_SECOND", 3)
+    monkeypatch.setattr(_cache, "PROBLEMS_PER_SECOND", 3)
     for who, times in ((ann, 2), (bob, 1)):
         for _ in range(times):
             twin(who, state="held")

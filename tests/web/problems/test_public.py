@@ -16,7 +16,7 @@ from django.utils import timezone
 from tests.web import growing
 from tests.web.api.calling import Program
 from tests.web.conftest import BOTH
-from winosmith.web import _kept, hosting
+from winosmith.web import _cache, hosting
 from winosmith.web._lock import writing
 from winosmith.web.families import lists, views
 from winosmith.web.families.lists import list_board_entries, list_families
@@ -178,7 +178,7 @@ def world(
     db: Any, person: Any, forgotten: None, monkeypatch: pytest.MonkeyPatch, ann: Any
 ) -> World:
     """Return the site with each case; lists are counted anew, and nobody downloads too much."""
-    monkeypatch.setattr(_kept, "QUICK_SECONDS", 3600.0)
+    monkeypatch.setattr(_cache, "QUICK_SECONDS", 3600.0)
     for module in (downloads, views):
         monkeypatch.setattr(module, "QUOTA", 10_000)
     lists._ENTRIES.clear()

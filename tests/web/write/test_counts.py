@@ -8,7 +8,7 @@ import pytest
 from django.core.cache import cache
 
 from tests.web.write.conftest import submitted
-from winosmith.web import _kept
+from winosmith.web import _cache
 from winosmith.web.problems.models import Problem
 from winosmith.web.write.page import count_problems
 
@@ -31,7 +31,7 @@ def test_counts_of_many_twins_are_kept_for_their_writer_alone(
     db: Any, ann: Any, bob: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Who wrote much is told counts of a moment ago; nobody else is told theirs."""
-    monkeypatch.setattr(_kept, "PROBLEMS_PER_SECOND", 2)
+    monkeypatch.setattr(_cache, "PROBLEMS_PER_SECOND", 2)
     submitted(ann)
     assert count_problems(ann).judging == 2
     submitted(ann)

@@ -12,7 +12,7 @@ from django.db.models.functions import Coalesce
 from django.utils.translation import gettext_lazy as _
 
 from winosmith.metrics import round_count
-from winosmith.web._kept import RefreshedValue
+from winosmith.web._cache import RefreshedValue
 from winosmith.web.families.figures import compute_tie_credit
 from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.predict.models import Model, Prediction
@@ -104,7 +104,7 @@ def get_families_page(terms: list[Term], sort: str, page: object) -> Page:
     The root or a public version must contain the search terms.
     """
     roots = set(_find_public_roots(terms))
-    found = [family for family in _FAMILIES.latest() if family.root in roots]
+    found = [family for family in _FAMILIES.get() if family.root in roots]
     found.sort(key=SORTS[sort][1])
     shown = Paginator(found, FAMILIES).get_page(page)
     problems = get_public_problems().in_bulk([family.root for family in shown])
@@ -188,7 +188,7 @@ _ENTRIES = RefreshedValue(list_board_entries)
 
 def get_board_page(sort: str, page: object) -> Page:
     value = BOARD_SORTS[sort][1]
-    found = sorted(_ENTRIES.latest(), key=lambda entry: (-value(entry), entry.name))
+    found = sorted(_ENTRIES.get(), key=lambda entry: (-value(entry), entry.name))
     values = [value(entry) for entry in found]
     ranks = {value: place for place, value in reversed(list(enumerate(values, 1)))}
     shown = Paginator(found, PEOPLE).get_page(page)

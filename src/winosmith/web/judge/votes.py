@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _, gettext_noop
 from winosmith import Dataset, Response, metrics
 from winosmith.lineage import UNVALIDATED
 from winosmith.validate import VoteRules, filter_by_votes
-from winosmith.web._kept import cache_stats
+from winosmith.web._cache import get_cached_stats
 from winosmith.web._lock import chunked, writing
 from winosmith.web.judge.models import Gold, Skip, Slot, Verdict
 from winosmith.web.pages import translate_message
@@ -328,7 +328,7 @@ def measure_agreement() -> dict[str, Any]:
     problems, whose number is `alpha_of`. `gold` contains the numbers of correct answers and of all
     answers to gold questions. The counts come from the verdicts; only alpha needs the votes.
     """
-    return cache_stats("judge.agreement", _compute_agreement)
+    return get_cached_stats("judge.agreement", _compute_agreement)
 
 
 def _compute_agreement() -> tuple[int, dict[str, Any]]:

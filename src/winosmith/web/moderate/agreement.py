@@ -15,7 +15,7 @@ from typing import Any
 from django.db.models import Count, F, Q, QuerySet
 
 from winosmith.metrics import wilson_interval
-from winosmith.web._kept import cache_stats
+from winosmith.web._cache import get_cached_stats
 from winosmith.web.judge.models import Slot
 from winosmith.web.judge.votes import compute_chance_agreement
 from winosmith.web.people.models import Person, pseudonym
@@ -94,7 +94,7 @@ def list_pairs(judge: Person | None = None) -> list[tuple[str, str, Pair]]:
     this judge and one of those who share the most problems.
     """
     key = 0 if judge is None else judge.pk
-    found = cache_stats(f"moderate.agreement.{key}", lambda: _compute_pairs(judge))
+    found = get_cached_stats(f"moderate.agreement.{key}", lambda: _compute_pairs(judge))
     people = Person.objects.in_bulk({key for pair in found for key in (pair.one, pair.other)})
     names = {key: pseudonym(person) for key, person in people.items()}
     return [

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 
 from winosmith.errors import InputError
 from winosmith.metrics import Proportion, proportion
-from winosmith.web._kept import cache_stats_by_key
+from winosmith.web._cache import get_cached_stats_by_key
 from winosmith.web._lock import writing
 from winosmith.web.jobs import VOTES, Job, Progress, create_job
 from winosmith.web.judge import exclusion
@@ -66,7 +66,9 @@ def count_problems_of_people(people: Sequence[Person]) -> dict[int, ProblemCount
 
     The counts of people with thousands of problems are cached.
     """
-    return cache_stats_by_key("moderate.written", [person.pk for person in people], _count_problems)
+    return get_cached_stats_by_key(
+        "moderate.written", [person.pk for person in people], _count_problems
+    )
 
 
 def _count_problems(people: list[int]) -> dict[int, tuple[int, ProblemCounts]]:

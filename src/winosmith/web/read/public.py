@@ -24,7 +24,7 @@ from django.utils.translation import gettext_lazy as _
 
 from winosmith import __version__
 from winosmith.validate import DOMAINS
-from winosmith.web._kept import cache_stats
+from winosmith.web._cache import get_cached_stats
 from winosmith.web.judge.models import Slot, Verdict
 from winosmith.web.people.models import find_person, make_digest
 from winosmith.web.people.privacy import get_current_documents
@@ -49,7 +49,7 @@ def get_stats() -> dict[str, Any]:
       that are rejected; `valid_percent` and `rejected_percent` are None if no problem was judged.
     - `since`, `until`: The times when the first and the last public problem were written.
     """
-    return cache_stats("read.figures", _compute_stats)
+    return get_cached_stats("read.figures", _compute_stats)
 
 
 def _compute_stats() -> tuple[int, dict[str, Any]]:
@@ -102,7 +102,7 @@ def get_example() -> list[Problem]:
     rows = rows.annotate(halves=Count("problems", filter=Q(problems__public=True))).filter(halves=2)
     twin = rows.order_by("-chosen", "-pk").values_list("pk", flat=True).first()
     if twin is None:
-        twin = cache_stats(
+        twin = get_cached_stats(
             "read.showpiece", lambda: (get_stats()["problems"], _find_unanimous_twin())
         )
     halves = list(get_public_problems().filter(twin=twin).order_by("id")) if twin else []
@@ -150,7 +150,9 @@ def filter_by_agreement(query: QuerySet[Problem], level: str) -> QuerySet[Proble
 
 
 def agreement() -> Agreement | None:
-    return cache_stats("read.agreement", lambda: (get_stats()["problems"], _compute_agreement()))
+    return get_cached_stats(
+        "read.agreement", lambda: (get_stats()["problems"], _compute_agreement())
+    )
 
 
 def _compute_agreement() -> Agreement | None:

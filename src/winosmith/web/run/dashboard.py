@@ -19,7 +19,7 @@ from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
-from winosmith.web._kept import cache_stats
+from winosmith.web._cache import get_cached_stats
 from winosmith.web.judge.models import Slot, Verdict
 from winosmith.web.pages import make_bar_chart, to_fixed
 from winosmith.web.problems.models import Event, Problem, State, Twin
@@ -273,12 +273,12 @@ def make_dashboard_context(requested_view: str) -> dict[str, Any]:
         statistics = compute_statistics(view, timezone.now())
         return Problem.objects.filter(gold=False).count(), statistics
 
-    found = cache_stats(f"run.dashboard.{view}", compute)
+    found = get_cached_stats(f"run.dashboard.{view}", compute)
     return {
         "view": view,
         "plots": draw_plots(found),
         "funnel": make_funnel_rows(found),
-        "now": cache_stats("run.dashboard.now", _count_problems_and_votes),
+        "now": get_cached_stats("run.dashboard.now", _count_problems_and_votes),
         "since": found.first[0],
         "week": view == "weeks",
     }

@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _, ngettext
 
-from winosmith.web._kept import cache_stats
+from winosmith.web._cache import get_cached_stats
 from winosmith.web._rules import GROUPS, SiteRules, get_editable, get_settings
 from winosmith.web.jobs import BACKUP, SETTINGS, Job
 from winosmith.web.judge.trust import count_address_judges, get_askable_questions
@@ -139,7 +139,7 @@ def _make_rules_step() -> Step:
 
 
 def _make_problems_step() -> Step:
-    counts = cache_stats("run.steps.problems", _count_problems)
+    counts = get_cached_stats("run.steps.problems", _count_problems)
     total = ngettext("%d problem", "%d problems", counts["all"]) % counts["all"]
     public = ngettext("%d of them public", "%d of them public", counts["public"]) % counts["public"]
     return Step(

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _, ngettext
 from winosmith.problem import BLANK
 from winosmith.text import Change, diff_text, mark_differences
 from winosmith.validate import DOMAINS
-from winosmith.web._kept import cache_stats
+from winosmith.web._cache import get_cached_stats
 from winosmith.web.judge import submissions
 from winosmith.web.judge.votes import list_votes
 from winosmith.web.moderate import decisions
@@ -182,7 +182,7 @@ def count_problems(person: Person | None) -> ProblemCounts:
 
     The number of the site's problems may be cached.
     """
-    site, goal = cache_stats("write.public", _count_public_problems), settings.RULES.goal
+    site, goal = get_cached_stats("write.public", _count_public_problems), settings.RULES.goal
     if person is None:
         return ProblemCounts(0, 0, 0, 0, site, goal)
     found = count_problems_by_state(person)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from winosmith.web._kept import RefreshedValue, cache_stats, cache_stats_by_key
+from winosmith.web._cache import RefreshedValue, get_cached_stats, get_cached_stats_by_key
 
 pytestmark = pytest.mark.usefixtures("forgotten")
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("forgotten")
 def test_small_figures_are_of_this_moment(site: Any) -> None:
     """Below a thousand problems every call counts anew."""
     found = iter(((7, "a"), (999, None), (8, "c")))
-    assert [cache_stats("small", lambda: next(found)) for _ in range(3)] == ["a", None, "c"]
+    assert [get_cached_stats("small", lambda: next(found)) for _ in range(3)] == ["a", None, "c"]
 
 
 @pytest.mark.parametrize(("problems", "seconds"), [(1000, 1), (50_999, 50), (10**6, 600)])
@@ -27,7 +27,7 @@ def test_large_figures_are_kept_for_longer(
     found = iter(((problems, None), (5, 5), (6, 6)))
 
     def figures(name: str) -> int | None:
-        return cache_stats(name, lambda: next(found))
+        return get_cached_stats(name, lambda: next(found))
 
     monkeypatch.setattr(time, "time", lambda: now)
     assert [figures("large"), figures("large"), figures("other")] == [None, None, 5]
@@ -46,7 +46,7 @@ def test_each_of_several_is_kept_for_its_own_number(site: Any) -> None:
         return {key: (key, -key) for key in keys}
 
     for keys in ([5, 900_000], [5, 900_000, 7]):
-        assert cache_stats_by_key("each", keys, count) == {key: -key for key in keys}
+        assert get_cached_stats_by_key("each", keys, count) == {key: -key for key in keys}
     assert asked == [[5, 900_000], [5, 7]]
 
 
@@ -62,8 +62,8 @@ def test_a_value_that_cannot_be_made_again_stays() -> None:
 
     kept = RefreshedValue(make)
     with pytest.raises(OSError, match="away"):
-        kept.latest()
-    assert [kept.latest(), kept.latest(), kept.latest()] == [1, 1, 1]
+        kept.get()
+    assert [kept.get(), kept.get(), kept.get()] == [1, 1, 1]
     assert values == [2]
     kept.clear()
-    assert kept.latest() == 2
+    assert kept.get() == 2

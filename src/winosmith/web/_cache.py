@@ -21,17 +21,17 @@ MAX_AGE = 600
 Value = TypeVar("Value")
 
 
-def cache_stats(name: str, compute: Callable[[], tuple[int, Value]]) -> Value:
+def get_cached_stats(name: str, compute: Callable[[], tuple[int, Value]]) -> Value:
     """Return cached statistics, or compute them.
 
     `compute` returns the number of problems and the statistics. Statistics are cached for one
     second per `PROBLEMS_PER_SECOND` problems, up to `MAX_AGE`. On a site with fewer than
     `PROBLEMS_PER_SECOND` problems, they are always current.
     """
-    return cache_stats_by_key(name, [0], lambda _: {0: compute()})[0]
+    return get_cached_stats_by_key(name, [0], lambda _: {0: compute()})[0]
 
 
-def cache_stats_by_key(
+def get_cached_stats_by_key(
     name: str, keys: Sequence[int], compute: Callable[[list[int]], dict[int, tuple[int, Value]]]
 ) -> dict[int, Value]:
     names = {f"{name}.{key}": key for key in keys}
@@ -64,7 +64,7 @@ class RefreshedValue(Generic[Value]):
         self._made: list[Value] = []
         self._due = 0.0
 
-    def latest(self) -> Value:
+    def get(self) -> Value:
         """Return the cached value; the first call waits until the value is computed.
 
         If a later computation fails, the error is logged, and the old value stays for
