@@ -181,7 +181,7 @@ class Mail:
     security: Literal["starttls", "tls", "none"] = "starttls"
     """Encryption of the connection; "none" for a server on the same machine."""
 
-    def password(self, folder: Path) -> str:
+    def read_password(self, folder: Path) -> str:
         if not self.password_file:
             return os.environ.get(MAIL_PASSWORD, "")
         path = folder / self.password_file

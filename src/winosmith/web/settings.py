@@ -184,7 +184,7 @@ DATA_UPLOAD_MAX_NUMBER_FIELDS = 500
 EMAIL_BACKEND = f"django.core.mail.backends.{'smtp' if RULES.mail else 'dummy'}.EmailBackend"
 if RULES.mail:
     EMAIL_HOST, EMAIL_PORT, EMAIL_TIMEOUT = RULES.mail.host, RULES.mail.port, 20
-    EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = RULES.mail.user, RULES.mail.password(SITE.folder)
+    EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = RULES.mail.user, RULES.mail.read_password(SITE.folder)
     EMAIL_USE_TLS = RULES.mail.security == "starttls"
     EMAIL_USE_SSL = RULES.mail.security == "tls"
     DEFAULT_FROM_EMAIL = RULES.mail.sender

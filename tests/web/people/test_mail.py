@@ -28,7 +28,7 @@ from winosmith.web._rules import MAIL_PASSWORD, Mail, SiteRules
 from winosmith.web.jobs import MAIL, Job, UnavailableError, queue_job, run_next_job
 from winosmith.web.people import news, news as mail
 from winosmith.web.people.accounts import (
-    create_recovery_link,
+    create_emailed_reset_link,
     end_access,
     find_invitation,
     set_new_password,
@@ -333,7 +333,9 @@ def test_a_mailed_link_ends_with_all_that_opens_the_account(db: Any, person: Any
         lambda: set_new_password(ann, "jugs-and-lamps"),
         lambda: mail.delete_address(ann),
     ):
-        tokens = [create_recovery_link(ann, mail.RESET_MINUTES).split("/")[-2] for _ in range(2)]
+        tokens = [
+            create_emailed_reset_link(ann, mail.RESET_MINUTES).split("/")[-2] for _ in range(2)
+        ]
         assert all(find_invitation(token) for token in tokens)
         end()
         assert not any(find_invitation(token) for token in tokens)
@@ -388,9 +390,9 @@ def test_the_password_comes_from_a_file_or_the_environment(
     """The file's first line counts before the variable; a file that is missing is named."""
     monkeypatch.setenv(MAIL_PASSWORD, "of the environment")
     mail = Mail("mail.example.org", "a@example.org")
-    assert mail.password(tmp_path) == "of the environment"
+    assert mail.read_password(tmp_path) == "of the environment"
     filed = replace(mail, password_file="word")
     with pytest.raises(InputError, match="word"):
-        filed.password(tmp_path)
+        filed.read_password(tmp_path)
     (tmp_path / "word").write_text("of the file\nmore\n")
-    assert filed.password(tmp_path) == "of the file"
+    assert filed.read_password(tmp_path) == "of the file"

@@ -15,7 +15,7 @@ class Config(AppConfig):
 
         privacy.exporters["problems"] = (submissions.export_problems, "problems.Twin")
         privacy.reference_names["problem"] = ("problem__twin", submissions.get_visible_ref)
-        privacy.hiders.append(submissions.withdraw_texts)
+        privacy.text_withdrawers.append(submissions.withdraw_texts)
         privacy.erasers.append(submissions.erase_judge)
         privacy.cleaners["timings"] = lambda _now, before: votes.delete_timings(before)
         privacy.cleaners["origins"] = lambda now, _before: trust.delete_origins(now)

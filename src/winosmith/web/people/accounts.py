@@ -67,11 +67,11 @@ def create_reset_link(person: Person, minutes: int, *, creator: Person | None = 
     if creator is not None and not (creator.is_active and creator.is_superuser):
         raise InputError(_("Only admins can restore access."))
     with writing():
-        get_recovery_links(person).update(used=timezone.now())
+        get_reset_links(person).update(used=timezone.now())
         return _create_link(minutes, made_by=creator, person=person)
 
 
-def create_recovery_link(person: Person, minutes: int) -> str:
+def create_emailed_reset_link(person: Person, minutes: int) -> str:
     """Return the path of a new password-reset link for an email; earlier links keep working."""
     return _create_link(minutes, person=person)
 
@@ -86,7 +86,7 @@ def find_invitation(token: str) -> Invitation | None:
     return get_active_links().filter(digest=digest_token(token)).select_related("person").first()
 
 
-def get_recovery_links(person: Person) -> QuerySet[Invitation]:
+def get_reset_links(person: Person) -> QuerySet[Invitation]:
     return get_active_links().filter(person=person)
 
 
@@ -266,7 +266,7 @@ class AccessCounts:
     tokens: int
     links: int
 
-    def without(self, *, browsers: int = 0, links: int = 0) -> AccessCounts:
+    def subtract(self, *, browsers: int = 0, links: int = 0) -> AccessCounts:
         return AccessCounts(
             max(0, self.browsers - browsers), self.tokens, max(0, self.links - links)
         )
@@ -287,7 +287,7 @@ class AccessCounts:
 def count_credentials(person: Person) -> AccessCounts:
     live = person.sessions.filter(expire_date__gt=timezone.now())
     return AccessCounts(
-        live.count(), person.tokens.active().count(), get_recovery_links(person).count()
+        live.count(), person.tokens.active().count(), get_reset_links(person).count()
     )
 
 
@@ -298,7 +298,7 @@ def end_access(person: Person) -> AccessCounts:
         person.save(update_fields=["entry"])
         person.sessions.all().delete()
         person.tokens.active().update(revoked=timezone.now())
-        get_recovery_links(person).update(used=timezone.now())
+        get_reset_links(person).update(used=timezone.now())
     return ended
 
 

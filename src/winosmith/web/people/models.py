@@ -148,7 +148,7 @@ class Document(models.Model):
     def __str__(self) -> str:
         return f"{self.get_kind_display()}, version {self.version}"
 
-    def blocks(self) -> list[tuple[bool, str]]:
+    def get_paragraphs(self) -> list[tuple[bool, str]]:
         return split_paragraphs(self.text)
 
 

@@ -41,7 +41,7 @@ from winosmith.errors import InputError, WinosmithError
 from winosmith.web import _lock
 from winosmith.web._lock import limit_write_waits, writing
 from winosmith.web.jobs import MAIL, Job, Progress, UnavailableError, queue_job
-from winosmith.web.people.accounts import create_recovery_link, get_recovery_links
+from winosmith.web.people.accounts import create_emailed_reset_link, get_reset_links
 from winosmith.web.people.addresses import get_client_address, get_network
 from winosmith.web.people.gates import COUNT_WAIT, rate_limit
 from winosmith.web.people.models import Person, check_still_active, decrypt, encrypt
@@ -61,14 +61,14 @@ class Item:
     """An event in a person's news.
 
     Attributes:
-        to: The URL of the page with details.
+        url: The URL of the page with details.
         sentence: The sentence that the event is about, or "".
         reason: The stored reason, or "".
     """
 
     at: datetime
     text: str
-    to: str
+    url: str
     sentence: str = ""
     reason: str = ""
 
@@ -78,7 +78,7 @@ class Work:
     """Pending work of a person: a message with the amount of work, and the URL of its page."""
 
     text: str
-    to: str
+    url: str
 
 
 news_sources: list[Callable[[Person, datetime], Iterable[Item]]] = []
@@ -212,7 +212,7 @@ def _send_link(job: Job) -> None:
         for person in ResetForm().get_users(email):
             if person.pk not in asked.get("sent", ()):
                 page = {
-                    "link": asked["there"] + create_recovery_link(person, RESET_MINUTES),
+                    "link": asked["there"] + create_emailed_reset_link(person, RESET_MINUTES),
                     "user": person,
                 }
                 _deliver(subject, "people/mail_reset.txt", page, person.email)
@@ -265,7 +265,7 @@ def _store_address(person: Person, email: str, *, news: bool) -> None:
     with writing():
         check_still_active(person)
         if email != person.email:
-            get_recovery_links(person).update(used=timezone.now())
+            get_reset_links(person).update(used=timezone.now())
         person.email, person.mail_news, person.mailed = email, news, timezone.now()
         person.save(update_fields=["email", "mail_news", "mailed"])
 

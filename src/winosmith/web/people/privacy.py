@@ -104,7 +104,7 @@ reference_names: dict[str, tuple[str, Callable[[Person, Any], str | None]]] = {}
 """For each column that points at an area's row, the relation to load, and a function that returns
 the name that a person may see, or None."""
 
-hiders: list[Callable[[Person], int]] = []
+text_withdrawers: list[Callable[[Person], int]] = []
 """Functions that withdraw a person's texts, and return their number."""
 
 erasers: list[Callable[[Person, bool], bool | None]] = []
@@ -192,7 +192,7 @@ def withdraw_texts(person: Person) -> int:
     Only moderators and the contributor still see these texts.
     """
     with writing():
-        return sum(area(person) for area in reversed(hiders))
+        return sum(area(person) for area in reversed(text_withdrawers))
 
 
 def erase(person: Person, texts: bool) -> None:

@@ -243,11 +243,11 @@ def _set_new_password(
         with _add_errors_to_form(form):
             ended = accounts.set_new_password(person, form.cleaned_data["password"], invitation)
             _start_session(request, person)
-            ended = ended if invitation else ended.without(browsers=1)  # the link is used already
+            ended = ended if invitation else ended.subtract(browsers=1)  # the link is used already
             messages.success(request, _append_ended_access(_("The password was changed."), ended))
             return redirect("people:me")
     doors = accounts.count_credentials(person)
-    doors = doors.without(links=1) if invitation else doors.without(browsers=1)
+    doors = doors.subtract(links=1) if invitation else doors.subtract(browsers=1)
     return _render_form(request, template, form, person=person, doors=doors)
 
 
