@@ -240,7 +240,7 @@ def test_a_restored_backup_lets_nobody_in_without_a_password(
 
 
 ERASE = """
-from winosmith.web.people.models import Person, pseudonym
+from winosmith.web.people.models import Person, get_pseudonym
 from winosmith.web.people.privacy import erase
 from winosmith.web._lock import writing
 for name, texts in {names!r}:
@@ -258,8 +258,8 @@ result = browser.get("/admin/", headers={"host": "127.0.0.1"}).content.decode()
 """
 
 NAMES = """
-from winosmith.web.people.models import Person, pseudonym
-result = {one.name: pseudonym(one) for one in Person.objects.order_by("pk") if not one.erased}
+from winosmith.web.people.models import Person, get_pseudonym
+result = {one.name: get_pseudonym(one) for one in Person.objects.order_by("pk") if not one.erased}
 """
 
 

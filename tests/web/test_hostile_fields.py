@@ -36,7 +36,7 @@ from winosmith.web.judge.turns import get_current_slot
 from winosmith.web.judge.votes import open_slots
 from winosmith.web.moderate.models import Batch
 from winosmith.web.people.gates import new_key
-from winosmith.web.people.models import Person, pseudonym
+from winosmith.web.people.models import Person, get_pseudonym
 from winosmith.web.people.privacy import save_agreement
 from winosmith.web.problems.models import Event, Problem, State, Twin
 from winosmith.web.problems.states import get_public_problems
@@ -189,7 +189,7 @@ def withdrawals(world: Any) -> Shown:
 
 def appointments(world: Any) -> Shown:
     """Write why somebody is paused as a judge, and let go on."""
-    name = pseudonym(world.people["judge"])
+    name = get_pseudonym(world.people["judge"])
     for n, text in enumerate(TEXTS):
         kind = ("pause", "resume")[n % 2]
         _send(world, "admin", f"/moderate/people/{name}/appoint/", kind=kind, reason=text)

@@ -319,7 +319,7 @@ def staged() -> dict[str, str]:
     from winosmith.web.moderate import batches, people
     from winosmith.web.moderate.models import Batch
     from winosmith.web.people.accounts import create_reset_link
-    from winosmith.web.people.models import pseudonym
+    from winosmith.web.people.models import get_pseudonym
     from winosmith.web.problems.models import Problem
 
     world = w.make()
@@ -343,8 +343,8 @@ def staged() -> dict[str, str]:
         "session cookie": settings.SESSION_COOKIE_NAME,
         "way back": create_reset_link(world.people["other"], 30).split("/")[-2],
         "left alone": left.mark,
-        "judge": pseudonym(judge),
-        "moderator": pseudonym(world.people["moderator"]),
+        "judge": get_pseudonym(judge),
+        "moderator": get_pseudonym(world.people["moderator"]),
     }
     return {name: str(value) for name, value in refs.items()}
 

@@ -99,7 +99,7 @@ def make() -> World:
     from winosmith.web.jobs import VOTES, create_job
     from winosmith.web.moderate.batches import apply_to_selected
     from winosmith.web.people.accounts import invite
-    from winosmith.web.people.models import Invitation, pseudonym
+    from winosmith.web.people.models import Invitation, get_pseudonym
     from winosmith.web.write.models import Draft
 
     world = World(_people())
@@ -110,13 +110,13 @@ def make() -> World:
     _judge_gold(world)
     admin = world.people["admin"]
     batch = apply_to_selected(admin, "reject", [("held-b", 0)], "because")
-    votes = create_job(admin, VOTES, {"name": pseudonym(owner)}, state="waiting", total=2)
+    votes = create_job(admin, VOTES, {"name": get_pseudonym(owner)}, state="waiting", total=2)
     owner.appointments.create(actor=admin, kind="exclude", reason="because", job=votes)
     world.refs |= {
         "draft": Draft.objects.create(person=owner, topic="Kettles").ref,
         "batch": batch.mark,
         "votes": votes.mark,
-        "owner": pseudonym(owner),
+        "owner": get_pseudonym(owner),
         "number": owner.pk,
         "token": invite("contributor", 30).split("/")[-2],
         "invitation": Invitation.objects.latest("pk").pk,

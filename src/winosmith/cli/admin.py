@@ -295,14 +295,14 @@ def restore(file: str, folder: str, erased: str | None, database: str | None) ->
     echo("All log-ins, tokens, invitations and password links were revoked.")
     site = open_existing_site(str(place), database)
     from winosmith.web.people import privacy  # needs Django's settings
-    from winosmith.web.people.models import pseudonym
+    from winosmith.web.people.models import get_pseudonym
 
     if not privacy.has_erasure_log():
         echo(
             "No log of erasures was found. If anyone's data were erased after this backup, erase "
             "them again."
         )
-    if names := [pseudonym(person) for person, _ in privacy.find_people_to_erase_again()]:
+    if names := [get_pseudonym(person) for person, _ in privacy.find_people_to_erase_again()]:
         echo(f"Erased since this backup: {', '.join(names)}")
         echo(f"Erase them again with: winosmith admin erase-again {site.folder}{more}")
     connection.close()  # so that SQLite leaves no log next to the file

@@ -20,7 +20,7 @@ from winosmith import formats
 from winosmith.outputs import PRIVATE, OutputFolder
 from winosmith.records import dump_json, make_problem_record
 from winosmith.web.judge.votes import iter_responses
-from winosmith.web.people.models import Document, Person, pseudonym
+from winosmith.web.people.models import Document, Person, get_pseudonym
 from winosmith.web.predict.models import Prediction
 from winosmith.web.problems.models import Event, Problem, Version
 from winosmith.web.problems.records import as_problem, as_public
@@ -120,7 +120,7 @@ def _row_to_record(row: Any, *names: str, **paths: str) -> dict[str, Any]:
         for part in path.split("."):
             value = None if value is None else getattr(value, part)
         if isinstance(value, Person):
-            value = pseudonym(value)
+            value = get_pseudonym(value)
         found[name] = _format_time(value) if isinstance(value, datetime) else value
     return found
 
@@ -136,7 +136,7 @@ def _iter_person_records() -> Records:
     for person in _iter_rows(Person.objects.prefetch_related("agreements__document")):
         agreements = sorted(person.agreements.all(), key=lambda agreement: agreement.pk)
         yield {
-            "person": pseudonym(person),
+            "person": get_pseudonym(person),
             "agreed": [
                 [one.document.kind, one.document.version, _format_time(one.at)]
                 for one in agreements

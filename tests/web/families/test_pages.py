@@ -9,7 +9,7 @@ import pytest
 
 from tests.web.growing import family, model, says, version
 from winosmith.web.families.trees import MAX_CHILDREN
-from winosmith.web.people.models import pseudonym
+from winosmith.web.people.models import get_pseudonym
 
 pytestmark = pytest.mark.usefixtures("db")
 
@@ -187,7 +187,7 @@ def test_the_board_counts_what_is_valid(visit: Any, person: Any, ann: Any, bob: 
     rows = re.findall(r"<tr.*?</tr>", body, re.S)[1:]
     cells = [[" ".join(re.sub(r"<[^>]+>", " ", c).split()) for c in
               re.findall(r"<t[hd].*?</t[hd]>", row, re.S)] for row in rows]  # fmt: skip
-    names = {pseudonym(one): one.name for one in (ann, bob, eve)}
+    names = {get_pseudonym(one): one.name for one in (ann, bob, eve)}
     said = {names[row[1].split()[0]]: row for row in cells}
     assert said["ann"][0] == "1"
     assert said["ann"][2:] == ["3", "1", "2", "2", "1"]
@@ -197,4 +197,4 @@ def test_the_board_counts_what_is_valid(visit: Any, person: Any, ann: Any, bob: 
     assert "(you)" not in said["eve"][1]
     assert not re.search(r"\b(ann|eve)\b", body)
     versions = visit().get("/families/board/?sort=versions").content.decode()
-    assert versions.index(pseudonym(ann)) < versions.index(pseudonym(bob))
+    assert versions.index(get_pseudonym(ann)) < versions.index(get_pseudonym(bob))

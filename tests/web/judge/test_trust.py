@@ -48,7 +48,7 @@ from winosmith.web.moderate.people import (
 from winosmith.web.moderate.queue import QueueFilters, filter_queue
 from winosmith.web.people.addresses import get_client_address
 from winosmith.web.people.gates import new_key
-from winosmith.web.people.models import pseudonym
+from winosmith.web.people.models import get_pseudonym
 from winosmith.web.people.privacy import erase, save_agreement
 from winosmith.web.problems.models import Problem
 
@@ -270,10 +270,10 @@ def test_one_button_is_for_all_who_are_held_together(
     for who in people:
         give_in(who, 9.0, address="192.0.2.7")
     assert _states(problems) == ["judging"]
-    browser, path = visit(eva), f"/moderate/people/{pseudonym(people[1])}/"
+    browser, path = visit(eva), f"/moderate/people/{get_pseudonym(people[1])}/"
     page = browser.get(path).content.decode()
-    assert all(pseudonym(who) in page for who in people)
-    assert pseudonym(alone) not in page
+    assert all(get_pseudonym(who) in page for who in people)
+    assert get_pseudonym(alone) not in page
     assert f'value="{kind}-together"' in page
     sent = {"key": new_key(), "kind": f"{kind}-together", "reason": "one class"}
     assert browser.post(f"{path}appoint/", sent).status_code == 302
@@ -351,7 +351,7 @@ def test_what_was_decided_before_is_listed_and_stays_decided(
     assert _states(before) == ["valid"]
     assert list(get_suspect_problems(_judge(ann))) == before
     assert list(filter_queue(QueueFilters(only="suspect"))) == before
-    page = visit(eva).get(f"/moderate/people/{pseudonym(ann)}/").content.decode()
+    page = visit(eva).get(f"/moderate/people/{get_pseudonym(ann)}/").content.decode()
     assert before[0].sentence.replace("_", '<span class="blank">_</span>') in page
 
 

@@ -26,7 +26,7 @@ from winosmith.web.market.ledger import compute_ledger, iter_payments, record_bo
 from winosmith.web.market.models import Identity, Participation, Payment
 from winosmith.web.market.studies import create_study
 from winosmith.web.market.workers import count_work_seconds, finish_participation
-from winosmith.web.people.models import pseudonym
+from winosmith.web.people.models import get_pseudonym
 from winosmith.web.people.privacy import delete_old_rows, erase
 
 
@@ -63,7 +63,7 @@ def test_wages_and_what_does_not_fit(db: Any) -> None:
     made, people = _study()
     book = compute_ledger(made)
     told = {entry.name: entry for entry in book.entries}
-    by = {name: told[pseudonym(part.person)] for name, part in people.items()}
+    by = {name: told[get_pseudonym(part.person)] for name, part in people.items()}
     assert (by["good"].wage, by["slow"].wage, by["idle"].wage) == (12, 6, None)
     assert {name: set(entry.notes) for name, entry in by.items()} == {
         "good": set(),

@@ -23,7 +23,7 @@ from winosmith.web.market.ledger import compute_ledger
 from winosmith.web.market.models import Screen, Study
 from winosmith.web.market.studies import Requirement, read_ids
 from winosmith.web.market.workers import finish_participation, start_participation
-from winosmith.web.people.models import pseudonym
+from winosmith.web.people.models import get_pseudonym
 from winosmith.web.people.privacy import erase
 
 
@@ -88,7 +88,7 @@ def test_who_is_not_in_the_final_export_came_from_nowhere(db: Any, tmp_path: Pat
     parts, halves = _two_done(made)
     first = m.export(tmp_path / "one.csv", [(1, "APPROVED")])
     told = json.loads(_run("reconcile", made.name, str(first), "--json"))
-    assert told["missing"] == [pseudonym(parts[1].person)]
+    assert told["missing"] == [get_pseudonym(parts[1].person)]
     assert [fresh(half).state for half in halves] == ["valid", "judging"]
     none = m.export(tmp_path / "none.csv", [])
     told = json.loads(_run("reconcile", made.name, str(none), "--final", "--json"))

@@ -14,7 +14,7 @@ from winosmith.web.judge.models import Judge, Slot
 from winosmith.web.judge.turns import lease_next_problem, store_answer, undo_answer
 from winosmith.web.judge.votes import close_slots, iter_responses, list_votes, open_slots
 from winosmith.web.market.workers import count_finished_work, finish_participation
-from winosmith.web.people.models import pseudonym
+from winosmith.web.people.models import get_pseudonym
 
 pytestmark = pytest.mark.usefixtures("db")
 
@@ -184,7 +184,7 @@ def test_a_worker_of_two_studies_reads_nothing_twice() -> None:
     finish_participation(part)
     again = m.working(second, 1)
     assert again.person != part.person
-    assert pseudonym(again.person) != pseudonym(part.person)
+    assert get_pseudonym(again.person) != get_pseudonym(part.person)
     assert lease_next_problem(again.person) is None
     assert lease_next_problem(m.working(second, 2).person) is not None
 

@@ -19,7 +19,7 @@ from tests.web.hostile import TEXTS, Page
 from tests.web.making import vote
 from winosmith.web.moderate import agreement as m
 from winosmith.web.moderate.agreement import MIN_SHARED, list_pairs, rank_pairs
-from winosmith.web.people.models import pseudonym
+from winosmith.web.people.models import get_pseudonym
 
 pytestmark = pytest.mark.usefixtures("forgotten")
 
@@ -45,7 +45,7 @@ def test_pairs_are_counted_as_they_voted(database: Any, person: Any, twin: Any) 
             vote(bob, half, 0, 2, **fields)
             vote(cem, half, 0, 3, **fields)
     [(one, other, pair)] = list_pairs()
-    assert (one, other) == (pseudonym(ann), pseudonym(bob))
+    assert (one, other) == (get_pseudonym(ann), get_pseudonym(bob))
     assert (pair.n, pair.same, pair.waits) == (20, 18, 3)
     assert pair.chance == pytest.approx((10 * 8 + 9 * 11 + 1 * 1) / 400)
     assert pair.kappa == pytest.approx((0.9 - 0.45) / 0.55)
@@ -64,8 +64,8 @@ def test_the_pairs_of_one_judge_are_those_of_the_same_problems(
     def shown(who: Any = None) -> set[str]:
         return {name for *names, _pair in m.list_pairs(who) for name in names}
 
-    assert shown() == {pseudonym(cem), pseudonym(dora)}
-    assert shown(ann) == {pseudonym(ann), pseudonym(bob)}
+    assert shown() == {get_pseudonym(cem), get_pseudonym(dora)}
+    assert shown(ann) == {get_pseudonym(ann), get_pseudonym(bob)}
 
 
 def test_erased_judges_are_in_no_pair(db: Any, ann: Any, bob: Any, twin: Any) -> None:
@@ -141,16 +141,16 @@ def test_names_stay_off_the_page_and_the_file(
             wrong = at % 5 < 2 if n < 2 else at % 9 == n
             vote(judge, half, int(at % 2 == wrong), n + 1)
     client = visit(eva)
-    for query in ("", f"?who={pseudonym(judges[0])}"):
+    for query in ("", f"?who={get_pseudonym(judges[0])}"):
         page = Page(text := client.get(f"/moderate/agreement/{query}").content.decode())
         assert page.faults == []
         assert not any(name in text for name in names)
-        assert f"{pseudonym(judges[0])} {pseudonym(judges[1])}1.00 (" in page.text
+        assert f"{get_pseudonym(judges[0])} {get_pseudonym(judges[1])}1.00 (" in page.text
     body = client.get("/moderate/agreement.csv").getvalue().decode("utf-8-sig")
     rows = list(csv.DictReader(io.StringIO(body)))
     assert len(rows) == 10
     first = rows[0]
-    assert {first["judge"], first["other_judge"]} == {pseudonym(one) for one in judges[:2]}
+    assert {first["judge"], first["other_judge"]} == {get_pseudonym(one) for one in judges[:2]}
     assert (first["both_judged"], first["same"], first["kappa"]) == ("40", "40", "1.0000")
     assert not any(name in body for name in names)
     assert (

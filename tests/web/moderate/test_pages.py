@@ -16,7 +16,7 @@ from winosmith.web.judge.turns import lease_next_problem
 from winosmith.web.judge.votes import open_slots
 from winosmith.web.moderate.decisions import get_newest_events
 from winosmith.web.moderate.dossier import filter_log, read_log_filters
-from winosmith.web.people.models import pseudonym
+from winosmith.web.people.models import get_pseudonym
 from winosmith.web.problems.lookalikes import index_problems
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.states import move
@@ -51,9 +51,9 @@ def test_a_problem_is_shown_with_all_that_a_decision_needs(
     vote(bob, half, None, ambiguous=True, comment="Both fit.")
     page = visit(eva).get(f"/moderate/problems/{half.ref}/").content.decode()
     shown = ("<mark>large</mark>", "<mark>small</mark>", "Ada Lovelace", "Judge 1", "Both fit.")
-    assert all(text in page for text in (*shown, pseudonym(ann), other.ref))
+    assert all(text in page for text in (*shown, get_pseudonym(ann), other.ref))
     assert near.sentence.split("_")[0] in page
-    assert not any(name in page for name in ("bob", pseudonym(bob), ">ann<"))
+    assert not any(name in page for name in ("bob", get_pseudonym(bob), ">ann<"))
 
 
 def test_a_decision_by_form_happens_once(eva: Any, twin: Any, visit: Any) -> None:
@@ -163,7 +163,7 @@ def test_the_log_filters(ann: Any, eva: Any, twin: Any, visit: Any, do: Any) -> 
     assert kinds() == ["withdraw", "accept", "verdict"]
     assert kinds(who="site") == ["verdict"]
     assert kinds(who="eva") == ["accept"]
-    assert kinds(who=pseudonym(ann)) == ["withdraw"]
+    assert kinds(who=get_pseudonym(ann)) == ["withdraw"]
     assert kinds(who="ann") == []
     assert kinds(what="accept") == ["accept"]
     assert kinds(ref=half.ref) == ["accept", "verdict"]
@@ -177,7 +177,7 @@ def test_the_log_filters(ann: Any, eva: Any, twin: Any, visit: Any, do: Any) -> 
 def test_names_are_for_admins(person: Any, adam: Any, eva: Any, visit: Any) -> None:
     """Moderators meet pseudonyms alone and find nobody by name; an admin reads the name."""
     ann = person("ann-of-the-hills")
-    path = f"/moderate/people/{pseudonym(ann)}/"
+    path = f"/moderate/people/{get_pseudonym(ann)}/"
     browser = visit(eva)
     for page in ("/moderate/people/", path):
         assert "ann-of-the-hills" not in browser.get(page).content.decode()
@@ -188,7 +188,7 @@ def test_names_are_for_admins(person: Any, adam: Any, eva: Any, visit: Any) -> N
 
 def test_a_judge_is_made_by_form_once(bob: Any, eva: Any, visit: Any) -> None:
     """Sent twice, the form appoints once; without a reason, or with a key of another, it is 422."""
-    client, path = visit(eva), f"/moderate/people/{pseudonym(bob)}/appoint/"
+    client, path = visit(eva), f"/moderate/people/{get_pseudonym(bob)}/appoint/"
     assert client.post(path, {"key": KEY, "kind": "judge", "reason": " "}).status_code == 422
     for _ in range(2):
         sent = {"key": KEY, "kind": "judge", "reason": "reads well"}

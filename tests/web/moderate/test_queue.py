@@ -13,7 +13,7 @@ from django.utils import timezone
 from winosmith.web.moderate import queue
 from winosmith.web.moderate.decisions import appeal
 from winosmith.web.moderate.queue import QueueFilters, filter_queue, get_page
-from winosmith.web.people.models import pseudonym
+from winosmith.web.people.models import get_pseudonym
 from winosmith.web.problems import search
 from winosmith.web.problems.models import Problem
 
@@ -48,7 +48,7 @@ def test_each_filter_finds_its_own(
     assert _refs("hint=lovelace") == refs(*hinted)
     assert _refs("only=hinted") == refs(*hinted)
     assert _refs("domain=Social") == refs(*hinted)
-    assert _refs(f"by={pseudonym(ann)}") == refs(*hinted, *appealed)
+    assert _refs(f"by={get_pseudonym(ann)}") == refs(*hinted, *appealed)
     assert _refs("only=appeal") == refs(appealed[0])
     assert _refs("age=over-month") == _refs("only=embargo") == refs(*old)
     assert _refs("age=day") == refs(*plain, *hinted, *appealed, *gold)

@@ -14,7 +14,7 @@ from winosmith.web.jobs import Job
 from winosmith.web.judge.models import Slot
 from winosmith.web.judge.turns import lease_next_problem
 from winosmith.web.moderate.people import change_person, get_unfinished_decisions
-from winosmith.web.people.models import Person, pseudonym
+from winosmith.web.people.models import Person, get_pseudonym
 
 
 def _change_person(person: Any, other: Any, kind: str, reason: str = "because") -> Any:
@@ -78,7 +78,7 @@ def test_where_everybody_may_judge_the_page_says_what_stops_somebody(
     said = "Anyone with an account can judge on this site, even without the judge role."
     for everybody in (True, False):
         rules(open_judging=everybody)
-        page = visit(eva).get(f"/moderate/people/{pseudonym(bob)}/").content.decode()
+        page = visit(eva).get(f"/moderate/people/{get_pseudonym(bob)}/").content.decode()
         assert (said in page) is everybody
 
 
@@ -95,7 +95,7 @@ def _excluded(judge: Any) -> int:
 
 def test_many_votes_are_excluded_by_the_worker(voted: None, eva: Any, bob: Any, visit: Any) -> None:
     """The judge's page shows how far it is; any moderator stops it, and lets it continue."""
-    path = f"/moderate/people/{pseudonym(bob)}/"
+    path = f"/moderate/people/{get_pseudonym(bob)}/"
     form = {"key": os.urandom(16).hex(), "kind": "exclude", "reason": "guesses"}
     assert visit(eva).post(f"{path}appoint/", form).headers["Location"] == path
     (made,) = get_unfinished_decisions(bob)

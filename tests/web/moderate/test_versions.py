@@ -18,7 +18,7 @@ from winosmith.web.moderate.batches import (
 from winosmith.web.moderate.dossier import list_problem_rows
 from winosmith.web.moderate.people import count_problems_by_state
 from winosmith.web.moderate.queue import QueueFilters, filter_queue, get_page
-from winosmith.web.people.models import Person, pseudonym
+from winosmith.web.people.models import Person, get_pseudonym
 from winosmith.web.predict.models import Model, Prediction, Status
 from winosmith.web.problems.lookalikes import index_problems
 from winosmith.web.problems.models import Event, Problem, State, Version
@@ -47,7 +47,7 @@ def test_the_queue_shows_a_family(database: Any, ann: Any, bob: Any) -> None:
     child(other, bob)
     for ref in (top.ref, one.ref, two.ref):
         assert _found(f"family={ref}") == {top.ref, one.ref, two.ref}
-    assert _found(f"family={two.ref}&by={pseudonym(bob)}") == {one.ref}
+    assert _found(f"family={two.ref}&by={get_pseudonym(bob)}") == {one.ref}
     assert _found("family=nobody") == set()
     lone = root()
     assert _found(f"family={lone.ref}") == {lone.ref}
@@ -63,7 +63,7 @@ def test_all_of_a_person_in_a_family_is_done_undone_and_logged(
     child(one, ann, new=("fit", "go"))
     child(other, bob)
     before = dict(Problem.objects.values_list("ref", "state"))
-    where = QueueFilters.read(f"state=&family={top.ref}&by={pseudonym(bob)}")
+    where = QueueFilters.read(f"state=&family={top.ref}&by={get_pseudonym(bob)}")
     batch = apply_to_matching(
         eva, "withdraw", where, "spam", newest=get_newest_event_and_problem(), expected=2
     )
@@ -96,7 +96,7 @@ def test_a_version_is_shown_with_its_way_from_the_root(ann: Any, eva: Any, visit
     assert "bert" in page
     assert "The models’ answers" in page
     assert "This half" not in page
-    assert f"family={top.ref}&amp;by={pseudonym(ann)}" in page
+    assert f"family={top.ref}&amp;by={get_pseudonym(ann)}" in page
 
 
 @pytest.mark.usefixtures("db")
@@ -137,7 +137,7 @@ def test_versions_are_counted_with_what_somebody_wrote(ann: Any, eva: Any, visit
     child(root(ann), ann)
     written = count_problems_by_state(ann)
     assert (written.total, written.perturbed, written.valid) == (2, 1, 2)
-    page = visit(eva).get(f"/moderate/people/{pseudonym(ann)}/").content.decode()
+    page = visit(eva).get(f"/moderate/people/{get_pseudonym(ann)}/").content.decode()
     assert "of these perturbed" in page
 
 

@@ -20,7 +20,7 @@ from winosmith.web.people.accounts import (
     merge_visitor,
     sign_up,
 )
-from winosmith.web.people.models import Document, Invitation, Person, pseudonym
+from winosmith.web.people.models import Document, Invitation, Person, get_pseudonym
 from winosmith.web.people.privacy import erase, export_personal_data
 from winosmith.web.problems.models import Problem
 
@@ -290,9 +290,9 @@ def test_a_pseudonym_leads_to_whose_it_is(
     db: Any, visit: Any, person: Any, ann: Any, adam: Any
 ) -> None:
     """Where an account from before is called by another's pseudonym, the pseudonym wins."""
-    eve = person(pseudonym(ann))
+    eve = person(get_pseudonym(ann))
     found = visit(adam).get("/moderate/people/", {"who": eve.name})
-    assert found.headers["Location"] == f"/moderate/people/{pseudonym(ann)}/"
+    assert found.headers["Location"] == f"/moderate/people/{get_pseudonym(ann)}/"
 
 
 @pytest.mark.parametrize("name", ["..", "a/b", "?", "ann"])
@@ -301,7 +301,7 @@ def test_an_admin_erases_whatever_somebody_is_called(
 ) -> None:
     """An account from before, whatever its name, is erased by a link on its page."""
     one, browser = person(name), visit(adam)
-    page = browser.get(f"/moderate/people/{pseudonym(one)}/").content.decode()
+    page = browser.get(f"/moderate/people/{get_pseudonym(one)}/").content.decode()
     found = re.search(r'href="(/people/erase/[^"]+)"', page)
     typed = {"sure": "on", "password": PASSWORD}
     assert browser.post(found[1], typed).status_code == 302

@@ -24,7 +24,7 @@ from winosmith.web.judge.turns import (
 from winosmith.web.people import accounts, gates, news, privacy
 from winosmith.web.people.accounts import merge_visitor
 from winosmith.web.people.gates import new_key, process_once
-from winosmith.web.people.models import Person, pseudonym
+from winosmith.web.people.models import Person, get_pseudonym
 from winosmith.web.people.privacy import (
     _find_columns_with_people,
     erase,
@@ -150,7 +150,7 @@ def test_erasure_leaves_no_trace_of_the_name(visit: Any, person: Any, bob: Any, 
     browser = visit(ann)
     ann.refresh_from_db()
     before, secrets = (
-        pseudonym(ann),
+        get_pseudonym(ann),
         (ann.password, ann.salt, browser.cookies[settings.SESSION_COOKIE_NAME].value),
     )
     typed = {"texts": "on", "sure": "on", "password": PASSWORD}
@@ -160,7 +160,7 @@ def test_erasure_leaves_no_trace_of_the_name(visit: Any, person: Any, bob: Any, 
     words = ("unmistakable", "a comment by me", "my draft's topic", "my twin's topic")
     for gone in (*words, mine[0].sentence, *secrets):
         assert gone not in rows
-    assert pseudonym(fresh(ann)) != before
+    assert get_pseudonym(fresh(ann)) != before
     assert not ann.is_active
     assert not ann.agreements.exists()
     assert browser.get("/people/").status_code == 302

@@ -22,7 +22,7 @@ from winosmith.errors import InputError
 from winosmith.practice import read_handwritten
 from winosmith.validate import read_votes
 from winosmith.web._export import export
-from winosmith.web.people.models import pseudonym
+from winosmith.web.people.models import get_pseudonym
 from winosmith.web.problems import records
 from winosmith.web.problems.models import Problem, State, Twin
 from winosmith.web.problems.records import map_to_problem, map_to_twin
@@ -215,7 +215,7 @@ def test_votes_are_a_file_of_their_own(
         votes = read_votes(tmp_path / name)
         assert {one.problem_id for one in votes} == {public.ref}
         assert [(one.purpose, one.choice) for one in votes] == [("local", 1), ("validate", 0)]
-        assert {one.participant for one in votes} == {pseudonym(bob)}
+        assert {one.participant for one in votes} == {get_pseudonym(bob)}
         assert votes[1].ambiguous
 
 

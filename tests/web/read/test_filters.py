@@ -10,7 +10,7 @@ import pytest
 
 from winosmith.web.judge.models import Verdict
 from winosmith.web.people import models
-from winosmith.web.people.models import find_person, pseudonym
+from winosmith.web.people.models import find_person, get_pseudonym
 from winosmith.web.people.privacy import erase
 from winosmith.web.problems.models import Twin
 from winosmith.web.read.public import Filters, decrypt_key, encrypt_key
@@ -35,7 +35,10 @@ def test_each_filter_narrows(twin: Any, ann: Any) -> None:
     assert _refs() == s | one | o
     assert (_refs(domain="social"), _refs(domain="physical"), _refs(domain="other")) == (s, one, o)
     assert (_refs(twins="twins"), _refs(twins="singles")) == (s | o, one)
-    assert (_refs(contributor=pseudonym(ann)), _refs(contributor="p-000000000000")) == (s, set())
+    assert (_refs(contributor=get_pseudonym(ann)), _refs(contributor="p-000000000000")) == (
+        s,
+        set(),
+    )
     assert (_refs(until="2026-01-31"), _refs(until="2026-01-30")) == (s, set())
     assert (_refs(since="2026-02-01"), _refs(since="2026-01-31")) == (one | o, s | one | o)
     assert _refs(since="0001-01-01", until="9999-12-31") == s | one | o
@@ -52,10 +55,10 @@ def test_a_pseudonym_tells_of_nobody_who_wrote_nothing_public(
     twin(ann, state=("judging", "held"))
     pages = [
         visit().get(f"/problems/?contributor={name}").content.decode().replace(name, "")
-        for name in (pseudonym(ann), "p-000000000000")
+        for name in (get_pseudonym(ann), "p-000000000000")
     ]
     assert pages[0] == pages[1]
-    assert find_person(pseudonym(ann)) == ann
+    assert find_person(get_pseudonym(ann)) == ann
 
 
 def test_who_guesses_pseudonyms_has_not_all_of_them_made(
@@ -64,13 +67,13 @@ def test_who_guesses_pseudonyms_has_not_all_of_them_made(
     """Once made, only those of who came since are made anew, and of the erased."""
     monkeypatch.setattr(models, "_cached_keys", {})
     old, gone = person("old"), person("gone")
-    assert models.find_person(models.pseudonym(old)) == old
+    assert models.find_person(models.get_pseudonym(old)) == old
     erase(gone, texts=False)
     gone.refresh_from_db()
     new = person("new")
     monkeypatch.setattr(models, "_RECHECKED", 0)
-    made, make = [], models.pseudonym
-    monkeypatch.setattr(models, "pseudonym", lambda who: made.append(who.pk) or make(who))
+    made, make = [], models.get_pseudonym
+    monkeypatch.setattr(models, "get_pseudonym", lambda who: made.append(who.pk) or make(who))
     assert models.find_person("p-000000000000") is None
     assert set(made) == {gone.pk, new.pk}
     assert models.find_person(make(gone)) == gone

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from winosmith.web.judge.models import has_seen
-from winosmith.web.people.models import pseudonym
+from winosmith.web.people.models import get_pseudonym
 from winosmith.web.read import downloads
 from winosmith.web.read.downloads import FILES, VOTES
 
@@ -70,11 +70,11 @@ def test_what_is_hidden_changes_nothing(
     eve = person("eve")
     twin(ann)
     client = visit(eve if who == "account" else None)
-    before = _answers(client, pseudonym(ann))
+    before = _answers(client, get_pseudonym(ann))
     kinds = HIDDEN if who == "visitor" else ["embargo"]
     for kind in kinds:
         hidden = twin(ann, word="zebra", domain="farm", **HIDDEN[kind])
-        after = _answers(client, pseudonym(ann))
+        after = _answers(client, get_pseudonym(ann))
         assert [(kind, path) for path in before if before[path] != after[path]] == []
         ref = hidden[0].ref
         status, body, *rest = _answer(client, f"/problems/{ref}/")

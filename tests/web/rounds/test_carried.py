@@ -14,7 +14,7 @@ from tests.web.making import fresh
 from tests.web.rounds.conftest import CHANCE, TWINS, WORDS
 from tests.web.rounds.making import SMALL, carried_out, fill
 from winosmith.report import percent
-from winosmith.web.people.models import Person, pseudonym
+from winosmith.web.people.models import Person, get_pseudonym
 from winosmith.web.problems.models import Problem, State
 from winosmith.web.rounds import running, running as rules
 from winosmith.web.rounds.models import Place, Round
@@ -151,7 +151,7 @@ def test_the_pool_is_what_downloads_have(database: Any) -> None:
     folder = write_pool(made)
     problems, votes = (_records(folder / name) for name in ("problems.jsonl", "votes.jsonl"))
     assert {one["id"] for one in problems} == set(refs[6:]) == {v["problem_id"] for v in votes}
-    wren = pseudonym(Person.objects.get(name="wren"))
+    wren = get_pseudonym(Person.objects.get(name="wren"))
     assert {one["origin"]["author"] for one in problems} == {wren}
     whole = (folder / "problems.jsonl").read_text() + (folder / "votes.jsonl").read_text()
     assert "wren" not in whole

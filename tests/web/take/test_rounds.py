@@ -20,7 +20,7 @@ from winosmith.web.judge.turns import (
     store_answer,
     store_local_answer,
 )
-from winosmith.web.people.models import Person, pseudonym
+from winosmith.web.people.models import Person, get_pseudonym
 from winosmith.web.problems.models import Event, Problem, Twin, Version
 from winosmith.web.problems.states import get_public_problems
 from winosmith.web.take import rounds
@@ -221,7 +221,7 @@ def test_codes_tell_nothing(opened: Any, ann: Any) -> None:
         submit_sheet(ann, sitting.ref)
         codes.add(sitting.subject.code)
     assert len(codes) == 2
-    assert not any("ann" in code or pseudonym(ann)[2:8] in code for code in codes)
+    assert not any("ann" in code or get_pseudonym(ann)[2:8] in code for code in codes)
 
 
 def test_a_sheet_filled_in_no_time_is_in_no_figures_until_it_may(

@@ -15,7 +15,7 @@ from winosmith.web.api import door, models as tokens
 from winosmith.web.api.door import Ref, RequestData, Response, get_owner, make_auth
 from winosmith.web.judge.submissions import get_own_twin
 from winosmith.web.judge.votes import Vote
-from winosmith.web.people.models import pseudonym
+from winosmith.web.people.models import get_pseudonym
 from winosmith.web.people.privacy import get_pending_documents
 from winosmith.web.problems.models import Problem as Row, Twin as TwinRow
 from winosmith.web.write import page as pages
@@ -117,7 +117,7 @@ def read_me(request: HttpRequest) -> dict[str, Any]:
     roles["admin"] = person.is_superuser
     return {
         "name": person.name,
-        "pseudonym": pseudonym(person),
+        "pseudonym": get_pseudonym(person),
         "roles": [role for role, has_role in roles.items() if has_role],
         "to_agree": [
             request.build_absolute_uri(reverse("people:text", args=[text.kind, text.version]))

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from winosmith.metrics import round_count
 from winosmith.web._cache import RefreshedValue
 from winosmith.web.families.figures import compute_tie_credit
-from winosmith.web.people.models import Person, pseudonym
+from winosmith.web.people.models import Person, get_pseudonym
 from winosmith.web.predict.models import Model, Prediction
 from winosmith.web.problems.models import Problem, Version
 from winosmith.web.problems.search import Term, filter_by_terms
@@ -171,7 +171,7 @@ def list_board_entries() -> list[BoardEntry]:
     )
     number = dict(versions.values_list(by).annotate(Count("pk")))
     people = Person.objects.only("pk", "salt").in_bulk(number)
-    found = {key: BoardEntry(pseudonym(person), number[key]) for key, person in people.items()}
+    found = {key: BoardEntry(get_pseudonym(person), number[key]) for key, person in people.items()}
     for key, n in versions.filter(problem__in=first).values_list(by).annotate(Count("pk")):
         if key in found:
             found[key].families = n

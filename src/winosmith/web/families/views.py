@@ -19,7 +19,7 @@ from winosmith.web.families.models import Measured
 from winosmith.web.families.trees import DEPTHS, load_tree
 from winosmith.web.judge.models import mark_undecided_seen
 from winosmith.web.people.gates import get_current_writer, rate_limit_reading
-from winosmith.web.people.models import Person, pseudonym
+from winosmith.web.people.models import Person, get_pseudonym
 from winosmith.web.predict.asking import get_current_models
 from winosmith.web.predict.models import Model
 from winosmith.web.problems.models import Problem
@@ -126,7 +126,7 @@ def show_board(request: HttpRequest) -> HttpResponse:
         "models": models,
         "sort": sort,
         "sorts": {name: label for name, (label, _value) in BOARD_SORTS.items()},
-        "me": pseudonym(person) if person else "",
+        "me": get_pseudonym(person) if person else "",
         "kept": urlencode({"sort": sort}),
     }
     return render(request, "families/board.html", context)

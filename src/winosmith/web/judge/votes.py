@@ -21,7 +21,7 @@ from winosmith.web._cache import get_cached_stats
 from winosmith.web._lock import chunked, writing
 from winosmith.web.judge.models import Gold, Skip, Slot, Verdict
 from winosmith.web.pages import translate_message
-from winosmith.web.people.models import Person, pseudonym
+from winosmith.web.people.models import Person, get_pseudonym
 from winosmith.web.problems.models import Problem, State
 from winosmith.web.problems.records import as_problem
 from winosmith.web.problems.states import move
@@ -274,7 +274,7 @@ def iter_responses(problems: Iterable[Problem]) -> Iterator[Response]:
         slots = Slot.objects.filter(problem__in=list(refs)).counted()
         rows = list(slots.order_by("answered_at", "pk").values(*_RESPONSE_COLUMNS))
         people = Person.objects.only("salt").in_bulk({row["holder"] for row in rows})
-        names = {key: pseudonym(person) for key, person in people.items()}
+        names = {key: get_pseudonym(person) for key, person in people.items()}
         for row in rows:
             ref, who, shown = refs[row.pop("problem")], names[row.pop("holder")], row.pop("shown")
             local, seconds = row.pop("local_choice"), row.pop("local_seconds")

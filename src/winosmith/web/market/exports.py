@@ -24,7 +24,7 @@ from winosmith.web.judge.submissions import may_withdraw, withdraw_twin
 from winosmith.web.market import models, workers
 from winosmith.web.market.models import Identity, Participation, Study
 from winosmith.web.market.providers import PROVIDERS, digest_id, read_cells, read_table
-from winosmith.web.people.models import pseudonym
+from winosmith.web.people.models import get_pseudonym
 
 MAX_ERRORS_SHOWN = 20
 
@@ -254,7 +254,7 @@ class Change:
 
     def make_record(self) -> dict[str, Any]:
         return {
-            "worker": pseudonym(self.part.person),
+            "worker": get_pseudonym(self.part.person),
             "before": str(self.part.verdict),
             "verdict": str(self.verdict),
             "said": self.market_status,
@@ -290,7 +290,7 @@ class Plan:
             "same": self.unchanged,
             "unknown": self.unknown,
             "unmatched": f"{self.unmatched:.2f}",
-            "missing": [pseudonym(part.person) for part in self.missing],
+            "missing": [get_pseudonym(part.person) for part in self.missing],
             "doubts": [list(doubt) for doubt in self.doubts],
             "notes": [list(note) for note in self.notes],
         }

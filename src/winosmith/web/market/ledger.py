@@ -23,7 +23,7 @@ from winosmith.web.market.exports import parse_amount
 from winosmith.web.market.models import Participation, Payment, Study
 from winosmith.web.market.providers import read_table
 from winosmith.web.market.workers import find_participation_by_id
-from winosmith.web.people.models import decrypt, make_digest, pseudonym
+from winosmith.web.people.models import decrypt, get_pseudonym, make_digest
 
 CENT, ZERO = Decimal("0.01"), Decimal("0.00")
 
@@ -54,7 +54,7 @@ class Entry:
 
     @property
     def name(self) -> str:
-        return pseudonym(self.part.person)
+        return get_pseudonym(self.part.person)
 
     @property
     def owed(self) -> Decimal:

@@ -18,7 +18,7 @@ from winosmith.metrics import wilson_interval
 from winosmith.web._cache import get_cached_stats
 from winosmith.web.judge.models import Slot
 from winosmith.web.judge.votes import compute_chance_agreement
-from winosmith.web.people.models import Person, pseudonym
+from winosmith.web.people.models import Person, get_pseudonym
 
 MIN_SHARED = 20
 """Minimum number of shared problems for a pair of judges to be listed.
@@ -96,7 +96,7 @@ def list_pairs(judge: Person | None = None) -> list[tuple[str, str, Pair]]:
     key = 0 if judge is None else judge.pk
     found = get_cached_stats(f"moderate.agreement.{key}", lambda: _compute_pairs(judge))
     people = Person.objects.in_bulk({key for pair in found for key in (pair.one, pair.other)})
-    names = {key: pseudonym(person) for key, person in people.items()}
+    names = {key: get_pseudonym(person) for key, person in people.items()}
     return [
         (names[pair.one], names[pair.other], pair)
         for pair in found

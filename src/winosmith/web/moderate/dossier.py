@@ -18,7 +18,7 @@ from winosmith.web.moderate import decisions
 from winosmith.web.moderate.models import Appeal
 from winosmith.web.moderate.people import count_problems_by_state
 from winosmith.web.pages import round_percent
-from winosmith.web.people.models import Person, find_person, pseudonym
+from winosmith.web.people.models import Person, find_person, get_pseudonym
 from winosmith.web.predict import asking
 from winosmith.web.problems.family import fold_steps, get_path, get_visible_steps
 from winosmith.web.problems.lookalikes import find_lookalikes
@@ -54,7 +54,9 @@ def list_problem_rows(
             "pieces": mark_differences(problem.sentence, twin or problem.sentence),
             "options": [(text, at == problem.answer) for at, text in enumerate(problem.options)],
             "pick": f"{problem.ref}:{seen.get(problem.pk, 0)}",
-            "contributor": pseudonym(problem.twin.contributor) if problem.twin.contributor else "",
+            "contributor": get_pseudonym(problem.twin.contributor)
+            if problem.twin.contributor
+            else "",
             "own": not decisions.may_decide(reader, problem),
             "appeal": appeals.get(problem.pk, ""),
             "root": roots.get(problem.pk, ""),
@@ -89,7 +91,7 @@ def make_family_context(reader: Person, problem: Problem) -> dict[str, Any] | No
         ],
         "size": Version.objects.filter(root=root).count(),
         "all": _make_queue_link(root),
-        "theirs": _make_queue_link(root, by=pseudonym(contributor)) if contributor else "",
+        "theirs": _make_queue_link(root, by=get_pseudonym(contributor)) if contributor else "",
     }
 
 
@@ -178,7 +180,7 @@ def filter_log(filters: Mapping[str, str]) -> QuerySet[Event]:
 def get_name_in_log(person: Person | None) -> str:
     if person is None:
         return "site"
-    return person.name if person.can_moderate else pseudonym(person)
+    return person.name if person.can_moderate else get_pseudonym(person)
 
 
 def iter_log_rows(filters: Mapping[str, str]) -> Iterator[Iterable[object]]:

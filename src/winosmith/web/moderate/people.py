@@ -27,7 +27,7 @@ from winosmith.web.moderate.decisions import clean_reason
 from winosmith.web.moderate.models import Appointment
 from winosmith.web.pages import format_percentage_interval, get_newest_rows, to_fixed, to_percent
 from winosmith.web.people.gates import may_judge
-from winosmith.web.people.models import Person, pseudonym
+from winosmith.web.people.models import Person, get_pseudonym
 from winosmith.web.people.news import MAX_ITEMS, Item
 from winosmith.web.problems.models import Problem, State, Twin, Version
 
@@ -214,7 +214,7 @@ def _list_members(people: Sequence[Person]) -> list[dict[str, Any]]:
     return [
         {
             "person": one,
-            "name": pseudonym(one),
+            "name": get_pseudonym(one),
             "written": written[one.pk],
             "judged": judged[one.pk],
         }
@@ -278,7 +278,7 @@ def change_person(person: Person, other: Person, kind: str, reason: str) -> Appo
             exclusion.resume_judge(now, person)
         decision = Appointment.objects.create(person=now, actor=person, kind=kind, reason=reason)
         if decision.kind in exclusion.CHANGES:
-            asked, total = {"name": pseudonym(now)}, _find_votes_to_change(decision).count()
+            asked, total = {"name": get_pseudonym(now)}, _find_votes_to_change(decision).count()
             decision.job = create_job(person, VOTES, asked, state=Job.State.WAITING, total=total)
             decision.save(update_fields=["job"])
         return decision

@@ -22,7 +22,7 @@ from winosmith.web.moderate.agreement import MAX_JUDGES, MIN_SHARED, iter_csv_ro
 from winosmith.web.moderate.decisions import ACTIONS, MAX_REASON, UNDO, Action, ConflictError
 from winosmith.web.moderate.models import Appointment, Batch
 from winosmith.web.people.gates import moderators_only, process_form
-from winosmith.web.people.models import Person, find_person, pseudonym
+from winosmith.web.people.models import Person, find_person, get_pseudonym
 from winosmith.web.problems.models import Event, Problem, State
 
 
@@ -313,7 +313,7 @@ def list_people(request: HttpRequest) -> HttpResponse:
     """Show people, newest first; admins can also find an account by its name."""
     text, found = _find_person(request)
     if found is not None:
-        return redirect("moderate:person", name=pseudonym(found))
+        return redirect("moderate:person", name=get_pseudonym(found))
     only = request.GET.get("only", "")
     shown, older = members.get_member_page(only=only, before=request.GET.get("before", ""))
     context = {
@@ -341,7 +341,7 @@ def show_agreement(request: HttpRequest) -> HttpResponse:
     context = {
         "pairs": list_pairs(found),
         "text": text,
-        "who": "" if found is None else pseudonym(found),
+        "who": "" if found is None else get_pseudonym(found),
         "least": MIN_SHARED,
         "most": MAX_JUDGES,
     }
@@ -403,7 +403,7 @@ def _render_person(
     context = {
         "one": one,
         "other": other,
-        "others": [pseudonym(who) for who in members.get_people_held_as_group(other)],
+        "others": [get_pseudonym(who) for who in members.get_people_held_as_group(other)],
         "together": [
             ("resume", _("Approve the votes of all of them")),
             ("discard", _("Discard the votes of all of them")),
@@ -417,7 +417,7 @@ def _render_person(
         "unfinished": members.get_unfinished_decisions(other),
         "possible": [(change.value, CHANGE_LABELS[change]) for change in possible],
         "appointments": other.appointments.select_related("actor").order_by("-pk"),
-        "problems": f"{reverse('moderate:queue')}?state=&by={pseudonym(other)}",
+        "problems": f"{reverse('moderate:queue')}?state=&by={get_pseudonym(other)}",
         "error": error,
         "reason": reason,
         "kind": kind,

@@ -42,8 +42,8 @@ from winosmith.web.people.models import (
     Session,
     check_still_active,
     digest_token,
+    get_pseudonym,
     make_digest,
-    pseudonym,
 )
 from winosmith.web.people.privacy import get_pending_documents
 
@@ -403,7 +403,7 @@ def account_context(request: HttpRequest) -> dict[str, Any]:
     """Return the template variables for the account; each `{{ new_key }}` is a new key."""
     user = getattr(request, "user", None)  # missing if the request was rejected earlier
     if user is not None and user.is_authenticated:
-        return {"account": pseudonym(user), "new_key": new_key}
+        return {"account": get_pseudonym(user), "new_key": new_key}
     entry_pages = {reverse("people:login"), reverse("people:join")}
     back = get_safe_next(request) if request.path in entry_pages else get_current_page(request)
     return {"account": "", "back": back, "new_key": new_key}

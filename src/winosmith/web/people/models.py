@@ -293,7 +293,7 @@ def _make_cipher(purpose: str) -> Fernet:
     return Fernet(urlsafe_b64encode(bytes.fromhex(make_digest("encryption", purpose))))
 
 
-def pseudonym(person: Person) -> str:
+def get_pseudonym(person: Person) -> str:
     """Return the person's name in the data: "p-" and 12 hex digits.
 
     It depends on the site's key and on a salt that an erasure replaces.
@@ -333,14 +333,14 @@ def find_person(name: str) -> Person | None:
         since = max(_cached_keys.values(), default=0) - _RECHECKED
         people = Person.objects.filter(Q(pk__gt=since) | Q(erased__isnull=False))
         for person in people.only("pk", "salt").iterator(chunk_size=5000):
-            _cached_keys[pseudonym(person)] = person.pk
+            _cached_keys[get_pseudonym(person)] = person.pk
         found = _find_cached(name)
     return found
 
 
 def _find_cached(name: str) -> Person | None:
     person = Person.objects.filter(pk=_cached_keys.get(name)).first()
-    return person if person is not None and pseudonym(person) == name else None
+    return person if person is not None and get_pseudonym(person) == name else None
 
 
 def get_name_skeleton(name: str) -> str:

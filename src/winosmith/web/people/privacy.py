@@ -27,7 +27,7 @@ from winosmith.web._lock import writing
 from winosmith.web._site import ERASURES
 from winosmith.web.jobs import MAIL, Job
 from winosmith.web.people import models
-from winosmith.web.people.models import Agreement, Document, Invitation, Person, Session, pseudonym
+from winosmith.web.people.models import Document, Invitation, Person, Session, get_pseudonym
 
 
 def _get_current_keys() -> dict[str, int]:
@@ -45,7 +45,7 @@ def get_pending_documents(person: Person | None, *, judging: bool = False) -> li
     With `judging`, paid judges only need to agree to the text on paid studies.
     """
     paid_judge = bool(judging and person is not None and person.hired and person.is_judge)
-    agreed = set(Agreement.objects.filter(person=person).values_list("document", flat=True))
+    agreed = set(person.agreements.values_list("document", flat=True)) if person else set()
     needed = {key for kind, key in _get_current_keys().items() if (kind == "study") == paid_judge}
     return list(Document.objects.filter(pk__in=needed - agreed).order_by("kind"))
 
@@ -66,7 +66,7 @@ def save_agreement(person: Person, shown: set[int] | None = None, *, judging: bo
         if shown is not None and not {document.pk for document in needed} <= shown:
             raise InputError(_("A text has changed in the meantime; read the new version."))
         for document in needed:
-            Agreement.objects.get_or_create(person=person, document=document)
+            person.agreements.get_or_create(document=document)
 
 
 def publish_document(kind: str, text: str, *, licence: str = "") -> Document:
@@ -127,7 +127,7 @@ def export_personal_data(person: Person) -> dict[str, Any]:
     """Return all data about a person, from every table with a relation to people."""
     data: dict[str, Any] = {
         "name": None if person.anonymous else person.name,
-        "pseudonym": pseudonym(person),
+        "pseudonym": get_pseudonym(person),
         "joined": person.joined,
         "last_login": person.last_login,
         "news_seen": person.news_seen,

@@ -30,7 +30,7 @@ from winosmith.web.people.models import (
     Invitation,
     Person,
     digest_token,
-    pseudonym,
+    get_pseudonym,
 )
 from winosmith.web.people.news import NEWS_SPAN, get_last_visit, list_news, mark_read, work_sources
 
@@ -383,7 +383,7 @@ def _pass_current_person(view: Callable[[HttpRequest, Person], HttpResponse]) ->
 def show_profile(request: HttpRequest, person: Person) -> HttpResponse:
     context = {
         "person": person,
-        "pseudonym": pseudonym(person),
+        "pseudonym": get_pseudonym(person),
         "agreements": person.agreements.select_related("document").order_by("-at"),
         "missing": privacy.get_pending_documents(person, judging=True),
         "may_judge": gates.may_judge(person),

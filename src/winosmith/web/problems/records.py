@@ -18,7 +18,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from winosmith import Extra, Origin, Problem as Datum
 from winosmith.lineage import MEASURED, UNVALIDATED
 from winosmith.records import make_problem_record, parse_problem
-from winosmith.web.people.models import pseudonym
+from winosmith.web.people.models import get_pseudonym
 from winosmith.web.problems.models import Problem, State, Version
 
 CHUNK = 1000
@@ -127,7 +127,7 @@ def _build_origin(row: Problem) -> Mapping[str, Any]:
     twin = row.twin
     return {
         "source": twin.source or None,
-        "author": pseudonym(twin.contributor) if twin.contributor else None,
+        "author": get_pseudonym(twin.contributor) if twin.contributor else None,
         "created": twin.created.date().isoformat(),
         "domain": twin.domain or None,
         "anchor": twin.anchor or None,

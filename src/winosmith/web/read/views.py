@@ -26,7 +26,7 @@ from winosmith.web.judge.models import mark_undecided_seen
 from winosmith.web.judge.votes import list_votes
 from winosmith.web.pages import mark_as_download
 from winosmith.web.people.gates import get_current_page, get_current_writer
-from winosmith.web.people.models import Person, pseudonym
+from winosmith.web.people.models import Person, get_pseudonym
 from winosmith.web.problems.family import fold_steps, get_path, get_visible_steps, may_perturb
 from winosmith.web.problems.models import Problem, State, Twin
 from winosmith.web.problems.search import Term, parse_terms
@@ -137,7 +137,7 @@ def reject_forgery(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 
 def _get_credited_name(twin: Twin) -> str:
-    return pseudonym(twin.contributor) if twin.contributor else ""
+    return get_pseudonym(twin.contributor) if twin.contributor else ""
 
 
 def _group_by_twin(problems: list[Problem]) -> list[tuple[Twin, str, list[Problem]]]:

@@ -19,7 +19,7 @@ from winosmith.web.judge.trust import count_address_judges, get_askable_question
 from winosmith.web.market.models import Study
 from winosmith.web.people import addresses
 from winosmith.web.people.accounts import get_active_links
-from winosmith.web.people.models import Person, pseudonym
+from winosmith.web.people.models import Person, get_pseudonym
 from winosmith.web.people.privacy import find_people_to_erase_again
 from winosmith.web.predict.asking import check_model, get_current_models
 from winosmith.web.problems.models import Problem
@@ -100,7 +100,7 @@ def list_address_faults() -> list[str]:
             "This site was restored from a backup. People erased since then: %(names)s. Run on "
             "the server: winosmith admin erase-again %(folder)s"
         )
-        names = ", ".join(pseudonym(person) for person, _texts in people)
+        names = ", ".join(get_pseudonym(person) for person, _texts in people)
         found.append(fault % {"names": names, "folder": settings.SITE.folder})
     return found
 
