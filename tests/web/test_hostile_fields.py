@@ -40,7 +40,7 @@ from winosmith.web.people.models import Person, get_pseudonym
 from winosmith.web.people.privacy import save_agreement
 from winosmith.web.problems.models import Event, Problem, State, Twin
 from winosmith.web.problems.states import get_public_problems
-from winosmith.web.read.downloads import FILES, survey
+from winosmith.web.read.downloads import FILES, make_content
 from winosmith.web.read.public import Filters
 from winosmith.web.write.models import Draft
 from winosmith.web.write.rules import start_draft
@@ -499,7 +499,7 @@ def test_files_of_all_formats_hold_the_texts(world: Any, tmp_path: Path) -> None
     rows = get_public_problems().filter(sentence__contains="teapot")
     assert rows.count() == len(TEXTS)
     for name, known in FILES.items():
-        unfit = survey(Filters(QueryDict("q=teapot")).apply(), known).unfit
+        unfit = make_content(Filters(QueryDict("q=teapot")).apply(), known).unfit
         kept = {
             (row.sentence, frozenset(row.options), row.options[row.answer])
             for row in rows

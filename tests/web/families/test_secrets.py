@@ -9,10 +9,10 @@ import pytest
 
 from tests.web.growing import family, model, says, version
 from tests.web.making import single
-from winosmith.web.families import views
 from winosmith.web.families.measuring import measure_if_changed
 from winosmith.web.judge.models import has_seen
 from winosmith.web.problems.models import Problem
+from winosmith.web.read import downloads
 
 pytestmark = pytest.mark.usefixtures("db")
 
@@ -77,7 +77,7 @@ def _same(client: Any, path: str, ref: str) -> bool:
 @pytest.fixture
 def unlimited(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a test download as often as it wants."""
-    monkeypatch.setattr(views, "QUOTA", 10_000)
+    monkeypatch.setattr(downloads, "MAX_DOWNLOADS_PER_HOUR", 10_000)
 
 
 @pytest.mark.parametrize(

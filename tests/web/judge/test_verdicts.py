@@ -33,7 +33,7 @@ from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Problem, State
 from winosmith.web.problems.records import as_problem
 from winosmith.web.problems.states import move
-from winosmith.web.read.public import agreement, get_stats
+from winosmith.web.read.public import get_agreement, get_stats
 
 VOTES = st.lists(
     st.tuples(st.sampled_from([0, 1]), st.sampled_from([0, 1, None]), st.booleans(), st.booleans()),
@@ -223,7 +223,7 @@ def test_the_card_tells_what_judges_decided(db: Any, person: Any) -> None:
     assert [found[name] for name in columns] == [2, 3, 2, 1]
     move(fresh(last), State.VALID, actor=person("moderator"), kind="accept")
     Problem.objects.filter(pk__in=[half.pk for half in twin(opened=False)]).update(state="valid")
-    found, of_votes = get_stats(), agreement()
+    found, of_votes = get_stats(), get_agreement()
     assert [found[name] for name in columns] == [5, 3, 3, 0]
     assert of_votes is not None
     assert (of_votes.problems, of_votes.votes) == (3, 9)

@@ -9,14 +9,14 @@ import pytest
 from tests.web.making import fresh
 from winosmith.errors import InputError
 from winosmith.web.moderate.batches import undo_batch
-from winosmith.web.read.public import get_example
+from winosmith.web.read.public import get_example_twin
 
 pytestmark = pytest.mark.usefixtures("db")
 
 
 def shown() -> set[int]:
     """Return which twin the first page shows."""
-    return {half.twin_id for half in get_example()}
+    return {half.twin_id for half in get_example_twin()}
 
 
 def test_the_last_choice_is_on_the_first_page_until_it_is_taken_off(

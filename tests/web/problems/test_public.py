@@ -18,7 +18,7 @@ from tests.web.api.calling import Program
 from tests.web.conftest import BOTH
 from winosmith.web import _cache, hosting
 from winosmith.web._lock import writing
-from winosmith.web.families import lists, views
+from winosmith.web.families import lists
 from winosmith.web.families.lists import list_board_entries, list_families
 from winosmith.web.families.measuring import get_answered_problems
 from winosmith.web.families.trees import _compute_stamp, load_tree
@@ -30,7 +30,7 @@ from winosmith.web.problems.models import Problem, Twin, Version
 from winosmith.web.problems.states import get_public_problems, is_visible_to, update_waits
 from winosmith.web.read import downloads
 from winosmith.web.read.downloads import FILES
-from winosmith.web.read.public import agreement, get_stats
+from winosmith.web.read.public import get_agreement, get_stats
 from winosmith.web.rounds.models import Round
 from winosmith.web.rounds.running import write_pool
 from winosmith.web.write.page import count_problems
@@ -179,8 +179,7 @@ def world(
 ) -> World:
     """Return the site with each case; lists are counted anew, and nobody downloads too much."""
     monkeypatch.setattr(_cache, "QUICK_SECONDS", 3600.0)
-    for module in (downloads, views):
-        monkeypatch.setattr(module, "QUOTA", 10_000)
+    monkeypatch.setattr(downloads, "MAX_DOWNLOADS_PER_HOUR", 10_000)
     lists._ENTRIES.clear()
     lists._FAMILIES.clear()
     return _world(ann, person("judy", is_judge=True))
@@ -285,7 +284,7 @@ def _counts(client: Any, world: World) -> Iterator[tuple[str, int, int]]:
     )
     yield "domains", sum(found["domains"].values()), public
     yield "perturbed", found["perturbed"], versions
-    yield "agreement", agreement().problems, public
+    yield "agreement", get_agreement().problems, public
     yield "site", count_problems(world.author).site, public
     yield "API", Program().get("figures").json()["problems"], public
     (family,) = list_families()

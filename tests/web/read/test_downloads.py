@@ -88,7 +88,7 @@ def test_a_program_that_is_refused_gets_no_page(handmade: Any, visit: Any) -> No
     assert (told.status_code, told["Content-Type"][:10]) == (422, "text/plain")
     assert told.content.startswith(b"422: ")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(downloads, "QUOTA", 0)
+        patch.setattr(downloads, "MAX_DOWNLOADS_PER_HOUR", 0)
         told = visit().get("/download/problems.csv", headers=program)
         page = visit().get("/download/problems.csv", headers=browser)
     assert (told.status_code, told["Content-Type"][:10]) == (429, "text/plain")

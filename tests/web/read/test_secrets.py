@@ -66,7 +66,7 @@ def test_what_is_hidden_changes_nothing(
     db: Any, visit: Any, twin: Any, person: Any, ann: Any, monkeypatch: pytest.MonkeyPatch, who: str
 ) -> None:
     """With hidden twins beside the public ones, every answer is the same, byte for byte."""
-    monkeypatch.setattr(downloads, "QUOTA", 10_000)
+    monkeypatch.setattr(downloads, "MAX_DOWNLOADS_PER_HOUR", 10_000)
     eve = person("eve")
     twin(ann)
     client = visit(eve if who == "account" else None)

@@ -25,8 +25,8 @@ from winosmith.web.judge.models import mark_undecided_seen
 from winosmith.web.problems.family import may_perturb
 from winosmith.web.problems.models import Problem as Row
 from winosmith.web.problems.states import get_public_time
+from winosmith.web.read import public
 from winosmith.web.read.downloads import FILES, VOTES
-from winosmith.web.read.public import Agreement, Filters, agreement, count_rows, get_page, get_stats
 from winosmith.web.read.views import JudgeVotes, count_votes, load_problem
 
 
@@ -118,14 +118,14 @@ class Figures(Response):
     domains: dict[str, int]
     since: date | None
     until: date | None
-    agreement: Agreement | None
+    agreement: public.Agreement | None
 
 
 router = Router(tags=["read"])
 
 
-def make_filters(parameters: ProblemFilters) -> Filters:
-    filters = Filters(_make_query(parameters.model_dump(mode="json")))
+def make_filters(parameters: ProblemFilters) -> public.Filters:
+    filters = public.Filters(_make_query(parameters.model_dump(mode="json")))
     if not filters.is_valid():
         raise MalformedRequestError(
             {name: list(map(str, found)) for name, found in filters.errors.items()}
@@ -137,9 +137,11 @@ def make_filters(parameters: ProblemFilters) -> Filters:
 def list_problems(request: HttpRequest, parameters: Query[ProblemsQuery]) -> dict[str, Any]:
     """List the public problems that match a search and filters, one page at a time."""
     query = make_filters(parameters).apply()
-    shown = get_page(query, _make_query({"after": parameters.after, "before": parameters.before}))
+    shown = public.get_page(
+        query, _make_query({"after": parameters.after, "before": parameters.before})
+    )
     mark_undecided_seen(get_reader(request), shown.problems)
-    count, more = count_rows(query)
+    count, more = public.count_rows(query)
     return {
         "items": to_records(shown.problems),
         "count": count,
@@ -194,7 +196,7 @@ def _make_family_record(found: dict[str, Any]) -> dict[str, Any]:
 @router.get("/downloads", response=list[File], summary="Files", **make_auth(public=True))
 def list_downloads(request: HttpRequest, parameters: Query[ProblemFilters]) -> list[dict[str, str]]:
     """List the files of the matching problems, in every format, and the files of judges' votes."""
-    query = make_filters(parameters).get_query().urlencode()
+    query = make_filters(parameters).get_params().urlencode()
     titles = {name: file.title for name, file in FILES.items()} | VOTES
     return [
         {
@@ -210,9 +212,9 @@ def list_downloads(request: HttpRequest, parameters: Query[ProblemFilters]) -> l
 @router.get("/figures", response=Figures, summary="Figures", **make_auth(public=True))
 def read_figures(request: HttpRequest) -> dict[str, Any]:
     """Read statistics on the public problems."""
-    found = get_stats()
+    found = public.get_stats()
     days = {name: found[name].date() if found[name] else None for name in ("since", "until")}
-    return {**found, **days, "agreement": agreement()}
+    return {**found, **days, "agreement": public.get_agreement()}
 
 
 def _make_query(values: dict[str, Any]) -> QueryDict:

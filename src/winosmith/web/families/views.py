@@ -25,7 +25,7 @@ from winosmith.web.predict.models import Model
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.search import parse_terms
 from winosmith.web.problems.states import is_visible_to
-from winosmith.web.read.downloads import FILES, QUOTA, HeadedFile, iter_file, send_file, survey
+from winosmith.web.read import downloads
 
 MAX_QUERY_LENGTH = 200
 
@@ -211,17 +211,17 @@ def download_file(request: HttpRequest, name: str) -> HttpResponseBase:
             if wanted
             else measuring.get_family_problems()
         )
-        rate_limit_reading(request, "download", QUOTA)
-        found = survey(query, FILES[PROBLEMS])
+        rate_limit_reading(request, "download", downloads.MAX_DOWNLOADS_PER_HOUR)
+        found = downloads.make_content(query, downloads.FILES[PROBLEMS])
         digest = found.digest
-        source: HeadedFile | Generator[bytes, None, None] = iter_file(found)
+        source: downloads.HeadedFile | Generator[bytes, None, None] = downloads.iter_file(found)
     else:
         if not name.endswith(".jsonl"):
             raise Http404
         model = _get_current_model(name.removesuffix(".jsonl"))
-        rate_limit_reading(request, "download", QUOTA)
+        rate_limit_reading(request, "download", downloads.MAX_DOWNLOADS_PER_HOUR)
         digest, source = measuring.write_predictions_file(model, families=families)
-    return send_file(request, name, digest, source)
+    return downloads.send_file(request, name, digest, source)
 
 
 def _get_current_model(name: str) -> Model:

@@ -63,7 +63,7 @@ class SentenceFilters(Filters):
         return [field for field in self if field.name not in ("q", "kind")]
 
     def select_perturbed(self) -> SentenceFilters:
-        data = self.get_query()
+        data = self.get_params()
         data["kind"] = "perturbed"
         return SentenceFilters(data)
 

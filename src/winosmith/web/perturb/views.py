@@ -51,7 +51,7 @@ def show_start(request: HttpRequest) -> HttpResponse:
         "more": more,
         "others": others,
         "more_others": more_others,
-        "perturbed": perturbed.get_query().urlencode() if perturbed else "",
+        "perturbed": perturbed.get_params().urlencode() if perturbed else "",
         "examples": pages.get_examples(),
     }
     template = "perturb/results.html" if request.htmx.target == "results" else "perturb/start.html"

@@ -148,9 +148,9 @@ class Content:
         digest: The `winosmith.Dataset.digest` of the problems.
         header: The columns of a table; empty for other formats.
         unfit: The reasons why problems don't fit the format, by problem id.
-        silent: Whether none of the problems has a twin or a lineage. In that case, each problem is
-            marked as single, if the format allows it, because otherwise readers could mistake
-            similar problems for twins.
+        is_without_twins: Whether none of the problems has a twin or a lineage. In that case, each
+            problem is marked as single, if the format allows it, because otherwise readers could
+            mistake similar problems for twins.
     """
 
     file_format: Format
@@ -158,17 +158,19 @@ class Content:
     digest: str
     header: tuple[str, ...]
     unfit: dict[str, str]
-    silent: bool
+    is_without_twins: bool
 
 
-def survey(query: QuerySet[Problem], file_format: Format, *, skip_unfit: bool = False) -> Content:
+def make_content(
+    query: QuerySet[Problem], file_format: Format, *, skip_unfit: bool = False
+) -> Content:
     """Read a query's public problems in one pass, and return the content of their file.
 
     With `skip_unfit`, problems that don't fit the format are omitted. Otherwise, `rows` includes
     them, and the caller must show `unfit`.
     """
     state, header, kept = hashlib.sha256(), list[str](), array("q")
-    unfit, silent = dict[str, str](), True
+    unfit, is_without_twins = dict[str, str](), True
     for chunk in iter_rows(
         load_keys(query.order_by("place")), select_columns(get_public_problems())
     ):
@@ -180,10 +182,10 @@ def survey(query: QuerySet[Problem], file_format: Format, *, skip_unfit: bool = 
             if not (skip_unfit and datum.id in bad):
                 kept.append(row.pk)
                 state.update(encode_for_digest(datum))
-                silent &= not (datum.twin_id or datum.lineage)
-    if silent and file_format.name == TABLE and kept:
+                is_without_twins &= not (datum.twin_id or datum.lineage)
+    if is_without_twins and file_format.name == TABLE and kept:
         header = merge_columns(["answer", "twin_id"], header)
-    return Content(file_format, kept, state.hexdigest(), tuple(header), unfit, silent)
+    return Content(file_format, kept, state.hexdigest(), tuple(header), unfit, is_without_twins)
 
 
 def encode_for_digest(datum: Datum) -> bytes:
@@ -206,9 +208,9 @@ def _find_unfit_problems(
     return bad, parse_header(written) if file_format.name == TABLE else []
 
 
-def _write_part(data: Sequence[Datum], file_format: Format, *, silent: bool = False) -> str:
+def _write_part(data: Sequence[Datum], file_format: Format, *, mark_single: bool = False) -> str:
     if file_format.name == "winosmith":
-        return "".join(formats.to_lines(data, marked=silent))
+        return "".join(formats.to_lines(data, marked=mark_single))
     file = StringIO(newline="")
     get_writer(file_format.name).write(data, file)
     return file.getvalue()
@@ -227,7 +229,7 @@ def iter_file(content: Content) -> Generator[bytes, None, None]:
         data = as_public(chunk)
         for datum in data:
             state.update(encode_for_digest(datum))
-        written = _write_part(data, content.file_format, silent=content.silent)
+        written = _write_part(data, content.file_format, mark_single=content.is_without_twins)
         if content.file_format.name == TABLE:
             written = align_columns(written, content.header, with_header=not count)
         count += len(data)
@@ -270,7 +272,7 @@ def create_votes_file(query: QuerySet[Problem], name: str) -> tuple[str, HeadedF
     return hashlib.file_digest(file, "sha256").hexdigest(), HeadedFile(b"", file)
 
 
-QUOTA = 240
+MAX_DOWNLOADS_PER_HOUR = 240
 """Maximum number of downloads per hour for a network or account. Each one reads all its rows."""
 
 CONTENT_TYPES = {
@@ -287,7 +289,7 @@ def show_downloads(request: HttpRequest) -> HttpResponse:
     count, more = count_rows(filters.apply())
     context = {
         "filters": filters,
-        "kept": filters.get_query().urlencode(),
+        "kept": filters.get_params().urlencode(),
         "count": count,
         "more": more,
         "files": FILES,
@@ -306,12 +308,12 @@ def download_file(request: HttpRequest, name: str) -> HttpResponseBase:
     filters = Filters(request.GET)
     if not filters.is_valid():
         return render(request, "read/download_refused.html", {"filters": filters}, status=422)
-    rate_limit_reading(request, "download", QUOTA)
+    rate_limit_reading(request, "download", MAX_DOWNLOADS_PER_HOUR)
     source: Source
     if plain in VOTES:
         digest, source = create_votes_file(filters.apply(), plain)
     else:
-        found = survey(filters.apply(), FILES[plain], skip_unfit="fitting" in request.GET)
+        found = make_content(filters.apply(), FILES[plain], skip_unfit="fitting" in request.GET)
         if found.unfit and "fitting" not in request.GET:
             return _render_unfit_problems(request, plain, found)
         digest, source = found.digest, iter_file(found)

@@ -91,7 +91,7 @@ def _compute_stats() -> tuple[int, dict[str, Any]]:
     }
 
 
-def get_example() -> list[Problem]:
+def get_example_twin() -> list[Problem]:
     """Return the halves of the home page's example twin, or an empty list.
 
     The example is the public twin that a moderator chose last. If none was chosen, it is the twin
@@ -149,7 +149,7 @@ def filter_by_agreement(query: QuerySet[Problem], level: str) -> QuerySet[Proble
     return query.exclude(verdict=None).exclude(verdict__counts__contains=",")
 
 
-def agreement() -> Agreement | None:
+def get_agreement() -> Agreement | None:
     return get_cached_stats(
         "read.agreement", lambda: (get_stats()["problems"], _compute_agreement())
     )
@@ -183,7 +183,7 @@ def _compute_agreement() -> Agreement | None:
 def make_card_context() -> dict[str, Any]:
     return {
         "figures": get_stats(),
-        "agreement": agreement(),
+        "agreement": get_agreement(),
         "rules": settings.RULES,
         "documents": get_current_documents(),
     }
@@ -269,7 +269,7 @@ class Filters(forms.Form):
         """Whether any filter except the search words is set."""
         return any(self.data.get(field.name) for field in self.detail_fields)
 
-    def get_query(self) -> QueryDict:
+    def get_params(self) -> QueryDict:
         """Return the request's parameters that are filters."""
         kept = QueryDict(mutable=True)
         for name in self.fields:

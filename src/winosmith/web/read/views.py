@@ -37,7 +37,9 @@ from winosmith.web.read import public
 @require_safe
 def show_home(request: HttpRequest) -> HttpResponse:
     return render(
-        request, "read/home.html", {"figures": public.get_stats(), "example": public.get_example()}
+        request,
+        "read/home.html",
+        {"figures": public.get_stats(), "example": public.get_example_twin()},
     )
 
 
@@ -55,7 +57,7 @@ def browse_problems(request: HttpRequest) -> HttpResponse:
         "terms": parse_terms(filters.cleaned_data.get("q", "")),
         "count": count,
         "more": more,
-        "kept": filters.get_query().urlencode(),
+        "kept": filters.get_params().urlencode(),
     }
     template = "read/results.html" if request.htmx.target == "results" else "read/browse.html"
     return render(request, template, context, status=200 if filters.is_valid() else 422)
@@ -131,7 +133,7 @@ def download_card(request: HttpRequest) -> HttpResponse:
     return mark_as_download(response, "data-card.md")
 
 
-def reject_forgery(request: HttpRequest, reason: str = "") -> HttpResponse:
+def show_csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     """Reject a form that was not sent from a page of this site, and link to the form."""
     return render(request, "forgery.html", {"form": get_current_page(request)}, status=403)
 

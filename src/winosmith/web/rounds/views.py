@@ -128,14 +128,14 @@ def _is_moderator(request: HttpRequest) -> bool:
 
 PAGE_SIZE = 20
 
-MAX_DOWNLOADS = 240
+MAX_DOWNLOADS_PER_HOUR = 240
 """Maximum number of file and report requests per hour for a network or account."""
 
 
 @require_safe
 def show_report(request: HttpRequest, name: str) -> HttpResponseBase:
     round_ = _get_finished_round(request, name)
-    gates.rate_limit_reading(request, "download", MAX_DOWNLOADS)
+    gates.rate_limit_reading(request, "download", MAX_DOWNLOADS_PER_HOUR)
     return _set_report_headers(HttpResponse(results.render_report(round_)))
 
 
@@ -155,7 +155,7 @@ def download_file(request: HttpRequest, name: str, which: str) -> HttpResponseBa
     round_ = _get_finished_round(request, name)
     if which not in results.FILES:
         raise Http404
-    gates.rate_limit_reading(request, "download", MAX_DOWNLOADS)
+    gates.rate_limit_reading(request, "download", MAX_DOWNLOADS_PER_HOUR)
     parts = (
         () if request.method == "HEAD" else results.iter_problems(round_, kept=results.FILES[which])
     )
