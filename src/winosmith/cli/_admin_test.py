@@ -104,11 +104,11 @@ def open_(site: Site, /, **options: Any) -> None:
 def list_(site: Site) -> None:
     """List the rounds with the numbers of sheets handed out, handed in and abandoned."""
     from winosmith.web.take.models import Round
-    from winosmith.web.take.rounds import count_round_sittings
+    from winosmith.web.take.rounds import count_sittings
 
     rows = [
         {
-            **count_round_sittings(row),
+            **count_sittings(row),
             "round": row.name,
             "state": row.state,
             "published": row.published is not None,
@@ -126,9 +126,9 @@ def list_(site: Site) -> None:
 @pass_site
 def close(site: Site, name: str, drop: bool) -> None:
     """Close the round NAME, and compute its results, which moderators can see on the site."""
-    from winosmith.web.take.rounds import close_round, count_round_sittings
+    from winosmith.web.take.rounds import close_round, count_sittings
 
-    row = count_round_sittings(close_round(name, drop=drop))
+    row = count_sittings(close_round(name, drop=drop))
     figures = row["round"].figures or {}
     if figures.get("answers"):
         share = figures["right"] / figures["answers"]

@@ -205,5 +205,5 @@ def test_the_file_about_oneself_holds_ones_answers(opened: Any, ann: Any) -> Non
     given = fill(ann, sitting)
     told = export_personal_data(ann)["tests"]
     assert [(a["question"], a["letter"]) for a in told[0]["answers"]] == sorted(given.items())
-    assert told[0]["told"] == {"native": "yes"}
+    assert told[0]["declared"] == {"native": "yes"}
     assert not any(ref in json.dumps(told, default=str) for ref in data.ids)

@@ -73,7 +73,7 @@ def staged(people: dict[str, Any]) -> dict[str, str]:
     from tests.web.take.conftest import fill, twins
     from winosmith.humans import QUESTIONS, SurveyQuestion
     from winosmith.web.jobs import Job, run_next_job
-    from winosmith.web.take.rounds import end_round, open_round
+    from winosmith.web.take.rounds import close_and_queue_results, open_round
     from winosmith.web.take.sheets import assign_sheet
 
     asked = (*QUESTIONS, SurveyQuestion("home", "Where do you live?"))
@@ -85,7 +85,7 @@ def staged(people: dict[str, Any]) -> dict[str, str]:
     second = assign_sheet(people["admin"], closed, {"native": "no"})
     fill(people["admin"], second, seed=1)
     for round_ in (closed, empty):  # in this transaction, which a worker can't look into
-        end_round(round_.name)
+        close_and_queue_results(round_.name)
         assert run_next_job([Job.Kind.TEST_CLOSE])
     sheet = assign_sheet(people["other"], opened, {"home": "Leeds"})
     return {"sheet": sheet.ref, "done": done.ref}

@@ -210,7 +210,7 @@ class Place(models.Model):
         return get_stage_label(self.stage)
 
     @property
-    def is_common(self) -> bool:
+    def has_common_reason(self) -> bool:
         """Whether the reason is the same for all problems that the stage omitted."""
         return bool(_STAGE_TEXTS.get(self.stage, ("", ""))[0])
 
@@ -227,6 +227,6 @@ class Place(models.Model):
         return "" if self.score is None else to_fixed(self.score, ".2f")
 
     @property
-    def percent(self) -> int:
+    def score_percent(self) -> int:
         """The score in percent; 0 if there is no score."""
         return round_percent(self.score or 0)

@@ -189,10 +189,10 @@ def get_metric_label(metric: str) -> str:
     return str(_METRIC_LABELS.get(metric, metric))
 
 
-FILES = {"kept.jsonl": True, "dropped.jsonl": False}
+IS_KEPT_FILE = {"kept.jsonl": True, "dropped.jsonl": False}
 """Whether each file contains the kept problems; otherwise, it contains the omitted ones."""
 
-POLICY = "; ".join(
+REPORT_CSP = "; ".join(
     (
         "default-src 'none'",
         "style-src 'unsafe-inline'",

@@ -256,7 +256,7 @@ class ProgressReporter:
     def __init__(self, round_: Round, recipe: RoundRecipe) -> None:
         self.round = round_
         self.steps = list_step_titles([rule.name for rule in recipe.solvers])
-        self.at = -1
+        self.step_index = -1
         self.doing: dict[str, Any] = {"of": len(self.steps)}
         self.due = 0.0
         self.timings: list[tuple[int, str, float]] = []
@@ -267,8 +267,8 @@ class ProgressReporter:
 
         Raises a RoundCancelledError if the round was cancelled.
         """
-        self.at = self._find_step(title)
-        self.doing |= {"step": title, "number": self.at + 1, "since": time.time()}
+        self.step_index = self._find_step(title)
+        self.doing |= {"step": title, "number": self.step_index + 1, "since": time.time()}
         self.doing |= {"done": 0, "total": total, "note": ""}
         self._update_row(step=title, doing=self.doing)
         yield self._report_progress
@@ -277,8 +277,8 @@ class ProgressReporter:
 
     def _find_step(self, title: str) -> int:
         """Return the index of the next step with this title; steps may be skipped."""
-        later = [n for n in range(self.at + 1, len(self.steps)) if self.steps[n] == title]
-        return later[0] if later else self.at
+        later = [n for n in range(self.step_index + 1, len(self.steps)) if self.steps[n] == title]
+        return later[0] if later else self.step_index
 
     def _report_progress(self, done: int, note: str) -> None:
         self.doing |= {"done": done, "note": note}

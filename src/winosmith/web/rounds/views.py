@@ -153,11 +153,13 @@ def show_build_report(request: HttpRequest, name: str) -> HttpResponseBase:
 @require_safe
 def download_file(request: HttpRequest, name: str, which: str) -> HttpResponseBase:
     round_ = _get_finished_round(request, name)
-    if which not in results.FILES:
+    if which not in results.IS_KEPT_FILE:
         raise Http404
     gates.rate_limit_reading(request, "download", MAX_DOWNLOADS_PER_HOUR)
     parts = (
-        () if request.method == "HEAD" else results.iter_problems(round_, kept=results.FILES[which])
+        ()
+        if request.method == "HEAD"
+        else results.iter_problems(round_, kept=results.IS_KEPT_FILE[which])
     )
     response = StreamingHttpResponse(parts, content_type="application/x-ndjson")
     response.headers["X-Robots-Tag"] = "noindex"
@@ -186,6 +188,6 @@ def _get_finished_round(request: HttpRequest, name: str) -> Round:
 
 
 def _set_report_headers(response: HttpResponseBase) -> HttpResponseBase:
-    response.headers["Content-Security-Policy"] = results.POLICY
+    response.headers["Content-Security-Policy"] = results.REPORT_CSP
     response.headers["X-Robots-Tag"] = "noindex"
     return response

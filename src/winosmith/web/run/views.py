@@ -30,7 +30,7 @@ from winosmith.web.run.dashboard import make_dashboard_context
 from winosmith.web.run.steps import count_incomplete, list_address_faults, list_setup_steps
 from winosmith.web.run.uploads import CHUNK_BYTES, get_max_bytes, store_chunk
 from winosmith.web.take.models import Round
-from winosmith.web.take.rounds import count_round_sittings, end_round
+from winosmith.web.take.rounds import close_and_queue_results, count_sittings
 
 PAGE_SIZE = 50
 
@@ -165,7 +165,7 @@ def _add_error(form: Form, field: str | None, error: WinosmithError) -> None:
 
 
 def _list_tests() -> list[Any]:
-    return [count_round_sittings(row) for row in Round.objects.order_by("-created")]
+    return [count_sittings(row) for row in Round.objects.order_by("-created")]
 
 
 @require_POST
@@ -173,7 +173,9 @@ def _list_tests() -> list[Any]:
 def close_test(request: HttpRequest, name: str) -> HttpResponseBase:
     person: Person = request.user
     drop = bool(request.POST.get("drop"))
-    done = _act_on_test(request, name, lambda: end_round(name, drop=drop, actor=person))
+    done = _act_on_test(
+        request, name, lambda: close_and_queue_results(name, drop=drop, actor=person)
+    )
     return redirect("take:round", name) if isinstance(done, str) else done
 
 

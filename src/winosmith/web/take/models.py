@@ -43,7 +43,7 @@ class Round(models.Model):
     def __str__(self) -> str:
         return f"{self.name}, {self.get_state_display()}"
 
-    def blocks(self) -> list[tuple[bool, str]]:
+    def get_consent_paragraphs(self) -> list[tuple[bool, str]]:
         """Return the consent text's paragraphs, each with a flag that marks headings."""
         return split_paragraphs(self.consent)
 

@@ -197,11 +197,11 @@ def get_round(name: str) -> Round:
 
 
 def close_round(name: str, *, drop: bool = False) -> Round:
-    """Close a round (`end_round`) and wait for its results.
+    """Close a round (`close_and_queue_results`) and wait for its results.
 
     Raises an InputError if the round can't be closed, or if its results can't be computed.
     """
-    job = end_round(name, drop=drop)
+    job = close_and_queue_results(name, drop=drop)
     wait_for_job(job)
     job.refresh_from_db()
     if job.state != Job.State.DONE:
@@ -209,7 +209,7 @@ def close_round(name: str, *, drop: bool = False) -> Round:
     return get_round(name)
 
 
-def end_round(name: str, *, drop: bool = False, actor: Person | None = None) -> Job:
+def close_and_queue_results(name: str, *, drop: bool = False, actor: Person | None = None) -> Job:
     """Close a round, and return the job that computes its results.
 
     With `drop`, sheets in use are treated as abandoned; otherwise, they prevent closing. `actor` is
@@ -232,12 +232,12 @@ def end_round(name: str, *, drop: bool = False, actor: Person | None = None) -> 
 
 def _queue_results(round_: Round, actor: Person | None = None, **options: bool) -> Job:
     """Queue a job that computes the results. The caller must have locked the round."""
-    if (waiting := find_job(round_)) and waiting.state == Job.State.WAITING:
+    if (waiting := find_results_job(round_)) and waiting.state == Job.State.WAITING:
         return waiting
     return create_job(actor, TEST_CLOSE, {"name": round_.name, **options}, state=Job.State.WAITING)
 
 
-def find_job(round_: Round) -> Job | None:
+def find_results_job(round_: Round) -> Job | None:
     """Return the latest job that computes the results of a round."""
     return Job.objects.filter(kind=TEST_CLOSE, asked__name=round_.name).order_by("pk").last()
 
@@ -344,7 +344,7 @@ _COUNTS = {
 }
 
 
-def count_round_sittings(round_: Round) -> dict[str, Any]:
+def count_sittings(round_: Round) -> dict[str, Any]:
     """Count the respondents of each sheet of a round, and in total.
 
     `given` respondents are taking a sheet, `done` have submitted it, and `dropped` have abandoned

@@ -469,7 +469,7 @@ def export_tests(person: Person) -> list[dict[str, Any]]:
             "round": row.subject.round.name,
             "code": row.subject.code,
             "agreed": row.subject.agreed,
-            "told": row.subject.declared,
+            "declared": row.subject.declared,
             "sheet": row.sheet.code,
             "state": row.state,
             "given": row.given,

@@ -20,7 +20,7 @@ from winosmith.web.people.privacy import get_pending_documents, save_agreement
 from winosmith.web.take import sheets
 from winosmith.web.take.models import Remark, Round, Sitting
 from winosmith.web.take.results import make_results_context
-from winosmith.web.take.rounds import approve_sheet, count_round_sittings, find_job, list_sittings
+from winosmith.web.take.rounds import approve_sheet, count_sittings, find_results_job, list_sittings
 
 MAX_STARTS = 60
 """Maximum number of tests that a person may start per hour, because each start shows a sheet."""
@@ -147,7 +147,7 @@ def show_sheet(request: HttpRequest, ref: str) -> HttpResponseBase:
     page = {
         "sitting": sitting,
         "sheet": asked,
-        "told": sheets.get_instructions(asked),
+        "instructions": sheets.get_instructions(asked),
         "minutes": sheets.estimate_minutes(len(asked)),
     }
     return render(request, "take/instructions.html", page)
@@ -314,7 +314,7 @@ def _get_sitting(request: HttpRequest, ref: str) -> Sitting:
 @require_safe
 @gates.moderators_only
 def show_rounds(request: HttpRequest) -> HttpResponse:
-    rows = [count_round_sittings(round_) for round_ in Round.objects.order_by("-created")]
+    rows = [count_sittings(round_) for round_ in Round.objects.order_by("-created")]
     return render(request, "take/progress.html", {"rows": rows})
 
 
@@ -338,13 +338,13 @@ def approve_held_sheet(request: HttpRequest, name: str) -> HttpResponse:
 def _render_round(request: HttpRequest, round_: Round, error: str = "") -> HttpResponse:
     sittings = list_sittings(round_)
     page: dict[str, Any] = {
-        "standing": count_round_sittings(round_),
+        "standing": count_sittings(round_),
         "round": round_,
         "held": [sitting for sitting in sittings if sitting.held],
         "error": error,
     }
     if round_.state == Round.State.CLOSED:
-        page |= {"results": make_results_context(round_), "job": find_job(round_)}
+        page |= {"results": make_results_context(round_), "job": find_results_job(round_)}
     else:
         page["subjects"] = sittings
     return render(request, "take/round.html", page, status=422 if error else 200)

@@ -199,7 +199,7 @@ def submit_draft(
     return Twin.objects.get(ref=result["twin"])
 
 
-def find_sent_twin(person: Person | None, key: str) -> str:
+def find_submitted_twin(person: Person | None, key: str) -> str:
     """Return the `ref` of the twin that was submitted with a form key; "" if there is none."""
     return str(get_stored_result(person, key).get("twin", ""))
 

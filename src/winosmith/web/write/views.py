@@ -29,7 +29,7 @@ from winosmith.web.problems.models import Twin
 from winosmith.web.write import page as pages, rules
 from winosmith.web.write.models import Draft
 
-STARTS = 5
+TOPICS_PER_TWIN = 5
 """Number of topics that a person may draw for each twin that they may write."""
 
 
@@ -52,12 +52,14 @@ def _open_draft(request: HttpRequest) -> str:
     person, topic = gates.get_or_create_writer(request), rules.draw_topic()
 
     def start_draft() -> dict[str, str]:
-        gates.rate_limit(request, "topic", STARTS * settings.RULES.writes_per_hour)
+        gates.rate_limit(request, "topic", TOPICS_PER_TWIN * settings.RULES.writes_per_hour)
         return {"draft": rules.start_draft(person, topic).ref}
 
     result, new = gates.process_once(person, request.POST.get("key", ""), request.path, start_draft)
     ref = str(result["draft"])
-    exists = new or rules.get_draft(person, ref) is not None or rules.find_sent_twin(person, ref)
+    exists = (
+        new or rules.get_draft(person, ref) is not None or rules.find_submitted_twin(person, ref)
+    )
     return reverse("write:draft", args=[ref]) if exists else reverse("write:start")
 
 
@@ -114,7 +116,7 @@ def check_draft(request: HttpRequest, ref: str) -> HttpResponse:
     person = gates.get_current_writer(request)
     found = rules.get_draft(person, ref)
     if person is None or found is None:
-        if rules.find_sent_twin(person, ref):
+        if rules.find_submitted_twin(person, ref):
             return HttpResponse(status=204)
         raise Http404
     try:
@@ -133,7 +135,7 @@ def save_draft(request: HttpRequest, ref: str) -> HttpResponse:
     if person is None:
         return JsonResponse({"reason": _("Not saved: you are logged out.")}, status=401)
     if found is None:
-        twin = rules.find_sent_twin(person, ref)
+        twin = rules.find_submitted_twin(person, ref)
         where = reverse("write:twin", args=[twin]) if twin else reverse("write:start")
         return JsonResponse({"sent": bool(twin), "where": where}, status=410)
     typed = rules.TwinInput.from_form(request.POST)
@@ -180,7 +182,7 @@ def _submit_draft(
 
 
 def _redirect_to_twin(request: HttpRequest, person: Person | None, ref: str) -> HttpResponse:
-    twin = rules.find_sent_twin(person, ref)
+    twin = rules.find_submitted_twin(person, ref)
     if not twin:
         raise Http404
     messages.info(request, _("This twin was already submitted, and was not submitted again."))
