@@ -131,13 +131,13 @@ class Job(models.Model):
         return f"{self.get_kind_display()}, {self.get_state_display()}, {self.at:%Y-%m-%d %H:%M}"
 
     @property
-    def busy(self) -> bool:
+    def is_busy(self) -> bool:
         return self.state in BUSY_STATES
 
     @property
     def is_stoppable(self) -> bool:
         by_a_person = self.state in PENDING_STATES and self.actor_id is not None
-        return by_a_person or (self.busy and self.kind in STOPPABLE_KINDS)
+        return by_a_person or (self.is_busy and self.kind in STOPPABLE_KINDS)
 
     @property
     def is_retryable(self) -> bool:
@@ -512,7 +512,7 @@ def wait_for_job(job: Job) -> None:
     A worker that starts in the meantime runs all jobs except rounds.
     """
     postponed: dict[int, float] = {}
-    while Job.objects.get(pk=job.pk).busy:
+    while Job.objects.get(pk=job.pk).is_busy:
         lock = _acquire_lock(ROUND_LOCK, ROUND_KEY) if is_worker_missing() else None
         if lock is None:
             time.sleep(1)

@@ -350,7 +350,7 @@ def make_bar_chart(
         "ticks": [(_to_svg_y(part * top * scale), f"{part * top:g}{unit}") for part in (0, 0.5, 1)],
         "labels": [(round(x, 2), name) for x, name in zip(middles, labels, strict=True) if name],
         "line": None if line is None else _to_svg_y(line * scale),
-        "told": description,
+        "description": description,
         "axis": axis,
         "width": WIDTH,
         "height": HEIGHT,

@@ -222,7 +222,7 @@ AREAS: dict[str, tuple[str, list[URLPattern]]] = {
             path("import/", run.import_problems, name="import"),
             path("tests/", run.show_tests, name="tests"),
             path("tests/<slug:name>/close/", run.close_test, name="close_test"),
-            path("tests/<slug:name>/publish/", run.publish_test, name="publish_test"),
+            path("tests/<slug:name>/publish/", run.preview_publication, name="publish_test"),
             path("studies/", run.show_studies, name="studies"),
             path("studies/<slug:name>/", run.show_study, name="study"),
             path(

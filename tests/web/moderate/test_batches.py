@@ -36,9 +36,9 @@ def test_all_that_match_are_done_under_one_mark(eva: Any, twin: Any) -> None:
         twin(domain="social")
     twin(domain="physical")
     batch = _begin(eva, "let-through", "state=held&domain=social")
-    assert (batch.busy, batch.done, batch.job.done) == (True, CHUNK, CHUNK)
+    assert (batch.is_busy, batch.done, batch.job.done) == (True, CHUNK, CHUNK)
     work_off()
-    assert (fresh(batch).busy, batch.done, batch.left_count) == (False, 100, 0)
+    assert (fresh(batch).is_busy, batch.done, batch.left_count) == (False, 100, 0)
     assert Problem.objects.filter(state="judging", twin__domain="social").count() == 100
     assert Problem.objects.filter(state="held").count() == 2
     assert Event.objects.filter(batch=batch.mark).count() == 100
@@ -95,9 +95,9 @@ def test_an_interrupted_batch_goes_on(eva: Any, twin: Any, killed: Any) -> None:
         twin()
     batch = _begin(eva, "let-through", "state=held")
     killed()
-    assert (fresh(batch).busy, batch.done) == (True, 2 * CHUNK)
+    assert (fresh(batch).is_busy, batch.done) == (True, 2 * CHUNK)
     work_off()
-    assert (fresh(batch).busy, batch.done, batch.job.state) == (False, 4 * CHUNK, "done")
+    assert (fresh(batch).is_busy, batch.done, batch.job.state) == (False, 4 * CHUNK, "done")
     events = Event.objects.filter(batch=batch.mark)
     assert events.count() == events.values("problem").distinct().count() == 4 * CHUNK
 
@@ -114,7 +114,7 @@ def test_a_stopped_batch_continues_or_is_undone(max_: Any, eva: Any, twin: Any) 
     assert fresh(batch).done == CHUNK
     batch.job.retry(max_)
     work_off()
-    assert (fresh(batch).done, batch.busy) == (2 * CHUNK, False)
+    assert (fresh(batch).done, batch.is_busy) == (2 * CHUNK, False)
     batch = _begin(eva, "hold", "state=judging")
     batch.job.stop(max_)
     undone = undo_batch(max_, batch, "by mistake")

@@ -68,6 +68,6 @@ def test_a_restored_site_neither_shows_nor_makes_the_backup_that_it_came_from(
     archive.unlink()
     send("/admin/", method="get")
     work_off()
-    assert (fresh(job).state, job.busy) == ("failed", False)
+    assert (fresh(job).state, job.is_busy) == ("failed", False)
     assert "restored" in job.error
     assert not archive.exists()

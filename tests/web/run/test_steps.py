@@ -27,7 +27,7 @@ pytestmark = pytest.mark.usefixtures("db")
 
 
 def _standing() -> dict[str, bool]:
-    return {step.act: step.done for step in list_setup_steps()}
+    return {step.link_text: step.is_done for step in list_setup_steps()}
 
 
 def test_a_new_site_has_everything_before_it(adam: Any) -> None:
@@ -66,7 +66,9 @@ def test_more_gold_than_is_needed_is_told_as_a_number(
     for wanted in (5, 2, 1):
         rules = replace(settings.RULES, training_questions=wanted, training_right=1)
         monkeypatch.setattr(settings, "RULES", rules)
-        told += [step.state for step in list_setup_steps() if step.act == "Import gold questions"]
+        told += [
+            step.state for step in list_setup_steps() if step.link_text == "Import gold questions"
+        ]
     assert told == ["2 of the 5 needed for training", "2 for each judge", "2 for each judge"]
 
 
@@ -129,15 +131,15 @@ def test_what_came_in_is_followed_until_it_is_decided() -> None:
     found = compute_statistics("days", NOW)
     assert (found.first[0].isoformat(), found.first[-1].isoformat()) == ("2026-03-02", "2026-03-31")
     at = {day.day: n for n, day in enumerate(found.first)}
-    assert [found.came[at[day]] for day in (20, 21, 31)] == [2, 1, 1]
-    assert (sum(found.came), sum(found.valid), sum(found.rejected)) == (4, 1, 1)
+    assert [found.submitted[at[day]] for day in (20, 21, 31)] == [2, 1, 1]
+    assert (sum(found.submitted), sum(found.valid), sum(found.rejected)) == (4, 1, 1)
     assert (found.valid[at[25]], found.rejected[at[25]]) == (1, 1)
     assert [found.backlog[at[day]] for day in (2, 19, 20, 21, 22, 23, 25, 30, 31)] == [
         1, 1, 3, 4, 4, 3, 1, 1, 2,
     ]  # fmt: skip
     assert [step[1:] for step in make_funnel_rows(found)] == [(4, None), (2, 100.0), (1, 50.0)]
     weeks = compute_statistics("weeks", NOW)
-    assert (sum(weeks.came), weeks.backlog[-1], len(weeks.first)) == (5, 2, 26)
+    assert (sum(weeks.submitted), weeks.backlog[-1], len(weeks.first)) == (5, 2, 26)
 
 
 def test_votes_agreement_and_people_are_counted(person: Any) -> None:
@@ -154,10 +156,10 @@ def test_votes_agreement_and_people_are_counted(person: Any) -> None:
     found = compute_statistics("days", NOW)
     at = {day.day: n for n, day in enumerate(found.first)}
     assert (found.votes[at[24]], sum(found.votes)) == (2, 2)
-    assert found.agreed[at[25]] == pytest.approx(2 / 3)
-    assert [one for one in found.agreed if one is not None] == [found.agreed[at[25]]]
-    assert (found.judged[at[24]], found.wrote[at[24]]) == (2, 0)
-    assert (found.judged[at[26]], found.wrote[at[26]]) == (0, 1)
+    assert found.agreement[at[25]] == pytest.approx(2 / 3)
+    assert [one for one in found.agreement if one is not None] == [found.agreement[at[25]]]
+    assert (found.judge_counts[at[24]], found.writer_counts[at[24]]) == (2, 0)
+    assert (found.judge_counts[at[26]], found.writer_counts[at[26]]) == (0, 1)
 
 
 def test_every_plot_has_its_table_and_its_words(adam: Any, visit: Any) -> None:
@@ -171,8 +173,8 @@ def test_every_plot_has_its_table_and_its_words(adam: Any, visit: Any) -> None:
         drawn = plot["drawing"]
         ends = [(bar["y"], bar["y"] + bar["height"]) for bar in drawn["bars"]]
         assert all(high >= 0 and low <= drawn["base"] + 0.1 for high, low in ends)
-    told = {plot["key"]: plot["drawing"]["told"] for plot in shown}
-    assert told["came"] == "Submitted: 20 Mar 2026: 1"
+    told = {plot["key"]: plot["drawing"]["description"] for plot in shown}
+    assert told["submitted"] == "Submitted: 20 Mar 2026: 1"
     page = visit(adam).get("/admin/dashboard/").content.decode()
     assert page.count("<svg") == page.count('role="img"') == 6
     assert page.count("<details>") == 6
@@ -182,4 +184,4 @@ def test_the_settings_form_is_the_sites() -> None:
     """The form begins with what holds, so that saving it unchanged changes nothing."""
     form = SettingsForm(choices())
     assert form.is_valid(), form.errors
-    assert form.changed() == {}
+    assert form.get_changes() == {}

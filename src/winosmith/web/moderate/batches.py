@@ -91,7 +91,7 @@ def undo_batch(person: Person, batch: Batch, reason: str) -> Batch:
     _check_request(person, decisions.UNDO, reason)
     with writing():
         now = Batch.objects.select_for_update(of=("self",)).select_related("job").get(pk=batch.pk)
-        if now.action == decisions.UNDO or now.busy:
+        if now.action == decisions.UNDO or now.is_busy:
             raise InputError(_("Only a finished action can be undone; an undo can’t be undone."))
         _check_not_undone(now)
         newest = Event.objects.filter(batch=now.mark).aggregate(last=Max("pk"))["last"] or 0

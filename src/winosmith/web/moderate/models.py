@@ -57,8 +57,8 @@ class Batch(models.Model):
         return self.done + self.left_count
 
     @property
-    def busy(self) -> bool:
-        return self.job is not None and self.job.busy
+    def is_busy(self) -> bool:
+        return self.job is not None and self.job.is_busy
 
 
 class Appeal(models.Model):

@@ -132,7 +132,7 @@ def show_batch(request: HttpRequest, mark: str) -> HttpResponse:
         "what": dossier.get_kind_label(made.action),
         "events": events[:50],
         "undone_by": Batch.objects.filter(undoes=made).first(),
-        "can_undo": not made.busy and made.done and made.action != UNDO,
+        "can_undo": not made.is_busy and made.done and made.action != UNDO,
         "back": reverse("moderate:batch", args=[mark]),
     }
     return render(request, "moderate/batch.html", context)
@@ -144,7 +144,7 @@ def handle_job(request: HttpRequest, mark: str) -> HttpResponse:
     found = get_object_or_404(Job.objects.filter(kind__in=MODERATOR_KINDS), mark=mark)
     if request.method != "POST":
         part = "moderate/parts/progress.html"
-        return pages.render_waiting_page(request, part, {"job": found}, found.busy)
+        return pages.render_waiting_page(request, part, {"job": found}, found.is_busy)
     act = found.retry if request.POST.get("do") == "retry" else found.stop
     if judge := found.asked.get("name"):
         page = redirect("moderate:person", judge)
@@ -181,7 +181,7 @@ def _render_confirmation(
 def _get_next_url(back: str, mark: str) -> str:
     """Return the batch's URL if it is running or has skipped problems, otherwise the list's URL."""
     made = Batch.objects.select_related("job").get(mark=mark)
-    if made.busy or made.left_count:
+    if made.is_busy or made.left_count:
         return reverse("moderate:batch", args=[made.mark])
     return f"{back}{'&' if '?' in back else '?'}done={made.mark}"
 

@@ -84,7 +84,7 @@ class SettingsForm(forms.Form):
                 field.disabled = True
                 field.help_text = _("Set in site.toml on the server.")
 
-    def sections(self) -> list[dict[str, Any]]:
+    def list_sections(self) -> list[dict[str, Any]]:
         """Return the groups of the form; `more` contains the fields behind "More".
 
         A group is opened if a setting behind "More" is invalid, or differs from its default.
@@ -119,7 +119,7 @@ class SettingsForm(forms.Form):
         wanted = _(error.wanted) or str(error)
         self.add_error(error.key or None, f"{wanted[0].upper()}{wanted[1:]}.")
 
-    def changed(self) -> dict[str, Any]:
+    def get_changes(self) -> dict[str, Any]:
         rules = settings.RULES
         return {
             name: self.cleaned_data[name]

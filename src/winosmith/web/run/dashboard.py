@@ -35,23 +35,23 @@ class Statistics:
 
     Attributes:
         first: The first day of each period, in UTC.
-        came: The number of problems that were written or imported, except gold questions.
+        submitted: The number of problems that were written or imported, except gold questions.
         backlog: The number of problems that waited for a judge or moderator at the period's end.
-        agreed: The fraction, 0–1, of votes for the majority's answer, in the period's verdicts;
+        agreement: The fraction, 0–1, of votes for the majority's answer, in the period's verdicts;
             None if there are no verdicts.
-        judged: The number of people who voted.
-        wrote: The number of people who wrote and did not vote.
+        judge_counts: The number of people who voted.
+        writer_counts: The number of people who wrote and did not vote.
     """
 
     first: list[date]
-    came: list[int]
+    submitted: list[int]
     valid: list[int]
     rejected: list[int]
     backlog: list[int]
     votes: list[int]
-    agreed: list[float | None]
-    judged: list[int]
-    wrote: list[int]
+    agreement: list[float | None]
+    judge_counts: list[int]
+    writer_counts: list[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,14 +139,14 @@ def draw_plots(statistics: Statistics) -> list[dict[str, Any]]:
     `parts` contains the names of the numbers in a row; if there are two, the second is stacked on
     the first. `rows` has a row per period, newest first, with its day and its formatted numbers.
     """
-    shares = [None if one is None else 100 * one for one in statistics.agreed]
+    shares = [None if one is None else 100 * one for one in statistics.agreement]
     draw = partial(_draw_plot, statistics.first)
     return [
         draw(
-            "came",
+            "submitted",
             _("Submitted"),
             _("Problems that were written, perturbed or imported."),
-            {_("submitted"): statistics.came},
+            {_("submitted"): statistics.submitted},
         ),
         draw(
             "decided",
@@ -179,7 +179,7 @@ def draw_plots(statistics: Statistics) -> list[dict[str, Any]]:
                 "People who voted (solid) and people who wrote but did not vote (pale). Each "
                 "person is counted once."
             ),
-            {_("voted"): statistics.judged, _("only wrote"): statistics.wrote},
+            {_("voted"): statistics.judge_counts, _("only wrote"): statistics.writer_counts},
         ),
     ]
 
@@ -246,7 +246,7 @@ def make_funnel_rows(statistics: Statistics) -> list[tuple[str, int, float | Non
     Decided problems may have been submitted earlier. Percentages are therefore fractions of the
     decided problems, not of the submitted ones.
     """
-    came, valid = sum(statistics.came), sum(statistics.valid)
+    came, valid = sum(statistics.submitted), sum(statistics.valid)
     decided = valid + sum(statistics.rejected)
     rows = [(_("decided"), decided), (_("found valid"), valid)]
     shares = [(name, n, 100 * n / decided if decided else None) for name, n in rows]

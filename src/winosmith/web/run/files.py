@@ -74,11 +74,11 @@ class FileForm(forms.Form):
 
     Attributes:
         kind: The kind of the resulting job.
-        asks: The fields that the job stores, in addition to the file's name.
+        stored_fields: The fields that the job stores, in addition to the file's name.
     """
 
     kind = ""
-    asks: tuple[str, ...] = ()
+    stored_fields: tuple[str, ...] = ()
 
     file = forms.FileField(label=gettext_lazy("File"), required=False)
     sent = forms.RegexField("^[0-9a-f]{32}$", required=False, widget=forms.HiddenInput)
@@ -112,7 +112,7 @@ class FileForm(forms.Form):
         typed = self.cleaned_data
         name = typed["sent_name"] if typed["sent"] else typed["file"].name
         asked = {"file": PurePath(str(name)).name[-MAX_NAME_LENGTH:] or "file", **values}  # no path
-        asked |= {name.rstrip("_"): typed[name] for name in self.asks}
+        asked |= {name.rstrip("_"): typed[name] for name in self.stored_fields}
         return store_file(Job(actor=person, kind=self.kind, asked=asked), typed)
 
 
@@ -150,7 +150,7 @@ class DataForm(FileForm):
 
 class ImportForm(DataForm):
     kind = IMPORT
-    asks = ("as_", "format", "pair_by", "new_ids", "embargo", "source")
+    stored_fields = ("as_", "format", "pair_by", "new_ids", "embargo", "source")
     as_ = forms.ChoiceField(
         label=gettext_lazy("Purpose of the problems"),
         choices=PURPOSES,

@@ -21,7 +21,16 @@ MAX_CONSENT_LENGTH = 20_000
 
 class TestForm(DataForm):
     kind = TEST
-    asks = ("name", "title", "orders", "consent", "public_too", "format", "pair_by", "new_ids")
+    stored_fields = (
+        "name",
+        "title",
+        "orders",
+        "consent",
+        "public_too",
+        "format",
+        "pair_by",
+        "new_ids",
+    )
     name = forms.SlugField(
         label=gettext_lazy("Name of the test"),
         help_text=gettext_lazy("Letters, digits and dashes; part of the test’s URL."),

@@ -32,7 +32,7 @@ OTHER_LABELS = {
 }
 
 
-@register.filter("told")
+@register.filter("request_facts")
 def describe_request(job: Job) -> list[tuple[Any, str]]:
     """Describe a job's request by form labels and values; the value of a checked box is "".
 

@@ -34,20 +34,20 @@ class Step:
     """A setup step.
 
     Attributes:
-        why: The purpose, in a sentence.
+        purpose: The purpose, in a sentence.
         state: The state, in words.
-        needed: Whether every site needs the step.
-        to: The URL of the page for the step.
-        act: The label of the link.
+        is_required: Whether every site needs the step.
+        url: The URL of the page for the step.
+        link_text: The label of the link.
     """
 
     title: str
-    why: str
+    purpose: str
     state: str
-    done: bool
-    needed: bool
-    to: str
-    act: str
+    is_done: bool
+    is_required: bool
+    url: str
+    link_text: str
 
 
 def list_setup_steps() -> list[Step]:
@@ -82,10 +82,10 @@ def list_setup_steps() -> list[Step]:
 
 
 def count_incomplete(steps: list[Step]) -> int:
-    return sum(step.needed and not step.done for step in steps)
+    return sum(step.is_required and not step.is_done for step in steps)
 
 
-def list_address_faults() -> list[str]:
+def list_site_faults() -> list[str]:
     """List the site's faults that an admin must repair, as sentences."""
     found = addresses.list_address_faults()
     if judges := count_address_judges():

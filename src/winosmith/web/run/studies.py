@@ -84,7 +84,7 @@ class StudyForm(forms.ModelForm):
         """Skip the check: `create_study` detects taken names and repeated submissions."""
 
 
-def create_study_for(person: Person, values: dict[str, Any]) -> tuple[Study, str]:
+def create_and_log_study(person: Person, values: dict[str, Any]) -> tuple[Study, str]:
     """Create a study and log its creator; return the study and its link token."""
     study, token = create_study(**values)
     asked = {**values, "currency": study.currency}
@@ -101,7 +101,7 @@ def replace_study_link(person: Person, name: str) -> tuple[Study, str]:
     return study, replace_link(study)
 
 
-def end_study(person: Person, name: str) -> Job:
+def close_and_log_study(person: Person, name: str) -> Job:
     """Close a study to new people; people who have started can finish."""
     close_study(get_study(name))
     return create_job(person, jobs.STUDY_CLOSE, {"name": name})
@@ -131,7 +131,7 @@ class PlacesForm(forms.Form):
 
 class ListForm(FileForm):
     kind = jobs.STUDY_LIST
-    asks = ("allowed", "require")
+    stored_fields = ("allowed", "require")
     allowed = forms.ChoiceField(
         label=gettext_lazy("Meaning of the list"),
         choices=[
@@ -166,7 +166,7 @@ class ListForm(FileForm):
 
 class DecisionForm(FileForm):
     kind = jobs.STUDY_PAID
-    asks = ("final",)
+    stored_fields = ("final",)
     final = forms.BooleanField(
         label=gettext_lazy("This file contains all submissions"),
         help_text=gettext_lazy("People who are not in the file did not come from the market."),

@@ -27,7 +27,7 @@ from winosmith.web.people.news import get_site_url
 from winosmith.web.run import backups, files, human_tests, studies
 from winosmith.web.run.choices import SettingsForm, change_settings, lock_settings
 from winosmith.web.run.dashboard import make_dashboard_context
-from winosmith.web.run.steps import count_incomplete, list_address_faults, list_setup_steps
+from winosmith.web.run.steps import count_incomplete, list_setup_steps, list_site_faults
 from winosmith.web.run.uploads import CHUNK_BYTES, get_max_bytes, store_chunk
 from winosmith.web.take.models import Round
 from winosmith.web.take.rounds import close_and_queue_results, count_sittings
@@ -46,7 +46,7 @@ def show_start(request: HttpRequest) -> HttpResponse:
         "steps": found,
         "left": count_incomplete(found),
         "jobs": _get_admin_jobs()[:MAX_JOBS_SHOWN],
-        "faults": list_address_faults(),
+        "faults": list_site_faults(),
     }
     return render(request, "run/start.html", context)
 
@@ -54,7 +54,7 @@ def show_start(request: HttpRequest) -> HttpResponse:
 @require_safe
 @admins_only
 def show_dashboard(request: HttpRequest) -> HttpResponse:
-    context = {**make_dashboard_context(request.GET.get("by", "")), "faults": list_address_faults()}
+    context = {**make_dashboard_context(request.GET.get("by", "")), "faults": list_site_faults()}
     return render(request, "run/dashboard.html", context)
 
 
@@ -85,7 +85,7 @@ def show_jobs(request: HttpRequest) -> HttpResponse:
 def edit_settings(request: HttpRequest) -> HttpResponseBase:
     form, person = SettingsForm(request.POST or None), request.user
     if request.method == "POST" and form.is_valid():
-        changed = form.changed()
+        changed = form.get_changes()
         with lock_settings():
             chosen = _process_once(request, form, lambda: change_settings(person, changed).mark)
         if chosen:
@@ -181,8 +181,7 @@ def close_test(request: HttpRequest, name: str) -> HttpResponseBase:
 
 @require_POST
 @admins_only
-def publish_test(request: HttpRequest, name: str) -> HttpResponseBase:
-    """Show a preview of publishing a closed human test."""
+def preview_publication(request: HttpRequest, name: str) -> HttpResponseBase:
     person: Person = request.user
 
     def save_preview() -> Job:
@@ -215,7 +214,7 @@ def show_studies(request: HttpRequest) -> HttpResponseBase:
     if request.method == "POST" and form.is_valid():
 
         def create_study() -> str:
-            made.append(studies.create_study_for(person, form.cleaned_data))
+            made.append(studies.create_and_log_study(person, form.cleaned_data))
             return made[0][0].name
 
         if _process_once(request, form, create_study):
@@ -273,7 +272,7 @@ def change_study(request: HttpRequest, name: str, action: str) -> HttpResponseBa
     links: list[tuple[Study, str]] = []
     actions: dict[str, Callable[[], object]] = {
         "link": lambda: links.append(studies.replace_study_link(person, name)),
-        "close": lambda: studies.end_study(person, name),
+        "close": lambda: studies.close_and_log_study(person, name),
     }
     try:
         process_form(request, person, actions[action])
@@ -328,7 +327,7 @@ def show_job(request: HttpRequest, mark: str) -> HttpResponse:
 @admins_only
 def show_progress(request: HttpRequest, mark: str) -> HttpResponse:
     found = _get_job(mark)
-    return render_waiting_page(request, "run/parts/progress.html", {"job": found}, found.busy)
+    return render_waiting_page(request, "run/parts/progress.html", {"job": found}, found.is_busy)
 
 
 @require_POST
