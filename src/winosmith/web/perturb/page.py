@@ -176,7 +176,7 @@ def explain_unavailability(model: Model) -> str:
 _SIGNS = {"substitute": "{old} → {new}", "insert": "+ {new}", "delete": "− {old}"}
 
 
-def get_context(
+def make_form_context(
     position: Position,
     typed: SentenceInput,
     key: str,

@@ -28,7 +28,7 @@ from winosmith.web.problems.family import fold_steps, get_path, get_visible_step
 from winosmith.web.problems.models import State, Version
 from winosmith.web.problems.search import parse_terms
 from winosmith.web.problems.states import is_visible_to
-from winosmith.web.read.public import count_rows, get_page as page_of
+from winosmith.web.read.public import count_rows, get_page
 
 P = ParamSpec("P")
 View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
@@ -37,7 +37,7 @@ View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
 @require_safe
 def show_start(request: HttpRequest) -> HttpResponse:
     filters = pages.SentenceFilters(request.GET)
-    shown = page_of(filters.apply(), request.GET)
+    shown = get_page(filters.apply(), request.GET)
     mark_undecided_seen(gates.get_current_writer(request), shown.problems)
     count, more = count_rows(filters.apply())
     perturbed = None if filters.chosen or not filters.is_valid() else filters.select_perturbed()
@@ -82,7 +82,7 @@ def perturb_sentence(request: HttpRequest, ref: str) -> HttpResponse:
     if request.method != "POST":
         against = request.GET.get("against", "") or str(request.session.get(CHOSEN_MODEL_KEY, ""))
         first = SentenceInput.from_parent(parent, against)
-        return _render_form(request, pages.get_context(position, first, gates.new_key()))
+        return _render_form(request, pages.make_form_context(position, first, gates.new_key()))
     return _process_form(request, position)
 
 
@@ -109,7 +109,7 @@ def revise_version(request: HttpRequest, ref: str) -> HttpResponse:
         version = Version.objects.select_related("against").get(problem=old)
         against = version.against.name if version.against else ""
         first = SentenceInput.from_version(old, against)
-        return _render_form(request, pages.get_context(position, first, gates.new_key()))
+        return _render_form(request, pages.make_form_context(position, first, gates.new_key()))
     return _process_form(request, position)
 
 
@@ -124,26 +124,26 @@ def _process_form(request: HttpRequest, position: Position) -> HttpResponse:
     """Check or submit the input, and show it in the form again unless a version was created."""
     typed = SentenceInput.from_form(request.POST, len(position.parent.options))
     key = request.POST.get("key", "")
-    get_context = partial(pages.get_context, position, typed)
+    make_context = partial(pages.make_form_context, position, typed)
     if request.POST.get("do") != "submit":
         _rate_limit_check(request)
-        return _render_form(request, get_context(key or gates.new_key()))
+        return _render_form(request, make_context(key or gates.new_key()))
     try:
         if (position.person or settings.RULES.anonymous) and get_pending_documents(position.person):
             consent = f"{reverse('people:consent')}?{urlencode({'next': request.path})}"
-            return _render_form(request, {**get_context(key), "consent": consent}, 422)
+            return _render_form(request, {**make_context(key), "consent": consent}, 422)
         current = replace(position, person=gates.get_or_create_writer(request))
         limit = partial(gates.rate_limit, request, "perturb", settings.RULES.perturbs_per_hour)
         made = rules.create_version(current, typed, key, precheck=limit)
     except RefusedError as refused:
-        return _render_form(request, get_context(key, faults=refused.faults), 422)
+        return _render_form(request, make_context(key, faults=refused.faults), 422)
     except gates.RateLimitError as many:
         again = _("You have reached the site’s limit per hour. Try again in %d minutes.")
-        answer = _render_form(request, get_context(key, error=again % many.minutes), 429)
+        answer = _render_form(request, make_context(key, error=again % many.minutes), 429)
         answer.headers["Retry-After"] = str(many.seconds)
         return answer
     except InputError as refused:
-        return _render_form(request, get_context(key or gates.new_key(), error=str(refused)), 422)
+        return _render_form(request, make_context(key or gates.new_key(), error=str(refused)), 422)
     if request.session.get(CHOSEN_MODEL_KEY) != typed.against:  # otherwise nothing is written
         request.session[CHOSEN_MODEL_KEY] = typed.against
     return redirect("perturb:made", made.ref)

@@ -72,14 +72,14 @@ def get_current_predictions(problem: Problem) -> list[Prediction]:
     Models from which no prediction was requested are omitted.
     """
     found = Prediction.objects.filter(problem=problem, model__current=True)
-    return sorted(found.select_related("model"), key=lambda row: _get_place(row.model))
+    return sorted(found.select_related("model"), key=lambda row: _get_sort_key(row.model))
 
 
 def get_current_models() -> list[Model]:
-    return sorted(Model.objects.filter(current=True), key=_get_place)
+    return sorted(Model.objects.filter(current=True), key=_get_sort_key)
 
 
-def _get_place(model: Model) -> tuple[int, int]:
+def _get_sort_key(model: Model) -> tuple[int, int]:
     names = [rule.name for rule in settings.RULES.models]
     return names.index(model.name) if model.name in names else len(names), model.pk
 

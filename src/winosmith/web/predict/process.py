@@ -62,16 +62,16 @@ class Outcome:
         scores: One finite score per option; empty if there are none.
         seconds: The duration; in a batch, the mean duration of its tasks.
         error: The reason for missing scores, as a message for users.
-        late: Whether the reason is a timeout.
+        timed_out: Whether the reason is a timeout.
     """
 
     task: Prediction
     scores: tuple[float, ...] = ()
     seconds: float = 0.0
     error: str = ""
-    late: bool = False
+    timed_out: bool = False
 
-    def row_values(self) -> dict[str, Any]:
+    def make_row_values(self) -> dict[str, Any]:
         datum = self.task.model_input
         shown = json.dumps([datum.sentence, datum.options, datum.pronoun], ensure_ascii=False)
         columns: dict[str, Any] = {
@@ -81,8 +81,8 @@ class Outcome:
             "input": hashlib.sha256(shown.encode()).hexdigest(),
         }
         if not self.scores:
-            stand = Status.LATE if self.late else Status.FAILED
-            return {**columns, "stand": stand, "error": TOO_LATE if self.late else self.error}
+            stand = Status.LATE if self.timed_out else Status.FAILED
+            return {**columns, "stand": stand, "error": TOO_LATE if self.timed_out else self.error}
         best = find_best_options(self.scores)
         answer, tie = self.task.problem.answer, len(best) > 1
         return {
@@ -126,7 +126,7 @@ def claim_tasks(model: Model, max_tasks: int, lease_seconds: float) -> list[Pred
 def store_outcomes(model: Model, outcomes: Sequence[Outcome]) -> None:
     with writing():
         for outcome in outcomes:
-            get_waiting_predictions([outcome.task.pk]).update(**outcome.row_values())
+            get_waiting_predictions([outcome.task.pk]).update(**outcome.make_row_values())
         Model.objects.filter(pk=model.pk).update(seen=timezone.now())
 
 
@@ -204,7 +204,7 @@ def _predict_one(made_solver: MadeSolver, task: Prediction, limit: float) -> Out
         seconds = time.monotonic() - start
         _LOG.warning("a prediction failed: %s: %s", type(error).__name__, error)
         reason = next(text for kind, text in _REASONS if isinstance(error, kind))
-        return Outcome(task, (), seconds, reason, late=seconds >= limit * 0.95)
+        return Outcome(task, (), seconds, reason, timed_out=seconds >= limit * 0.95)
 
 
 def _predict_batch(made_solver: MadeSolver, tasks: Sequence[Prediction]) -> list[Outcome]:
