@@ -189,7 +189,7 @@ def test_answers_are_changed_until_the_sheet_is_handed_in(
     store_answer(ann, sitting.ref, 1, "a", 2.5, to=2)
     store_answer(ann, sitting.ref, 1, "", 1.0, to=2)
     assert store_answer(ann, sitting.ref, 1, "X", 1.0, to=2).at == 2
-    with pytest.raises(InputError, match="no answer 'E'"):
+    with pytest.raises(InputError, match="'E' is not an answer"):
         store_answer(ann, sitting.ref, 1, "E", 1.0)
     with pytest.raises(InputError, match="questions 1 to 6, not 7"):
         store_answer(ann, sitting.ref, 7, "A", 1.0)
