@@ -120,7 +120,7 @@ def test_published_sentences_are_only_compared_with(site: Any, twins: str, tmp_p
         "from winosmith.web.problems.models import Problem, Remembered\n"
         "row = Remembered.objects.first()\n"
         "near = find_lookalikes([row])[0]\n"
-        "result = [Problem.objects.count(), near.where, near.share]"
+        "result = [Problem.objects.count(), near.source, near.share]"
     )
     assert found == [0, "Older set", 1.0]
 
