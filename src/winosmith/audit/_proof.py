@@ -186,8 +186,9 @@ def require_enough_blocks(blocks: int, items: str = "the items") -> None:
     """Raise `DataError` if there are too few blocks; `items` names the items in the message."""
     if blocks < 2 * MIN_BLOCKS:
         raise DataError(
-            f"{items} form {blocks} blocks (copies, twins and look-alikes are in the same block); "
-            f"a repair needs {2 * MIN_BLOCKS}: half to learn from, and half to measure the result"
+            f"{items} are too few for a repair, which needs {2 * MIN_BLOCKS}: half to learn from, "
+            f"and half to measure the result (there are {blocks} if copies, twins and look-alikes "
+            "count once). Add items, or rewrite options; `winosmith audit --todo` lists some"
         )
 
 

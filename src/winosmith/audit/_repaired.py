@@ -67,9 +67,11 @@ def explain_repair(repaired: Repair) -> str:
         if proof.items_needed
         else ""
     )
+    at_chance = sum(bound.low <= 0 <= bound.high for bound in proof.wide_bounds)
     return kept + (
         f"On held-out items, the accuracy of {rules - wide} of {rules} rules is shown to be within "
-        f"{limit}. This is not shown for {wide}; the bound of “{worst.rule}” extends farthest "
+        f"{limit}. This is not shown for {wide}; {at_chance} of these may not work at all, "
+        f"because their bounds include chance. The bound of “{worst.rule}” extends farthest "
         f"({report.points_span((worst.low, worst.high))} points).{need}"
     )
 
@@ -85,7 +87,7 @@ def make_repair_section(repaired: Repair, name_split: bool = False) -> report.Se
         [one.rule, one.before, one.after, *_format_bound(bounds.get(one.rule))]
         for one in repaired.cue_changes
     ]
-    rows.insert(_MAX_TERMINAL_RULES - 1, [WORDS, None, None, *_format_bound(bounds.get(WORDS))])
+    rows.insert(_MAX_TERMINAL_RULES - 1, [WORDS, "—", "—", *_format_bound(bounds.get(WORDS))])
     before, after = (report.format_value(share, ".1%") for share in repaired.chance)
     figures = report.Table(
         "Accuracy of each rule before and after the repair",
@@ -95,8 +97,9 @@ def make_repair_section(repaired: Repair, name_split: bool = False) -> report.Se
         note=f"Chance: {before} before and {after} after. The accuracy after the repair is a "
         "result of the repair, not evidence. Held-out bound: bound of the accuracy minus chance in "
         "points, on blocks that the repair did not see. All bounds are intended to hold "
-        "simultaneously in 95 of 100 data sets. Shuffled positions differ from chance only at "
-        "random; their bound is for items whose order is fixed.",
+        "simultaneously in 95 of 100 data sets. If options were shuffled, the accuracy of "
+        "position cues differs from chance only at random; their bounds are measured on the items "
+        "whose options were not shuffled.",
         most=_MAX_TERMINAL_RULES,
         beyond="More rules in the report (`out=`) and in the JSON: {:,}.",
     )  # fmt: skip
@@ -130,7 +133,7 @@ def _format_bound(bound: Bound | None) -> tuple[str | None, str | None]:
     if bound is None:
         return None, "not shown"
     if bound.is_shuffled:
-        return "shuffled", None
+        return "shuffled", "—"
     verdict = "shown" if bound.is_within_limit else "not shown"
     return report.points_span((bound.low, bound.high)), verdict
 
@@ -141,7 +144,8 @@ def _describe_steps(repaired: Repair) -> Iterator[str]:
     if by:
         yield (
             f"Thinning removed {stages['thinned']:,} items because of "
-            f"{report.join_names(by, len(by))}."
+            f"{report.join_names(by, len(by))}. If several cues select nearly the same options, "
+            "only one is named."
         )
     else:
         yield (
@@ -173,10 +177,12 @@ def _describe_steps(repaired: Repair) -> Iterator[str]:
         "The options were shuffled, which changed their order in "
         f"{repaired.reordered_count:,} items{fixed}."
     )
+    where = "in this folder and its sibling folders"
     yield (
-        "Known repairs of these items in this folder and its sibling folders: "
-        f"{repaired.repair_count:,}. "
-        "If there are many repairs, one of them may look good by chance."
+        f"This is the only known repair of these items {where}."
+        if repaired.repair_count == 1
+        else f"This is one of {repaired.repair_count:,} known repairs of these items {where}. If there "
+        "are many repairs, one of them may look good by chance."
     )
 
 
@@ -191,7 +197,7 @@ def _describe_concentration(repaired: Repair) -> Iterator[str]:
         f"(95 % interval {low} to {high}), because cues seldom select a wrong key. This is the "
         f"mean of {found.sets} synthetic sets: these items ({found.items:,}{some}) with "
         f"{found.planted:,} randomly planted wrong keys."
-        + ("" if repaired.doubts else " Models' answers (`answers=`) reveal some wrong keys.")
+        + ("" if repaired.doubts else " A repair with models' answers sets some of them aside.")
     )
 
 
