@@ -194,7 +194,9 @@ def test_a_repair_is_written_and_told_on_terminal_page_and_json(
     asked = ["audit", str(leaning), "--draws", "39", "--no-probes", "--repair", str(folder)]
     printed = cli(*asked, "--out", page)
     assert "This is not shown" in printed
-    assert "its sibling folders: 1" in printed
+    assert printed.startswith("Before the repair: leaning gives answers away")
+    assert "the only known repair of these items" in " ".join(printed.split())
+    assert f"winosmith audit {folder / 'kept.jsonl'}\nTheir ids are row numbers" in printed
     assert "Repair: before and after" in page.read_text("utf-8")
     assert "Repair of leaning" in (folder / "report.html").read_text("utf-8")
     record = cli.told(*asked)["repair"]
@@ -206,6 +208,28 @@ def test_a_repair_is_written_and_told_on_terminal_page_and_json(
     assert (len(kept), len(dropped)) == (record["kept"], record["dropped"]["thinned"])
     assert len(kept) + len(dropped) == 160
     assert "the longest, in characters" in record["thinned_by"]
+
+
+def test_an_item_without_an_id_is_shown_by_its_line(
+    leaning: Path, tmp_path: Path, cli: Cli
+) -> None:
+    """In the worklist and in findings, row numbers become lines; ids of the file stay."""
+    head, *rows = leaning.read_text().splitlines()
+    rows.append(rows[0])
+    leaning.write_text("\n".join([head, *rows]))
+    todo = tmp_path / "todo.md"
+    audited = ("--draws", "99", "--no-probes", "--todo", todo)
+    found = cli.told("audit", leaning, *audited)
+    copies = [one["text"] for one in found["findings"] if one["rule"] == "duplicates"]
+    assert copies == [f"item {leaning}:162 is identical to item {leaning}:2"]
+    assert "only “the longest, in characters”; other cues may stay flagged (now: “" in cli.err
+    [first, _, about, _, item, *_] = todo.read_text("utf-8").splitlines()
+    assert first.startswith("# Options to lengthen: ")
+    assert about.startswith("This list covers only “the longest, in characters”")
+    assert ".csv:" in item
+    leaning.write_text("\n".join([f"id,{head}", *(f"q{n},{row}" for n, row in enumerate(rows))]))
+    cli("audit", leaning, *audited)
+    assert "\n- [ ] q" in todo.read_text("utf-8")
 
 
 @pytest.fixture

@@ -124,7 +124,8 @@ class Audit(Result):
         for (one, other), pairs in self.shared.items():
             firsts = {ours: theirs for theirs, ours in reversed(pairs)}
             for ours, theirs in firsts.items():
-                text = f"{ours} is identical or nearly identical to {theirs} in {one}"
+                own, its = parts[other].get_label(ours), parts[one].get_label(theirs)
+                text = f"{own} is identical or nearly identical to {its} in {one}"
                 found.append(_findings.make_finding(parts[other], "shared", text, ours))
         order, seen = [*_findings.RULES], Counter[str]()
         numbered = []

@@ -209,11 +209,11 @@ def iter_findings(part: SplitAudit) -> Iterator[Finding]:
     for check in CHECKS:
         for ids in (check.find(part) or ()) if check.template else ():
             for item in ids[1:] or ids:
-                yield make_finding(part, check.rule, check.template.format(item, ids[0]), item)
+                text = check.template.format(part.get_label(item), part.get_label(ids[0]))
+                yield make_finding(part, check.rule, text, item)
     for item, text in (part.overlap.found_questions if part.overlap else {}).items():
-        yield make_finding(
-            part, "texts", f"the question of {item} was found in the texts: “{text}”", item
-        )
+        text = f"the question of {part.get_label(item)} was found in the texts: “{text}”"
+        yield make_finding(part, "texts", text, item)
     for what in DECLARATION_RULES:
         if not getattr(part.declared, what, None):
             yield make_finding(part, what, f"no {what} is declared", "", "")
@@ -481,7 +481,10 @@ def write_rewrites(rewrites: Sequence[Rewrite], file: IO[str], *, as_csv: bool) 
             [escape_csv(r.id), r.option + 1, escape_csv(r.text), r.missing] for r in rewrites
         )
         return
-    file.write(f"# Options to lengthen: {len(rewrites):,}\n\n")
+    file.write(
+        f"# Options to lengthen: {len(rewrites):,}\n\nThis list covers only “the longest, in "
+        "characters”; other cues may still predict the key. After the changes, audit again.\n\n"
+    )
     for one in rewrites:
         file.write(
             f"- [ ] {escape_markdown(one.id)}: option {one.option + 1}, "

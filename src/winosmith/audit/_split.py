@@ -81,6 +81,18 @@ class SplitAudit(Result):
         """The items by id."""
         return {problem.id: problem for problem in self.dataset}
 
+    @cached_property
+    def row_labels(self) -> Mapping[str, str]:
+        """The items' locations by id if all ids are only row numbers; otherwise empty."""
+        order = sorted(self.places, key=lambda name: self.places[name].number)
+        items = [(str(row), name) for row, name in enumerate(order) if name in self.problems_by_id]
+        labels = {name: str(self.places[name]) for row, name in items if row == name}
+        return labels if len({*labels.values()}) == len(items) else {}
+
+    def get_label(self, item: str) -> str:
+        """Return an item's location if the file has no ids, otherwise its id."""
+        return self.row_labels.get(item, item)
+
     @property
     def best_cue(self) -> CueScore | None:
         """The flagged cue with the highest score above chance, or None."""

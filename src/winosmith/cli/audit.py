@@ -7,6 +7,7 @@ import re
 import secrets
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,7 @@ from winosmith.errors import DataError, FormatError, InputError
 from winosmith.formats import Contents
 from winosmith.outputs import atomic_write
 from winosmith.problem import Problem
-from winosmith.report import Section
+from winosmith.report import Section, join_names
 from winosmith.results import make_table
 from winosmith.text import format_count
 
@@ -233,7 +234,7 @@ def command(**options: Any) -> None:
         title,
         record | _make_repair_records(repairs),
         audit.make_sections(found, [*repairs.values()]),
-        verdict=verdict,
+        verdict=f"Before the repair: {verdict}" if repairs else verdict,
         signature=found.signature,
         spaced=True,
     ).show()
@@ -241,14 +242,17 @@ def command(**options: Any) -> None:
         why = "; ".join(filter(None, (part.inconclusive_reason for part in found.parts)))
         echo(f"No line for a README: {why}" if why else f"For a README: {found.readme_line}")
         for name, one in repairs.items():
-            folder = Path(options["repaired"], name if len(repairs) > 1 else "")
-            echo(f"{len(one.dataset):,} items are in {folder / 'kept.jsonl'}", bold=True)
+            path = Path(options["repaired"], name if len(repairs) > 1 else "", "kept.jsonl")
+            echo(f"{len(one.dataset):,} items are in {path}", bold=True)
+            echo(f"Audit them: winosmith audit {path}")
+        if repairs and any(part.row_labels for part in found.parts):
+            echo("Their ids are row numbers from 0; unrecognised columns are in `extra`.")
     if judged is not None and not options["check"]:
         from winosmith.web import hosting
 
         asked = _select_suspects(found, options["suspects"], plain=True)
         import_for_judging(hosting.assign_new_ids(asked, judged.secret))
-    _write_files(found, splits, new, options)
+    _write_files(found, new, options)
     if options["annotate"]:
         echo(f"::{token}::")
         for line in audit.format_annotations(new):
@@ -432,9 +436,7 @@ def _select_suspects(result: Audit, limit: int, *, plain: bool) -> Dataset:
     return Dataset(asked, "+".join(part.name for part in result.parts))
 
 
-def _write_files(
-    found: Audit, splits: Mapping[str, Dataset], new: Sequence[Finding], options: Options
-) -> None:
+def _write_files(found: Audit, new: Sequence[Finding], options: Options) -> None:
     if path := options["sheet"]:
         asked = _select_suspects(found, options["suspects"], plain=False)
         formats.write(asked.problems, path)
@@ -443,10 +445,17 @@ def _write_files(
             "--out DIR"
         )
     if path := options["todo"]:
-        rewrites = [one for split in splits.values() for one in audit.list_rewrites(split)]
+        every = [(part, one) for part in found.parts for one in audit.list_rewrites(part.dataset)]
+        rewrites = [replace(one, id=part.get_label(one.id)) for part, one in every]
+        flagged = {f"“{cue.cue}”": 1 for part in found.parts for cue in part.battery.flagged}
+        now = f" (now: {join_names([*flagged])})" if flagged else ""
         with atomic_write(path) as file:
             audit.write_rewrites(rewrites, file, as_csv=path.endswith(".csv"))
-        say(f"Wrote {path}: {len(rewrites):,} options to lengthen.")
+        say(
+            f"Wrote {path}: {format_count(len(rewrites), 'option')} to lengthen. The list covers "
+            f"only “the longest, in characters”; other cues may stay flagged{now}, so audit again "
+            "after the changes."
+        )
     for name, convert in (("sarif", audit.format_sarif), ("badge", audit.render_badge)):
         if options[name]:
             with atomic_write(options[name]) as file:
