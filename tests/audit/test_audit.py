@@ -458,6 +458,18 @@ def test_a_cue_that_is_named_given_others_alone_is_explained() -> None:
     assert told not in render_page(0.025)
 
 
+def test_the_page_counts_the_cues_that_a_flagged_cue_explains() -> None:
+    """The sentence about the cues has the number of unflagged cues above their chance limits."""
+    found = audit.audit(_worded(80, 0.5), cues=audit.CUES[:6], draws=39, probe_draws=0)
+    [part] = found.parts
+    first, second, *rest = part.battery.found
+    both = (replace(first, rank=1), replace(second, rank=None, right=0.7, high=0.69))
+    battery = replace(part.battery, found=(*both, *(replace(one, high=1.0) for one in rest)))
+    page = audit.render_page(replace(found, parts=(replace(part, battery=battery),)))
+    assert "Of 6 cues, 1 is flagged; other cues above their limits, explained by the" in page
+    assert "flagged cues: 1." in page
+
+
 def test_a_borderline_cue_is_a_verdict_of_its_own() -> None:
     """Verdict, page, README line, JSON and the rule of that name report it; `cue` does not fail."""
     found = audit.audit(_worded(80, 0.5), cues=audit.CUES[:6], draws=39, probe_draws=0)

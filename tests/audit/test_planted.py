@@ -253,7 +253,7 @@ def test_answers_that_planted_keys_cannot_be_learnt_from_say_why(
         audit.audit(made[0], draws=19, probe_draws=0, answers=from_choices(made[1]))
     )
     words = " ".join(page.split())
-    assert "ranked only by agreement, because" in words
+    assert "The ranking uses only agreement, because" in words
     assert "The number of wrong keys in data has no bound, because" in words
 
 
@@ -302,7 +302,7 @@ def test_grades_without_letters_rank_items_by_the_incorrect_models() -> None:
     )
     assert missed[found.suspects[0].id] == 6
     page = audit.render_page(audit.audit(data, draws=19, probe_draws=0, answers=given))
-    assert "ranked only by the weight of the models that are incorrect" in " ".join(page.split())
+    assert "ranking uses only the weight of the models that are incorrect" in " ".join(page.split())
 
 
 def test_grades_of_two_options_are_letters() -> None:

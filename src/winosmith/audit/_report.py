@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from winosmith import report
 from winosmith.audit._audit import Audit
-from winosmith.audit._battery import LEVEL, CueScore, format_p_value, format_percent
+from winosmith.audit._battery import LEVEL, MAX_FLAGGED, CueScore, format_p_value, format_percent
 from winosmith.audit._cues import get_advice
 from winosmith.audit._findings import CHECKS
 from winosmith.audit._items import MIN_BLOCKS
@@ -21,6 +21,7 @@ from winosmith.audit._triage import Triage
 from winosmith.dataset import Dataset
 from winosmith.metrics import describe_below_chance, label_null_interval
 from winosmith.results import make_table
+from winosmith.text import format_count
 
 _MAX_QUESTION_LENGTH = 400
 """Maximum length of an example's question in characters; longer questions are cut at the start."""
@@ -186,9 +187,10 @@ def _make_cue_section(part: SplitAudit) -> report.Section:
         note="Correct: the fraction of the items for which the cue selects the key. Expected: its "
         "mean with random keys. Chance limit: in 95 of 100 data sets without artifacts, no cue is "
         "above its limit. A cue is above it exactly if its p, corrected for all cues, is at most "
-        "0.05. Flagged cues have a number; each is significant given those above it. They explain "
-        "every other cue above its limit, unless it is borderline: the draws can't decide whether "
-        "its p is below 0.05.",
+        "0.05. A tie of n options that includes the key counts 1 / n. The flagged cues are "
+        "numbered; each adds to those above it. Other cues above their limits are explained by "
+        "the flagged cues: given these, they are not significant. If a cue is borderline, the "
+        "draws can't decide whether its p is below 0.05.",
         most=8,
         beyond="More cues in the report (`out=`) and in the JSON: {:,}.",
     )  # fmt: skip
@@ -232,6 +234,10 @@ def _make_cue_section(part: SplitAudit) -> report.Section:
     lead = f"Of {len(scores.scores)} cues, {flagged or 'none'} {are} flagged"
     if borderline:
         lead += f", and {borderline} {'is' if borderline == 1 else 'are'} borderline"
+    unflagged = [found for found in scores.scores if found.rank is None and not found.borderline]
+    explained = sum(found.right > found.high for found in unflagged)
+    if explained and 0 < flagged < MAX_FLAGGED:
+        lead += f"; other cues above their limits, explained by the flagged cues: {explained}"
     return report.Section(f"Cues of {part.name}", blocks, f"{part.inconclusive_reason or lead}.")
 
 
@@ -278,7 +284,7 @@ def _make_probe_blocks(audit: Audit) -> Iterator[report.Block]:
         ["model", *(report.Column(head, numeric=True) for head in ("correct", "expected", "p"))],
         [
             [
-                f"{part.name}: {PARTS[probe.sees]}, {probe.by}",
+                f"{part.name}: {probe.by.removesuffix('s')} model, {PARTS[probe.sees]}",
                 format_percent(probe.right),
                 f"{format_percent(probe.expected)} "
                 f"({report.percent_span((probe.low, probe.high))})",
@@ -328,7 +334,7 @@ def _list_solved(part: SplitAudit, probe: Probe) -> report.Passages:
                     [report.Part(_shorten(problems[row].sentence))],
                     problems[row].options,
                     problems[row].answer,
-                    problems[row].id,
+                    part.get_label(problems[row].id),
                     clues=[f"for the key: {'; '.join(words)}"] if words else [],
                 )
             ]
@@ -348,7 +354,8 @@ def _make_check_blocks(audit: Audit) -> Iterator[report.Block]:
             if found:
                 most = 1 if check.rule in ("leak", "refused") else 3
                 title = f"{name}: {check.title}"
-                rows.append([title, len(found), check.format_examples(found, most)])
+                labelled = [[*map(part.get_label, ids)] for ids in found]
+                rows.append([title, len(found), check.format_examples(labelled, most)])
         clean = [check.title for check, found in findings if found is not None and not found]
         usable = "the usable items of " * bool(part.refused)
         absent.append(f"Not found in {usable}{name}: {'; '.join(clean)}.")
@@ -361,10 +368,10 @@ def _make_check_blocks(audit: Audit) -> Iterator[report.Block]:
             absent.append(
                 f"The {len(part.items):,} items of {name} form {part.items.block_count:,} blocks: "
                 "copies, twins and look-alikes (the same options in a similar text) are in one "
-                f"block, such as {report.join_names(block)}."
+                f"block, such as {report.join_names([*map(part.get_label, block)])}."
             )
         if review.withheld_count:
-            without = [problem.id for problem in part.dataset if problem.answer is None]
+            without = [part.get_label(p.id) for p in part.dataset if p.answer is None]
             examples = report.join_names(without, 3)
             rows.append([f"{name}: items without a key", review.withheld_count, examples])
         if 0 < review.unlicensed_count < len(part.dataset):
@@ -385,7 +392,8 @@ def _make_check_blocks(audit: Audit) -> Iterator[report.Block]:
         )
     if len(audit.parts) > 1 and not audit.shared:
         absent.append("No two splits share items.")
-    yield report.Table("Findings", ["finding", "number", "examples"], rows)
+    nothing = report.Text(["These checks found nothing."])
+    yield report.Table("Findings", ["finding", "number", "examples"], rows) if rows else nothing
     for part in audit.parts:
         if part.review.differing_pairs:
             yield _make_differing_table(part)
@@ -394,13 +402,11 @@ def _make_check_blocks(audit: Audit) -> Iterator[report.Block]:
 
 def _make_differing_table(part: SplitAudit) -> report.Table:
     key = {p.id: p.options[p.answer] for p in part.dataset if p.answer is not None}
+    label = part.get_label
     return report.Table(
         f"Nearly identical items of {part.name} with different answers",
         ["item", "its answer", "other item", "its answer"],
-        [
-            [one, key[one], other, key[other]]
-            for one, other in part.review.differing_pairs[:_MAX_LISTED]
-        ],
+        [[label(a), key[a], label(b), key[b]] for a, b in part.review.differing[:_MAX_LISTED]],
         note="Check whether one of the keys is wrong. A different word may also change the answer, "
         "as in questions from one template. Pairs with the same options come first.",
         most=4,
@@ -480,10 +486,10 @@ def _make_model_section(part: SplitAudit, triage: Triage) -> report.Section:
 
 
 def _make_suspect_blocks(part: SplitAudit, triage: Triage) -> Iterator[report.Block]:
-    ranked = "ranked by planted wrong keys and by agreement"
+    ranked = "The ranking uses planted wrong keys and agreement"
     if triage.wrong_keys is None:
         by = "agreement" if triage.proposes_keys else "the weight of the models that are incorrect"
-        ranked = f"ranked only by {by}, because {triage.planting_obstacle}"
+        ranked = f"The ranking uses only {by}, because {triage.not_planted}"
     weight = (
         "Agreement: the weight of the models that chose the proposed key, as a fraction of the "
         "weight of all models that chose an option."
@@ -491,8 +497,9 @@ def _make_suspect_blocks(part: SplitAudit, triage: Triage) -> Iterator[report.Bl
         else "Agreement: the weight of the models that are incorrect. No key can be proposed."
     )
     note = (
-        f"{len(triage.suspects):,} suspects, {ranked}. {weight} A model's weight is its accuracy "
-        "above chance. Have people check these keys, because good models also share errors."
+        f"{format_count(len(triage.suspects), 'suspect')}. {ranked}. {weight} A model's weight is "
+        "its accuracy above chance. Have people check these keys, because good models also share "
+        "errors."
     )
     if not triage.suspects:
         yield report.Text([note])
@@ -542,7 +549,7 @@ def _make_bounds_table(part: SplitAudit, found: PlantedKeys) -> report.Table:
 def _make_detectable_table(audit: Audit) -> report.Table:
     fractions = [report.percent(psi, 0) for psi, _ in audit.parts[0].detectable_differences]
     return report.Table(
-        "Smallest difference between two models, in points, detected with a power of 80 %",
+        "To compare two models: smallest detectable difference, in points (power 80 %)",
         ["split", *(f"differ on {fraction}" for fraction in fractions)],
         [
             [

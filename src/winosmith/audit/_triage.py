@@ -21,7 +21,7 @@ from winosmith.dataset import Dataset, Filtered
 from winosmith.errors import DataError
 from winosmith.humans import LETTERS
 from winosmith.problem import BLANK, Extra
-from winosmith.report import percent, probability
+from winosmith.report import percent, points, probability
 from winosmith.results import HIDDEN, IF_ANY, Result, computed, shown
 
 MIN_MODELS = 3
@@ -73,11 +73,11 @@ class ModelComparison(Result):
 
     better: str
     worse: str
-    difference: float = field(metadata=shown("difference", percent))
+    difference: float = field(metadata=shown("difference in points", points))
     psi: float = field(metadata=shown("differ on", percent))
     p_value: float = field(metadata=shown("p", probability))
     adjusted: float = field(metadata=shown("Holm", probability))
-    detectable: float | None = field(metadata=shown("detectable", percent))
+    detectable: float | None = field(metadata=shown("detectable", points))
     design: float
 
 

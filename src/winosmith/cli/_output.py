@@ -52,7 +52,7 @@ def _print_table(table: report.Table, shorten_names: bool) -> None:
         for at, head in enumerate(heads):
             cells = [row[at] for row in rows if type(row[at]) is not bool]
             numeric = len(cells) == len(rows) and all(
-                isinstance(of, int | float | None) for of in cells
+                isinstance(of, int | float | None) or of == "—" for of in cells
             )
             title = Text(escape_terminal(head.title))
             grid.add_column(title, justify="right" if numeric else "left", overflow="fold")
@@ -66,6 +66,8 @@ def _print_table(table: report.Table, shorten_names: bool) -> None:
         print_rich(Text(escape_terminal(table.caption), style="bold"), grid, "")
     more = len(table.rows) - len(rows)
     if note := f"{table.beyond.format(more) if more else ''} {table.note}".strip():
+        page = click.get_current_context().meta.get("page")
+        note = note.replace("(`out=`)", f"({page})") if page else note
         echo(textwrap.fill(translate_advice(note), 80) + "\n")
 
 
