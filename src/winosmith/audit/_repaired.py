@@ -181,8 +181,8 @@ def _describe_steps(repaired: Repair) -> Iterator[str]:
     yield (
         f"This is the only known repair of these items {where}."
         if repaired.repair_count == 1
-        else f"This is one of {repaired.repair_count:,} known repairs of these items {where}. If there "
-        "are many repairs, one of them may look good by chance."
+        else f"This is one of {repaired.repair_count:,} known repairs of these items {where}. If "
+        "there are many repairs, one of them may look good by chance."
     )
 
 

@@ -406,7 +406,10 @@ def _make_differing_table(part: SplitAudit) -> report.Table:
     return report.Table(
         f"Nearly identical items of {part.name} with different answers",
         ["item", "its answer", "other item", "its answer"],
-        [[label(a), key[a], label(b), key[b]] for a, b in part.review.differing[:_MAX_LISTED]],
+        [
+            [label(a), key[a], label(b), key[b]]
+            for a, b in part.review.differing_pairs[:_MAX_LISTED]
+        ],
         note="Check whether one of the keys is wrong. A different word may also change the answer, "
         "as in questions from one template. Pairs with the same options come first.",
         most=4,
@@ -489,7 +492,7 @@ def _make_suspect_blocks(part: SplitAudit, triage: Triage) -> Iterator[report.Bl
     ranked = "The ranking uses planted wrong keys and agreement"
     if triage.wrong_keys is None:
         by = "agreement" if triage.proposes_keys else "the weight of the models that are incorrect"
-        ranked = f"The ranking uses only {by}, because {triage.not_planted}"
+        ranked = f"The ranking uses only {by}, because {triage.planting_obstacle}"
     weight = (
         "Agreement: the weight of the models that chose the proposed key, as a fraction of the "
         "weight of all models that chose an option."
