@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -49,6 +50,25 @@ def test_columns_that_are_not_answers_are_omitted_with_a_note(tmp_path: Path) ->
         answers.read(path, DATA)
     path.write_text(path.read_text("utf-8").replace(",m", ",rank"), "utf-8")
     assert [one.choice for one in answers.read(path, DATA)["k"].predictions] == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("Ref", "'q0', 'q1', 'q2', … are in the data's column 'Ref': rename it to 'id'"),
+        ("id", "'q0', 'q1', 'q2', … do not. The items' ids are 'x0', 'x1', 'x2', …. Is this ano"),
+        (None, "The items' ids are '0', '1', '2', …: if the data have a column of ids, rename it"),
+    ],
+)
+def test_the_column_with_the_ids_of_the_answers_is_named(name: str | None, advice: str) -> None:
+    """If no id matches, the message names the data's column with these ids, or the items' ids."""
+    rows = [{"question": f"Who {at}?", "A": "x", "B": "y", "answer": "A"} for at in range(9)]
+    start = "q" if name == "Ref" else "x"
+    rows = [row | ({name: f"{start}{at}"} if name else {}) for at, row in enumerate(rows)]
+    said = pd.DataFrame({"id": [f"q{at}" for at in range(9)], "m": "A"})
+    with pytest.raises(FormatError, match=re.escape("only 0 of 9 rows match the id of an item; ")
+                       + ".*" + re.escape(advice)):  # fmt: skip
+        answers.read(said, rows)
 
 
 @pytest.mark.parametrize(

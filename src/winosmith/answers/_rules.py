@@ -19,7 +19,7 @@ from winosmith import formats
 from winosmith.answers._answers import Answers, Log
 from winosmith.answers._file import AnswerFile, normalise_id
 from winosmith.answers._items import Items, Row
-from winosmith.data import Place, parse_whole_number
+from winosmith.data import Place, format_cell, parse_whole_number
 from winosmith.errors import FormatError, join_ids
 from winosmith.prediction import Prediction, find_best_options
 from winosmith.problem import Problem
@@ -139,7 +139,7 @@ def check_ids(ids: Collection[str], file: AnswerFile, noun: str, hint: str = "")
     ):
         raise file.make_error(
             f"only {matched:,} of {len(ids):,} {noun} match the id of an item"
-            + (f"; {join_ids(unknown)} do not. Is this another data set?" if unknown else "")
+            + (f"; {_explain_unknown_ids(unknown, file)}" if unknown else "")
             + (f" {hint}" if hint else "")
         )
 
@@ -163,6 +163,22 @@ def check_first_id(ids: Collection[str], file: AnswerFile) -> None:
             f"the answers' ids count from {int(bool(hint))}, but the data set's ids count from "
             f"{int(not hint)}; use the data set's ids{hint}"
         )
+
+
+def _explain_unknown_ids(unknown: Sequence[str], file: AnswerFile) -> str:
+    wanted = {*map(normalise_id, unknown)}
+    for name in sorted({name for problem in file.dataset for name in problem.extra}):
+        values = {normalise_id(format_cell(problem.extra.get(name))) for problem in file.dataset}
+        if len(values) == len(file.dataset) and 2 * len(wanted & values) > len(wanted):
+            column = name.partition(".")[2] or name
+            return f"{join_ids(unknown)} are in the data's column {column!r}: rename it to 'id'"
+    item_ids = file.dataset.ids
+    are_rows = all(map(str.isdecimal, item_ids)) and item_ids[0] == "0"
+    return (
+        f"{join_ids(unknown)} do not. The items' ids are {join_ids(item_ids)}"
+        + (": if the data have a column of ids, rename it to 'id'" if are_rows else "")
+        + ". Is this another data set?"
+    )
 
 
 def choose_filters(file: AnswerFile, *groups: Sequence[str]) -> tuple[list[str], Log]:
