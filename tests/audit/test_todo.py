@@ -54,6 +54,14 @@ def test_afterwards_the_longest_is_at_chance(items: list[tuple[list[int], int]])
     assert [one.missing for one in rewrites] == sorted(one.missing for one in rewrites)
 
 
+def test_the_items_may_be_a_table() -> None:
+    """A table in memory has the same rewrites as its problems."""
+    rows = [{"id": f"q{n}", "question": "Which?", "A": "a longer one", "B": "b", "answer": "A"}
+            for n in range(4)]  # fmt: skip
+    items = [Problem(f"q{n}", "Which?", ("a longer one", "b"), 0, blank=None) for n in range(4)]
+    assert list_rewrites(rows) == list_rewrites(items) != []
+
+
 def test_white_space_around_an_option_adds_nothing_to_its_length() -> None:
     """As for the cue of the longest option: the padded key is shorter than the other option."""
     padded = "a long one" + " " * 5

@@ -21,6 +21,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from winosmith import formats
 from winosmith.blocks import normalize_tokens
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
@@ -445,7 +446,7 @@ _Feature = tuple[str, Literal["words", "latin"], Callable[[Words, Words], bool]]
 """A feature: its name, supported scripts, and predicate on words of premise and labelled text."""
 
 
-def make_class_cues(dataset: Dataset) -> tuple[Cue, ...]:
+def make_class_cues(dataset: Dataset | formats.Readable) -> tuple[Cue, ...]:
     """Make a cue for each label and each feature of the labelled texts.
 
     Options that all items share reveal nothing, but the labelled text may reveal the key. A cue
@@ -457,13 +458,14 @@ def make_class_cues(dataset: Dataset) -> tuple[Cue, ...]:
     cues are returned if fewer than half of the items have the same classes in the same order.
 
     Args:
-        dataset: the items; their keys are not used.
+        dataset: the items, or any input of `formats.read`; their keys are not used.
 
     >>> asked = [Problem(str(n), f"Is {n} a prime?", ("no", "yes"), blank=None) for n in range(60)]
     >>> cues = make_class_cues(Dataset(asked))
     >>> len(cues), cues[0].name
     (10, 'no, if the text has a negation')
     """
+    dataset = formats.as_dataset(dataset)
     classes = [p for p, one in zip(dataset, detect_classes(dataset), strict=True) if one]
     labels, count = Counter(p.options for p in classes).most_common(1)[0] if classes else ((), 0)
     if 2 * count < len(dataset):

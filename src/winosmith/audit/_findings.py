@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from hashlib import sha256
@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import IO, Literal
 from urllib.parse import quote
 
+from winosmith import formats
 from winosmith._version import __version__
 from winosmith.audit._cues import detect_classes
 from winosmith.audit._split import SplitAudit
@@ -425,7 +426,7 @@ class Rewrite:
     missing: int
 
 
-def list_rewrites(problems: Iterable[Problem]) -> list[Rewrite]:
+def list_rewrites(problems: Dataset | Sequence[Problem] | formats.Readable) -> list[Rewrite]:
     """List the fewest options to lengthen so that keys are longest no more often than by chance.
 
     The number of options is the number of items whose key is the longest option in characters,
@@ -434,8 +435,8 @@ def list_rewrites(problems: Iterable[Problem]) -> list[Rewrite]:
     options counts 1 / n.
 
     Args:
-        problems: the items. Items without a key, with options of equal length, or with classes
-            (yes and no) as options are ignored.
+        problems: the items, or any input of `formats.read`. Items without a key, with options of
+            equal length, or with classes (yes and no) as options are ignored.
 
     Returns:
         The options in the order in which to lengthen them; empty if keys are the longest no more
@@ -446,11 +447,11 @@ def list_rewrites(problems: Iterable[Problem]) -> list[Rewrite]:
     >>> [(one.id, one.text, one.missing) for one in list_rewrites(items)]
     [('0', 'cc', 9), ('1', 'cc', 9)]
     """
-    problems = [*problems]
-    classes = detect_classes(Dataset(problems))
+    dataset = formats.as_dataset(problems)
+    classes = detect_classes(dataset)
     surplus = 0.0
     found: list[Rewrite] = []
-    for problem, is_class in zip(problems, classes, strict=True):
+    for problem, is_class in zip(dataset, classes, strict=True):
         lengths = [len(option.strip()) for option in problem.options]  # as the cue measures them
         key = problem.answer
         if key is None or is_class or len({*lengths}) == 1:

@@ -34,6 +34,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field
 
+from winosmith import formats
 from winosmith.audit._triage import Suspect, make_problems_for_people
 from winosmith.dataset import Dataset, Filtered
 from winosmith.errors import DataError, FormatError
@@ -129,7 +130,7 @@ class KeyCheck:
 
 
 def draw_check(
-    data: Dataset,
+    data: Dataset | formats.Readable,
     suspects: Sequence[Suspect],
     n: int,
     *,
@@ -142,7 +143,7 @@ def draw_check(
     other items with a key.
 
     Args:
-        data: the items.
+        data: the items, as a data set or any input of `formats.read`.
         suspects: items whose keys may be wrong, the most suspect first; empty if unknown.
         n: number of checks, at least 10; capped at the number of items with a key.
         seed: random seed of the sample and of its order.
@@ -158,6 +159,7 @@ def draw_check(
     >>> [(stratum.name, stratum.items, stratum.drawn) for stratum in check.strata]
     [('the first 2 suspects', 2, 2), ('all other items', 88, 18)]
     """
+    data = formats.as_dataset(data)
     rows = {problem.id: row for row, problem in enumerate(data) if problem.answer is not None}
     n = min(n, len(rows))
     if n < MIN_CHECKS:
@@ -191,7 +193,9 @@ def draw_check(
     )
 
 
-def make_problems_for_judges(check: KeyCheck, data: Dataset, *, site: bool = False) -> Filtered:
+def make_problems_for_judges(
+    check: KeyCheck, data: Dataset | formats.Readable, *, site: bool = False
+) -> Filtered:
     """Convert the drawn items to problems for judges, with ids that reveal nothing.
 
     Judges don't see keys, origins or other fields of the data. Problems for a site include the key,
@@ -209,6 +213,7 @@ def make_problems_for_judges(check: KeyCheck, data: Dataset, *, site: bool = Fal
     for item in check.items:
         first.setdefault(item.asked, item.id)
     asked = {name: number for number, name in first.items()}
+    data = formats.as_dataset(data)
     passed = make_problems_for_people(data, [*asked], site=site)
     twins: dict[str, str] = {}
     for problem in passed.kept:

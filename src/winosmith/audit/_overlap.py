@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from winosmith import formats
 from winosmith.audit._cues import Cue, View
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError
@@ -111,7 +112,7 @@ class Overlap(Result):
 
 
 def find_overlap(
-    splits: Mapping[str, Dataset], texts: str | Path | Iterable[str | Path]
+    splits: Mapping[str, Dataset | formats.Readable], texts: str | Path | Iterable[str | Path]
 ) -> dict[str, Overlap]:
     """Search a collection of texts for questions and options, reading it in pieces.
 
@@ -121,7 +122,7 @@ def find_overlap(
     and punctuation are ignored. Items without spaces between words are not searched for.
 
     Args:
-        splits: data sets by name.
+        splits: data sets, or other inputs of `formats.read`, by name.
         texts: paths of JSON Lines files (the field `text` of each record or, without this field,
             all strings) or of plain text files (with pieces separated by empty lines). Files may be
             gzipped (`.gz`).
@@ -129,7 +130,7 @@ def find_overlap(
     Raises:
         FormatError: a file can't be read.
     """
-    sought = _Search()
+    splits, sought = formats.as_splits(splits), _Search()
     for name, dataset in splits.items():
         for problem in dataset:
             sought.add_problem(name, problem)

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from winosmith import formats
 from winosmith.answers import Answers
 from winosmith.audit import _triage
 from winosmith.audit._cues import CUES, Cue, detect_classes
@@ -165,7 +166,7 @@ Memo = Callable[[str, Callable[[], LearntRules]], LearntRules]
 
 
 def repair(
-    data: Dataset,
+    data: Dataset | formats.Readable,
     *,
     later: Mapping[str, Dataset] | None = None,
     step: Step = lambda _: None,
@@ -178,7 +179,7 @@ def repair(
     options unless this order has a meaning. Repairing a repaired data set invalidates the evidence.
 
     Args:
-        data: the items. Items without a key are removed.
+        data: the items, or any input of `formats.read`. Items without a key are removed.
         later: other splits, by name. Their items and near-duplicates of these items are removed
             from `data`. Models are compared on the last split, the test set, so it keeps its items.
         step: called with a description of the next step.
@@ -199,6 +200,7 @@ def repair(
     >>> found.cues[0], found.filtered.input() == data, len(found.dataset) < 300
     ('the longest, in characters', True, True)
     """
+    data = formats.as_dataset(data)
     plan = RepairPlan.from_settings(**settings)
     plan.require_known_ids([data])
     return thin(PreparedSet.from_dataset(data, later or {}, plan), step, memo)

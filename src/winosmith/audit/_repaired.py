@@ -267,7 +267,7 @@ def _make_model_tables(repaired: Repair) -> Iterator[report.Table]:
 
 
 def repair_to_folder(
-    data: Dataset,
+    data: Dataset | formats.Readable,
     out: str | Path,
     *,
     force: bool = False,
@@ -285,7 +285,7 @@ def repair_to_folder(
     of many repairs looks good by chance.
 
     Args:
-        data: the items. Items without a key are removed.
+        data: the items, or any input of `formats.read`. Items without a key are removed.
         out: path of the folder; see `winosmith.outputs` for the accepted folders.
         force: whether to overwrite another repair in the folder, which is still counted.
         step: called with a description of the next step.
@@ -295,6 +295,7 @@ def repair_to_folder(
         DataError: see `repair`.
         OutputError: the folder can't be used or written.
     """
+    data = formats.as_dataset(data)
     recipe = _make_recipe(data, RepairPlan.from_settings(**settings))
     with _open_folder(Path(out), recipe, force=force) as (folder, memo):
         found = repair(data, step=step, memo=memo, **settings)
@@ -302,7 +303,7 @@ def repair_to_folder(
 
 
 def repair_splits(
-    splits: Mapping[str, Dataset],
+    splits: Mapping[str, Dataset | formats.Readable],
     out: str | Path,
     *,
     force: bool = False,
@@ -316,7 +317,7 @@ def repair_splits(
     is repaired. Splits that are too small are refused before anything is learnt.
 
     Args:
-        splits: splits by names that are valid folder names.
+        splits: splits (see `repair_to_folder`) by names that are valid folder names.
         out: path of the parent folder.
         force: see `repair_to_folder`.
         step: see `repair`.
@@ -327,6 +328,7 @@ def repair_splits(
         DataError: see `repair`; the message contains the name of the split.
         OutputError: see `repair_to_folder`.
     """
+    splits = formats.as_splits(splits)
     plan = RepairPlan.from_settings(**settings)
     plan.require_known_ids(splits.values())
     names = list(splits)

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from winosmith import formats
 from winosmith.audit._items import Step, make_reporter
 from winosmith.blocks import find_copies as rows_of_copies, normalize_tokens
 from winosmith.data import strip_sheet
 from winosmith.dataset import Dataset
-from winosmith.formats import read_content
 from winosmith.lookalikes import PartnerCollector, find_pairs, make_jaccard_threshold
 from winosmith.metrics import Copies, Leak, find_copies, find_leaks, iterate_columns
 from winosmith.parallel import pause_garbage_collection
@@ -102,7 +102,7 @@ def find_declarations(path: str | Path, dataset: Dataset | None = None) -> Decla
     texts = {file.name: file.read_text("utf-8", errors="replace") for file in cards}
     stated = {p.origin.licence for p in dataset or () if p.origin and p.origin.licence}
     licence = (", ".join(sorted(stated)), "its items") if stated else _find_licence(texts)
-    whole = {path.name: read_content(path).decode("utf-8", errors="replace")} | texts
+    whole = {path.name: formats.read_content(path).decode("utf-8", errors="replace")} | texts
     marks = ((_CANARY.search(text), name) for name, text in whole.items())
     return Declarations(licence, next(((mark[1], name) for mark, name in marks if mark), None))
 
@@ -156,14 +156,17 @@ class Review(Result):
 
 
 @pause_garbage_collection()
-def review(dataset: Dataset, seed: int = 0, step: Step = lambda _: None) -> Review:
+def review(
+    dataset: Dataset | formats.Readable, seed: int = 0, step: Step = lambda _: None
+) -> Review:
     """Review one split for copies, leaking fields and flaws in options.
 
     Args:
-        dataset: the split.
+        dataset: the split, as a data set or any input of `formats.read`.
         seed: random seed of the folds for the test of fields.
         step: called with progress reports if the review takes minutes.
     """
+    dataset = formats.as_dataset(dataset)
     alike = _find_unrelated_near_duplicates(dataset, step)
     return Review(
         tuple(p.id for p in dataset if len({*map(_normalise_option, p.options)}) < len(p.options)),

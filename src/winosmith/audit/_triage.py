@@ -13,7 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from winosmith import metrics
+from winosmith import formats, metrics
 from winosmith.answers import Answers, Log
 from winosmith.audit._items import Bools, Floats, Ints, Items
 from winosmith.audit._planted import Choices, PlantedKeys, find_training_obstacle, rank_items
@@ -330,7 +330,7 @@ _MAX_SITE_OPTIONS = 5
 
 
 def make_problems_for_people(
-    dataset: Dataset, ids: Sequence[str], *, site: bool = False
+    dataset: Dataset | formats.Readable, ids: Sequence[str], *, site: bool = False
 ) -> Filtered:
     """Convert items to problems that people can judge; questions get a blank at the end.
 
@@ -346,6 +346,7 @@ def make_problems_for_people(
     Raises:
         DataError: no item has one of the ids.
     """
+    dataset = formats.as_dataset(dataset)
     asked, reasons = [], {}
     most = _MAX_SITE_OPTIONS if site else len(LETTERS)
     for row, name in enumerate(ids):

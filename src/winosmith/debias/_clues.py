@@ -38,7 +38,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from winosmith import report, text
+from winosmith import formats, report, text
 from winosmith.blocks import join_blocks, normalize_tokens
 from winosmith.dataset import Dataset
 from winosmith.debias._assess import Assessment, Subset
@@ -203,7 +203,7 @@ class Associations:
         )
 
 
-def find_associations(dataset: Dataset, *, z: float = 3.0) -> Associations:
+def find_associations(dataset: Dataset | formats.Readable, *, z: float = 3.0) -> Associations:
     """Find the words that reveal a data set's answers.
 
     A clue is a combination of words that occurred mostly with the correct option (or an incorrect
@@ -224,6 +224,7 @@ def find_associations(dataset: Dataset, *, z: float = 3.0) -> Associations:
     >>> clue.kind, clue.words, clue.right, clue.wrong, clue.toward
     ('order', ('heavy',), 11, 0, True)
     """
+    dataset = formats.as_dataset(dataset)
     for problem in dataset:
         if len(problem.options) != 2 or problem.answer is None:
             raise DataError(

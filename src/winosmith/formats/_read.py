@@ -505,8 +505,10 @@ def read(
     return to_dataset(_read_contents(path, format_name, skip_bad, how))
 
 
-def as_dataset(data: Dataset | Readable) -> Dataset:
-    """Return a data set unchanged, or read a data set from any other input."""
+def as_dataset(data: Dataset | Sequence[Problem] | Readable) -> Dataset:
+    """Return a data set unchanged, or make one from problems or any input of `read`."""
+    if isinstance(data, list | tuple) and all(isinstance(one, Problem) for one in data):
+        return Dataset(data)
     return data if isinstance(data, Dataset) else read(data)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from winosmith import blocks, published, text
+from winosmith import blocks, formats, published, text
 from winosmith.dataset import Dataset
 from winosmith.lineage import UNVALIDATED, Depths, depths
 from winosmith.metrics._leaks import Leak, find_leaks
@@ -131,11 +131,11 @@ def compute_claim_statistics(claims: Sequence[Claim]) -> ClaimStatistics:
     )
 
 
-def compute_statistics(dataset: Dataset, seed: int = 0) -> Statistics:
+def compute_statistics(dataset: Dataset | formats.Readable, seed: int = 0) -> Statistics:
     """Compute the statistics of a data set, and find its faults.
 
     Args:
-        dataset: The problems.
+        dataset: The problems, as a data set or any input of `formats.read`.
         seed: The random seed for the folds on which leaks are tested.
 
     >>> from winosmith import Problem
@@ -144,6 +144,7 @@ def compute_statistics(dataset: Dataset, seed: int = 0) -> Statistics:
     >>> found.average_length, found.vocabulary, found.answers
     (10.0, 8, (0, 1))
     """
+    dataset = formats.as_dataset(dataset)
     name = published.recognise_dataset(dataset)
     comparisons = sum(len(problem.options) - 1 for problem in dataset)
     labels = [
