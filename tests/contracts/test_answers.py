@@ -745,7 +745,8 @@ def _others(n: int) -> list[Problem]:
         ("m.csv", "id,m\nq0,I see\nq1,Why?\n", "no answer is an option letter"),
         ("m.csv", "id,m\nq0,C\nq1,I\n", "all answers are C or I; write correct and incorrect if"),
         ("m.json", '{"q0": "A", "x": "B", "y": "B"}', "1 of 3 keys of this object match the id of "
-         "an item; 'x', 'y' do not. Is this another data set? answers are read from a table"),
+         "an item; 'x', 'y' do not. The items' ids are 'q0', 'q1', 'q2', …. Is this another data "
+         "set? answers are read from a table"),
         ("m.json", '{"q0": 0, "q2": 1}', "'q0': 0 is not a label: options are numbered from 1"),
         ("m.json", '{"q0": "I see", "q1": null}', "no answer is an option letter"),
         ("m.json", '{"q0": "A", "q0": "B"}', "the key 'q0' occurs twice"),

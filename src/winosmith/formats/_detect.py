@@ -17,6 +17,7 @@ from winosmith.formats._enclosed import find_record_lists, iterate_row_candidate
 from winosmith.formats._evograd import EVOGRAD
 from winosmith.formats._jsonl import JSONL
 from winosmith.formats._knowref import KNOWREF
+from winosmith.formats._names import ID_COLUMNS, find_name
 from winosmith.formats._perturbed import PERTURBED_WSC
 from winosmith.formats._questions import QUESTIONS
 from winosmith.formats._rows import explain_mismatch, get_question_rows
@@ -121,19 +122,20 @@ def _detect_container(rows: Rows, wanted: Format | None) -> DetectedFormat:
             raise _make_detection_error("several formats fit its content", names, rows)
     if wanted or QUESTIONS.recognises(rows):
         return DetectedFormat(QUESTIONS, *get_question_rows(rows))
-    why, has_questions = _explain_no_match(rows)
-    names = [] if has_questions else [one.name for one in FORMATS]
-    raise _make_detection_error(f"no known format fits its content{why}", names, rows)
+    why, names = _explain_no_match(rows)
+    raise _make_detection_error(why, names, rows)
 
 
 def _make_detection_error(reason: str, names: Sequence[str], rows: Rows) -> FormatError:
     columns = "or the question columns with `question=`, `choices=` and `answer=`"
-    advice = f"name one with `format_name=` ({', '.join(names)}), {columns}"
-    return FormatError(
-        f"{reason}; {advice if names else 'name another format with `format_name=`'}",
-        rows.path,
-        next(rows.source.iterate_lines())[0] if rows.source else None,
+    advice = f"; name one with `format_name=` ({', '.join(names)}), {columns}" if names else ""
+    line = next(rows.source.iterate_lines())[0] if rows.source else None
+    error = FormatError(f"{reason}{advice}", rows.path, line)
+    error.add_note(
+        "In Python, name columns with winosmith.formats.read(data, columns="
+        "winosmith.formats.Columns(question=(…,), choices=(…, …), answer=…))"
     )
+    return error
 
 
 def _find_matching_formats(rows: Rows, formats: Sequence[Format]) -> list[DetectedFormat]:
@@ -147,14 +149,30 @@ def _find_matching_formats(rows: Rows, formats: Sequence[Format]) -> list[Detect
     return nonempty[0] if nonempty and (len(in_lists) < 2 or nonempty[0] is not in_lists[0]) else []
 
 
-def _explain_no_match(rows: Rows) -> tuple[str, bool]:
-    """Return why no format fits, and whether the rows have a column of questions."""
+def _explain_no_match(rows: Rows) -> tuple[str, list[str]]:
+    """Return why no format fits, and the formats that the user may name."""
+    fault, names = "no known format fits its content", [one.name for one in FORMATS]
     if advice := _advise_on_values(rows):
-        return advice, False
+        return fault + advice, names
     why, has_questions = explain_mismatch(rows)
-    nearest = "" if has_questions else _describe_nearest_format(rows)
+    if has_questions:
+        return f"{why}; {fault}; name another format with `format_name=`", []
+    nearest = _describe_nearest_format(rows)
+    if not nearest and _may_be_answers(rows):
+        return (
+            f"{fault}; it looks like models' answers, not problems: name the file of problems as "
+            "the data, and this one as the answers",
+            [],
+        )
     advice = nearest + (f"; as questions, {why}" if why else "")
-    return advice or f"; it begins with {rows.start.partition(chr(10))[0][:60]!r}", has_questions
+    return fault + (advice or f"; it begins with {rows.start.partition(chr(10))[0][:60]!r}"), names
+
+
+def _may_be_answers(rows: Rows) -> bool:
+    """Return whether the first row has an id, a letter or digit, and no text of several words."""
+    name = find_name((*ID_COLUMNS, "item"), rows.names)
+    cells = [str(one).strip() for key, one in rows.first.items() if key != name]
+    return name is not None and 1 in map(len, cells) and not any(" " in one for one in cells)
 
 
 _ROWS_ADVICE = "; write one record per line, for example with: jq -c {} FILE > rows.jsonl"

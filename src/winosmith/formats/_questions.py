@@ -168,8 +168,9 @@ def read_questions(
     if kind == "1" and columns.answer_is is None:
         fits = Counter(k for d in drafts if d.answer is not None for k in d.get_readings())
         notes.append(
-            f"the answers are read as 1-based numbers, which fit {fits['1']:,} of "
-            f"{len(drafts) - withheld:,} answers; 0-based numbers fit {fits['0']:,}"
+            f"the answers are read as numbers from 1 (the first option), which fit {fits['1']:,} "
+            f"of {len(drafts) - withheld:,} answers; numbers from 0 fit {fits['0']:,}; use "
+            "`answer_is='1'` to confirm this, or `answer_is='0'` if 0 is the first option"
         )
     others = collect_names(draft.extra for draft in drafts)
     if kind is not None and any(map(is_answer_name, others)):

@@ -264,10 +264,12 @@ def _remove_option_advice(reason: str) -> str:
     for advice in ("; name its encoding with", "; name it with `encoding="):
         if advice in reason:
             return f"{reason.partition(advice)[0]}; save it as CSV UTF-8"
-    shown = reason.partition("; name one with")[0].partition("; as questions")[0]
-    if not shown.startswith("no known format fits"):
-        return shown
-    return f"{shown}; a table needs the columns sentence, option1, option2 and answer"
+    reason = reason.partition("; use `answer_is=")[0]
+    before, fault, after = reason.partition("no known format fits its content")
+    if not fault:
+        return before.partition("; name one with")[0]
+    after = after.partition("; name ")[0].partition("; as questions")[0]
+    return f"{fault}{after}; a table needs the columns sentence, option1, option2 and answer"
 
 
 def preview_import(job: Job, reading: Reading) -> None:
