@@ -276,7 +276,7 @@ def _find_option_tells(dataset: Dataset) -> Iterator[Tell]:
     yield "order in the sentence", [_find_unique_min(*_find_option_positions(p)) for p in dataset]
     texts = [[*map(_normalize_spaces, problem.options)] for problem in dataset]
     yield "alphabetical order", [_find_unique_min(*map(str.casefold, own)) for own in texts]
-    yield "lengths", [_find_unique_min(*(-len(text) for text in own)) for own in texts]
+    yield "greatest length", [_find_unique_min(*(-len(text) for text in own)) for own in texts]
 
 
 def _normalize_spaces(text: str) -> str:
