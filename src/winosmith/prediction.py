@@ -139,16 +139,17 @@ def align(
     extra = [name for name in by_id if name not in known]
     common, n = len(dataset) - len(missing), len(dataset)
     parts = []
-    if missing:
-        parts.append(f"{len(missing):,} of {n:,} problems have no prediction ({join_ids(missing)})")
     if extra:
         counted = format_count(len(extra), "prediction")
         parts.append(f"{counted} with an unknown id ({join_ids(extra)})")
+    if missing:
+        parts.append(f"{len(missing):,} of {n:,} problems have no prediction ({join_ids(missing)})")
     if len(by_id) < len(predictions):
         parts.append(f"{len(predictions) - len(by_id):,} problems have several predictions")
     if parts:
         few = 2 * common < min(n, len(by_id))
-        what = f"{source}{'; '.join(parts)}{'; is this another data set?' * few}"
+        asked = "another data set" if few else "a misspelled id" if extra and missing else ""
+        what = f"{source}{'; '.join(parts)}" + (f"; is this {asked}?" if asked else "")
         raise PredictionMismatchError(what, common)
     for problem in dataset:
         check_fit(by_id[problem.id], len(problem.options), source)

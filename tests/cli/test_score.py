@@ -80,6 +80,13 @@ def test_a_table_with_a_column_a_model_is_several_solvers(cli: Cli) -> None:
     assert f"m2: 1 of 64 problems have no prediction ({DATA[-1].id!r})" in cli.refused(
         "score dev.jsonl gap.csv"
     )
+    Path("typo.csv").write_text(Path("models.csv").read_text().replace(f"{DATA[-1].id},", "typo,"))
+    refused = cli.refused("score dev.jsonl typo.csv")
+    assert "('typo'); 1 of 64 problems have no prediction" in refused
+    assert "is this a misspelled id? If not, add --partial to score only 63 problems" in refused
+    assert "it looks like models' answers, not problems" in cli.refused(
+        "score models.csv dev.jsonl"
+    )
 
 
 @pytest.mark.parametrize("data", ["utf-8", "cp1252"])

@@ -84,6 +84,16 @@ def test_a_field_that_is_not_there_is_named() -> None:
         score(right_but(DATA), by=["id"])
 
 
+def test_a_column_of_the_file_needs_no_prefix() -> None:
+    """`Level` is `questions.Level`, unless the name of another column ends like this, too."""
+    data = Dataset(replace(one, extra=Extra({"a.Level": at % 2, "a.K": at % 2, "b.K": at % 3}))
+                   for at, one in enumerate(DATA))  # fmt: skip
+    found = score(right_but(data), by=["Level", "a.Level"]).groups
+    assert found["Level"] == found["a.Level"]
+    with pytest.raises(DataError, match="'K' is not a field that differs"):
+        score(right_but(data), by=["K"])
+
+
 def test_the_record_is_signed_by_data_and_predictions() -> None:
     """Other predictions have another signature."""
     one, other = score(right_but(DATA)), score(right_but(DATA, {1}))

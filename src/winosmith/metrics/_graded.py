@@ -230,7 +230,8 @@ def grade_models(
             if partial is None or not error.common:
                 raise
             scored = format_count(error.common, "problem")
-            raise DataError(f"{error}; add `partial=True` to score only {scored}") from None
+            link = " If not," if str(error).endswith("?") else ";"
+            raise DataError(f"{error}{link} add `partial=True` to score only {scored}") from None
         missing = len(dataset) - len(asked)
         unknown = sum(one not in known for one in own.by_id)
         notes = [
@@ -270,9 +271,13 @@ def iterate_columns(dataset: Dataset) -> Iterator[tuple[str, list[Scalar]]]:
 def get_checked_columns(dataset: Dataset, names: Iterable[str]) -> dict[str, list[Scalar]]:
     """Return all columns of a data set by name.
 
+    A column of the user's file may be named without its prefix: `Level` for `questions.Level`.
     Raises a DataError if one of `names` is not a column, or has the same value in all problems.
     """
-    known = dict(iterate_columns(dataset))
+    names, known = [*names], dict(iterate_columns(dataset))
+    for name in [name for name in names if name not in known]:
+        full = [key for key in known.keys() - _FIELDS.keys() if key.partition(".")[2] == name]
+        known |= {name: known[full[0]]} if len(full) == 1 else {}
     unknown = next((name for name in names if name not in known), None)
     if unknown is not None:
         raise DataError(
