@@ -122,6 +122,7 @@ def test_the_repr_of_a_result_is_one_short_line_and_its_html_a_table(
         assert "<table>" in shown_as
         assert len(re.findall("<table>", shown_as)) < 40
         assert len(shown_as) < 100_000
+        assert shown_as.startswith("<p>") == (type(found).sentences is not Result.sentences)
     assert "&lt;B&gt;" in Whole(None, "<b>", 0)._repr_html_()
     assert "&lt;first&gt;" in Answers((), "<first>")._repr_html_()
 

@@ -165,8 +165,9 @@ class Result:
         return f"{text})"
 
     def _repr_html_(self) -> str:
-        """Return the tables as HTML for notebooks."""
-        return report.render_fragment(list(make_tables(self)))
+        """Return the class's own sentences and the tables as HTML for notebooks."""
+        own = [] if type(self).sentences is Result.sentences else self.sentences()
+        return report.render_fragment([*([report.Text(own)] if own else []), *make_tables(self)])
 
     def to_frame(self) -> Any:
         """Return the result as a pandas DataFrame.
