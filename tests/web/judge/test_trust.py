@@ -575,6 +575,31 @@ def test_the_pages_of_the_training_lead_through_it(
     assert "Start with a short training" not in browser.get("/judge/").content.decode()
 
 
+def test_a_judge_who_fails_the_training_learns_that_votes_wait(
+    db: Any, rules: Any, ann: Any, visit: Any
+) -> None:
+    """Without further questions, the last one, the start page and the news say that votes wait."""
+    rules(training_questions=2, training_right=2, local_first=False)
+    gold(2)
+    save_agreement(ann)
+    browser, pages = visit(ann), []
+    for number in (1, 2):
+        browser.post("/judge/next/", {"key": new_key()})
+        shown = browser.get("/judge/").content.decode()
+        assert f"Training question {number} of 2" in shown
+        held = ann.slots.get(answered_at=None)
+        sent = {"key": new_key(), "problem": held.ref, "choice": 1 - held.problem.answer}
+        pages.append(browser.post("/judge/answer/", sent, follow=True).content.decode())
+    wait = "You can judge, but your votes count only after a moderator has approved them."
+    assert [wait in page for page in pages] == [False, True]
+    assert "Try again with other questions" not in pages[1]
+    assert give(ann).provisional
+    page = browser.get("/judge/").content.decode()
+    assert "There is nothing for you to judge now" in page
+    assert "You have not passed the training." in page
+    assert "Your votes are on hold" in browser.get("/people/news/").content.decode()
+
+
 def test_a_paid_job_that_is_held_waits_for_moderator_and_market(
     db: Any, rules: Any, person: Any, eva: Any
 ) -> None:
@@ -606,4 +631,4 @@ def test_who_is_held_reads_so_beside_each_problem(db: Any, contributor: Any, vis
     put_on_hold(lock_judge(ann), TRAINING)
     assert "your votes are on hold" in client.get("/judge/").content.decode()
     why = client.get("/judge/history/").content.decode()
-    assert "There are no questions left for your training." in why
+    assert "You have not passed the training." in why

@@ -404,7 +404,7 @@ def draw_gold(judge: Judge) -> Slot | None:
     load than other problems. During the training, every problem is a gold question.
     """
     if get_training_progress(judge) is not None:
-        questions = _get_unread_questions(judge.person)
+        questions = get_unread_questions(judge.person)
         problem = questions.filter(pk=_draw_question(questions)).first()
         if problem is not None:
             return make_slot(problem, judge.person_id, gold=True)
@@ -416,7 +416,7 @@ def draw_gold(judge: Judge) -> Slot | None:
     every = settings.RULES.gold_every
     if not every:
         return None
-    questions = _get_unread_questions(judge.person)
+    questions = get_unread_questions(judge.person)
     if judge.next_gold_id is None:
         judge.next_gold_id = _draw_question(questions)
     problem = questions.filter(pk=judge.next_gold_id).first()
@@ -446,7 +446,7 @@ def _draw_question(questions: QuerySet[Problem]) -> int | None:
     return _chance.choice(keys) if keys else None
 
 
-def _get_unread_questions(person: Person) -> QuerySet[Problem]:
+def get_unread_questions(person: Person) -> QuerySet[Problem]:
     seen = Seen.objects.filter(person=person, twin_id=OuterRef("twin_id"))
     rows = get_askable_questions().filter(~Exists(seen)).select_related("twin")
     # Twins without a contributor are included.

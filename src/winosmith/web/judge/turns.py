@@ -417,6 +417,8 @@ def _has_work(person: Person) -> bool:
 def iter_pending_work(person: Person) -> Iterator[Work]:
     if not may_judge(person):
         return
+    if trust.get_judge_on_hold(person) is not None:
+        yield Work(_("Your votes are on hold"), reverse("judge:history"))
     to = reverse("judge:turn")
     if get_current_slot(person) is not None:
         yield Work(_("A problem is reserved for you"), to)

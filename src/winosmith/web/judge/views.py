@@ -163,6 +163,7 @@ def _render_problem(
     page = {
         **_make_common_context(request.user),
         "held": judge is not None and judge.held is not None,
+        "training": trust.get_training_progress(judge) if slot.gold else None,
         **turns.make_slot_context(slot, typed or {}),
         "error": error,
         "reasons": Skip.Reason.choices,
@@ -196,6 +197,8 @@ def _render_gold_result(
         "held": trust.get_judge_on_hold(slot.holder),
         "training": trust.get_training_progress(judge),
         "training_over": _get_training_outcome(judge, slot),
+        "questions_left": turns.get_current_slot(slot.holder) is not None
+        or trust.get_unread_questions(slot.holder).exists(),
         "text": text,
         "error": error,
     }
