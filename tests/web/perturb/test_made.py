@@ -50,7 +50,8 @@ def test_a_prediction_appears_with_probabilities(client: Any, ann: Any, root: An
     assert "0.25 s" in told
     answer_as(one, made, [0.5, 0.5])
     page = text(client.get(where))
-    assert "You fooled 1 of 1 models." in plain(page)
+    assert "You fooled 1 of 2 models." in plain(page)
+    assert "1 model could not decide." in plain(page)
     assert "Undecided" in plain(page)
     assert "This counts neither as fooling the model nor as a correct answer." in page
     assert page.count('<span class="tag">its choice</span>') == 1
@@ -63,7 +64,7 @@ def test_a_prediction_appears_with_probabilities(client: Any, ann: Any, root: An
 @pytest.mark.parametrize(
     ("state", "said"),
     [
-        ("rejected", "The sentence was not found valid, so it does not count as fooling a model."),
+        ("rejected", "The sentence was rejected, so it does not count as fooling a model."),
         ("withdrawn", "The sentence was withdrawn, so it does not count as fooling a model."),
         ("revised", "The sentence was replaced by a revision, which counts in its place."),
     ],

@@ -29,7 +29,7 @@ def test_a_whole_twin_passes_every_check(site: Any) -> None:
     assert {check.verdict for check in checks.values()} == {"pass"}
     assert checks["length", 0].figure == "22"
     assert checks["overlap", None].figure == "86 %"
-    assert checks["edit distance", None].figure == "3 of 23 tokens"
+    assert checks["edit distance", None].figure == "3 edits"
 
 
 def test_every_active_structural_rule_is_on_the_list(site: Any) -> None:
@@ -72,7 +72,7 @@ def test_nothing_fails_before_something_is_written(site: Any) -> None:
         ({"option_2": ""}, "options differ", None, "", "Enter both options"),
         ({"answer_2": "0"}, "flipped answers", None, "", "choose the other option"),
         ({"answer_2": ""}, "flipped answers", None, "", "Choose the correct option for each half."),
-        ({"sentence_2": FORM["sentence_1"]}, "edit distance", None, "0 of 23 tokens", "the same"),
+        ({"sentence_2": FORM["sentence_1"]}, "edit distance", None, "0 edits", "the same"),
         ({"domain": "other"}, "domain", None, "", "people or about things"),
         ({"option_1": "k" * 101}, "options differ", None, "", "100 characters"),
         ({"sentence_1": FORM["sentence_1"] + "e" * 1000}, "length", 0, "", "1000 characters"),

@@ -301,6 +301,7 @@ def make_predictions_context(person: Person | None, version: Version) -> dict[st
         "done": len(shown) - len(waiting),
         "waiting": waiting,
         "judged": [context for context in shown if context["fooled"] is not None],
+        "answered": [one for one in shown if one["fooled"] is not None or one["prediction"].tie],
         "fooled": [context for context in shown if context["fooled"]],
         "undecided": [context for context in shown if context["prediction"].tie],
         "own": person is not None and problem.twin.contributor_id == person.pk,

@@ -197,7 +197,7 @@ def _check_differs_from_parent(typed: SentenceInput, position: Position) -> Chec
     )
     edits = compute_edit_distance(tokenize(parent.sentence), tokenize(typed.sentence))
     figure = ngettext("%d edit", "%d edits", edits) % edits if edits else ""
-    advice = _("Change a word: the sentence still equals its parent.")
+    advice = _("Change a word: the sentence is still the same as the one above.")
     verdict: Verdict = "todo" if same else "pass"
     return Check("changed", verdict, _("A change is made"), figure, advice, "sentence")
 

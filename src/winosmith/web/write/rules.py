@@ -542,8 +542,8 @@ def _check_twin(data: _CheckedInput) -> list[Check]:
     checks = [_check_answers_differ(data), _check_overlap(data), _check_edit_distance(data)]
     if data.anchors:
         verdict = data.get_verdict("function word")
-        advice = _("Draw other words: these are function words.")
-        label = _("The anchor is not a function word")
+        advice = _("Draw other words: words such as “the” say too little about the topic.")
+        label = _("The anchor word is not a word such as “the”")
         checks.append(Check("function word", verdict, label, "", advice, "sentence_1"))
     same = data.get_verdict("same options") if data.usable else "todo"
     label, advice = _("Both halves have the same options"), _("Write both halves.")
@@ -579,8 +579,8 @@ def _check_edit_distance(data: _CheckedInput) -> Check:
     first, second = map(text.tokenize, data.typed.sentences)
     figure = ""
     if first and second and not data.is_unreadable("edit distance"):
-        distance, longer = text.compute_edit_distance(first, second), max(len(first), len(second))
-        figure = _("%(distance)d of %(longer)d tokens") % {"distance": distance, "longer": longer}
+        distance = text.compute_edit_distance(first, second)
+        figure = ngettext("%d edit", "%d edits", distance) % distance
     advice = _("The halves are the same; change the words that decide the answer.")
     verdict = _get_verdict(data, "edit distance")
     return Check("edit distance", verdict, _("The halves differ"), figure, advice, "sentence_2")
