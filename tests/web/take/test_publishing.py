@@ -41,7 +41,7 @@ def test_a_round_is_closed_when_all_are_done(opened: Any, person: Any, ann: Any,
     made = opened()
     fill(ann, assign_sheet(ann, made, {}))
     out = assign_sheet(bob, made, {})
-    with pytest.raises(InputError, match="1 sheet is still in use"):
+    with pytest.raises(InputError, match="1 sheet is still in progress"):
         close_round(made.name)
     closed = close_round(made.name, drop=True)
     assert closed.figures["subjects"] == 1

@@ -36,10 +36,14 @@ class TestForm(DataForm):
         help_text=gettext_lazy("Letters, digits and dashes; part of the test’s URL."),
         max_length=40,
     )
-    title = forms.CharField(label=gettext_lazy("Heading"), max_length=100, initial=DEFAULT_TITLE)
+    title = forms.CharField(
+        label=gettext_lazy("Title that respondents see"), max_length=100, initial=DEFAULT_TITLE
+    )
     orders = forms.IntegerField(
-        label=gettext_lazy("Question orders per sheet"),
-        help_text=gettext_lazy("Several orders average out the effects of question order."),
+        label=gettext_lazy("Number of question orders"),
+        help_text=gettext_lazy(
+            "With several orders, the order of the questions affects the results less."
+        ),
         min_value=1,
         max_value=MAX_ORDERS,
         initial=1,

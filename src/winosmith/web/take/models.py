@@ -137,7 +137,7 @@ class Sitting(models.Model):
     """
 
     class State(models.TextChoices):
-        GIVEN = "given", _("being taken")
+        GIVEN = "given", _("in progress")
         DONE = "done", _("submitted")
         DROPPED = "dropped", _("abandoned")
 

@@ -137,7 +137,7 @@ def _check_name(name: str) -> None:
             _("%r is not a valid name; use up to 40 letters, digits and dashes") % name
         ) from None
     if Round.objects.filter(name=name).exists():
-        raise InputError(_("a round named %r already exists; choose another name") % name)
+        raise InputError(_("a test named %r already exists; choose another name") % name)
 
 
 def _find_site_problems(dataset: Dataset) -> dict[str, Problem]:
@@ -218,10 +218,13 @@ def close_and_queue_results(name: str, *, drop: bool = False, actor: Person | No
     with writing():
         locked = Round.objects.select_for_update(no_key=True).get(pk=get_round(name).pk)
         if locked.state == Round.State.CLOSED:
-            raise InputError(_("the round %r is already closed") % name)
+            raise InputError(_("the test %r is already closed") % name)
         out = Sitting.objects.filter(subject__round=locked, state=Sitting.State.GIVEN)
         if (count := out.count()) and not drop:
-            used = ngettext("%d sheet is still in use", "%d sheets are still in use", count) % count
+            used = (
+                ngettext("%d sheet is still in progress", "%d sheets are still in progress", count)
+                % count
+            )
             raise InputError(_("%s; wait, or treat them as abandoned") % used)
         now = timezone.now()
         out.update(state=Sitting.State.DROPPED, ended=now)
@@ -310,10 +313,10 @@ def plan_publication(name: str) -> Publication:
 def _plan_publication(round_: Round) -> tuple[Publication, humans.PublicationPlan]:
     name = round_.name
     if round_.state != Round.State.CLOSED:
-        raise InputError(_("the round %r is open; close it first") % name)
+        raise InputError(_("the test %r is open; close it first") % name)
     if round_.published:
         values = {"name": name, "at": f"{round_.published:%Y-%m-%d}"}
-        raise InputError(_("the round %(name)r was already published on %(at)s") % values)
+        raise InputError(_("the test %(name)r was already published on %(at)s") % values)
     dataset = load_dataset(round_)
     taken = Sheet.objects.filter(round=round_, sittings__isnull=False).distinct()
     used = get_problem_ids(taken) & set(dataset.ids)
@@ -323,7 +326,7 @@ def _plan_publication(round_: Round) -> tuple[Publication, humans.PublicationPla
     )
     if other := others.first():
         raise InputError(
-            _("the round %r is open and has some of these problems; close it first") % other.name
+            _("the test %r is open and has some of these problems; close it first") % other.name
         )
     return Publication(len(used), after.alternates, len(after.withheld), after.canary), after
 

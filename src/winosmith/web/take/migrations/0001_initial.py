@@ -82,7 +82,7 @@ class Migration(migrations.Migration):
                     "state",
                     models.CharField(
                         choices=[
-                            ("given", "being taken"),
+                            ("given", "in progress"),
                             ("done", "submitted"),
                             ("dropped", "abandoned"),
                         ],
