@@ -12,6 +12,7 @@ from django.urls import reverse
 from tests.web.judge.making import give, gold, singles, twin
 from winosmith.web.judge.exclusion import pause_judge
 from winosmith.web.judge.trust import add_gold
+from winosmith.web.moderate.people import get_possible_changes
 
 
 @pytest.fixture
@@ -226,6 +227,8 @@ def test_whose_votes_wait_is_told_why(judge: Any, rules: Any, ann: Any, eva: Any
     pages = [who.get("/judge/").content.decode() for who in (ann, bob, cat)]
     assert ["Your votes are on hold" in page for page in pages] == [True, False, True]
     assert "You answer faster" in pages[0]
+    buttons = [get_possible_changes(eva, who.person) for who in (ann, bob, cat)]
+    assert ["pause" in kinds for kinds in buttons] == [True, True, False]
 
 
 def test_nobody_judges_before_they_agreed(db: Any, bob: Any, visit: Any) -> None:

@@ -102,7 +102,7 @@ def test_many_votes_are_excluded_by_the_worker(voted: None, eva: Any, bob: Any, 
     assert (made.job.total, _excluded(bob)) == (6, 0)
     to = f"/moderate/jobs/{made.job.mark}/"
     assert f'hx-get="{to}"' in visit(eva).get(path).content.decode()
-    assert "will start when the worker is free" in visit(eva).get(to).content.decode()
+    assert "The job is queued" in visit(eva).get(to).content.decode()
     for do, state in (("stop", "stopped"), ("retry", "running")):
         sent = visit(eva).post(to, {"key": os.urandom(16).hex(), "do": do})
         assert sent.headers["Location"] == path

@@ -99,7 +99,7 @@ Verdict = tuple[str, str, str, Text]
 """A model's name, and its result on a version: the kind of result, its sign, and its text."""
 
 OWN_STATE_NOTES: Mapping[Any, Text] = {
-    State.REJECTED: _("yours, not found valid"),
+    State.REJECTED: _("yours, rejected"),
     State.VALID: _("yours, not published yet"),
 }
 NOT_JUDGED = _("yours, not judged yet")

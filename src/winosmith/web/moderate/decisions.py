@@ -85,17 +85,17 @@ _ACTIONS = (
         frozenset({State.HELD}),
         State.JUDGING,
         (
-            _("It has no problems."),
+            _("Nothing is wrong with it."),
             _("The hint was a false alarm."),
             _("It is similar to another problem, but differs where it matters."),
         ),
     ),
     Action(
         "hold",
-        _("Hold"),
+        _("Hold for a moderator"),
         "h",
         _("The problem is not passed to judges until a moderator approves it."),
-        _("held"),
+        _("held for a moderator"),
         frozenset({State.JUDGING}),
         State.HELD,
         (

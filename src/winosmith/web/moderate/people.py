@@ -126,7 +126,10 @@ class JudgingRecord:
         if self.agreement is None or self.agreement.chance is None:
             return ""
         values = {"chance": to_percent(self.agreement.chance, 0), "ties": self.agreement.ties}
-        return _("Chance: %(chance)s. Excluded because the other judges tied: %(ties)d.") % values
+        found = _("By chance, %(chance)s of the choices would agree with the majority.") % values
+        if values["ties"]:
+            found += " " + _("Not compared, because the other judges tied: %(ties)d.") % values
+        return found
 
     @property
     def hold_reason(self) -> str:
@@ -239,8 +242,10 @@ def get_possible_changes(person: Person, other: Person) -> list[Any]:
         return []
     kinds: list[Any] = [Kind.NO_JUDGE if other.is_judge else Kind.JUDGE]
     judged = get_judging_records([other])[other.pk]
-    kinds.append(Kind.PAUSE if judged.held is None else Kind.RESUME)
-    kinds += [Kind.DISCARD] * (judged.held is not None and judged.waiting > 0)
+    held = judged.held
+    kinds += [Kind.PAUSE] * (held is None or held.cause != Judge.Cause.MODERATOR)
+    kinds += [Kind.RESUME] * (held is not None)
+    kinds += [Kind.DISCARD] * (held is not None and judged.waiting > 0)
     kinds += [Kind.EXCLUDE] * (judged.answers > judged.excluded)
     kinds += [Kind.INCLUDE] * (judged.excluded > 0)
     if person.is_superuser:

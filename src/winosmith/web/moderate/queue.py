@@ -109,7 +109,7 @@ ONLY_CHOICES = {
 }
 
 TABS = (
-    ("state=held&oldest=1", _("Held")),
+    ("state=held&oldest=1", _("Waiting for a moderator")),
     ("only=appeal&oldest=1", _("Appeals")),
     ("only=close", _("Narrow majority")),
     ("state=valid", _("Newest valid")),
@@ -304,7 +304,8 @@ def iter_moderation_work(person: Person) -> Iterator[Work]:
         return
     pending, queue = count_pending(), reverse("moderate:queue")
     if n := pending["held"]:
-        yield Work(ngettext("%d problem on hold", "%d problems on hold", n) % n, queue)
+        text = ngettext("%d problem waits for a moderator", "%d problems wait for a moderator", n)
+        yield Work(text % n, queue)
     if n := pending["appeals"]:
         text = ngettext("%d appeal is open", "%d appeals are open", n)
         yield Work(text % n, f"{queue}?only=appeal&oldest=1")
@@ -312,5 +313,5 @@ def iter_moderation_work(person: Person) -> Iterator[Work]:
         text = ngettext("%d gold question is contested", "%d gold questions are contested", n)
         yield Work(text % n, reverse("moderate:contests"))
     if n := pending["paused"]:
-        text = ngettext("%d judge on hold", "%d judges on hold", n)
+        text = ngettext("votes of %d judge on hold", "votes of %d judges on hold", n)
         yield Work(text % n, f"{reverse('moderate:people')}?only=held")

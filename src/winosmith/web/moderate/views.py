@@ -299,11 +299,11 @@ CHANGE_LABELS = {
     "no-judge": gettext_lazy("Remove the judge role"),
     "moderator": gettext_lazy("Make a moderator"),
     "no-moderator": gettext_lazy("Remove the moderator role"),
-    "exclude": gettext_lazy("Exclude their votes"),
+    "exclude": gettext_lazy("Exclude all of their votes"),
     "include": gettext_lazy("Count their votes again"),
     "pause": gettext_lazy("Put their votes on hold and stop their judging"),
     "resume": gettext_lazy("Approve their votes"),
-    "discard": gettext_lazy("Discard their votes"),
+    "discard": gettext_lazy("Discard their votes on hold and stop their judging"),
 }
 
 

@@ -317,18 +317,18 @@ def _describe_effect(event: Event) -> str:
         return _("Your sentence is public")
     by_votes = {
         State.VALID: _("Judges found your sentence valid"),
-        State.REJECTED: _("Judges did not find your sentence valid"),
+        State.REJECTED: _("Judges rejected your sentence"),
     }
     by_moderator = {
         State.VALID: _("A moderator accepted your sentence"),
         State.REJECTED: _("A moderator rejected your sentence"),
         State.JUDGING: _("A moderator approved your sentence for judging"),
-        State.HELD: _("A moderator put your sentence on hold"),
+        State.HELD: _("Your sentence is waiting for a moderator"),
         State.WITHDRAWN: _("A moderator withdrew your sentence"),
     }
     by_recount = {
         State.VALID: _("The votes were counted again: judges found your sentence valid"),
-        State.REJECTED: _("The votes were counted again: judges did not find your sentence valid"),
+        State.REJECTED: _("The votes were counted again: judges rejected your sentence"),
         State.JUDGING: _("Some votes were excluded; other judges will judge your sentence"),
     }
     texts = by_votes if event.actor_id is None else by_moderator

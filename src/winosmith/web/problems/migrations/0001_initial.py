@@ -34,7 +34,7 @@ class Migration(migrations.Migration):
                             ("held", "waiting for a moderator"),
                             ("judging", "is being judged"),
                             ("valid", "found valid"),
-                            ("rejected", "not found valid"),
+                            ("rejected", "rejected"),
                             ("revised", "replaced by a revision"),
                             ("withdrawn", "withdrawn"),
                         ],
