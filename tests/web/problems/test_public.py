@@ -91,7 +91,7 @@ class World(NamedTuple):
         words: the word that only one sentence has → the row.
         public: those words that everyone may read.
         versions: those of the family's versions among them, the root aside.
-        rejected: how many are counted as not found valid.
+        rejected: how many are counted as rejected.
         told: of how many everyone is told that they are decided, or could be.
         author: who wrote it all.
     """

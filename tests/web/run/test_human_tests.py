@@ -63,7 +63,7 @@ def test_of_two_tests_of_one_name_one_is_opened(db: Any, send: Any, done: Any) -
     second = job_of(send("/admin/tests/", file=SCHEMAS, **{**TEST, "title": "Mine"}))
     assert done(second).state == "done"
     late = done(first)
-    assert (late.state, "a round named" in late.error) == ("failed", True)
+    assert (late.state, "a test named" in late.error) == ("failed", True)
     assert Round.objects.get().title == "Mine"
 
 
@@ -72,7 +72,7 @@ def test_of_two_tests_of_one_name_one_is_opened(db: Any, send: Any, done: Any) -
     [
         (f"{SCHEMAS}\nNo blank.,cup,jug,1", {}, "cups.csv:8: the sentence has no blank"),
         (SCHEMAS.replace(",1", ","), {}, "has no answer"),
-        (SCHEMAS, {"name": "taken"}, "a round named"),
+        (SCHEMAS, {"name": "taken"}, "a test named"),
         (SCHEMAS, {"orders": "0"}, "Enter 1 or more."),
         (SCHEMAS, {"orders": "101"}, "Enter 100 or less."),
         (SCHEMAS, {"name": "über uns"}, "Use only letters, digits, - and _."),
