@@ -418,7 +418,7 @@ def _add_lines_to_errors(file: str, dataset: Dataset) -> Iterator[None]:
     except hosting.NotImportableError as unfit:
         lines = formats.scan(file, **_options.get_reading_arguments()).line_numbers
         line = lines[dataset.row(unfit.problem)]
-        raise FormatError(str(unfit), file, line) from None
+        raise FormatError(unfit.reason, file, line) from None
 
 
 @click.command("gold")

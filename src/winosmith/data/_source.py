@@ -129,6 +129,10 @@ _NOT_TEXT = {
         (b"ARROW1", b"FEA1", b"PAR1", b"\xff\xff\xff\xff"),
         "the file is an Arrow or Parquet table, not text; save it as CSV UTF-8",
     ),
+    **dict.fromkeys(
+        (b"\x89PNG", b"\xff\xd8\xff", b"GIF8"),
+        "the file is an image; data in rows and columns is required",
+    ),
     b"%PDF": "the file is a PDF; data in rows and columns is required",
     b"version https://git-lfs": "the file is only a Git LFS pointer; run: git lfs pull",
 }

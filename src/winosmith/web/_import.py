@@ -58,18 +58,19 @@ NUL = gettext_noop("it contains a NUL character, which PostgreSQL can't store")
 _BAD_ID = gettext_noop(
     "the id %(id)s can't be part of a URL (up to %(most)s characters, no /); import with new ids"
 )
-_NO_SENTENCE = gettext_noop(
-    "the problem %(id)s is a question, contains '_' in addition to its blank, or has more than "
-    "%(most)s options; a site stores sentences with one blank and 2 to %(most)s options"
+_NO_BLANK = gettext_noop("the problem is a question; a site stores only sentences with a blank (_)")
+_SECOND_BLANK = gettext_noop(
+    "the sentence or an option contains '_' in addition to the blank; use _ only for the blank"
 )
+_TOO_MANY_OPTIONS = gettext_noop("the problem has %(n)s options; a site allows at most %(most)s")
 _TOO_LONG = gettext_noop(
-    "the sentence or an option of %(id)s has %(n)s characters; a site allows at most %(most)s"
+    "the sentence or an option has %(n)s characters; a site allows at most %(most)s"
 )
-_NO_ANSWER = gettext_noop("the problem %(id)s has no answer, which judging requires")
-_NO_GOLD_ANSWER = gettext_noop("the problem %(id)s has no answer; a gold question needs one")
+_NO_ANSWER = gettext_noop("the problem has no answer, which judging requires")
+_NO_GOLD_ANSWER = gettext_noop("the problem has no answer; a gold question needs one")
 _NO_EXPLANATION = gettext_noop(
-    "the problem %(id)s has no explanation of its answer for judges; add one to `extra` under "
-    "%(key)s (in CSV, a column with that name)"
+    "the problem has no explanation of the answer for judges; add a column named %(key)s with the "
+    "reason (in JSON Lines, a key of 'extra')"
 )
 _OTHER_TWIN = gettext_noop(
     "the site already has another twin %(twin)s, whose problem %(id)s is not in the file; import "
@@ -81,8 +82,8 @@ _OTHER_PROBLEM = gettext_noop(
 )
 
 REASONS = (
-    NUL, _BAD_ID, _NO_SENTENCE, _TOO_LONG, _NO_ANSWER, _NO_GOLD_ANSWER, _NO_EXPLANATION,
-    _OTHER_TWIN, _OTHER_PROBLEM,
+    NUL, _BAD_ID, _NO_BLANK, _SECOND_BLANK, _TOO_MANY_OPTIONS, _TOO_LONG, _NO_ANSWER,
+    _NO_GOLD_ANSWER, _NO_EXPLANATION, _OTHER_TWIN, _OTHER_PROBLEM,
 )  # fmt: skip
 """Reasons why a problem can't be imported, for `pages.translate_message`."""
 
@@ -91,8 +92,8 @@ class NotImportableError(InputError):
     """A problem can't be imported; `problem` is the id that it would have on the site."""
 
     def __init__(self, reason: str, problem: str):
-        self.problem = problem
-        super().__init__(reason)
+        self.reason, self.problem = reason, problem
+        super().__init__(f"{problem!r}: {reason}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,16 +238,17 @@ def _find_import_obstacle(datum: Datum, purpose: Purpose) -> str | None:
             return _BAD_ID % {"id": repr(name[:100]), "most": MAX_ID_LENGTH}
     if contains_nul(datum):
         return NUL
-    name = repr(datum.id)
-    if not datum.blank_is_unique or len(datum.options) > MAX_OPTIONS_PER_PROBLEM:
-        return _NO_SENTENCE % {"id": name, "most": MAX_OPTIONS_PER_PROBLEM}
+    if not datum.blank_is_unique:
+        return _NO_BLANK if datum.blank is None else _SECOND_BLANK
+    if (n := len(datum.options)) > MAX_OPTIONS_PER_PROBLEM:
+        return _TOO_MANY_OPTIONS % {"n": n, "most": MAX_OPTIONS_PER_PROBLEM}
     longest = max(map(len, (datum.sentence, *datum.options)))
     if longest > MAX_SENTENCE_LENGTH:
-        return _TOO_LONG % {"id": name, "n": f"{longest:,}", "most": f"{MAX_SENTENCE_LENGTH:,}"}
+        return _TOO_LONG % {"n": f"{longest:,}", "most": f"{MAX_SENTENCE_LENGTH:,}"}
     if datum.answer is None and purpose != "valid":
-        return (_NO_ANSWER if purpose == "judging" else _NO_GOLD_ANSWER) % {"id": name}
+        return _NO_ANSWER if purpose == "judging" else _NO_GOLD_ANSWER
     if purpose == "gold" and not str(datum.extra.get(EXPLANATION) or "").strip():
-        return _NO_EXPLANATION % {"id": name, "key": repr(EXPLANATION)}
+        return _NO_EXPLANATION % {"key": EXPLANATION}
     return None
 
 

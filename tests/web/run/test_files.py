@@ -54,11 +54,11 @@ def test_nothing_comes_in_before_it_is_confirmed(db: Any, send: Any, kept: Path,
         "cups.csv:4: the sentence has no blanks ('_'); 1 is needed",
         "cups.csv:5: the sentence has 2 blanks ('_'); 1 is needed",
         "cups.csv:6: the sentence is empty",
-        "cups.csv:7: the problem '5' has no answer, which judging requires",
+        "cups.csv:7: the problem has no answer, which judging requires",
     ]
     page = send(f"/admin/jobs/{job.mark}/", method="get").content.decode()
     assert "The file was read as a spreadsheet, saved as CSV UTF-8." in page
-    assert "found by their texts: no id or column marks twins (give each" in page
+    assert "found by their texts: no id or column marks twins (if this is wrong, give each" in page
     assert not Problem.objects.exists()
     assert job.file.stat().st_mode & 0o077 == 0
     job = done(job)
@@ -144,6 +144,7 @@ def test_the_same_file_comes_in_once(db: Any, send: Any, done: Any) -> None:
             "cups.csv:1: no known format fits its content; a table needs the columns sentence",
         ),
         ("PAR1\nand the rest", "Parquet table, not text; save it as CSV UTF-8"),
+        (b"\x89PNG\r\n\x1a\n\0\0", "the file is an image; data in rows and columns is required"),
         ("BZh91AY&SY", "the file is compressed; unpack it first"),
         ("PK\x03\x04", "save a workbook as CSV UTF-8"),
         (

@@ -100,7 +100,7 @@ class FileForm(forms.Form):
         typed: dict[str, Any] = super().clean()
         if typed.get("file"):
             typed["sent"] = ""  # the file was selected after the upload
-        elif not self.errors and not typed["sent"]:
+        elif "file" not in self.errors and not typed.get("sent"):
             self.add_error("file", _("Choose a file."))
         return typed
 
@@ -246,7 +246,7 @@ def read_file(
     while purpose and (unfit := list(find_unimportable(data, purpose))):
         for problem, fault in unfit:
             line, original = origins[problem.id]  # the admin knows the file's id, not the new one
-            bad.append((line, str(fault).replace(repr(problem.id), repr(original.id))))
+            bad.append((line, fault.reason.replace(repr(problem.id), repr(original.id))))
         out = {problem.id for problem, _error in unfit}
         data = Dataset((problem for problem in data if problem.id not in out), data.name)
     notes = tuple(map(_remove_option_advice, contents.notes))
@@ -257,7 +257,7 @@ _PAIR_ADVICE = re.compile(r"name it with `pair_by=.*; if not, use `pair_by=''`$"
 
 
 def _remove_option_advice(reason: str) -> str:
-    reason = reason.replace("name one with `pair_by=`, or ", "")
+    reason = reason.replace("name one with `pair_by=`, or ", "if this is wrong, ")
     reason = _PAIR_ADVICE.sub(
         "enter its name under “Column that marks twins”; if not, enter a hyphen there", reason
     )
