@@ -17,7 +17,6 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language, gettext as _
 from django.views.decorators.http import require_safe
 
-from winosmith import practice
 from winosmith.escape import escape_markdown
 from winosmith.problem import BLANK
 from winosmith.text import Change
@@ -102,7 +101,6 @@ def load_problem(
 @require_safe
 def show_guidelines(request: HttpRequest) -> HttpResponse:
     rules = StructureRules()
-    handwritten = practice.read_handwritten()
     least, most = rules.length or (0, 0)
     context = {
         "least": least,
@@ -110,11 +108,10 @@ def show_guidelines(request: HttpRequest) -> HttpResponse:
         "overlap": round(100 * (rules.overlap or 0)),
         "good": [
             [
-                (half.sentence, half.options, half.options[half.answer or 0])
-                for half in handwritten
-                if half.twin_id == twin
+                (text.format(word), options, option)
+                for word, option in zip(words, options, strict=True)
             ]
-            for twin in GOOD
+            for text, words, options in GOOD
         ],
         "bad": _list_bad_examples(),
     }
@@ -147,8 +144,28 @@ def _group_by_twin(problems: list[Problem]) -> list[tuple[Twin, str, list[Proble
     return [(halves[0].twin, _get_credited_name(halves[0].twin), halves[::-1]) for halves in groups]
 
 
-GOOD = ("a6ed7e2a3673", "a24f68d1337b", "0258b8f13fd4", "12255c3853b9")
-"""Ids of the handwritten twins that the guidelines show: two social, two physical."""
+GOOD = (
+    (
+        "Ingrid borrowed Freya's boots for a long hike in the hills, and on the day after it _ "
+        "{} them back with a bar of chocolate.", ("gave", "got"), ("Ingrid", "Freya"),
+    ),
+    (
+        "Walter came late to three rehearsals and Rudolf to none, so in front of the whole choir _ "
+        "was {} by the strict conductor.", ("scolded", "praised"), ("Walter", "Rudolf"),
+    ),
+    (
+        "The suitcase slid off the roof of the car in the first bend but the ladder stayed there, "
+        "because the _ had been tied {}.", ("loosely", "tightly"), ("suitcase", "ladder"),
+    ),
+    (
+        "After an hour, the soup in the blue pot was cold while the soup in the red pot was still "
+        "hot, because the _ had {} lid.", ("no", "a"), ("blue pot", "red pot"),
+    ),
+)  # fmt: skip
+"""The guidelines' good twins: the text, the triggers of both halves, and their answers.
+
+None of them is in the practice corpus, which sites import for judging.
+"""
 
 
 PREDATORS = "The lions ate the zebras because the _ are {}."
