@@ -22,6 +22,9 @@ def test_every_table_is_shown_and_nothing_can_be_changed(
     adam: Any, twin: Any, visit: Any, do: Any
 ) -> None:
     """Lists and rows open, named by more than a number; only a new document can be added."""
+    names = visit(adam).get("/admin/tables/").content.decode()
+    assert "indexed sentences" in names.lower()
+    assert "remembereds" not in names.lower()
     half = twin(adam)[0]
     other = twin()[0]
     do(adam, "withdraw", other)

@@ -33,8 +33,14 @@ SECRET_COLUMNS = frozenset({"password", "salt", "entry", "digest", "key", "who",
 LONG_TYPES = ("TextField", "JSONField")
 """Types of fields that lists omit because of their length."""
 
-TITLES = {"gold": _("gold questions"), "seen": _("problems seen")}
-"""Plural titles of tables for which adding an "s" would be wrong, by the name of the model."""
+TITLES = {
+    "done": _("submitted forms"),
+    "gold": _("gold questions"),
+    "hits": _("action counts for rate limits"),
+    "remembered": _("indexed sentences"),
+    "seen": _("problems seen"),
+}
+"""Titles of tables for which the model's name with an "s" would be wrong, by the model's name."""
 
 UNSHOWN_MODELS = (Group, Session)
 """Models without pages: groups are not used, and the URL of a session would contain its key."""
