@@ -221,8 +221,9 @@ class SiteRules:
     review: Annotated[Literal["none", "flagged", "all"], _setting("people", choices=_REVIEW)] = (
         "flagged"
     )
-    """Sentences that a moderator must approve before they are judged. A sentence is unusual if it
-    has a hint, or if it contains a word that you list under Limits."""
+    """Sentences that a moderator must approve before they are judged. A sentence is unusual if a
+    check finds something in it, such as a near-duplicate, a person's name or contact data, or if it
+    contains a word that you list under Limits."""
 
     judges: Annotated[int, _setting("judging", ge=1, le=99), _MUST_BE_ODD] = 3
     """Number of judges per problem. An odd number, so that a majority exists."""
@@ -248,8 +249,9 @@ class SiteRules:
     """Number of correct answers that judges need to pass the training. At most the number of
     questions."""
     gold_every: Annotated[int, _setting("trust", ge=0, le=1000)] = 10
-    """Problems per gold question. One in this many problems is a gold question, and judges don't
-    see which one. With 1, judges get all gold questions first; 0 for none."""
+    """Number of problems per gold question. With 10, one problem in ten, on average, is a gold
+    question, and judges don't see which one. With 1, judges get all gold questions first; 0 for
+    none."""
     hold_pace_seconds: Annotated[int, _setting("trust", more=True, ge=0, le=60)] = 3
     """Minimum number of seconds per problem. If half of a judge's last answers took less time, the
     judge's votes wait for a moderator; 0 for no minimum."""
@@ -257,9 +259,9 @@ class SiteRules:
     """Minimum percentage of correct answers to gold questions. If a judge's last answers are below
     it, the judge's votes wait for a moderator; 0 for no minimum."""
     hold_accounts: Annotated[int, _setting("trust", more=True, ge=0, le=1000), _MUST_NOT_BE_ONE] = 3
-    """Hold votes if this many accounts at one address judge the same problem. Accounts are counted
-    within an hour; fewer accounts with one address never get a majority of a problem's votes. 2 or
-    more; 0 for never, for example for a class in one building."""
+    """Hold votes if this many accounts at one IP address judge the same problem. Accounts are
+    counted within an hour. Fewer accounts at one address never get a majority of a problem's
+    votes. 2 or more; 0 for never, for example for a class in one building."""
 
     writes_per_hour: Annotated[int, _setting("limits", more=True, ge=1, le=1_000_000)] = 60
     """Number of twins that one person may write in an hour. For people without an account, the
