@@ -22,7 +22,7 @@ from winosmith.web.people.accounts import (
     invite,
     revoke_invitation,
 )
-from winosmith.web.people.models import Invitation, Session
+from winosmith.web.people.models import Invitation, Person, Session
 from winosmith.web.people.privacy import save_agreement
 
 HASHED = {
@@ -258,6 +258,18 @@ def test_a_used_link_is_told_as_used(db: Any, visit: Any) -> None:
         assert "was used on" in page
         assert "works only once, and expires" not in page
     assert "/people/login/" in page
+
+
+def test_only_a_site_without_an_admin_names_the_link_of_the_first_admin(
+    db: Any, visit: Any, adam: Any
+) -> None:
+    """Once an admin exists, the page of a used or unknown link doesn't mention a restart."""
+    used = invite("admin", 30)
+    assert visit().post(used, {**NEW, "name": "amy"}).status_code == 302
+    for path in (used, "/people/join/no-such-link/"):
+        assert "restart" not in visit().get(path).content.decode()
+    Person.objects.update(is_superuser=False)
+    assert "restart the server" in visit().get(path).content.decode()
 
 
 def test_each_link_that_opens_nothing_says_why(db: Any, visit: Any, ann: Any) -> None:

@@ -78,7 +78,8 @@ class NewPasswordForm(forms.Form):
 class JoinForm(NewPasswordForm):
     name = _make_name_field(
         gettext_lazy(
-            "Only the people who run this site see this name. It need not be your real name."
+            "Letters, digits and @ . + - _, without spaces. Only the people who run this site see "
+            "this name. It need not be your real name."
         )
     )
     field_order = ("name", "password", "again")
@@ -117,7 +118,7 @@ class InviteForm(forms.Form):
     role = forms.ChoiceField(
         label=gettext_lazy("Role"),
         choices=[
-            ("contributor", gettext_lazy("contributor: writes")),
+            ("contributor", gettext_lazy("contributor: writes, and judges if everyone may judge")),
             ("judge", gettext_lazy("judge: writes and judges")),
             ("moderator", gettext_lazy("moderator: also decides on problems")),
             ("admin", gettext_lazy("admin: runs the site")),
@@ -184,7 +185,8 @@ def join(request: HttpRequest, token: str = "") -> HttpResponseBase:
     invitation = accounts.find_invitation(token) if token else None
     if token and invitation is None:
         past = Invitation.objects.filter(digest=digest_token(token)).first()
-        page = {"invitation": past, "now": timezone.now()}
+        admins = Person.objects.filter(is_superuser=True, is_active=True)
+        page = {"invitation": past, "now": timezone.now(), "has_admin": admins.exists()}
         return render(request, "people/link_over.html", page, status=410 if past else 404)
     if request.user.is_authenticated:
         return render(request, "people/here_already.html", {"invitation": invitation})
@@ -194,6 +196,14 @@ def join(request: HttpRequest, token: str = "") -> HttpResponseBase:
     if invitation is None and settings.RULES.signup == "invited":
         return render(request, "people/by_invitation.html")
     form = JoinForm(request.POST or None)
+    if invitation is not None and invitation.is_superuser:
+        form.fields["password"].help_text = (
+            _(
+                "At least 8 characters, and not easy to guess. If you lose it, run on the server: "
+                "winosmith admin invite %s --for NAME"
+            )
+            % settings.SITE.folder
+        )
     if request.method == "POST" and form.is_valid():
         person = _create_account(request, form, invitation)
         if person is not None:
@@ -550,6 +560,8 @@ def _create_link(creator: Person, form: InviteForm) -> str:
 def revoke_invitation(request: HttpRequest, number: int) -> HttpResponse:
     by = request.user
     rows = Invitation.objects.all() if by.is_superuser else Invitation.objects.filter(made_by=by)
-    accounts.revoke_invitation(get_object_or_404(rows, pk=number))
-    messages.success(request, _("This link no longer works."))
+    link = get_object_or_404(rows, pk=number)
+    accounts.revoke_invitation(link)
+    text = _("The link “%s” is revoked.") % link.label if link.label else _("The link is revoked.")
+    messages.success(request, text)
     return redirect("people:invitations")
