@@ -159,7 +159,7 @@ def _check_site_problem(row: Problem, dataset: Dataset, allow_public: bool) -> N
         raise InputError(
             _(
                 "the problem %r is public on this site, so people may have read "
-                "both halves; use other problems, or allow public ones"
+                "both halves; use other problems, or allow problems that are already public"
             )
             % row.ref
         )
@@ -225,7 +225,9 @@ def close_and_queue_results(name: str, *, drop: bool = False, actor: Person | No
                 ngettext("%d sheet is still in progress", "%d sheets are still in progress", count)
                 % count
             )
-            raise InputError(_("%s; wait, or treat them as abandoned") % used)
+            raise InputError(
+                _("%s; wait, or choose to treat unfinished sheets as abandoned") % used
+            )
         now = timezone.now()
         out.update(state=Sitting.State.DROPPED, ended=now)
         locked.state, locked.closed = Round.State.CLOSED, now
