@@ -127,7 +127,11 @@ def test_an_embargo_holds_for_what_is_imported(database: Any) -> None:
         ({"id": "a\nb"}, "valid", "import with new ids"),
         ({"twin_id": "a/b"}, "valid", "import with new ids"),
         ({"answer": None}, "judging", "'child.1': the problem has no answer"),
-        ({"sentence": "Did it break?", "blank": None}, "valid", "the problem is a question"),
+        (
+            {"sentence": "Did it break?", "blank": None, "pronoun": None},
+            "valid",
+            "the problem is a question",
+        ),
         ({"options": ("a _", "b", "c")}, "valid", "contains '_' in addition to the blank"),
         ({"options": tuple("abcdef")}, "valid", "has 6 options; a site allows at most 5"),
         ({}, "gold", "add a column named gold.explanation"),
