@@ -146,3 +146,13 @@ def test_the_first_page_shows_what_people_agreed_on_most(
     assert not any(word in page for word in ("lamp", "kite", "desk"))
     Verdict.objects.all().delete()
     assert '<p class="sentence"' not in told()
+
+
+@pytest.mark.parametrize("path", ["/problems/", "/perturb/"])
+def test_an_empty_list_says_when_problems_become_public(
+    db: Any, visit: Any, rules: Any, path: str
+) -> None:
+    """A valid half waits for the other half, unless the site has no wait."""
+    assert "after 14 days" in visit().get(path).content.decode()
+    rules(wait_days=0)
+    assert "once judges find it valid.</p>" in visit().get(path).content.decode().replace("\n", "")
