@@ -1,7 +1,5 @@
 """What all tests share: where the published data are, and what a skip means in CI."""
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import functools

@@ -3,8 +3,6 @@
 tests/report draws each, and holds that equal figures give equal bytes.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import pickle

@@ -4,8 +4,6 @@ Loading takes a second or two of each process, and the tests start hundreds. Tes
 itself start `python -m winosmith`.
 """
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import faulthandler

@@ -1,7 +1,5 @@
 """Text that would control a terminal, and what of it is left in an output."""
 
-from __future__ import annotations
-
 import unicodedata
 
 BIDI_CONTROL = {*"\u061c\u200e\u200f", *map(chr, (*range(0x202A, 0x202F), *range(0x2066, 0x206A)))}

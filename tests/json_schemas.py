@@ -1,7 +1,5 @@
 """The published JSON schemas of the commands, for tests of what they print."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The GitHub action and the hooks of pre-commit run as their runners run them."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

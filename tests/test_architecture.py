@@ -1,7 +1,5 @@
 """The floors of ARCHITECTURE.md, and an import that is instant."""
 
-from __future__ import annotations
-
 import ast
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Blocks, and the shuffled order."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence

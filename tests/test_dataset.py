@@ -1,7 +1,5 @@
 """Problems, claims and data sets: well-formed when they exist; order, twins, families, digest."""
 
-from __future__ import annotations
-
 import hashlib
 import pickle
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The lower bounds of pyproject.toml: none allows a version with a published vulnerability."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Iterator

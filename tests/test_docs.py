@@ -1,7 +1,5 @@
 """The documentation tells the truth: links, commands, recipes, code and what is printed."""
 
-from __future__ import annotations
-
 import doctest
 import importlib.util
 import inspect

@@ -1,7 +1,5 @@
 """Text from data, as it is written into each kind of output, spreadsheets among them."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

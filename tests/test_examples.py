@@ -1,7 +1,5 @@
 """The examples run in seconds, without a download, and do what they are there to show."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Each command with --json has a published JSON Schema, made from its results."""
 
-from __future__ import annotations
-
 import jsonschema
 import pytest
 

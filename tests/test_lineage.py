@@ -1,7 +1,5 @@
 """Edits, lineages and the three depths of a perturbed problem."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """A lock file has one holder, who says in it what it does, and whose end gives it back."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import threading

@@ -1,7 +1,5 @@
 """Which sets of words share most of them."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np

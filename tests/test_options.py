@@ -1,7 +1,5 @@
 """Declarations of parameters."""
 
-from __future__ import annotations
-
 import runpy
 from dataclasses import replace
 from pathlib import Path

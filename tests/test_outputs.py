@@ -1,7 +1,5 @@
 """Output files and folders are never half-written, and never somebody else's."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

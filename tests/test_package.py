@@ -1,7 +1,5 @@
 """The files of a release: the wheel, the source distribution, and the project's page."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

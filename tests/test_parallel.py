@@ -1,7 +1,5 @@
 """Work spread over an executor gives the same results in the same order."""
 
-from __future__ import annotations
-
 import os
 import threading
 import time

@@ -1,7 +1,5 @@
 """What models and people answered is checked on construction."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

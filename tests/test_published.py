@@ -1,7 +1,5 @@
 """Published sets are known by digests of what they hold, in any file that holds it."""
 
-from __future__ import annotations
-
 import runpy
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Problems as claims and as comparisons, and claims as problems."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

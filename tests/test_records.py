@@ -1,7 +1,5 @@
 """Problems and claims go to records and come back the same."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import fields
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A result's record, repr and tables follow from its fields."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import pkgutil

@@ -1,7 +1,5 @@
 """What a solver sees of a problem, and when two problems are one to it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

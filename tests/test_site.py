@@ -1,7 +1,5 @@
 """The site of the documentation: complete, self-contained, without dead links, with search."""
 
-from __future__ import annotations
-
 import doctest
 import json
 import re

@@ -1,7 +1,5 @@
 """A solver as a table of TOML names it."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from dataclasses import replace

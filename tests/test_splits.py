@@ -1,7 +1,5 @@
 """Sides are filled with whole blocks, and exceed their sizes by no more than they may."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """What the tests promise wherever they run: time limits, Ctrl-C, and skips that are counted."""
 
-from __future__ import annotations
-
 import ast
 import re
 import signal

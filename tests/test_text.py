@@ -1,7 +1,5 @@
 """Words and tokens are cut as the published figures show that they were."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Callable
 from pathlib import Path

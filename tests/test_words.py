@@ -3,8 +3,6 @@
 `python -m tests.test_words` lists what the exceptions excuse, and those that excuse nothing.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Work that is counted, not timed: the same on a machine that is busy with something else."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from typing import Any

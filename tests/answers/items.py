@@ -1,7 +1,5 @@
 """Items for tests of answers, and files of answers to them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path

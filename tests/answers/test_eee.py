@@ -1,7 +1,5 @@
 """Instance records of Every Eval Ever: what is written is read, and keeps to the schema."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Lists of labels without ids: their first line, headers, missing labels and texts."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

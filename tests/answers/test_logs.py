@@ -1,7 +1,5 @@
 """Models' answers in the logs of other harnesses, each row found by its item's words."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import warnings

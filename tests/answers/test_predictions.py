@@ -1,7 +1,5 @@
 """Prediction files: what is written is read, and what does not fit is told."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

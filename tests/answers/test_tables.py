@@ -1,7 +1,5 @@
 """Tables of answers: columns of models, a row for each model and item, grades, keys and ids."""
 
-from __future__ import annotations
-
 import json
 import re
 import warnings

@@ -1,7 +1,5 @@
 """Probes, the rest of a reviewer's list, rules that fail, and the page."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import replace

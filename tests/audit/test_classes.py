@@ -1,7 +1,5 @@
 """Cues of texts that are labelled: pairs of premise and hypothesis, questions of yes and no."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

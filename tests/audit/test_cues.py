@@ -1,7 +1,5 @@
 """Cues: what they pick, and that they look at nothing that they should not."""
 
-from __future__ import annotations
-
 import weakref
 from dataclasses import replace
 

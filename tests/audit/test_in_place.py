@@ -1,7 +1,5 @@
 """Changing quizzes in their own files (`winosmith.audit.shuffle_files`)."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import io

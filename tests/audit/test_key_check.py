@@ -1,7 +1,5 @@
 """The check of keys by people: who is drawn, what judges see, and the interval of wrong keys."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The null of the cues: exact moments, a band that agrees with p, the level, added draws."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import cache
 from itertools import permutations, product

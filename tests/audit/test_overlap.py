@@ -1,7 +1,5 @@
 """Items that stand in a collection of texts, and what a set declares of itself."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

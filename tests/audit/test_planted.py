@@ -1,7 +1,5 @@
 """The ranking learnt from planted wrong keys, and the bounds of the number of wrong keys."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A repair thins what tells, leaves nothing else out without a reason, and is proved or not."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The work list of options to lengthen (`winosmith.audit.list_rewrites`)."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from io import StringIO
 

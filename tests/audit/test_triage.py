@@ -1,7 +1,5 @@
 """Models' answers: wrong keys, and items that all or none get right."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Wrong keys in a repair: those that models reveal are set aside, the effect on others is shown."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

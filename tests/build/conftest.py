@@ -1,7 +1,5 @@
 """Small builds that several tests look at."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """A report of a filter says how much of what it removed other runs remove too."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 They know the code, the recipe and its seed, and every published file.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

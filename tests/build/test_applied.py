@@ -1,7 +1,5 @@
 """A build applies WinoGrande's rules for authors where they apply, and says where."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

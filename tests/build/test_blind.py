@@ -1,7 +1,5 @@
 """What a filter reports whose vectors do not tell problems apart: no success."""
 
-from __future__ import annotations
-
 import html
 import json
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The main job, from a file of twins to the published folder."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A new benchmark has every problem once, in whole twins, and none that contradicts itself."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from dataclasses import replace

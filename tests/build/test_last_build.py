@@ -1,7 +1,5 @@
 """A build that follows another one: its folder, the terminal, and sides that stay."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from dataclasses import replace

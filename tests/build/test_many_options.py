@@ -1,7 +1,5 @@
 """Problems of more than two options are filtered by mirror, measured, and reported."""
 
-from __future__ import annotations
-
 import html
 import json
 from dataclasses import replace

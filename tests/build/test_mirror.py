@@ -1,7 +1,5 @@
 """The mirror filter in a build's report, its reasons, and what it refuses."""
 
-from __future__ import annotations
-
 import html
 import json
 from collections.abc import Iterator

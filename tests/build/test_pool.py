@@ -1,7 +1,5 @@
 """A pool of several files."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 from dataclasses import replace

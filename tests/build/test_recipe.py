@@ -1,7 +1,5 @@
 """Reading a recipe."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What the report of a filter says of its figures, on the page and in its JSON."""
 
-from __future__ import annotations
-
 import html
 import json
 from dataclasses import replace

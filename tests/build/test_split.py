@@ -1,7 +1,5 @@
 """Splits and sizes."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """A real HTTP server on this machine that speaks the chat protocol, and misbehaves on demand."""
 
-from __future__ import annotations
-
 import http.server
 import json
 import threading

@@ -1,7 +1,5 @@
 """`transformers serve` with a tiny chat model, made on the spot, that can be killed."""
 
-from __future__ import annotations
-
 import os
 import signal
 import socket

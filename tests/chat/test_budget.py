@@ -1,7 +1,5 @@
 """A budget is never exceeded, whatever the server counts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The client: replies in order, asked once, kept, and nothing of the key anywhere."""
 
-from __future__ import annotations
-
 import signal
 import sqlite3
 import subprocess

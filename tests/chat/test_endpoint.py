@@ -1,7 +1,5 @@
 """Addresses that are safe to speak to, and keys that go only where they are meant to."""
 
-from __future__ import annotations
-
 import pytest
 
 from winosmith.chat import ChatError, Client

@@ -1,7 +1,5 @@
 """A real server with a tiny model, made on the spot, that has little to say."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Problems solved over HTTP: log-probabilities, and a run that fails names what is kept."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A server that is down, slow, busy, wrong or hostile: waited for, or told clearly."""
 
-from __future__ import annotations
-
 import itertools
 import threading
 import time

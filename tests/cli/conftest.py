@@ -1,7 +1,5 @@
 """`winosmith` as it is typed: what it prints, what it tells as JSON, and how it refuses."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from typing import Any

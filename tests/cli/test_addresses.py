@@ -1,7 +1,5 @@
 """Commands read data sets of the Hub by their address, and write records for other tools."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

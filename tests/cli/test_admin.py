@@ -1,7 +1,5 @@
 """`winosmith admin`, as it is typed."""
 
-from __future__ import annotations
-
 import json
 import re
 import stat

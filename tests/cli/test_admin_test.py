@@ -1,7 +1,5 @@
 """`winosmith admin test` opens, lists, closes, writes out and publishes rounds of a served site."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """The advice in messages: every command and option in them is there, and helps."""
 
-from __future__ import annotations
-
 import ast
 import re
 import shlex

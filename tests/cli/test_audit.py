@@ -1,7 +1,5 @@
 """`winosmith audit`: a verdict, a page, JSON, and an exit code for CI."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

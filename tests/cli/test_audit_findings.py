@@ -1,7 +1,5 @@
 """`winosmith audit` in reviews of changes: --annotate, --baseline, --sarif and --badge."""
 
-from __future__ import annotations
-
 import json
 import re
 import xml.etree.ElementTree as ET

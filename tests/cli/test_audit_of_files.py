@@ -1,7 +1,5 @@
 """`winosmith audit` of many small files: --pool, --todo and --fix."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

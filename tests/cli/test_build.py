@@ -1,7 +1,5 @@
 """`winosmith build`, `debias`, `practice` and `demo`, as their users meet them."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import os

@@ -1,7 +1,5 @@
 """`winosmith check` validates a file, and shows the funnel."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from operator import attrgetter

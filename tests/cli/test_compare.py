@@ -1,7 +1,5 @@
 """`winosmith compare` says whether one solver is better than another."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

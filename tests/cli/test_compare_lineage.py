@@ -1,7 +1,5 @@
 """`winosmith compare --by lineage` says whose families last longer."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

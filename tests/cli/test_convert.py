@@ -1,7 +1,5 @@
 """`winosmith convert`: any format in, any format out, and nothing lost in silence."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

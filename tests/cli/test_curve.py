@@ -1,7 +1,5 @@
 """`winosmith curve` fits a learning curve, and says where each form reaches people's level."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

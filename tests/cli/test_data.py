@@ -1,7 +1,5 @@
 """`winosmith data`: the published sets are listed, and got."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.cli.conftest import Cli

@@ -1,7 +1,5 @@
 """`winosmith embed` writes vectors with ids and a signature, whole or not at all."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

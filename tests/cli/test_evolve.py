@@ -1,7 +1,5 @@
 """`winosmith evolve`: families from WordNet and a chat model; sets split by root."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

@@ -1,7 +1,5 @@
 """Commands that end with code 1: the code and its reason don't depend on who reads the output."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Text from data, file names and options never controls the terminal, whatever the command."""
 
-from __future__ import annotations
-
 import ast
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`winosmith humans enter` types with one key each, and reads tables and forms."""
 
-from __future__ import annotations
-
 import fcntl
 import io
 import json

@@ -1,7 +1,5 @@
 """`winosmith humans results` reports what people answered."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

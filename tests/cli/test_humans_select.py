@@ -1,7 +1,5 @@
 """`winosmith humans select` and `publish`: the reliable subset, and what is let out."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`winosmith humans sheets` and `assign`: the folder, the key apart, the ledger, clear refusals."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 

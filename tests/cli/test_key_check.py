@@ -1,7 +1,5 @@
 """Keys that people check: from `audit --check` to the errata that correct the data."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

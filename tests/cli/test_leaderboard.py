@@ -1,7 +1,5 @@
 """`winosmith leaderboard` scores a submission as WinoGrande's leaderboard does."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

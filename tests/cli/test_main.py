@@ -1,7 +1,5 @@
 """The command `winosmith`: help, exit codes, and what goes to which stream."""
 
-from __future__ import annotations
-
 import importlib
 import re
 import subprocess

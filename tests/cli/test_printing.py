@@ -1,7 +1,5 @@
 """What a terminal prints of a report's tables and paragraphs."""
 
-from __future__ import annotations
-
 import pytest
 
 from winosmith import report

@@ -1,7 +1,5 @@
 """`winosmith release` and `winosmith verify` from end to end."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

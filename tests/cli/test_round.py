@@ -1,7 +1,5 @@
 """`winosmith round`, as its users meet it."""
 
-from __future__ import annotations
-
 import json
 import shutil
 

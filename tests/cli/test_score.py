@@ -1,7 +1,5 @@
 """`winosmith score` says what predictions are worth, and refuses what does not fit."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

@@ -1,7 +1,5 @@
 """`winosmith score --by lineage` says how stable solvers are under perturbation."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """`winosmith solve` writes predictions, tells the accuracy, and goes on where it was stopped."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """`winosmith stats` says what a file holds, and names its leaks."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`winosmith train` and `winosmith transfer`, from the command line."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

@@ -1,7 +1,5 @@
 """A cluster on this machine: a scheduler and workers, each a process of its own."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import shutil

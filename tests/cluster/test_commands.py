@@ -1,7 +1,5 @@
 """`--cluster` gives what the commands give without it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

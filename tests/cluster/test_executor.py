@@ -1,7 +1,5 @@
 """The executor over a cluster is the standard library's, and hands values over once."""
 
-from __future__ import annotations
-
 import operator
 import os
 import threading

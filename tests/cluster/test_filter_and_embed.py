@@ -1,7 +1,5 @@
 """AFLite and the encoders give on a cluster what they give on one machine, whoever is killed."""
 
-from __future__ import annotations
-
 import threading
 from typing import Any
 

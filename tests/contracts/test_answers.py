@@ -1,7 +1,5 @@
 """Any source of models' answers that one command reads is read by all, by the same rules."""
 
-from __future__ import annotations
-
 import io
 import json
 import warnings

@@ -1,7 +1,5 @@
 """What every engine that reads words finds in scripts other than Latin."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

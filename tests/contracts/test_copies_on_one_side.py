@@ -1,7 +1,5 @@
 """Copies are one observation: what holds one out has learnt from none of the others."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 from typing import Any

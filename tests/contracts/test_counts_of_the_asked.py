@@ -1,7 +1,5 @@
 """In every "k of n", n is the number asked: of people, problems and options that k could count."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Whatever writes problems for others to read keeps those under embargo to itself."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path

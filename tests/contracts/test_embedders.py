@@ -1,7 +1,5 @@
 """What every embedder promises."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial

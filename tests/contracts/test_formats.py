@@ -1,7 +1,5 @@
 """What holds of every format, published or ours."""
 
-from __future__ import annotations
-
 # ruff: noqa: E501 - a record is a line
 import json
 import re

@@ -1,7 +1,5 @@
 """Every format is read from every container that can store its records, with the same result."""
 
-from __future__ import annotations
-
 import bz2
 import csv
 import gzip

@@ -1,7 +1,5 @@
 """Any problem at all, written and read again: what comes back is what the format promises."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Every published file is read as what it is, completely, and by its own format alone."""
 
-from __future__ import annotations
-
 import functools
 from dataclasses import replace
 from pathlib import Path

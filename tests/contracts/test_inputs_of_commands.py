@@ -1,7 +1,5 @@
 """Each command measures every input that can be read, or refuses its content."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections.abc import Callable

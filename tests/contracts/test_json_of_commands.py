@@ -5,8 +5,6 @@ Renew the snapshot after a change on purpose, and list old → new in the change
     WINOSMITH_RENEW=1 .venv/bin/python -m pytest tests/contracts/test_json_of_commands.py
 """
 
-from __future__ import annotations
-
 import difflib
 import io
 import json

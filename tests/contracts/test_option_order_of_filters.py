@@ -7,8 +7,6 @@ reading, which is about the option that is written first. AFLite's classifiers h
 Algorithm 1's have; what that changes is noise, as another seed's is.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import replace
 from itertools import combinations

@@ -3,8 +3,6 @@
 The law and its exemptions: docs/decisions/0019-order-of-options.md.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import replace

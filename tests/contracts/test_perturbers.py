@@ -1,7 +1,5 @@
 """What every perturber promises."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 from collections.abc import Callable, Iterable, Sequence

@@ -1,7 +1,5 @@
 """Whatever a file holds, a reader ends in what it says or in an error that is made for people."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import io

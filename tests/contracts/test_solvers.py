@@ -1,7 +1,5 @@
 """What every solver promises."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What every solver promises of pronouns: it sees them, or two that differ in one are the same."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Whatever the project writes, reading gives the same twins: what only looks like one is none."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path

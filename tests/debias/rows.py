@@ -1,7 +1,5 @@
 """Rows to be filtered, and when two results are the same."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

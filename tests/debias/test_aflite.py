@@ -1,7 +1,5 @@
 """AFLite as its callers see it: what it keeps, what it refuses, and where it resumes."""
 
-from __future__ import annotations
-
 import json
 import os
 import pickle

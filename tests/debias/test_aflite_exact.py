@@ -1,7 +1,5 @@
 """AFLite against Algorithm 1 written with scikit-learn, its steps by themselves, and ties."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any

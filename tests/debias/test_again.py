@@ -1,7 +1,5 @@
 """What of a filter's work would be done again."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """An assessment: what is found, what is not, and what it refuses."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict
 from typing import Any

@@ -1,6 +1,6 @@
 """Principal components, the answer axis, and the KL divergence along them with its null."""
 
-from __future__ import annotations
+from typing import Self
 
 import numpy as np
 import pytest
@@ -92,7 +92,7 @@ class Given:
     def __init__(self, covariance: np.ndarray):
         self.covariance_ = covariance
 
-    def fit(self, X: object) -> Given:
+    def fit(self, X: object) -> Self:
         """Look at nothing."""
         return self
 

@@ -1,7 +1,5 @@
 """An assessment on a page: the same figures as in its JSON."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 
 import numpy as np

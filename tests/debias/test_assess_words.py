@@ -1,7 +1,5 @@
 """Words that give an answer away: found where they are planted, and not where nothing is."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict, replace
 from itertools import product

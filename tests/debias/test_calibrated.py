@@ -1,7 +1,5 @@
 """AFLite beside its null: what every phase finds when the labels mean nothing."""
 
-from __future__ import annotations
-
 import json
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context

@@ -1,7 +1,5 @@
 """Problems of any number of options: their units, what is guessed of them, and of what is left."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

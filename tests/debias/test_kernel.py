@@ -1,7 +1,5 @@
 """The compiled sums of AFLite are those of the formulas in float64."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Rows that stay in a file: the same bytes out, and little held in memory."""
 
-from __future__ import annotations
-
 import logging
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """The mirror filter: its laws, its threshold, its figures beside other code's, bad input."""
 
-from __future__ import annotations
-
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The null: labels flipped twin by twin, and what is found in them."""
 
-from __future__ import annotations
-
 import math
 from itertools import pairwise
 

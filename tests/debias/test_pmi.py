@@ -1,7 +1,5 @@
 """The baselines: filtering by PMI, and random reduction."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What goes wrong with large data and many workers is told, and what is odd gives the same."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Which vectors tell problems apart, and what a linear model can guess from them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Filtering whole groups: each goes or stays as one."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What can be guessed of what a filter left, across halves that it saw apart."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.stats import t

@@ -1,7 +1,5 @@
 """Vectors from elsewhere are matched to their problems, and refused when they are not vectors."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Cached arrays come back whole, or not at all."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Encoders as embedders: what they pool, keep, and refuse."""
 
-from __future__ import annotations
-
 import shutil
 from dataclasses import replace
 from pathlib import Path

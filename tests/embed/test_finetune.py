@@ -1,7 +1,5 @@
 """An encoder is fine-tuned on whole twins, which are left out of what it embeds."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the light embedder reads, learns and shows."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

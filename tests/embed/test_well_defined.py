@@ -1,7 +1,5 @@
 """The light embedder's inner products depend on the texts alone, not on what computes them."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 import pytest

@@ -1,7 +1,5 @@
 """`ChatPerturber`: kept as it comes, gone on with, and honest about servers that fail."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import os

@@ -1,7 +1,5 @@
 """The dialogue and its rows: EvoGrad's own replayed, planted faults found, and when it ends."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from collections import Counter, defaultdict

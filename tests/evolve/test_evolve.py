@@ -1,7 +1,5 @@
 """A data set and a perturber: roots in; children, repeats, barren problems and split sets out."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """WordNet's perturber: what its children keep, what it leaves alone, and that it repeats itself."""
 
-from __future__ import annotations
-
 import json
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial

@@ -1,7 +1,5 @@
 """Coins come only from secret bytes, are fair, and are proved by their commitment."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Scores of both presentations, the ledger of looks, and `winosmith exposure`."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path

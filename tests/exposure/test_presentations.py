@@ -1,7 +1,5 @@
 """The two presentations of a block are equivalent, and don't depend on the one that is given."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The test of coins is exact for all differences, and finds the shifts that it promises."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

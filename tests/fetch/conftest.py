@@ -1,7 +1,5 @@
 """A real HTTPS server on this machine, with a certificate made for the tests; topics' too."""
 
-from __future__ import annotations
-
 import http.server
 import os
 import shutil

@@ -1,7 +1,5 @@
 """`winosmith data get` against a real server."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Downloads from a real HTTPS server: whole or absent, and never over plain HTTP."""
 
-from __future__ import annotations
-
 import hashlib
 import random
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A published data set comes into a folder, checked, and stays there."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import zipfile

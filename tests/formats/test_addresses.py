@@ -1,7 +1,5 @@
 """Data sets of the Hub, and tasks of harnesses, are read wherever data are accepted."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

@@ -1,7 +1,5 @@
 """Blanks that touch a word, and blanks that are written otherwise."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

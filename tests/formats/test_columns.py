@@ -1,7 +1,5 @@
 """Columns of any script and spelling, two families of them in a row, and many of them."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

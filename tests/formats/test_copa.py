@@ -1,7 +1,5 @@
 """COPA in SuperGLUE's JSON Lines and its authors' XML."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from winosmith import formats

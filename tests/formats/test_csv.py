@@ -1,7 +1,5 @@
 """Plain tables: what people make with spreadsheets."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

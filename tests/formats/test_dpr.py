@@ -1,7 +1,5 @@
 """DPR as four-line blocks and as two-row tables."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Errata: keys are corrected only if the whole file belongs to the data."""
 
-from __future__ import annotations
-
 import io
 from pathlib import Path
 

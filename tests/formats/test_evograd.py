@@ -1,7 +1,5 @@
 """EvoGrad's table: families under their originals, with declared depths."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """KnowRef: brackets, lists of one, and an index that is often wrong."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Lineages are checked when a file is read."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

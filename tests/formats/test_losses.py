@@ -1,7 +1,5 @@
 """What a format could not hold is told exactly."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from winosmith import Claim, Lineage, Origin, Problem, formats

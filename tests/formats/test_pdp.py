@@ -1,7 +1,5 @@
 """The Pronoun Disambiguation Problems: 60 questions, 80 comparisons, human counts."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

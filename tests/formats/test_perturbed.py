@@ -1,7 +1,5 @@
 """The perturbed WSC: one table, and one JSON Lines file for each of eight changes."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

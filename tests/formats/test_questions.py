@@ -1,7 +1,5 @@
 """Rows of multiple-choice questions: their columns, their choices, and what their answers are."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

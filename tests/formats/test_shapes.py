@@ -3,8 +3,6 @@
 Each is read, or refused with what to do.
 """
 
-from __future__ import annotations
-
 import gzip
 import io
 import json

@@ -1,7 +1,5 @@
 """SuperGLUE-WSC: claims whose spans don't always fit."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

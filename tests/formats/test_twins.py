@@ -1,7 +1,5 @@
 """Twins that a file does not mark, in the formats that anybody may write."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Callable, Sequence

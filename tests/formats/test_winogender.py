@@ -1,7 +1,5 @@
 """Winogender: sentences, and the templates that they were made from."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

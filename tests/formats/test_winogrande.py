@@ -1,7 +1,5 @@
 """WinoGrande's own files, labels and submissions."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

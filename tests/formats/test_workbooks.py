@@ -1,7 +1,5 @@
 """The sheets of workbooks, as people keep questions in them."""
 
-from __future__ import annotations
-
 import io
 import shutil
 import zipfile

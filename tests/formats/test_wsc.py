@@ -1,7 +1,5 @@
 """The Winograd Schema Challenge in its six files: one set of problems."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Quizzes in YAML (`winosmith.data`)."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Materials for sheets: schemas in pronouns and in blanks, several questions on one text."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """Assignment: whoever comes in whatever order, nobody ever sees two halves of a schema."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Answers from tables, forms and keys become responses; what is wrong is named by its place."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

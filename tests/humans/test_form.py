@@ -1,7 +1,5 @@
 """The form in its own right: no answer, no id and no markup of a sentence is in the page."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 

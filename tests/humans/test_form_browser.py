@@ -1,7 +1,5 @@
 """The form in a real browser: keys, progress kept, the file it saves, narrow screens, axe-core."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path

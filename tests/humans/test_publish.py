@@ -1,7 +1,5 @@
 """After a round, what it used is released with the other halves, and the rest is not."""
 
-from __future__ import annotations
-
 import pytest
 
 from winosmith import Dataset

@@ -3,8 +3,6 @@
 "Human tests of materials for the Winograd Schema Challenge 2016", July 2, 2016; sections by number.
 """
 
-from __future__ import annotations
-
 from itertools import chain
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The tables of a round are those of its answers, as the paper has them."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The reliable subset: the best that the constraints let through, and an unbiased agreement."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import combinations, permutations
 from pathlib import Path

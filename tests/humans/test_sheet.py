@@ -1,7 +1,5 @@
 """Sheets: their items' texts, who stands where, under which label, and their JSON form."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Sheets as PDF: what a sentence holds stays text, no question is split, bytes stay the same."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

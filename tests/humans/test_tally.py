@@ -1,7 +1,5 @@
 """What answers tell over people and items, and which counts printed scores allow."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st

@@ -1,7 +1,5 @@
 """Dictionary forms, inflected forms and articles, and words replaced in a sentence."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

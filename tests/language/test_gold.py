@@ -5,8 +5,6 @@ the code does not know the first list alone. `gold_senses.jsonl` has 80 words of
 "bad" are their synonyms in other senses or parts of speech, their antonyms, and the other option.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

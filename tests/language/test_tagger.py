@@ -1,7 +1,5 @@
 """Penn tags of HanTa's model, beside those of another tagger."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """WordNet's files are found, read and explained."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

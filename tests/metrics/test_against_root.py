@@ -1,7 +1,5 @@
 """A perturbed problem stands beside its root: what is lost, what is won, what stays."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Agreement of choices is Brennan and Prediger's kappa, with an interval that knows of twins."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score

@@ -1,7 +1,5 @@
 """Annotators have an accuracy, an agreement, and an error depth unless they are always right."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

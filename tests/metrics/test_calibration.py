@@ -1,7 +1,5 @@
 """Calibration and margins of scores, beside what scikit-learn says."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Groups are compared only where the solver was given other inputs in one than in the other."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Two solvers compared, and what difference a set of problems can detect."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product

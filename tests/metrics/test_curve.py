@@ -1,7 +1,5 @@
 """Learning curves: their area, and where each form reaches people's level."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Families are counted, their depths compared, and error depths are those of EvoGrad's table 3."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The gender gap of WinoGrande's table 7, in both readings."""
 
-from __future__ import annotations
-
 import csv
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The probability that guessing does as well is exact, and knows of twins."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import product
 

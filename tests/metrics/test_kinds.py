@@ -1,7 +1,5 @@
 """Edits are counted by kind, per token and per prediction, and beside the base rate."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Fields that give the answer away are found, whatever the way, and clean fields are not."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Which test problems a solver may have seen in training."""
 
-from __future__ import annotations
-
 import unicodedata
 from dataclasses import replace
 from pathlib import Path

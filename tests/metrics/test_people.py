@@ -1,7 +1,5 @@
 """People's accuracy, of the majority and of each, is that of fresh people alone."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

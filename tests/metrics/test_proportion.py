@@ -1,7 +1,5 @@
 """A share's interval knows which cases go together; so does that of a null's draws."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

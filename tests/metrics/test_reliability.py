@@ -1,7 +1,5 @@
 """Fleiss' kappa and Krippendorff's alpha have the published values, and say why they have none."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

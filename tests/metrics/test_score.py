@@ -1,7 +1,5 @@
 """A solver's score: accuracy, twins, comparisons and groups, and what further training loses."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Stability: error depths with their intervals and nulls, accuracy by depth, consistency."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from itertools import product

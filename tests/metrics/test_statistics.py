@@ -1,7 +1,5 @@
 """A data set is counted, and what is wrong with it is named."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

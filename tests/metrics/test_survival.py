@@ -1,7 +1,5 @@
 """Survival curves of first errors, and the comparison of two solvers on the same families."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from itertools import product

@@ -1,7 +1,5 @@
 """Options switched in the sentence, and the marks of Trichelair et al. (2019)."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Table 5 of WinoGrande (2020): `winosmith stats` on the published files, beside what it prints."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Problems that a tiny encoder can learn, and problems that nothing can."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np

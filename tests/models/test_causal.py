@@ -1,7 +1,5 @@
 """Causal language models: texts become lm-evaluation-harness's tokens, each read in its text."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

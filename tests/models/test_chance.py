@@ -1,7 +1,5 @@
 """The test of a run against guessing."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st

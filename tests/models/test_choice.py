@@ -1,7 +1,5 @@
 """Multiple-choice models score each option of a problem, whatever stands around it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

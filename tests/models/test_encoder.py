@@ -1,7 +1,5 @@
 """Encoders are loaded from safetensors alone, and pool what they say they pool."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """From a name to a folder, and the digest of a model."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections.abc import Callable

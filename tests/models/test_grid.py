@@ -1,7 +1,5 @@
 """A grid of runs keeps the best, names what is at chance, and goes on after an interrupt."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Masked language models give each hidden token what transformers itself gives it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

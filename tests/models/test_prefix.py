@@ -1,7 +1,5 @@
 """Texts that share their beginnings make a tree, and lose nothing in it."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given, strategies as st
 

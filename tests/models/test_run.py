@@ -1,7 +1,5 @@
 """A run halves its batches, stops when told, learns claims, and resumes after a kill."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What models read of problems: texts, options in the pronoun's form, and rows in batches."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Fine-tuning learns what can be learned, says when it did not, and goes on after an interrupt."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable

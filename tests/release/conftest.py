@@ -1,7 +1,5 @@
 """A small release, and ways to break it."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable, Iterable, Iterator

@@ -1,7 +1,5 @@
 """Faults to plant in a release that was copied: each is a function of its folder."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

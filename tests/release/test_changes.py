@@ -1,7 +1,5 @@
 """The release after a release: what changed, what may not come back, and which side stays."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Exports run in the harnesses that they are made for, and give winosmith's own figures there."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import os

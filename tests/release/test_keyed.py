@@ -1,7 +1,5 @@
 """Keyed releases: coins choose presentations after all checks, are kept, and are proved."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

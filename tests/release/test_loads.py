@@ -1,7 +1,5 @@
 """A release is read by the programs that it is made for, offline, and says the same to each."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

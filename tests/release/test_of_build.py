@@ -1,7 +1,5 @@
 """A finished build becomes a release: what is told of its filter, and what is never published."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -1,7 +1,5 @@
 """What is not released, and what to do about it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

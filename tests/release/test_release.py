@@ -1,7 +1,5 @@
 """What a release holds, what it leaves out, and what it refuses."""
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """Every kind of fault that is planted in a release is found, and nothing else is."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A release that somebody changed at random is verified without a crash, and never passes."""
 
-from __future__ import annotations
-
 import random
 import re
 import shutil

@@ -1,7 +1,5 @@
 """A fault in one file of a release is found, though every checksum fits."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

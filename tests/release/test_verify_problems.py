@@ -1,7 +1,5 @@
 """A fault that all files of a release share is found, and nothing else is."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

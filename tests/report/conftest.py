@@ -1,7 +1,5 @@
 """A page with every kind of block on it, and axe-core to inspect it with."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The page: escaped everywhere, complete in itself, the same every time."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable

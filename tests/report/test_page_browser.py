@@ -1,7 +1,5 @@
 """The page in a real browser: no request, no fault, nothing cut, and no objection of axe-core."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Drawings: the same every time, self-describing, small, and safe."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """Values as the report prints them."""
 
-from __future__ import annotations
-
 import math
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Two pools of a practice crowd, the second with the first in it, and the recipes of two rounds."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A round: a pool in; a release, what solvers make of it, and the next round's roots out."""
 
-from __future__ import annotations
-
 import html
 import json
 from dataclasses import replace

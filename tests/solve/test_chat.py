@@ -1,7 +1,5 @@
 """`ChatSolver`: what it asks, how replies become answers and scores, and what it tells of them."""
 
-from __future__ import annotations
-
 import csv
 import re
 from collections import Counter

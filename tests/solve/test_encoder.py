@@ -1,7 +1,5 @@
 """A trained encoder is a solver, and says what is wrong with one that is none."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The full-text index: built once, whole, and deaf to operators."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import pickle

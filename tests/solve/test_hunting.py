@@ -1,7 +1,5 @@
 """Knowledge hunting: what is asked, what a snippet says, and what comes of it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

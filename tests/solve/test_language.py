@@ -1,7 +1,5 @@
 """Language models score options by their likelihood, in four ways from one pass."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

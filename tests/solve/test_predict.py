@@ -1,7 +1,5 @@
 """Solving into a file: whole or not at all, stopped and gone on with, and never mixed up."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Sequence

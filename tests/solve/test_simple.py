@@ -1,7 +1,5 @@
 """The solvers that need no model: majority, chance, association, local context, two-way."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Sequence

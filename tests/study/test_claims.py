@@ -1,7 +1,5 @@
 """Claims are judged by any solver, and labels are not looked at."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path

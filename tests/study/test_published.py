@@ -1,7 +1,5 @@
 """The published rows are as printed, and what can't be a share of its questions is told."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from pathlib import Path
 

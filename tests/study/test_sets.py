@@ -1,7 +1,5 @@
 """Data sets are joined, drawn from and nested in whole blocks."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The HTTPS server of `tests/fetch`, and what asks it for topics."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import pytest

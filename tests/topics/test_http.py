@@ -1,7 +1,5 @@
 """Topics from an https address: what is taken, what is refused, what serves on."""
 
-from __future__ import annotations
-
 import json
 import time
 

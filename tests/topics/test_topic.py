@@ -1,7 +1,5 @@
 """Anchor words, the topics that ship, and topics from folders and JSONL files."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """WinoGrande's rules are for twins as authors write them, and for text whose words can be told."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Validation as a whole: the stages in a row, their funnel, and a signature."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

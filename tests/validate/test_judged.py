@@ -1,7 +1,5 @@
 """Generated problems are marked until enough judges have found them valid."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

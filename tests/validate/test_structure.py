@@ -1,7 +1,5 @@
 """Each rule of structure is applied where it can be, and nowhere else."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path

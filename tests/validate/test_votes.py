@@ -1,7 +1,5 @@
 """Votes decide as WinoGrande's three conditions say, with the open cases defined."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Files of responses are read as they are meant, and errors are told by file and line."""
 
-from __future__ import annotations
-
 import contextlib
 import csv
 from pathlib import Path

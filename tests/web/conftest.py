@@ -4,8 +4,6 @@ Django is set up once a process, before the modules of tests are imported; `data
 one connection to the database that a test asks for, so that the same test runs on both.
 """
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import importlib.util

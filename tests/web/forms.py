@@ -1,7 +1,5 @@
 """The forms that the lists of every page and route send."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Versions, models and predictions, made without the pages that make them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import count
 from typing import Any

@@ -1,7 +1,5 @@
 """Texts that attack: pages, spreadsheets, headers, templates, databases, terminals, readers."""
 
-from __future__ import annotations
-
 from html.parser import HTMLParser
 
 __all__ = ["TEXTS", "Page"]

@@ -1,7 +1,5 @@
 """Roots and what was perturbed from them, as the site's own rules would leave them."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Open pages: pressing what leads to another, and what is wrong with one's looks."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

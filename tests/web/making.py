@@ -1,7 +1,5 @@
 """Problems and votes that no form has made."""
 
-from __future__ import annotations
-
 from typing import Any
 
 

@@ -8,8 +8,6 @@ def test_something(served):
     site.kill(); site.start()                   # the same folder and port again
 """
 
-from __future__ import annotations
-
 import contextlib
 import http.client
 import json
@@ -25,7 +23,7 @@ import traceback
 from dataclasses import asdict, dataclass, field, is_dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 from tests import forking
@@ -139,7 +137,7 @@ class Served:
         assert found, self.printed
         return found[1]
 
-    def start(self) -> Served:
+    def start(self) -> Self:
         """Start the server, on the port that it had before, and wait until it answers."""
         port = str(urlsplit(self.url).port) if self.url else "0"
         # Into a file: whatever else it prints can never fill a pipe and stop it.

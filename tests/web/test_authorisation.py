@@ -4,8 +4,6 @@ A row of ROUTES is a route, a method, and what it comes to for each of `world.RO
 (`world.outcome`). A route without a row fails a test.
 """
 
-from __future__ import annotations
-
 import functools
 import re
 from collections.abc import Callable

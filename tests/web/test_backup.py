@@ -1,7 +1,5 @@
 """Backups: whole, of one moment, private, checked, and the same site again."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

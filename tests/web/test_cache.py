@@ -1,7 +1,5 @@
 """Figures over all problems are those of this moment on a small site, and kept on a large one."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

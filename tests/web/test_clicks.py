@@ -1,7 +1,5 @@
 """Clicks in place of reading decide nothing before a moderator looked; careful judges go on."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

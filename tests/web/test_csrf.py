@@ -1,7 +1,5 @@
 """Forms count only when a page of this site sent them, behind a proxy, too."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from http.cookies import SimpleCookie

@@ -1,7 +1,5 @@
 """What opens a door of the site: kept as a digest, shown nowhere, and shut when it should be."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """The security headers of every address of the site, whatever it answers and to whom."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -5,8 +5,6 @@ files on which they come out. Sentences and options are in `test_injection`; the
 an address of post or mail.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import json

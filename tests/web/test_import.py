@@ -1,7 +1,5 @@
 """Problems of files into the site, and out again."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Families out of files: every version in its place, in linear time, and out again unchanged."""
 
-from __future__ import annotations
-
 import cProfile
 import json
 import pstats

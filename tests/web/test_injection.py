@@ -1,7 +1,5 @@
 """Hostile texts through the forms: kept as they are, and run nowhere."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Jobs: each runs to its end once, whatever becomes of the worker that is at it."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

@@ -1,7 +1,5 @@
 """A site that is killed under load keeps what it acknowledged; a careless one is found out."""
 
-from __future__ import annotations
-
 import random
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A database that somebody else holds, is away or takes nothing: who waits, and what is told."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import functools

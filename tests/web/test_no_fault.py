@@ -1,7 +1,5 @@
 """No form and no address of the site fails (500), whatever is in its fields; see also `api/`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import cycle, islice
 from typing import Any

@@ -1,7 +1,5 @@
 """The PostgreSQL server of tests always ends, and keeps committed data."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

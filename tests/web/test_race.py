@@ -1,7 +1,5 @@
 """Judges race for problems: leases run out, answers come twice and again; votes stay exact."""
 
-from __future__ import annotations
-
 from inspect import signature
 from typing import Any
 

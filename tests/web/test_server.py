@@ -1,7 +1,5 @@
 """The server: how it starts, answers, refuses and ends; in real processes."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import os

@@ -1,7 +1,5 @@
 """What is made before a site is served: settings, tables, static files; and from older versions."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """A site's folder: its key, its settings, where its data are."""
 
-from __future__ import annotations
-
 import stat
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path

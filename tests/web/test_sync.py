@@ -1,7 +1,5 @@
 """A commit is on the disk before its answer is sent; a site that syncs late is found out."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Nothing tells gold from other problems: references, bytes, headers, steps of a real server."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import sys

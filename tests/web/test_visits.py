@@ -1,7 +1,5 @@
 """Every page of the site is on the list of visits, and each visit comes to what the list says."""
 
-from __future__ import annotations
-
 import re
 import sys
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The processes that answer: what they do with slow clients, long files, signals and each other."""
 
-from __future__ import annotations
-
 import contextlib
 import multiprocessing
 import os

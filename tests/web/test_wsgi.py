@@ -1,7 +1,5 @@
 """The door for WSGI servers, in a process that was forked off, too."""
 
-from __future__ import annotations
-
 import os
 from typing import Any
 from wsgiref.util import setup_testing_defaults

@@ -1,7 +1,5 @@
 """Many at once, in threads."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor

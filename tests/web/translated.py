@@ -4,8 +4,6 @@ The platform comes in English. The tests offer this second language, with which 
 does with Arabic: direction, six plural forms, numbers and days.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import sys

@@ -4,8 +4,6 @@ A route that is neither in VISITS nor in NO_PAGE fails a test, and so does a tem
 that no visit shows. A new area adds its lines at the end of VISITS.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any

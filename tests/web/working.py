@@ -1,7 +1,5 @@
 """The worker's part in a test: all jobs that wait, done in this thread."""
 
-from __future__ import annotations
-
 
 def work_off() -> None:
     """Do what waits, and what was interrupted, until nothing is left."""

@@ -3,8 +3,6 @@
 `outcome` tells in one letter what a request came to; a capital one when it changed the database.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """A program that calls the API: `Program(token).get("me")`, without a browser or its cookies."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from functools import cache

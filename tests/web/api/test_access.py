@@ -4,8 +4,6 @@ A row of ROWS is an operation, and what it comes to for each of ROLES: `o` done,
 not there; a capital if the database changed.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

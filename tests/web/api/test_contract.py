@@ -1,7 +1,5 @@
 """A page and the API tell the same person the same; what is public is what the downloads hold."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """That the API is what its description says: schemathesis tries each operation."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """The client of the documentation and Ninja's page about the API, against a real server."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Tokens: shown once, kept as a digest, and good for no more than their owner is."""
 
-from __future__ import annotations
-
 import json
 from datetime import timedelta
 from typing import Any

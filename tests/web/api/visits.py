@@ -1,7 +1,5 @@
 """The pages of the API for the lists of every page and route."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Every page of the site in a real browser: accessible, and no wider than a phone."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby

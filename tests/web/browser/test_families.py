@@ -1,7 +1,5 @@
 """Families in a real browser: branches open in place, no script is needed, nothing hostile runs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

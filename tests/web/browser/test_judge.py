@@ -1,7 +1,5 @@
 """Judging in a real browser: by keys alone, twice at once, without scripts, on a small screen."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from typing import Any

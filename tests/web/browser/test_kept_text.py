@@ -1,7 +1,5 @@
 """What people type outlives a lost session and a lost CSRF token; nobody else sees it."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """Moderation in a real browser, on a real server: keys, bulk, undo, two tabs, small screens."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

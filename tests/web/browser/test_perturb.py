@@ -1,7 +1,5 @@
 """Perturbing in a real browser: keyboard, live marks, offline, back, two tabs, a phone, a model."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Reading in a real browser against a real server: search, download, back, phone, dark, hostile."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections.abc import Iterator

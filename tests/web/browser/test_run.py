@@ -1,7 +1,5 @@
 """Somebody who never sees a terminal sets a site up, in a real browser on a real server."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Writing in a real browser against a real server: keyboard, offline, back, two windows, phone."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Any

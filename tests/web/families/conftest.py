@@ -1,7 +1,5 @@
 """Families to look at: versions in any state, with what models made of them."""
 
-from __future__ import annotations
-
 import pytest
 
 

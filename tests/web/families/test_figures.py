@@ -1,7 +1,5 @@
 """The figures of one family are those of `winosmith.metrics`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What is measured over all families is what winosmith measures on the downloads."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

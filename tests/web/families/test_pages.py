@@ -1,7 +1,5 @@
 """The pages of families: what they show, where they lead, and to whom."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

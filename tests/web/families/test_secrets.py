@@ -1,7 +1,5 @@
 """What nobody may see changes nothing on any page, in any part or file of families."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Trees: who sees what in them, what hangs where, and how much of them is on a page."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hypothesis import HealthCheck, given, settings, strategies as st

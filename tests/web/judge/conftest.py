@@ -1,7 +1,5 @@
 """The rules with which these tests begin."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Twins that await judges, and judges who answer them."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

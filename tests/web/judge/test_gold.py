@@ -1,7 +1,5 @@
 """Gold questions: fair, indistinguishable, and never votes."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 from collections.abc import Callable

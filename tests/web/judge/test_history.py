@@ -1,7 +1,5 @@
 """What a person judged, told to themselves: gold looks like everything else."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Whatever people do in whatever order: never too many votes, never two by one, never one's own."""
 
-from __future__ import annotations
-
 import contextlib
 from datetime import timedelta
 from typing import Any

@@ -1,7 +1,5 @@
 """The pages of judging, as people without a screen see them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Any

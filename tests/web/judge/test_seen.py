@@ -1,7 +1,5 @@
 """What judges have read, in part or whole, and what they are given afterwards."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Slots: who gets which problem, leases, and that no problem gets more votes than asked for."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Any
 

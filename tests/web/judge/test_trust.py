@@ -1,7 +1,5 @@
 """Training before the first vote, and bounds that hold votes back until a moderator looked."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from datetime import timedelta

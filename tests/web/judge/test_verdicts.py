@@ -1,7 +1,5 @@
 """Verdicts, votes as data, and what a moderator takes out of the count."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Perturbed problems before judges: the same k judges, and nothing that tells of the family."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

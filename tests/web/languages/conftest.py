@@ -1,7 +1,5 @@
 """Leaves the thread in English after each test of this folder."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

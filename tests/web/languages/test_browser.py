@@ -1,7 +1,5 @@
 """Pages from right to left in a real browser, on a phone in the dark and on a desk by day."""
 
-from __future__ import annotations
-
 import json
 import multiprocessing
 import os

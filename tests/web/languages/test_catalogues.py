@@ -1,7 +1,5 @@
 """`docs/make_catalogues.py`: it finds every text, keeps translations, and reports faulty ones."""
 
-from __future__ import annotations
-
 from gettext import GNUTranslations
 from pathlib import Path
 from typing import Any

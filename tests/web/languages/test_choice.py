@@ -1,7 +1,5 @@
 """Which language a page comes in: the browser's wish, the person's choice, and nobody else's."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

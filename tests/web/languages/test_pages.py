@@ -1,7 +1,5 @@
 """Pages in other languages: the same pages, and nothing in English that has a translation."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from html.parser import HTMLParser

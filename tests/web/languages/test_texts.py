@@ -1,7 +1,5 @@
 """What is in the reader's language, what in the site's, and what in the sentences' own."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from datetime import UTC, datetime

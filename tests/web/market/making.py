@@ -1,7 +1,5 @@
 """Studies, the people who come to them, and what they do there."""
 
-from __future__ import annotations
-
 import csv
 import itertools
 from collections.abc import Iterable

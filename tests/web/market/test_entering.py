@@ -1,7 +1,5 @@
 """From a market's link to a person: what a claim may do, and where its ids are."""
 
-from __future__ import annotations
-
 from html import unescape
 from typing import Any
 

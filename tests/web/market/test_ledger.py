@@ -1,7 +1,5 @@
 """The ledger: hours and wages, who was paid for what, and what is still to be paid."""
 
-from __future__ import annotations
-
 import csv
 import json
 import stat

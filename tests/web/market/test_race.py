@@ -1,7 +1,5 @@
 """The same id from two places at the same moment; on both databases."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """The market's export: read strictly, and done once."""
 
-from __future__ import annotations
-
 import csv
 import json
 from decimal import Decimal

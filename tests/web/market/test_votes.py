@@ -1,7 +1,5 @@
 """Votes of workers: they take places at once, and count when the market has confirmed them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The work and its end: a code for what is stored, and for nothing else."""
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 from typing import Any
 

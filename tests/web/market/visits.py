@@ -1,7 +1,5 @@
 """The pages of studies for the lists of every page and route: workers in each state."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any

@@ -1,7 +1,5 @@
 """Twins and moderators for the tests of moderation."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Django's admin pages: they show, under the strict policy, and bypass no rule."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Agreement of pairs of judges: what is counted, kappa and its interval, who sees it."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections import Counter

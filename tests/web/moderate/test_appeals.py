@@ -1,7 +1,5 @@
 """Appeals: by whom, when, once at a time, and how a moderator's decision answers them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

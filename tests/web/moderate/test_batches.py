@@ -1,7 +1,5 @@
 """The same to many problems: counted, in chunks, resumed, once."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

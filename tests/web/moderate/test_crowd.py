@@ -1,7 +1,5 @@
 """People as moderators see them: what each one wrote and how each one judges, read at once."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

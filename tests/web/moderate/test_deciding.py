@@ -1,7 +1,5 @@
 """One decision about one problem: who, from where to where, and what the contributor reads."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The moderators' pages: who gets them, what they show, what their forms do."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

@@ -1,7 +1,5 @@
 """The queue: filters, pages that neither repeat nor lose a problem, and how fast."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Any
 

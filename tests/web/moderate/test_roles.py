@@ -1,7 +1,5 @@
 """Judges, moderators, pauses: who changes what, and that it is written down."""
 
-from __future__ import annotations
-
 import os
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The twin that the first page shows: people choose it, and the log says who."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Undo: of one decision, of a batch, and the law that undoing everything gives everything back."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

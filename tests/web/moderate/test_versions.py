@@ -1,7 +1,5 @@
 """Perturbed problems before a moderator: the queue by kind and family, the way from the root."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Twins, and people who come by a browser."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Client addresses: through ports, brackets and proxies, and what an admin sees of faults."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Consent: asked before the first contribution, stored with version and time, asked again."""
 
-from __future__ import annotations
-
 import re
 from datetime import timedelta
 from typing import Any

@@ -1,7 +1,5 @@
 """At the door: accounts, invitations, passwords, sessions."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

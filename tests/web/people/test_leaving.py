@@ -1,7 +1,5 @@
 """One's own data, hiding what one wrote, being erased."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """Rate limits: by account or network, shared by all workers, without an address in the database."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any

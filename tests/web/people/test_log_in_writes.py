@@ -1,7 +1,5 @@
 """How many write transactions a log-in takes: each one waits for the disk, and for all others."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Mail, through a server of the tests: addresses, a way back into an account, news."""
 
-from __future__ import annotations
-
 import re
 import socketserver
 import threading

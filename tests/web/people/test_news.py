@@ -1,7 +1,5 @@
 """What people hear of: the number at the top of each page, and the page that tells it all."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

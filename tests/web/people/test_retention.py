@@ -1,7 +1,5 @@
 """Retention: what is older than the site keeps goes, and nothing else."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Any
 

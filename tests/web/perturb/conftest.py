@@ -1,7 +1,5 @@
 """Contributors who have agreed, public originals, models that never answer by themselves."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Any

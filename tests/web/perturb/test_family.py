@@ -1,7 +1,5 @@
 """Families: paths, depths, and what somebody sees of a tree."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.db import connection, transaction

@@ -1,7 +1,5 @@
 """The page of a sentence that was sent: what models say, the way from the root, a revision."""
 
-from __future__ import annotations
-
 import math
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """The pages of perturbing: what they show, what they keep, who may see them."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

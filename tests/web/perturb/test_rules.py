@@ -1,7 +1,5 @@
 """Perturbing and revising, as rules."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

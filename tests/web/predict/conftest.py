@@ -1,7 +1,5 @@
 """A site with two models that are known by their names alone."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Problems that models are asked about, in tests."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tests.web.making import single

@@ -1,7 +1,5 @@
 """The pages of models, and who may let them try again."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tests.web.predict.making import asked, row

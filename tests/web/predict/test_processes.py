@@ -1,7 +1,5 @@
 """The processes of models under a real server: quick, kept going, in nobody's way."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

@@ -1,7 +1,5 @@
 """The models of `site.toml`: what is refused, with the file and the key."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Models are asked about what may be shown; what they answer is written down once."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import signal

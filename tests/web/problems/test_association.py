@@ -1,7 +1,5 @@
 """The association meter: what it learns from and reads, and how a site's workers share it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from pathlib import Path

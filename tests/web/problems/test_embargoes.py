@@ -1,7 +1,5 @@
 """An embargo covers what was made of a problem, and nothing of it is told anywhere."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Hints: what each names, what it leaves alone, and what it keeps to itself."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

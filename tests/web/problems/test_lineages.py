@@ -1,7 +1,5 @@
 """Lineages in the data: true, and without a word of what is not public."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

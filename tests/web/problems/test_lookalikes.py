@@ -1,7 +1,5 @@
 """Near-duplicates: what is found, what is told of it to whom, and what is forgotten."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from pathlib import Path

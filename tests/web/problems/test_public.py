@@ -1,13 +1,11 @@
 """What is public: one condition, and every surface of the site shows exactly what it says."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from itertools import count, product
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import pytest
 from django.db import connection
@@ -69,9 +67,9 @@ class Case(NamedTuple):
         return self.state == "rejected" and not (self.embargo or self.gold or self.waits)
 
     @property
-    def turned(self) -> Case:
+    def turned(self) -> Self:
         """The same twin from the side of its other half."""
-        return Case(self.other or "", other=self.state, late=self.late)
+        return type(self)(self.other or "", other=self.state, late=self.late)
 
 
 CASES = (

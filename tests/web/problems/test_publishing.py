@@ -1,7 +1,5 @@
 """When halves become public: a twin as a whole, or a half that has waited long enough."""
 
-from __future__ import annotations
-
 import contextlib
 import threading
 import time

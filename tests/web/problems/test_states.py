@@ -1,7 +1,5 @@
 """Moves from state to state, writes that happen once."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

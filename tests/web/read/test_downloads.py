@@ -1,7 +1,5 @@
 """Downloads: every format, the same bytes as the library writes, in constant memory."""
 
-from __future__ import annotations
-
 import codecs
 import gzip
 import hashlib

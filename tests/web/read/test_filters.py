@@ -1,7 +1,5 @@
 """The pages for everyone, their filters, and the way from page to page."""
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, datetime
 from typing import Any

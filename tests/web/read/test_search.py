@@ -1,7 +1,5 @@
 """The full-text index: what it finds, and that it is in step whatever is done to the table."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """What nobody may see changes nothing on any public page, in any file, search, count or header."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

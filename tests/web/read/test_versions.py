@@ -1,7 +1,5 @@
 """Perturbed problems on the public pages: family, depths, and no word that is hidden."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

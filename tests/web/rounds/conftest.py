@@ -1,7 +1,5 @@
 """A round that was carried out in earnest, once, to be stored by whichever test wants it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

@@ -3,8 +3,6 @@
 `fill` runs in a test's process, or by `Served.do(FILL)` in one beside a server.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 FILL = """

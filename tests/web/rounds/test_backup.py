@@ -1,7 +1,5 @@
 """Backups hold the recipes and the finished rounds of a site, and nothing that leads elsewhere."""
 
-from __future__ import annotations
-
 import io
 import json
 import shutil

@@ -1,7 +1,5 @@
 """A whole round on a site: pool, build, solvers, database; broken off, it goes on."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """`winosmith round --site` and `winosmith admin round`, beside a site that is not served."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What people see of rounds, and what nobody does."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

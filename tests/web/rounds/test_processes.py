@@ -1,7 +1,5 @@
 """`winosmith round --site` beside a real server: watched, killed, taken up, published."""
 
-from __future__ import annotations
-
 import re
 import threading
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Who may do what with a round, once, and one at a time."""
 
-from __future__ import annotations
-
 from typing import Any, get_args, get_type_hints
 
 import pytest

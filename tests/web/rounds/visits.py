@@ -1,7 +1,5 @@
 """The pages of rounds for the lists of every page and route: a round in each state."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """An admin at work, and a site's folder that is as it was after each test."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace

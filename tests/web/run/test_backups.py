@@ -1,7 +1,5 @@
 """Backups that are asked for in the browser."""
 
-from __future__ import annotations
-
 import sqlite3
 import tarfile
 from pathlib import Path

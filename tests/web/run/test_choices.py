@@ -1,7 +1,5 @@
 """Settings that are chosen in the browser: which, when they hold, and what goes before them."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import fields, replace

@@ -1,7 +1,5 @@
 """Files that an admin sends: what is shown, what is left out, and what comes in."""
 
-from __future__ import annotations
-
 import os
 import re
 import time

@@ -1,7 +1,5 @@
 """Human tests that are opened, closed and published in the browser."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What is to be done next on a site, by how it stands; and how it goes."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any

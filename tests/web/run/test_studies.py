@@ -1,7 +1,5 @@
 """Paid studies that are made and looked after in the browser."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Rounds of hand-written twins, people who agreed, and sheets that are filled in."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 from dataclasses import replace

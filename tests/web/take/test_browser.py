@@ -1,7 +1,5 @@
 """A test taken in Chromium: keys alone, two tabs, the back button, no connection, a phone."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 from collections.abc import Callable, Iterator

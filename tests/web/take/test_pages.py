@@ -1,7 +1,5 @@
 """The pages of tests as a browser without scripts gets them."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What comes of a round: its results, what becomes public, and what is forgotten."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """Many people begin at once, in threads, on both databases."""
 
-from __future__ import annotations
-
 import contextlib
 from collections import Counter
 from typing import Any

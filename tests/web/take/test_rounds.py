@@ -1,7 +1,5 @@
 """Rounds: opened, taken by rules that keep halves apart, closed, written out and published."""
 
-from __future__ import annotations
-
 from collections import Counter
 from datetime import timedelta
 from typing import Any

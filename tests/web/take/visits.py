@@ -1,7 +1,5 @@
 """The pages of tests for the lists of every page and route: a round in each state, and sheets."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Contributors who have agreed to the texts, and a twin that breaks no rule."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The live checklist, the anchor, the preview."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What a contributor is told of how much was written."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

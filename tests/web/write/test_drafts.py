@@ -1,7 +1,5 @@
 """Drafts: whose they are, and that nothing typed is lost."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

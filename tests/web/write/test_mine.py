@@ -1,7 +1,5 @@
 """One's own twins and versions: votes, appeals, withdrawing and revising, by their pages."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.utils import timezone

@@ -1,7 +1,5 @@
 """The pages of writing: what they show, what they refuse, who may see them."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Sending, revising and withdrawing twins, as rules."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
