@@ -383,9 +383,9 @@ def _of_one() -> list[str]:
 
 LIMITS = {
     "files": 376,
-    "lines": 105_690,
+    "lines": 104_297,
     "folders": 38,
-    "lines of imports": 6_680,
+    "lines of imports": 6_676,
     "modules that one module beside them imports and no other": 10,
 }
 """Today's sizes, migrations apart. A limit goes up only with a decision (27 for

@@ -251,7 +251,7 @@ def _train_bpe_tokeniser(texts: Sequence[str], size: int, template: str) -> Any:
         vocab_size=size,
         special_tokens=["<pad>", "<s>", "</s>", "<mask>"],
         initial_alphabet=byte_level.alphabet(),
-        show_progress=False,
+        progress=False,
     )
     tokeniser.train_from_iterator(texts, trainer)
     surround = tokenizers.processors.TemplateProcessing(

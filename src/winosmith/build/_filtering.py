@@ -18,14 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winosmith import debias, embed, models, practice
-from winosmith.build._filter import (
-    METHOD_NAMES,
-    OTHER_RUNS,
-    FilterRun,
-    make_row_filter,
-    run_filter,
-    run_variant,
-)
+from winosmith.build import _filter
 from winosmith.build._recipe import Copies, get_embedder_input, has_many_options
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, RecipeError
@@ -144,7 +137,7 @@ INDEPENDENT = "independent"
 options."""
 
 
-def independent_model_reads_letters(run: FilterRun) -> bool:
+def independent_model_reads_letters(run: _filter.FilterRun) -> bool:
     """Return whether the independent model reads letters of options instead of words."""
     return run.options is not None or any(problem.blank is None for problem in run.pool)
 
@@ -186,7 +179,7 @@ class Filtering:
         pool: Dataset,
         collected_ids: Sequence[str],
         tuning: tuple[Dataset, Dataset] | None = None,
-    ) -> tuple[FilterRun, Mapping[str, Any]]:
+    ) -> tuple[_filter.FilterRun, Mapping[str, Any]]:
         """Embed and filter the pool, reusing computed vectors; also return the embedder's notes.
 
         `collected` and `pool` are the same problems: `collected` has the original ids, and `pool`
@@ -256,7 +249,7 @@ class Filtering:
         notes = {"finetuned": tuned.message, "at_chance": tuned.at_chance}
         return tuner.embed(pool), {**tuner.parameters, **notes}
 
-    def _run_filters(self, pool: Dataset, X: Vectors) -> FilterRun:
+    def _run_filters(self, pool: Dataset, X: Vectors) -> _filter.FilterRun:
         """Run the filter and, unless turned off, its comparison runs.
 
         If the vectors are blind, a filter that depends on them removes nothing. Each run has its
@@ -270,12 +263,12 @@ class Filtering:
             recipe.method != "none" and recipe.keep is None
         )  # the vectors determine the removals or their number
         if separability.is_blind and by_vectors:
-            run = run_filter(pool, X, replace(recipe, method="none"), seed=self.seed)
-            subsets = {**run.subsets, METHOD_NAMES[recipe.method]: run.kept}
+            run = _filter.run_filter(pool, X, replace(recipe, method="none"), seed=self.seed)
+            subsets = {**run.subsets, _filter.METHOD_NAMES[recipe.method]: run.kept}
             return replace(run, method=recipe.method, subsets=subsets, separability=separability)
         stem, dot, suffix = self.phases_file.rpartition(".")
         with self.step("filtering", len(pool)) as advance:
-            run = run_filter(
+            run = _filter.run_filter(
                 pool,
                 X,
                 recipe,
@@ -283,13 +276,13 @@ class Filtering:
                 **self._make_callbacks(advance, len(pool)),
             )
         run = replace(run, separability=separability)
-        files = zip(OTHER_RUNS, ("seed", "perturbed"), strict=True) if recipe.again else ()
+        files = zip(_filter.OTHER_RUNS, ("seed", "perturbed"), strict=True) if recipe.again else ()
         for other, name in files:
             scratch = self.folder.scratch(f"{stem}-{name}{dot}{suffix}")
             checkpoint = self.checkpoints.enter_context(scratch)
             with self.step(f"again, {other}", len(pool)) as advance:
                 more = self._make_callbacks(advance, len(pool))
-                run = run_variant(run, recipe, other, checkpoint=checkpoint, **more)
+                run = _filter.run_variant(run, recipe, other, checkpoint=checkpoint, **more)
         return run
 
     def _make_callbacks(self, advance: Advance, problems: int) -> dict[str, Any]:
@@ -314,7 +307,7 @@ class Filtering:
 
     def measure(
         self,
-        run: FilterRun,
+        run: _filter.FilterRun,
         *,
         digest: str,
         n: int,
@@ -355,7 +348,9 @@ class Filtering:
                 },
             )
 
-    def _make_signature(self, run: FilterRun, digest: str, n: int, copies: Copies) -> Signature:
+    def _make_signature(
+        self, run: _filter.FilterRun, digest: str, n: int, copies: Copies
+    ) -> Signature:
         embed = self.embed
         if embed.array is not None:
             parameters: dict[str, Any] = {"array": sha256(embed.array)[:12]}
@@ -384,7 +379,7 @@ class Filtering:
         parameters |= {"copies": copies} if copies != "once" else {}
         return Signature(digest, n, parameters, self.seed)
 
-    def _verify(self, run: FilterRun) -> debias.Verification | str:
+    def _verify(self, run: _filter.FilterRun) -> debias.Verification | str:
         """Return the accuracies, or the reason why they could not be measured."""
         if run.vector_fault:
             return run.vector_fault
@@ -402,7 +397,7 @@ class Filtering:
                 return debias.verify(
                     convert_to_differences(run.X, combined),
                     run.y,
-                    make_row_filter(run, self.filter, seed=self.seed, **self.execution),
+                    _filter.make_row_filter(run, self.filter, seed=self.seed, **self.execution),
                     blocks=run.blocks,
                     ids=run.pool.ids,
                     options=run.options,
@@ -415,7 +410,7 @@ class Filtering:
             except DataError as error:
                 return f"not measured: {error}"
 
-    def _measure_excess(self, run: FilterRun) -> debias.NullTest | None:
+    def _measure_excess(self, run: _filter.FilterRun) -> debias.NullTest | None:
         if run.aflite is None:
             return None
         if run.aflite.phases and run.aflite.phases[0].chance is not None:
@@ -445,7 +440,7 @@ FOLDS = 5
 """Maximum number of folds for the cross-validation of a probe."""
 
 
-def _probe_pool(run: FilterRun, seed: int, flips_sign: bool) -> debias.Probe | None:
+def _probe_pool(run: _filter.FilterRun, seed: int, flips_sign: bool) -> debias.Probe | None:
     """Probe the pool, or random blocks of a large pool; return None if there is only one block."""
     chosen: list[int] = []
     drawn: list[range] = []

@@ -13,7 +13,7 @@ from winosmith import formats, humans, report
 from winosmith.cli import _options
 from winosmith.cli._declared import add_declared_options
 from winosmith.cli._output import Output, print_table
-from winosmith.cli._printing import echo, print_json_if_requested, say, show_progress
+from winosmith.cli._printing import echo, print_json_if_requested, progress, say
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, FormatError
 from winosmith.humans import CrossFit, Groups, ItemRow, Results, Rules, Selection, Slope, TestResult
@@ -457,7 +457,7 @@ def _cross_fit_agreement(
 ) -> CrossFit | str:
     """Return the cross-fitted agreement, or the reason why it can't be estimated."""
     try:
-        with show_progress("Selection without one fold of the people", options["folds"]) as advance:
+        with progress("Selection without one fold of the people", options["folds"]) as advance:
             return humans.cross_fit(
                 dataset,
                 responses,

@@ -23,9 +23,9 @@ from winosmith.cli._printing import (
     echo,
     is_json_requested,
     print_json_if_requested,
+    progress,
     ring_bell,
     say,
-    show_progress,
 )
 from winosmith.dataset import Dropped
 from winosmith.errors import DataError, FormatError, InputError, Interrupted
@@ -176,7 +176,7 @@ def _list_files(
 
 
 def _write_missing_files(folder: OutputFolder, files: Sequence[tuple[str, Any]]) -> list[str]:
-    with show_progress("Typesetting sheets", len(files)) as advance:
+    with progress("Typesetting sheets", len(files)) as advance:
         for done, (name, make) in enumerate(files):
             advance(done, name)
             if not folder.is_finished(name):

@@ -136,7 +136,7 @@ def show_log() -> Iterator[None]:
 
 
 @contextmanager
-def show_progress(title: str, total: int | None = None) -> Iterator[Callable[[int, str], None]]:
+def progress(title: str, total: int | None = None) -> Iterator[Callable[[int, str], None]]:
     """Show progress on standard error, and yield the function `advance(done, note)`.
 
     A terminal shows a bar. Other output, such as a log file, gets a line at most every 5 seconds.

@@ -10,7 +10,7 @@ import click
 
 from winosmith.cli._declared import make_option
 from winosmith.cli._options import find_given_options
-from winosmith.cli._printing import show_progress
+from winosmith.cli._printing import progress
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError
 from winosmith.options import build_schema, describe_values, from_table
@@ -143,7 +143,7 @@ def make_solver(
         rule["model"] = models[0]
         more = {"models": models, "combine": options["combine"], "on_progress": on_progress}
     elif kind == "hunting":
-        with show_progress("Indexing, sentence") as advance:
+        with progress("Indexing, sentence") as advance:
             more["index"] = solve.FullTextIndex.open(
                 options["collection"],
                 embed.get_cache_folder() / "texts",

@@ -9,7 +9,7 @@ from typing import Any
 
 from winosmith import metrics, report
 from winosmith.cli._output import Rows, join_by_solver, make_rate_cells
-from winosmith.cli._printing import show_progress
+from winosmith.cli._printing import progress
 from winosmith.dataset import Dataset
 from winosmith.errors import MissingExtraError
 from winosmith.lineage import depths
@@ -122,7 +122,7 @@ def _tag_families(dataset: Dataset) -> tuple[dict[str, tuple[str, ...]], str]:
 
     rows = sorted({row for of in dataset.families.values() if len(of) > 1 for row in of})
     tags: dict[str, tuple[str, ...]] = {}
-    with show_progress("Tagging", len(rows)) as advance:
+    with progress("Tagging", len(rows)) as advance:
         for done, row in enumerate(rows, 1):
             try:
                 tags[dataset[row].id] = tag(tokenize(dataset[row].sentence))

@@ -18,7 +18,7 @@ import click
 from winosmith.cli import _options
 from winosmith.cli._main import Group, LazyGroup
 from winosmith.cli._output import print_records, print_table
-from winosmith.cli._printing import echo, print_json_if_requested, say, show_progress
+from winosmith.cli._printing import echo, print_json_if_requested, progress, say
 from winosmith.errors import FormatError, InputError
 from winosmith.text import format_count
 
@@ -377,7 +377,7 @@ def import_(
     if as_ == "published":
         from winosmith.web.problems.lookalikes import index_published_dataset
 
-        with show_progress("Importing", len(dataset)) as advance:
+        with progress("Importing", len(dataset)) as advance:
             added = index_published_dataset(
                 dataset, source or dataset.name, on_progress=lambda done: advance(done, "")
             )
@@ -387,7 +387,7 @@ def import_(
         if new_ids:
             dataset = hosting.assign_new_ids(dataset, site.secret)
         with (
-            show_progress("Importing", len(dataset)) as advance,
+            progress("Importing", len(dataset)) as advance,
             _add_lines_to_errors(file, dataset),
         ):
             made = hosting.import_problems(

@@ -19,7 +19,7 @@ from winosmith.build import (
     read_recipe,
 )
 from winosmith.cli._options import FILE, FOLDER, get_bad_records_file, json_option, reading_option
-from winosmith.cli._printing import echo, print_json_if_requested, say, show_log, show_progress
+from winosmith.cli._printing import echo, print_json_if_requested, progress, say, show_log
 from winosmith.finished import BuildFiles
 from winosmith.report import count_twins_and_singles, format_value
 
@@ -65,7 +65,7 @@ def command(ctx: click.Context, recipe: str, out: str, force: bool, last: str | 
     if not force and is_build_finished(read, out, last, skip_bad):
         say(f"{out} contains the finished build of this recipe; add --force to build it again")
     else:
-        build(read, out, force=force, step=show_progress, last=last, skip_bad=skip_bad)
+        build(read, out, force=force, step=progress, last=last, skip_bad=skip_bad)
     if print_build(Path(out))["blind"]:
         ctx.exit(1)
 

@@ -10,7 +10,7 @@ from winosmith import fetch
 from winosmith.cli._main import Group
 from winosmith.cli._options import json_option
 from winosmith.cli._output import print_table
-from winosmith.cli._printing import echo, print_json_if_requested, say, show_progress
+from winosmith.cli._printing import echo, print_json_if_requested, progress, say
 
 
 @click.group(cls=Group)
@@ -40,7 +40,7 @@ def get(name: str, out: str | None) -> None:
     data = fetch.find_published(name)
     say(f"{data.title}")
     say(f"licence: {data.licence}; see {data.home}")
-    with show_progress("downloading", None) as advance:
+    with progress("downloading", None) as advance:
         files = fetch.fetch(
             data,
             out or name,

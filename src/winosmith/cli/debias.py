@@ -10,7 +10,7 @@ import click
 from winosmith.build import debias_to_folder, is_filter_finished
 from winosmith.cli import _options
 from winosmith.cli._declared import add_declared_options
-from winosmith.cli._printing import say, show_log, show_progress
+from winosmith.cli._printing import progress, say, show_log
 from winosmith.cli.build import print_build
 from winosmith.options import EmbedRecipe, FilterRecipe, MeasureRecipe, build_schema
 
@@ -92,7 +92,7 @@ def command(ctx: click.Context, /, **options: Any) -> None:
                 out,
                 **asked,
                 force=options["force"],
-                step=show_progress,
+                step=progress,
                 executor=executor,
                 scratch=options["scratch"],
             )

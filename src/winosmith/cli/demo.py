@@ -14,7 +14,7 @@ import click
 from winosmith import formats, practice as corpora, validate
 from winosmith.build import MeasureRecipe, Recipe, build, is_build_finished, read_recipe
 from winosmith.cli._options import json_option, seed_option
-from winosmith.cli._printing import echo, is_json_requested, say, show_progress
+from winosmith.cli._printing import echo, is_json_requested, progress, say
 from winosmith.cli.build import print_build
 from winosmith.escape import escape_line
 from winosmith.finished import BuildFiles
@@ -127,7 +127,7 @@ def command(out: str, force: bool) -> None:
     mirror = replace(read, filter=replace(read.filter, method="mirror", again=False))
     with ProcessPoolExecutor(1, get_context("spawn")) as other:
         mirrored = other.submit(_build_unless_finished, mirror, folder / "mirror", force)
-        _build_unless_finished(read, folder / "benchmark", force, show_progress)
+        _build_unless_finished(read, folder / "benchmark", force, progress)
         say("Filtering the same twins with mirror")
         mirrored.result()
     print_build(folder / "benchmark")

@@ -15,7 +15,7 @@ import click
 from winosmith import embed, models
 from winosmith.cli import _options
 from winosmith.cli._declared import add_declared_options
-from winosmith.cli._printing import echo, print_json_if_requested, say, show_progress
+from winosmith.cli._printing import echo, print_json_if_requested, progress, say
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError, OutputError
 from winosmith.models import TrainingSettings
@@ -73,7 +73,7 @@ def command(**options: Any) -> None:
         embedder, rest, used, tuning = _prepare_embedding(dataset, options, stack)
         if isinstance(embedder, embed.EncoderEmbedder):
             executor = stack.enter_context(_options.connect_cluster(options["cluster"]))
-            advance = stack.enter_context(show_progress("Embedding", len(rest)))
+            advance = stack.enter_context(progress("Embedding", len(rest)))
             embedder = replace(
                 embedder, executor=executor, on_progress=lambda done, _: advance(done, "")
             )
@@ -135,7 +135,7 @@ def _finetune(dataset: Dataset, options: Options, stack: ExitStack) -> Any:
         max_length=options["max_length"],
     )
     model = models.find_model_folder(options["encoder"])
-    with show_progress("Fine-tuning, step") as advance:
+    with progress("Fine-tuning, step") as advance:
         embedder, tuned = embed.finetune_embedder(
             train,
             dev,

@@ -17,7 +17,7 @@ from winosmith import answers, evolve, formats, report
 from winosmith.cli import _options, _solvers
 from winosmith.cli._declared import add_declared_options
 from winosmith.cli._output import Output, Rows
-from winosmith.cli._printing import say, show_progress
+from winosmith.cli._printing import progress, say
 from winosmith.dataset import Dataset, Dropped
 from winosmith.errors import DataError, InputError
 from winosmith.evolve import Evolution, Perturber, Roots, draw_roots, find_unsolved_ids
@@ -279,7 +279,7 @@ def _run_generation(
     dialogues = folder.path / "dialogues"
     with (
         folder.scratch(name) as path,
-        show_progress(f"Perturbing with {kind}", len(data)) as advance,
+        progress(f"Perturbing with {kind}", len(data)) as advance,
         _make_executor(kind, len(data), options) as executor,
     ):
         finished = 0

@@ -10,7 +10,7 @@ import click
 from winosmith import exposure as exposures, report
 from winosmith.cli import _options
 from winosmith.cli._output import Output, join_by_solver
-from winosmith.cli._printing import say, show_progress
+from winosmith.cli._printing import progress, say
 from winosmith.errors import InputError
 from winosmith.exposure import Exposure, KeyedRelease
 from winosmith.outputs import PRIVATE
@@ -96,7 +96,7 @@ def command(
 def _score_presentations(keyed: KeyedRelease, model: str, folder: Path, device: str | None) -> str:
     name = re.sub(r"[^\w.-]+", "-", model).strip("-.")
     path = folder / "scores" / f"{name}.jsonl"
-    with show_progress(f"Scoring with {model}, text", 2 * len(keyed.pairs)) as advance:
+    with progress(f"Scoring with {model}, text", 2 * len(keyed.pairs)) as advance:
         exposures.score_presentations(
             keyed.pairs,
             keyed.digest,

@@ -16,8 +16,8 @@ from winosmith.cli._printing import (
     echo,
     exit_with_reasons,
     print_json_if_requested,
+    progress,
     say,
-    show_progress,
 )
 from winosmith.errors import InputError
 from winosmith.release import ReleaseResult, Splitting, VerificationResult
@@ -93,7 +93,7 @@ def command(
         out,
         splitting=splitting,
         new_ids=ids == "digest",
-        step=show_progress,
+        step=progress,
         **options,
     )
     if not print_json_if_requested(_make_report(done)):
@@ -184,7 +184,7 @@ def verify(release: str, private: str | None) -> None:
     Example:
         winosmith verify releases/my-benchmark-1.0.0-0123456789ab --private mine/private
     """  # noqa: D301
-    found = releases.verify(release, private=private, step=show_progress)
+    found = releases.verify(release, private=private, step=progress)
     if not print_json_if_requested(found.record()):
         _print_faults(found)
     if found.faults:

@@ -13,8 +13,8 @@ from winosmith.cli._printing import (
     echo,
     is_json_requested,
     print_json_if_requested,
+    progress,
     say,
-    show_progress,
 )
 from winosmith.cli.admin import database_option, open_existing_site
 from winosmith.errors import InputError, OutputError
@@ -108,7 +108,7 @@ def command(
 
     read = rounds.read_round(recipe)
     read = replace(read, redraw=read.redraw or redraw)
-    found = rounds.run_round(read, out, last=last, stored=stored, force=force, step=show_progress)
+    found = rounds.run_round(read, out, last=last, stored=stored, force=force, step=progress)
     if not print_json_if_requested(found.record):
         _print_round(found)
     if stored is not None:

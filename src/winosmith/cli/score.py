@@ -15,14 +15,6 @@ import click
 from winosmith import data, formats, metrics, report
 from winosmith.answers import write_instance_records
 from winosmith.cli import _options, _output, _predictions
-from winosmith.cli._output import (
-    INVALID_NOTE,
-    TIES_NOTE,
-    Output,
-    Rows,
-    join_by_solver,
-    make_rate_cells,
-)
 from winosmith.cli._stability import make_stability_sections, measure_stabilities
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, InputError, SameInputError
@@ -162,7 +154,7 @@ def command(**options: Any) -> None:
         make_accuracy_table(dataset.name, counts, scores, extra, notes),
         *_make_detail_tables(scores, extra),
     ]
-    Output(
+    _output.Output(
         f"{dataset.name}: accuracy of predictions",
         {
             "data": dataset.name,
@@ -300,7 +292,7 @@ def _make_detail_tables(scores: Mapping[str, Score], extra: ExtraResults) -> Ite
         yield report.Table(
             "Pairwise comparisons of the correct option with each incorrect one",
             ["solver", "comparisons", "won", "95 %"],
-            [[solver, of.n, *make_rate_cells(of)] for solver, of in compared.items()],
+            [[solver, of.n, *_output.make_rate_cells(of)] for solver, of in compared.items()],
             "A guesser wins half of the comparisons.",
         )
     yield from _make_group_tables(scores)
@@ -340,14 +332,14 @@ def make_accuracy_table(
     for solver, found in scores.items():
         both = found.twins and [percent(found.twins.value), percent_span(found.twins.interval)]
         cells[solver] = [
-            *make_rate_cells(found.accuracy),
+            *_output.make_rate_cells(found.accuracy),
             probability(found.p_value),
             *(both or empty),
         ]
     if people := extra.people_majority:
         cells[MAJORITY] = [percent(people.accuracy), percent_span(people.interval), None, *empty]
     if extra.people_single:
-        cells[PERSON] = [*make_rate_cells(extra.people_single.accuracy), None, *empty]
+        cells[PERSON] = [*_output.make_rate_cells(extra.people_single.accuracy), None, *empty]
     is_one_size = len(set(counts.values())) == 1
     added = {
         "missing": {solver: found.missing for solver, found in scores.items()},
@@ -355,7 +347,7 @@ def make_accuracy_table(
         "problems": {} if is_one_size else counts,
     }
     added = {title: numbers for title, numbers in added.items() if any(numbers.values())}
-    rows: Rows = [
+    rows: _output.Rows = [
         [solver, *(numbers.get(solver) for numbers in added.values()), *row]
         for solver, row in cells.items()
     ]
@@ -380,10 +372,10 @@ def _collect_notes(scores: Mapping[str, Score], twins: Mapping[str, Proportion])
     notes = []
     if scores:
         guessing = {name: percent(found.accuracy.chance or 0) for name, found in scores.items()}
-        notes = [f"Guessing gives {join_by_solver(guessing)}"]
+        notes = [f"Guessing gives {_output.join_by_solver(guessing)}"]
     if twins:
         guessing = {name: percent(found.chance or 0) for name, found in twins.items()}
-        notes[0] += f", and {join_by_solver(guessing)} of twins with both halves right"
+        notes[0] += f", and {_output.join_by_solver(guessing)} of twins with both halves right"
     for name, found in scores.items():
         if found.possible:
             notes.append(
@@ -392,9 +384,9 @@ def _collect_notes(scores: Mapping[str, Score], twins: Mapping[str, Proportion])
         if found.below_chance:
             notes.append(f"{name}: {metrics.describe_below_chance(found.below_chance)}")
     if any(found.invalid for found in scores.values()):
-        notes.append(INVALID_NOTE)
+        notes.append(_output.INVALID_NOTE)
     if any(found.accuracy.ties for found in scores.values()):
-        notes.append(TIES_NOTE)
+        notes.append(_output.TIES_NOTE)
     return notes
 
 
@@ -403,12 +395,12 @@ def _make_group_tables(scores: Mapping[str, Score]) -> Iterator[report.Table]:
     fields = (name for found in scores.values() for name in (*found.groups, *found.refused))
     for by in dict.fromkeys(fields):
         values = dict.fromkeys(v for found in scores.values() for v in found.groups.get(by, ()))
-        rows: Rows = [
+        rows: _output.Rows = [
             [
                 value,
                 *([solver] if several else []),
                 of.n,
-                *make_rate_cells(of),
+                *_output.make_rate_cells(of),
                 percent(of.chance or 0),
             ]
             for value in values
@@ -428,7 +420,7 @@ def _make_group_tables(scores: Mapping[str, Score]) -> Iterator[report.Table]:
 
 def _make_gender_gap_tables(extra: ExtraResults) -> Iterator[report.Table]:
     for what in dict.fromkeys(what for of in extra.gender_gap.values() for what in of):
-        rows: Rows = []
+        rows: _output.Rows = []
         sizes: dict[str, str] = {}
         for solver, of in extra.gender_gap.items():
             female, male = of[what].female, of[what].male
@@ -447,9 +439,9 @@ def _make_gender_gap_tables(extra: ExtraResults) -> Iterator[report.Table]:
             ["solver", "gotcha", "female", "male", "ΔF", "ΔM"],
             rows,
             "".join(f"{name}: {note}. " for name, note in notes)
-            + f"In percent, of {join_by_solver(sizes)} sentences. Under ΔF and ΔM: their 95 % "
-            "intervals, and the differences of the rounded cells, as table 7 of WinoGrande prints "
-            "them.",
+            + f"In percent, of {_output.join_by_solver(sizes)} sentences. Under ΔF and ΔM: their "
+            "95 % intervals, and the differences of the rounded cells, as table 7 of WinoGrande "
+            "prints them.",
         )
 
 

@@ -14,7 +14,7 @@ from winosmith.answers import Answers
 from winosmith.blocks import normalize_tokens
 from winosmith.cli import _options, _solvers
 from winosmith.cli._output import print_table
-from winosmith.cli._printing import echo, print_json_if_requested, say, show_progress
+from winosmith.cli._printing import echo, print_json_if_requested, progress, say
 from winosmith.dataset import Dataset
 from winosmith.metrics import round_count
 from winosmith.problem import Problem
@@ -80,7 +80,7 @@ def command(**options: Any) -> None:
     solver = _solvers.make_solver(options, train, bar.show_texts)  # may show a bar of its own
     with (
         _options.connect_cluster(options["cluster"]) as executor,
-        show_progress("Solving", len(dataset)) as bar.advance,
+        progress("Solving", len(dataset)) as bar.advance,
     ):
         predictions = solve.predict_to_file(
             solver,

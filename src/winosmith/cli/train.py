@@ -14,7 +14,7 @@ from winosmith import metrics, models, solve, study
 from winosmith.cli import _options
 from winosmith.cli._declared import add_declared_options
 from winosmith.cli._output import print_table
-from winosmith.cli._printing import echo, print_json_if_requested, say, show_progress
+from winosmith.cli._printing import echo, print_json_if_requested, progress, say
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError
 from winosmith.models import GRIDS, Grid, TrainingSettings
@@ -161,7 +161,7 @@ def _make_run_arguments(options: Options, advance: Callable[[int, str], None]) -
 def _train_once(
     train: Trainable, dev: Trainable, model: str | Path, out: Path, options: Options
 ) -> dict[str, Any]:
-    with show_progress("Training, step") as advance:
+    with progress("Training, step") as advance:
         arguments = _make_run_arguments(options, advance)
         found = models.train_grid(train, dev, model=model, out=out, **arguments)
         on_all = None
@@ -197,7 +197,7 @@ def _train_curve(parts: list[Trainable], options: Options) -> dict[str, Any]:
         sizes, measured = sorted(parts, key=len), _choose_dev(only, dev, options)[1]
     out = Path(options["out"])
     reports: list[dict[str, Any]] = []
-    with show_progress("Training, step") as advance:
+    with progress("Training, step") as advance:
         points = study.make_curve_runs(
             sizes,
             measured,

@@ -15,7 +15,7 @@ from winosmith import models, published, solve, study
 from winosmith.cli import _options, solve as solve_command
 from winosmith.cli._output import Output
 from winosmith.cli._predictions import find_overlaps, trained_option
-from winosmith.cli._printing import echo, is_json_requested, say, show_progress
+from winosmith.cli._printing import echo, is_json_requested, progress, say
 from winosmith.cli._solvers import ALL_OPTIONS, check_options, choose_input, make_solver
 from winosmith.cli.score import read_women_by_occupation
 from winosmith.dataset import Dataset
@@ -229,7 +229,7 @@ def _solve_targets(
     out.mkdir(parents=True, exist_ok=True)
 
     def solve_one(target: Target) -> TransferResult:
-        with show_progress(f"Solving {target.name}", len(target)) as advance:
+        with progress(f"Solving {target.name}", len(target)) as advance:
             return study.solve_target(
                 target,
                 solver,
@@ -268,7 +268,7 @@ def _tune_and_solve(targets: list[Target], out: Path, options: Options) -> list[
             say(f"{len(shared):,} texts of {target.file} are also in {path}, such as {shared[0]!r}")
         train, dev = study.split_as_in_paper(training.name, training.items)
         folder = out / "tuned" / training.name
-        with show_progress(f"Fine-tuning on {training.name}, step") as advance:
+        with progress(f"Fine-tuning on {training.name}, step") as advance:
             arguments: dict[str, Any] = {
                 "model": options["model"][0],
                 "device": options["device"],

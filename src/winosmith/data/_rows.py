@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 from xml.etree.ElementTree import Element
 
+from winosmith.data import _tables
 from winosmith.data._bytes import HUB, STANDARD_INPUT, File, find_files, is_address, stem, unpack
 from winosmith.data._delimited import Delimited
 from winosmith.data._harness import convert_samples, is_inspect_data, load_task_tables
@@ -18,14 +19,6 @@ from winosmith.data._hub import load_hub_table
 from winosmith.data._json import Record, get_members, read_array, read_json_lines, read_json_object
 from winosmith.data._place import Row
 from winosmith.data._source import Source
-from winosmith.data._tables import (
-    get_named_tables,
-    get_table_name,
-    is_columnar_file,
-    is_table,
-    read_columns,
-    read_table,
-)
 from winosmith.data._workbook import SHEET, is_workbook, read_sheet
 from winosmith.data._xml import iterate_elements
 from winosmith.data._yaml import is_yaml, read_yaml
@@ -136,9 +129,9 @@ def read(data: Readable, *, encoding: str | None = None) -> Rows:
     if isinstance(data, str | PathLike):
         return join_rows(_open_path(str(data), encoding), str(data))
     if is_inspect_data(data):
-        return _open_table(convert_samples(data), get_table_name(data))
-    if is_table(data):
-        return _open_table(data, get_table_name(data))
+        return _open_table(convert_samples(data), _tables.get_table_name(data))
+    if _tables.is_table(data):
+        return _open_table(data, _tables.get_table_name(data))
     if isinstance(data, Sequence) and data and all(isinstance(one, str | PathLike) for one in data):
         parts = [part for one in data for part in _open_path(str(one), encoding)]
         return join_rows(parts, str(data[0]))
@@ -146,10 +139,10 @@ def read(data: Readable, *, encoding: str | None = None) -> Rows:
 
 
 def _open_table(data: Any, path: str) -> Rows:
-    if tables := get_named_tables(data):
+    if tables := _tables.get_named_tables(data):
         names = {name: path if len(tables) == 1 else f"{path}/{name}" for name in tables}
         return join_rows([_open_table(tables[name], part) for name, part in names.items()], path)
-    return Rows(path, "table", lambda: read_table(data, path))
+    return Rows(path, "table", lambda: _tables.read_table(data, path))
 
 
 def _open_path(path: str, encoding: str | None) -> list[Rows]:
@@ -174,8 +167,8 @@ def join_rows(parts: Sequence[Rows], path: str) -> Rows:
 
 
 def _open_file(file: File, encoding: str | None) -> Rows:
-    if is_columnar_file(file.raw):
-        return Rows(file.path, "table", lambda: read_columns(file))
+    if _tables.is_columnar_file(file.raw):
+        return Rows(file.path, "table", lambda: _tables.read_columns(file))
     if is_workbook(file.raw):
         path, header, rows = read_sheet(file)
         return Rows(path, "delimited", lambda: iter(rows), header=header)

@@ -143,7 +143,7 @@ AREAS: dict[str, tuple[str, list[URLPattern]]] = {
             path("", rounds.list_rounds, name="index"),
             path("mine/", rounds.show_omitted_problems, name="mine"),
             path("round/<slug:name>/", rounds.show_round, name="one"),
-            path("round/<slug:name>/progress/", rounds.show_progress, name="progress"),
+            path("round/<slug:name>/progress/", rounds.progress, name="progress"),
             path("start/", rounds.start_round, name="start"),
             path(
                 "round/<slug:name>/publish/",
@@ -239,7 +239,7 @@ AREAS: dict[str, tuple[str, list[URLPattern]]] = {
             path("jobs/<str:mark>/", run.show_job, name="job"),
             path("files/<slug:mark>/", run.upload_chunk, name="piece"),
             path("jobs/<str:mark>/confirm/", run.decide_job, name="confirm"),
-            path("jobs/<str:mark>/progress/", run.show_progress, name="progress"),
+            path("jobs/<str:mark>/progress/", run.progress, name="progress"),
             path("log/", run.show_log, name="log"),
         ],
     ),

@@ -8,18 +8,11 @@ from typing import Any
 
 from django.utils.translation import gettext as _, ngettext
 
-from winosmith import Lineage, Problem as Datum
+from winosmith import Lineage, Problem as Datum, text
 from winosmith.errors import InputError
 from winosmith.lineage import Depths, find_edits
 from winosmith.problem import BLANK
 from winosmith.records import make_problem_record
-from winosmith.text import (
-    compute_edit_distance,
-    detect_script,
-    separate_blank,
-    split_words,
-    tokenize,
-)
 from winosmith.web.judge.submissions import may_revise, retire_replaced_halves, submit_twin
 from winosmith.web.pages import is_number
 from winosmith.web.people.gates import process_once
@@ -60,7 +53,7 @@ class SentenceInput:
         """Read the input from a submitted form, and drop invalid values."""
         answer = str(form.get("answer", ""))
         entered = checks.read_field(form, "sentence")
-        sentence = separate_blank(entered)
+        sentence = text.separate_blank(entered)
         return cls(
             sentence,
             tuple(checks.read_field(form, f"option_{n}") for n in range(1, option_count + 1)),
@@ -180,9 +173,9 @@ def _check_length(typed: SentenceInput) -> Check:
     if len(typed.sentence) > checks.MAX_SENTENCE_LENGTH:
         advice = _("Shorten it to %d characters.") % checks.MAX_SENTENCE_LENGTH
         return Check("length", "fail", label, "", advice, "sentence")
-    number = len(split_words(typed.sentence))
+    number = len(text.split_words(typed.sentence))
     figure = ngettext("%d word", "%d words", number) % number if number else ""
-    if detect_script(typed.sentence) == "unspaced":  # there are no words to count
+    if text.detect_script(typed.sentence) == "unspaced":  # there are no words to count
         return Check("length", "pass", label, "", "", "sentence")
     advice = _("Write %d words or more.") % MIN_SENTENCE_WORDS
     short: Verdict = "fail" if typed.sentence else "todo"
@@ -195,7 +188,9 @@ def _check_differs_from_parent(typed: SentenceInput, position: Position) -> Chec
     same = family.hash_version(typed.sentence, typed.options) == family.hash_version(
         parent.sentence, parent.options
     )
-    edits = compute_edit_distance(tokenize(parent.sentence), tokenize(typed.sentence))
+    edits = text.compute_edit_distance(
+        text.tokenize(parent.sentence), text.tokenize(typed.sentence)
+    )
     figure = ngettext("%d edit", "%d edits", edits) % edits if edits else ""
     advice = _("Change a word: the sentence is still the same as the one above.")
     verdict: Verdict = "todo" if same else "pass"
@@ -258,15 +253,15 @@ def _check_options_in_sentence(typed: SentenceInput) -> Check:
     label = _("The options are in the sentence")
     if not has_usable_options(typed) or not typed.sentence:
         return Check("occur", "todo", label, "", "", "option_1")
-    text = _casefold_words(typed.sentence)
-    missing = [option for option in typed.options if f" {_strip_article(option)} " not in text]
+    sentence = _casefold_words(typed.sentence)
+    missing = [option for option in typed.options if f" {_strip_article(option)} " not in sentence]
     advice = _("Not in the sentence: %s. If you meant to change the word, change the option, too.")
     advice %= ", ".join(f"“{option}”" for option in missing)
     return Check("occur", "note" if missing else "pass", label, "", advice, "option_1")
 
 
-def _casefold_words(text: str) -> str:
-    return f" {' '.join(tokenize(text))} ".casefold()
+def _casefold_words(sentence: str) -> str:
+    return f" {' '.join(text.tokenize(sentence))} ".casefold()
 
 
 def _strip_article(option: str) -> str:
@@ -385,7 +380,7 @@ def _store_version(person: Person, typed: SentenceInput, position: Position) -> 
 def _build_record(typed: SentenceInput, position: Position) -> dict[str, object]:
     """Return the fields that have no column; the pronoun is kept if the options are unchanged."""
     parent = position.parent
-    edits = find_edits(tokenize(parent.sentence), tokenize(typed.sentence))
+    edits = find_edits(text.tokenize(parent.sentence), text.tokenize(typed.sentence))
     same = list(typed.options) == list(parent.options)
     datum = Datum(
         "new",

@@ -58,7 +58,7 @@ def show_round(request: HttpRequest, name: str) -> HttpResponse:
 
 
 @require_safe
-def show_progress(request: HttpRequest, name: str) -> HttpResponse:
+def progress(request: HttpRequest, name: str) -> HttpResponse:
     round_ = get_visible_round(request, name)
     context = {"round": round_, "progress": running.get_round_progress(round_)}
     return render_waiting_page(request, "rounds/parts/progress.html", context, round_.busy)

@@ -18,16 +18,7 @@ from django.utils.translation import gettext as _, gettext_lazy, gettext_noop
 from winosmith import Dataset, formats
 from winosmith.errors import FormatError, InputError
 from winosmith.problem import Problem
-from winosmith.web._import import (
-    NUL,
-    REASONS,
-    Purpose,
-    assign_free_ids,
-    contains_nul,
-    count_existing,
-    find_unimportable,
-    import_problems,
-)
+from winosmith.web import _import
 from winosmith.web.jobs import IMPORT, Job, Progress, Reading
 from winosmith.web.pages import ROW_FAULTS, translate_message
 from winosmith.web.people.models import Person
@@ -191,7 +182,7 @@ class FileContent:
 
 CLAIM = gettext_noop("a claim, not a problem")
 
-FAULTS = (*ROW_FAULTS, *REASONS, CLAIM)
+FAULTS = (*ROW_FAULTS, *_import.REASONS, CLAIM)
 
 _LOCATION = re.compile(r".*?:[0-9]+: ")
 
@@ -211,7 +202,10 @@ READ, IDENTIFIED = 0.6, 0.75
 
 
 def read_file(
-    path: Path, options: dict[str, Any], purpose: Purpose | None, reading: Reading | None = None
+    path: Path,
+    options: dict[str, Any],
+    purpose: _import.Purpose | None,
+    reading: Reading | None = None,
 ) -> FileContent:
     """Read an uploaded file according to the form's options: file, format, pair_by and new_ids.
 
@@ -236,14 +230,14 @@ def read_file(
     bad = [(e.line, (e.reason or "").partition("; mark a question")[0]) for e in contents.bad]
     bad += [(line, CLAIM) for line, e in found if not isinstance(e, Problem)]
     problems = [(line, e) for line, e in found if isinstance(e, Problem)]
-    bad += [(line, NUL) for line, e in problems if contains_nul(e)]
-    problems = [(line, e) for line, e in problems if not contains_nul(e)]
+    bad += [(line, _import.NUL) for line, e in problems if _import.contains_nul(e)]
+    problems = [(line, e) for line, e in problems if not _import.contains_nul(e)]
     data = Dataset([problem for _line, problem in problems], PurePath(name).stem)
     if options["new_ids"]:
-        data = assign_free_ids(data, settings.SITE.secret)
+        data = _import.assign_free_ids(data, settings.SITE.secret)
     report(IDENTIFIED)
     origins = {new.id: origin for origin, new in zip(problems, data, strict=True)}
-    while purpose and (unfit := list(find_unimportable(data, purpose))):
+    while purpose and (unfit := list(_import.find_unimportable(data, purpose))):
         for problem, fault in unfit:
             line, original = origins[problem.id]  # the admin knows the file's id, not the new one
             bad.append((line, fault.reason.replace(repr(problem.id), repr(original.id))))
@@ -278,7 +272,7 @@ def preview_import(job: Job, reading: Reading) -> None:
     if not len(found.dataset):
         raise InputError("\n".join([_("No problem can be imported."), *get_faults(asked, found)]))
     job.total = len(found.dataset)
-    known = 0 if asked["as"] == "published" else count_existing(found.dataset)
+    known = 0 if asked["as"] == "published" else _import.count_existing(found.dataset)
     job.came = {
         "format": found.format,
         "new": job.total - known,
@@ -306,8 +300,8 @@ def get_faults(options: dict[str, Any], content: FileContent) -> list[str]:
     return [f"{options['file']}:{line}: {reason}" for line, reason in content.refused[:MAX_ROWS]]
 
 
-def _parse_purpose(options: dict[str, Any]) -> Purpose | None:
-    found: Purpose | None = None if options["as"] == "published" else options["as"]
+def _parse_purpose(options: dict[str, Any]) -> _import.Purpose | None:
+    found: _import.Purpose | None = None if options["as"] == "published" else options["as"]
     return found
 
 
@@ -321,5 +315,5 @@ def run_import(job: Job, progress: Progress) -> dict[str, Any]:
         added = index_published_dataset(found.dataset, source, on_progress=progress)
         return {**left, "added": added, "known": len(found.dataset) - added}
     embargo = asked["embargo"] and as_ != "gold"
-    made = import_problems(found.dataset, as_, embargo=embargo, on_progress=progress)
+    made = _import.import_problems(found.dataset, as_, embargo=embargo, on_progress=progress)
     return {**left, **asdict(made)}

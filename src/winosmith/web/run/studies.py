@@ -15,20 +15,10 @@ from django.utils.translation import gettext as _, gettext_lazy
 from winosmith.errors import InputError
 from winosmith.web import jobs
 from winosmith.web.jobs import Job, Progress, Reading, create_job
+from winosmith.web.market import studies
 from winosmith.web.market.exports import Plan, apply_plan, plan_changes, read_export
 from winosmith.web.market.models import Study
 from winosmith.web.market.providers import PROVIDERS
-from winosmith.web.market.studies import (
-    MAX_PLACES,
-    Requirement,
-    close_study,
-    create_study,
-    get_study,
-    read_ids,
-    replace_link,
-    screen_workers,
-    set_places,
-)
 from winosmith.web.people.models import Person
 from winosmith.web.run.files import MAX_ROWS, FileForm, job_file
 
@@ -81,12 +71,12 @@ class StudyForm(forms.ModelForm):
         }
 
     def validate_unique(self) -> None:
-        """Skip the check: `create_study` detects taken names and repeated submissions."""
+        """Skip the check: `studies.create_study` detects taken names and repeated submissions."""
 
 
 def create_and_log_study(person: Person, values: dict[str, Any]) -> tuple[Study, str]:
     """Create a study and log its creator; return the study and its link token."""
-    study, token = create_study(**values)
+    study, token = studies.create_study(**values)
     asked = {**values, "currency": study.currency}
     texts = {key: str(value) for key, value in asked.items() if value not in (None, "")}
     create_job(person, jobs.STUDY, {k: v for k, v in texts.items() if not k.endswith("code")})
@@ -94,16 +84,16 @@ def create_and_log_study(person: Person, values: dict[str, Any]) -> tuple[Study,
 
 
 def replace_study_link(person: Person, name: str) -> tuple[Study, str]:
-    study = get_study(name)
+    study = studies.get_study(name)
     if study.closed:
         raise InputError(_("This study is closed."))
     create_job(person, jobs.STUDY_LINK, {"name": name})
-    return study, replace_link(study)
+    return study, studies.replace_link(study)
 
 
 def close_and_log_study(person: Person, name: str) -> Job:
     """Close a study to new people; people who have started can finish."""
-    close_study(get_study(name))
+    studies.close_study(studies.get_study(name))
     return create_job(person, jobs.STUDY_CLOSE, {"name": name})
 
 
@@ -111,7 +101,7 @@ class PlacesForm(forms.Form):
     kind = jobs.STUDY_PLACES
 
     places = forms.IntegerField(
-        label=gettext_lazy("People sent by the market"), min_value=1, max_value=MAX_PLACES
+        label=gettext_lazy("People sent by the market"), min_value=1, max_value=studies.MAX_PLACES
     )
 
     def propose_job(self, person: Person, *, name: str) -> Job:
@@ -122,7 +112,7 @@ class PlacesForm(forms.Form):
             state=Job.State.SHOWN,
             asked={"name": name, "places": places},
             came={
-                "before": get_study(name).places,
+                "before": studies.get_study(name).places,
                 "places": places,
                 "may_begin": Study(places=places).max_starts,
             },
@@ -179,12 +169,12 @@ class DecisionForm(FileForm):
 
 
 def change_places(job: Job, progress: Progress) -> dict[str, Any]:
-    set_places(get_study(job.asked["name"]), job.asked["places"])
+    studies.set_places(studies.get_study(job.asked["name"]), job.asked["places"])
     return dict(job.came)
 
 
 def preview_screening_list(job: Job, _reading: Reading) -> None:
-    study = get_study(job.asked["name"])
+    study = studies.get_study(job.asked["name"])
     is_allowlist = job.asked["allowed"] == "only"
     job.came = {
         "people": len(_read_listed_ids(job, study)),
@@ -194,8 +184,8 @@ def preview_screening_list(job: Job, _reading: Reading) -> None:
 
 
 def apply_screening_list(job: Job, progress: Progress) -> dict[str, Any]:
-    study, is_allowlist = get_study(job.asked["name"]), job.asked["allowed"] == "only"
-    listed = screen_workers(study, _read_listed_ids(job, study), allowed=is_allowlist)
+    study, is_allowlist = studies.get_study(job.asked["name"]), job.asked["allowed"] == "only"
+    listed = studies.screen_workers(study, _read_listed_ids(job, study), allowed=is_allowlist)
     return {**job.came, "listed": listed}
 
 
@@ -204,7 +194,7 @@ def preview_decisions(job: Job, _reading: Reading) -> None:
 
 
 def apply_decisions(job: Job, progress: Progress) -> dict[str, Any]:
-    found, study = _make_plan(job), get_study(job.asked["name"])
+    found, study = _make_plan(job), studies.get_study(job.asked["name"])
     return {**_make_plan_record(found), "counted": apply_plan(study, found)}
 
 
@@ -221,14 +211,14 @@ def _make_plan_record(plan: Plan) -> dict[str, Any]:
 
 
 def _make_plan(job: Job) -> Plan:
-    study = get_study(job.asked["name"])
+    study = studies.get_study(job.asked["name"])
     rows = _read_file(job, lambda path: read_export(path, study.provider, study.currency))
     return plan_changes(study, rows, final=job.asked["final"], sent=job.at)
 
 
 def _read_listed_ids(job: Job, study: Study) -> list[str]:
     requirements = _parse_requirements(job.asked["require"])
-    return _read_file(job, lambda path: read_ids(path, study.provider, requirements))
+    return _read_file(job, lambda path: studies.read_ids(path, study.provider, requirements))
 
 
 def _read_file(job: Job, read: Callable[[Path], list[Any]]) -> list[Any]:
@@ -240,5 +230,5 @@ def _read_file(job: Job, read: Callable[[Path], list[Any]]) -> list[Any]:
         raise InputError(str(error).replace(str(path), job.asked["file"])) from None
 
 
-def _parse_requirements(text: str) -> list[Requirement]:
-    return [Requirement.parse(line) for line in text.splitlines() if line.strip()]
+def _parse_requirements(text: str) -> list[studies.Requirement]:
+    return [studies.Requirement.parse(line) for line in text.splitlines() if line.strip()]

@@ -325,7 +325,7 @@ def show_job(request: HttpRequest, mark: str) -> HttpResponse:
 
 @require_safe
 @admins_only
-def show_progress(request: HttpRequest, mark: str) -> HttpResponse:
+def progress(request: HttpRequest, mark: str) -> HttpResponse:
     found = _get_job(mark)
     return render_waiting_page(request, "run/parts/progress.html", {"job": found}, found.is_busy)
 
