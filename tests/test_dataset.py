@@ -163,8 +163,8 @@ REFUSED = {
         "options": tuple("abcdefghijklmnopqrstuvwxyz0")
     },
     "the blank must be an offset in the sentence, or None, not '4'": {"blank": "4"},
-    "the sentence has no blank ('_') at the offset 3": {"sentence": "A _ b _ c.", "blank": 3},
-    "the sentence has no blank ('_') at the offset -9": {"sentence": "A _ b _ c.", "blank": -9},
+    "the sentence has no blank ('_') at offset 3": {"sentence": "A _ b _ c.", "blank": 3},
+    "the sentence has no blank ('_') at offset -9": {"sentence": "A _ b _ c.", "blank": -9},
     "the question is empty": {"sentence": " ", "blank": None},
     "a question has no blank": {"blank": None, "pronoun": "it"},
     "the options must be a tuple of texts, not ['a', 'b']": {"options": ["a", "b"]},

@@ -180,7 +180,7 @@ def test_a_blank_is_written_where_the_texts_alone_do_not_tell_it(
 def test_a_wrong_place_in_a_record_is_refused() -> None:
     """A record whose place is not that of its only `_` is no problem."""
     record = {"id": "a", "sentence": "A _ b.", "options": ["x", "y"], "blank": 3}
-    with pytest.raises(ProblemError, match="is at the offset 2, not at 3"):
+    with pytest.raises(ProblemError, match="is at offset 2, not at 3"):
         parse_problem(record)
 
 

@@ -401,7 +401,7 @@ def _check_blank(sentence: str, blank: int | None) -> None:
         has_none = BLANK not in sentence and not _OTHER_BLANK.search(sentence)
         _check_one_blank(sentence, '; mark a question with "blank": null' if has_none else "")
     elif not 0 <= blank < len(sentence) or sentence[blank] != BLANK:
-        raise ProblemError(f"the sentence has no blank ('_') at the offset {blank}")
+        raise ProblemError(f"the sentence has no blank ('_') at offset {blank}")
 
 
 def _check_one_blank(sentence: str, advice: str = "") -> None:

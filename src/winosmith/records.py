@@ -198,7 +198,7 @@ def parse_problem(record: Mapping[str, Any]) -> Problem:
     )
     if record.get("blank", problem.blank) != problem.blank:
         raise ProblemError(
-            f"the blank ('_') is at the offset {problem.blank}, not at {record['blank']}"
+            f"the blank ('_') is at offset {problem.blank}, not at {record['blank']}"
         )
     return problem
 

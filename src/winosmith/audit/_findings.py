@@ -427,7 +427,7 @@ class Rewrite:
 
 
 def list_rewrites(problems: Dataset | Sequence[Problem] | formats.Readable) -> list[Rewrite]:
-    """List the fewest options to lengthen so that keys are longest no more often than by chance.
+    """List the options to lengthen so that keys are longest no more often than by chance.
 
     The number of options is the number of items whose key is the longest option in characters,
     minus the expected number. Options with the fewest missing characters come first. The expected

@@ -193,7 +193,7 @@ class Choices:
         return (exclude_own_block(right) + 1) / (exclude_own_block(asked) + 2)
 
     def sum_by_option(self, values: Floats) -> Floats:
-        """Sum the values of the models that chose each option, (n, most options)."""
+        """Sum the values of the models that chose each option; its shape is (n, most options)."""
         shape = len(self.keys), int(self.counts.max())
         flat = np.bincount(self.vote_positions, values[self.chosen >= 0], shape[0] * shape[1])
         return np.asarray(flat, np.float64).reshape(shape)

@@ -201,8 +201,8 @@ def drop_invalid(stages: Stages, recipe: Recipe, votes: Sequence[Response]) -> N
 def drop_copies(stages: Stages, recipe: Recipe, known: Collection[str]) -> None:
     """Remove copies, but prefer to keep problems that were published before (`known`).
 
-    This stage follows the checks, because judges may have shown which of two answers is correct. In
-    addition, a copy that breaks a rule or that judges rejected can no longer be chosen.
+    This stage follows the checks: if copies have different answers, judges may have rejected one of
+    them, and copies that break a rule can no longer be chosen.
     """
     stages.compared = stages.find_remaining_rows()
     stages.copies = find_copies_to_omit(stages.remaining, recipe.seed, known)

@@ -465,7 +465,7 @@ def _find_answer_files(path: Path) -> Iterator[Path]:
         or (file.suffix == ".json" and (_is_record(file, "answers") or _is_record(file, "entry")))
     ]
     if not found:
-        raise InputError(f"{path} contains no answers, neither tables nor files saved by forms")
+        raise InputError(f"{path} contains no answers: no tables, and no files saved from forms")
     yield from found
 
 
@@ -506,7 +506,7 @@ _SNIPPET_LENGTH = 58
 
 
 def _read_typed_answers(sheet: Sheet, subject: str, path: Path) -> Sitting:
-    """Read the answers on a sheet from the keyboard, and return them when all are typed.
+    """Read typed answers to a sheet from the keyboard, and return them once all are typed.
 
     Without a terminal, each character of the input is a key, and newlines are ignored. If the input
     ends early, or after Ctrl-C or Ctrl-D, Interrupted is raised. The typed answers are in the file,

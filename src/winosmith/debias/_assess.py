@@ -518,8 +518,8 @@ class Binning:
         """Return the number of rows with each answer in each bin, shape (…, 2, bins).
 
         As in `numpy.histogram`, the last bin includes its upper edge. Positions outside the range
-        are counted in the nearest bin. `labels` are (n,) or (k, n). `positions` are (n,), or (k, n)
-        with different positions for each labelling.
+        are counted in the nearest bin. `labels` have the shape (n,) or (k, n). `positions`
+        have the shape (n,), or (k, n) with different positions for each labelling.
         """
         places = np.floor((positions - self.low) / self.width).astype(np.intp)
         places = np.clip(places, 0, self.bins - 1)

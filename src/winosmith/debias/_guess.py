@@ -11,9 +11,9 @@ halves, and the filter runs on each half separately. A guesser trained on the ke
 half is scored on the kept problems of the other.
 
 Swapping the options of a problem flips the sign of a `difference` vector, and the order of options
-has no meaning. So models of these vectors have no intercept: they are trained with the correct
-option first, and swapping options leaves every bit of the result the same. For problems with any
-number of options, each option has a vector, and the model is a conditional logit.
+has no meaning. So models trained on these vectors have no intercept. They are trained with the
+correct option first, and swapping options leaves the result bit-for-bit identical. For problems
+with any number of options, each option has a vector, and the model is a conditional logit.
 """
 
 from __future__ import annotations

@@ -341,7 +341,7 @@ def parse_sheet(record: Mapping[str, Any], path: str | Path | None = None) -> Sh
         FormatError: the record is not a sheet, has an unknown version, or was modified.
     """
     if record.get("winosmith") != "sheet":
-        raise FormatError("this is not a sheet of `winosmith humans sheets`", path)
+        raise FormatError("this sheet was not made by `winosmith humans sheets`", path)
     if record.get("version") != _VERSION:
         raise FormatError(
             f"unknown version {record.get('version')!r}; the supported version is {_VERSION}",
@@ -416,7 +416,7 @@ def read_sheet(path: str | Path) -> Sheet:
     path = Path(path)
     record = read_record(path, "a sheet's JSON file")
     if not isinstance(record, dict):
-        raise FormatError("this is not a sheet of `winosmith humans sheets`", path)
+        raise FormatError("this sheet was not made by `winosmith humans sheets`", path)
     return parse_sheet(record, path)
 
 

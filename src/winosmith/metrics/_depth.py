@@ -30,7 +30,7 @@ Floats = npt.NDArray[np.float64]
 def error_depth(
     depths: npt.ArrayLike, wrong: npt.ArrayLike, kind: Literal["mean", "first"] = "mean"
 ) -> float | None:
-    """Return the mean or minimum depth of errors on perturbed problems; None without errors.
+    """Return the mean or minimum depth of errors on perturbed problems; None if there are none.
 
     EvoGrad's equation 2 is garbled in the published paper. The text says "before the model produces
     its first incorrect prediction", which corresponds to the kind "first". The example, (5 + 6 + 5)
@@ -118,12 +118,12 @@ class Family:
 
     @property
     def mean(self) -> float | None:
-        """The mean depth of the errors; None without errors."""
+        """The mean depth of the errors; None if there are none."""
         return error_depth(self.depths, self.wrong, "mean")
 
     @property
     def first(self) -> float | None:
-        """The minimum depth of the errors; None without errors.
+        """The minimum depth of the errors; None if there are none.
 
         With ties, this is an expected value.
         """

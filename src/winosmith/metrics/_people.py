@@ -511,7 +511,7 @@ def _make_reliability(
 
     `totals` are the items' contributions to the sums, (items, q), with the size in column 1.
     `coefficient` converts (draws, q) sums to (draws,) values, which are NaN if undefined.
-    `extremes` are the (2, q − 1) contributions of full and of chance agreement for the size 1.
+    `extremes` are the (2, q − 1) contributions of full and chance agreement, at size 1.
     """
     value = float(coefficient(totals.sum(axis=0)[None])[0])
     of = _proportion.sum_by_cluster(totals, clusters)

@@ -413,7 +413,7 @@ def draw_items_by_correct_count(histogram: Mapping[int, int], people: int, *, ti
 
 
 def draw_sheet_accuracy(parts: Sequence[SheetPart], *, title: str, note: str = "") -> Svg:
-    """Draw the accuracy along the questions on a sheet and, if known, the time per question.
+    """Draw the accuracy by position on the sheet and, if known, the time per question.
 
     Args:
         parts: The parts of the sheet, in order.

@@ -302,7 +302,7 @@ def register_periodic_task(kind: str, seconds: float, work: Callable[[], object]
 def run_next_job(
     kinds: Iterable[str], postponed: Mapping[int, float] = MappingProxyType({})
 ) -> bool:
-    """Run the oldest due job of the given kinds, or read its file; return whether there was a job.
+    """Run the oldest due job of the given kinds, and return whether there was one.
 
     `postponed` maps each postponed job's key to the time (`time.monotonic`) until which the job
     waits. The next run of a postponed job does not count as another try.

@@ -52,7 +52,7 @@ def test_a_prediction_appears_with_probabilities(client: Any, ann: Any, root: An
     assert "1 model could not decide." in plain(page)
     assert "Undecided" in plain(page)
     assert "This counts neither as fooling the model nor as a correct answer." in page
-    assert page.count('<span class="tag">its choice</span>') == 1
+    assert page.count('<span class="tag">the model’s choice</span>') == 1
     assert "hx-get" not in page.split('id="predictions"')[1].split("</section>")[0]
     made.state = "valid"
     made.save()

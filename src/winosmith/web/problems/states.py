@@ -158,7 +158,7 @@ def _log_late_halves(keys: Collection[int], twins: Iterable[list[Problem]]) -> N
 
 
 def publish_due_halves() -> int:
-    """Publish the halves whose wait is over; return the number of their twins.
+    """Publish the halves that have waited long enough; return how many twins they belong to.
 
     The worker calls this function every hour, so a problem becomes public within an hour after
     `SiteRules.wait_days`, and never earlier.
