@@ -228,7 +228,7 @@ def iter_null_findings(job: Job) -> Iterator[list[str]]:
         yield (
             ["flagged"] * flagged
             + ["borderline"] * (bool(found.borderline) and not found.flagged)
-            + ["significant"] * any(one.p <= 0.05 for one in found.found)
+            + ["significant"] * any(one.p <= 0.05 for one in found.scores)
         )
 
 
@@ -302,7 +302,7 @@ def print_band() -> None:
     keys[right] = longest[right]
     print("| draws | right | expected ± spread | at most | p |\n|---|---|---|---|---|")
     for draws in (19, 199, 1000, 20_000):
-        found = audit.score_cues(items.with_keys(keys), draws=draws, max_draws=draws).found
+        found = audit.score_cues(items.with_keys(keys), draws=draws, max_draws=draws).scores
         it = next(one for one in found if one.cue == "the longest, in characters")
         print(f"| {draws:,} | {100 * it.right:.1f} % | {100 * it.expected:.1f} ± "
               f"{100 * it.spread:.2f} | {100 * it.high:.1f} % | {it.p:.5f} |")  # fmt: skip

@@ -460,7 +460,7 @@ def test_the_page_counts_the_cues_that_a_flagged_cue_explains() -> None:
     """The sentence about the cues has the number of unflagged cues above their chance limits."""
     found = audit.audit(_worded(80, 0.5), cues=audit.CUES[:6], draws=39, probe_draws=0)
     [part] = found.parts
-    first, second, *rest = part.battery.found
+    first, second, *rest = part.battery.scores
     both = (replace(first, rank=1), replace(second, rank=None, right=0.7, high=0.69))
     battery = replace(part.battery, found=(*both, *(replace(one, high=1.0) for one in rest)))
     page = audit.render_page(replace(found, parts=(replace(part, battery=battery),)))

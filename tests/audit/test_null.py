@@ -94,7 +94,7 @@ def _sized(n: int, share: float, seed: int, options: int = 4) -> audit.Items:
 @pytest.mark.parametrize("draws", [19, 199, 1000])
 def test_the_null_of_a_cue_does_not_know_its_score(draws: int) -> None:
     """The longest option, right in 45 %, has 25.0 ± 1.1 expected and a narrow band at any draws."""
-    found = audit.score_cues(_sized(1600, 0.27, 0), draws=draws, max_draws=draws).found
+    found = audit.score_cues(_sized(1600, 0.27, 0), draws=draws, max_draws=draws).scores
     longest = next(one for one in found if one.cue == "the longest, in characters")
     assert longest.right > 0.43
     assert longest.expected == pytest.approx(0.25, abs=0.005)
@@ -113,7 +113,7 @@ def test_a_score_is_above_its_band_exactly_if_p_is_at_most_5_percent(
     """Right > high exactly if p ≤ 0.05, in the first round and given the cues flagged before."""
     of = _sized(n, share, seed, options)
     tried = audit.score_cues(of, draws=draws, max_draws=draws if fixed else 2000, seed=seed)
-    for one in tried.found:
+    for one in tried.scores:
         assert (one.right > one.high) == (one.p <= 0.05)
         if one.p_given is not None and one.high_given is not None:
             assert one.right > one.high_given
@@ -128,7 +128,7 @@ def test_19_draws_keep_the_level() -> None:
     for at in range(1000):
         of = texts[at % len(texts)]
         keys = np.random.default_rng([3, at]).integers(4, size=len(of.unit_starts))
-        found = audit.score_cues(of.with_keys(keys), draws=19, max_draws=19, seed=at).found
+        found = audit.score_cues(of.with_keys(keys), draws=19, max_draws=19, seed=at).scores
         below += min(one.p for one in found) <= 0.05
     low, high = metrics.wilson_interval(below, 1000)
     assert low <= 0.05

@@ -159,7 +159,7 @@ def test_the_page_and_the_record_name_the_reading_of_pmi(tmp_path, label):
     _, record, page = filtered(tmp_path, method="pmi", keep=50, again=False, pmi_label=label)
     assert record["parameters"]["filter"]["pmi_label"] == label
     assert said in [figure["value"] for figure in record["figures"]]
-    assert f"PMI filtering defines y = 1 as: {said} is correct." in page
+    assert f"In PMI filtering, y = 1 if {said} is correct." in page
 
 
 def test_singles_that_pmi_drops_say_that_they_were_drawn(tmp_path):

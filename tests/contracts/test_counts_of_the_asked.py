@@ -127,5 +127,5 @@ def test_only_what_was_searched_for_is_counted(tmp_path: Path) -> None:
     (tmp_path / "web.txt").write_text("minus1 and anow and nothing else", "utf-8")
     data = Dataset([*own, *shared], "quiz")
     found = audit.find_overlap({"quiz": data}, tmp_path / "web.txt")["quiz"]
-    assert found.checked == 4
+    assert found.checked_count == 4
     assert found.count_found_options(data) == ((1, 3), (1, 7))

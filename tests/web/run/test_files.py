@@ -436,7 +436,7 @@ def test_an_import_is_stopped_and_gone_on_with(
     """What came in before the stop stays; the same file, sent again, brings the rest."""
     monkeypatch.setattr(_import, "CHUNK", 1)
     four = _large(2).decode()
-    job, real = _proposed(send, file=four), files.import_problems
+    job, real = _proposed(send, file=four), _import.import_problems
 
     def stopping(data: Any, as_: Any, *, on_progress: Callable[[int], object], **more: Any) -> Any:
         def one(count: int) -> None:
@@ -446,7 +446,7 @@ def test_an_import_is_stopped_and_gone_on_with(
         return real(data, as_, on_progress=one, **more)
 
     with monkeypatch.context() as patch:
-        patch.setattr(files, "import_problems", stopping)
+        patch.setattr(_import, "import_problems", stopping)
         with TestCase.captureOnCommitCallbacks(execute=True):
             ended = done(job)
     assert (ended.state, ended.done, ended.ended is None) == ("stopped", 2, False)
