@@ -462,7 +462,7 @@ def test_the_page_counts_the_cues_that_a_flagged_cue_explains() -> None:
     [part] = found.parts
     first, second, *rest = part.battery.scores
     both = (replace(first, rank=1), replace(second, rank=None, right=0.7, high=0.69))
-    battery = replace(part.battery, found=(*both, *(replace(one, high=1.0) for one in rest)))
+    battery = replace(part.battery, scores=(*both, *(replace(one, high=1.0) for one in rest)))
     page = audit.render_page(replace(found, parts=(replace(part, battery=battery),)))
     assert "Of 6 cues, 1 is flagged; other cues above their limits, explained by the" in page
     assert "flagged cues: 1." in page

@@ -61,8 +61,7 @@ class ModelExposure(Result):
         interval: 95 % interval of the shift.
         p_value: the one-sided p-value.
         adjusted: the p-value after Holm's correction for the models of this look.
-        depends: whether the scores are shown to depend on the coins, that is, whether the adjusted
-            p-value is at most the look's level.
+        depends: whether the adjusted p-value is at most the look's level.
         detectable: the shift that is detected with 80 % power; see `compute_detectable_shift`.
     """
 

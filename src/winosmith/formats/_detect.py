@@ -170,8 +170,7 @@ def _explain_no_match(rows: Rows) -> tuple[str, list[str]]:
 
 def _may_be_answers(rows: Rows) -> bool:
     """Return whether the first row has an id, a letter or digit, and no text of several words."""
-    name = find_name((*ID_COLUMNS, "item"), rows.names)
-    if name is None:
+    if not (name := find_name((*ID_COLUMNS, "item"), rows.names)):
         return False
     cells = [str(one).strip() for key, one in rows.first.items() if key != name]
     return 1 in map(len, cells) and not any(" " in one for one in cells)
