@@ -52,9 +52,8 @@ _LETTERS = re.compile(
 _OTHERS = re.compile(
     r"^\W*(?:both )?\(?[a-i]\)?(?:(?:,| and| or|,? &) \(?[a-i]\)?)+(?: only)?\W*$|[①-⑨]\W?[①-⑨]"
     r"|\b(?i:option|answer|choice)s? \(?\d|\b(?i:the (?:first|last|other) (?:two|three|ones?)\W*$)"
-    r"|所有选项|모두 정답|ما سبق|התשובות|ci-dessus"
-    r"|^(?i:(?:alle|keine|beide)[sr]?\b(?: (?:davon|der|diese)\b.*)?|bovenstaande|hepsi"
-    r"|mindegyik)\W*$"
+    r"|所有选项|모두 정답|ما سبق|התשובות|ci-dessus|^(?i:bovenstaande|hepsi|mindegyik)\W*$"
+    r"|^(?i:(?:alle|keine|beide)[sr]?\b(?: (?:davon|der|diese)\b.*)?\W*$)"
 )
 """Further options that refer to others, by lower-case letters, numbers or a single word."""
 _OPTION_REFERENCE = re.compile(r"\b(?i:option|answer|choice)s? \(?[A-Z]\)?(?!\w)")

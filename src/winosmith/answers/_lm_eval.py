@@ -105,20 +105,20 @@ def _are_letters_scored(samples: Sequence[Record], items: Sequence[Problem | Non
 
 
 def _parse_row(place: Place, sample: Record, item: Problem | None, *, by_letter: bool) -> Row:
-    results, ends = _get_replies(sample), [*map(normalise, _get_continuations(sample))]
+    results, continuations = _get_replies(sample), _get_continuations(sample)
     prompts = [str(prompt) for prompt, _ in _get_requests(sample)[:1]]
     doc, target = sample["doc"], str(sample.get("target", ""))
-    options = [*map(normalise, item.options)] if item else []
-    is_number = target.isdecimal() and target not in options
-    if is_number and ends != options and sorted(ends) == sorted(options):
-        target = dict(enumerate(ends)).get(int(target), target)  # counts in the requests' order
+    if item and target.isdecimal() and int(target) < len(continuations):
+        ends, options = ([*map(normalise, one)] for one in (continuations, item.options))
+        if target not in options and ends != options and sorted(ends) == sorted(options):
+            target = ends[int(target)]  # the number counts in the requests' order
     scores = [_parse_log_likelihood(one, place) for one in results]
     reply: str | None = ""
     ordered: tuple[float, ...] = ()
     if any(score is not None for score in scores):
         reply = None
         known = [math.nan if score is None else score for score in scores]
-        ordered = _sort_scores(known, _get_continuations(sample), item, target, by_letter=by_letter)
+        ordered = _sort_scores(known, continuations, item, target, by_letter=by_letter)
     elif len(replies := [*_flatten_texts(results)]) > 1:
         what = f"the item has {len(replies)} replies; add a filter that selects one (take_first)"
         raise FormatError(what, *place[:3])

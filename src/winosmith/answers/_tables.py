@@ -157,11 +157,12 @@ def _check_items(rows: _Rows, file: AnswerFile, columns: Sequence[_Column]) -> N
             raise file.make_error(
                 f"the id is {item!r}, but the question is that of {other!r}", place
             )
-        listed = [texts[at : at + len(options)] for at in range(len(texts) - len(options) + 1)]
-        lists_options = lists_options and sorted(options) in map(sorted, listed)
-        labels = [one.readings.get(item, {}) for one in columns]
-        if options not in listed and any(label and "text" not in label for label in labels):
-            permuted.append(item)
+        if lists_options:
+            listed = [texts[at : at + len(options)] for at in range(len(texts) - len(options) + 1)]
+            lists_options = sorted(options) in map(sorted, listed)
+            labels = [one.readings.get(item, {}) for one in columns]
+            if options not in listed and any(label and "text" not in label for label in labels):
+                permuted.append(item)
     if lists_options and permuted:
         raise file.make_error(
             f"the options of {join_ids(permuted)} are in another order than in the data; write the "

@@ -332,11 +332,11 @@ def _interpret_cell(draft: _Draft, cell: Any) -> dict[str, int]:
 def _refuse_second_answer_column(drafts: Sequence[_Draft]) -> None:
     """Refuse rows whose answers are in another column, as in files with different layouts."""
     withheld = [draft for draft in drafts if draft.answer is None and draft.key is None]
-    filled = Counter(name for d in drafts for name, cell in d.extra.items() if not is_empty(cell))
-    filled.subtract(name for d in withheld for name, cell in d.extra.items() if not is_empty(cell))
+    answered = (draft for draft in drafts if draft.answer is not None or draft.key is not None)
+    filled = {name for one in answered for name, cell in one.extra.items() if not is_empty(cell)}
     for draft in withheld:
         for name, cell in draft.extra.items():
-            if is_answer_name(name) and not filled[name] and _interpret_cell(draft, cell):
+            if is_answer_name(name) and name not in filled and _interpret_cell(draft, cell):
                 reason = (
                     f"the answer is in {name!r} only in some rows, such as this one; use one name"
                 )
