@@ -138,7 +138,7 @@ def pause_garbage_collection() -> Iterator[None]:
     """Pause Python's cyclic garbage collector, which would visit all records repeatedly.
 
     Use it only for work that creates no reference cycles. For 100,000 questions, the collector
-    would take a third of the time.
+    would take up a third of the run time.
     """
     was_enabled = gc.isenabled()
     gc.disable()

@@ -336,7 +336,7 @@ def test_a_reward_set_without_a_prompt_has_it_in_both_answers(tmp_path: Path) ->
         assert item.options[item.answer or 0] == "As it is so."
         assert {*item.options} == {"As it is so.", "As it rains."}
     path = put(tmp_path, jsonl([{"chosen": "As it is so.", "rejected": "As it rains."}]))
-    with pytest.raises(FormatError, match="no column of questions was detected"):
+    with pytest.raises(FormatError, match="no question column was detected"):
         formats.read(path)
 
 

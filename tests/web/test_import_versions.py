@@ -15,7 +15,7 @@ from winosmith import Dataset, Extra, Lineage, Problem, formats
 from winosmith.lineage import check_lineages, depths, make_child
 from winosmith.web import _import as module
 from winosmith.web._export import export
-from winosmith.web._import import add_versions, import_problems
+from winosmith.web._import import import_problems, link_versions
 from winosmith.web._lock import writing
 from winosmith.web.predict.models import Model, Prediction, Status
 from winosmith.web.problems.family import lift_embargo
@@ -181,7 +181,7 @@ def test_large_families_take_linear_time(db: Any) -> None:
                 module._add_chunk(made[start : start + module.CHUNK], "valid")
         profile = cProfile.Profile()
         with CaptureQueriesContext(connection) as asked:
-            profile.runcall(add_versions, made)
+            profile.runcall(link_versions, made)
         return pstats.Stats(profile).total_calls, len(asked)
 
     work(50, "warm")

@@ -390,7 +390,7 @@ SCRIPTS = {
 
 
 def count_ties(cue: Cue, views: Sequence[View]) -> Ties:
-    """For each option that a cue selects, count the options that share the selection.
+    """Count the options that the cue selects in the same item, for each option that it selects.
 
     The result has the shape (options,). It is 1 for an option that is selected without a tie, and 0
     for options that are not selected. Score differences below 1e-9 are ignored, because they can be

@@ -258,7 +258,7 @@ class Items(Result):
 
     @pause_garbage_collection()
     def count_ties(self, cues: Sequence[Cue], report_done: ReportDone = lambda _: None) -> Ties:
-        """For each option that a cue selects, count the options that share the selection.
+        """Count the options that the cue selects in the same item, for each option that it selects.
 
         The result has the shape (options, cues). It is 0 for options that the cue does not select.
         Items are processed in parts to save memory.

@@ -209,7 +209,7 @@ class Thinning:
 
         In each synthetic set, random units get a random incorrect option as the key. Each set is
         thinned by the given rules, refitted to the set, and every item is weighted by its
-        probability of staying. The factor for real wrong keys may differ, because these are seldom
+        probability of staying. The factor may differ for wrong keys in real data, which are seldom
         random options. None is returned if nothing is thinned.
         """
         from scipy.stats import t

@@ -320,7 +320,10 @@ class Filtering:
         `digest` and `n` are the digest and the number of all collected problems. `shown` are the
         rows of the pool that charts may show individually. `planted` maps problem ids to artifacts.
         """
-        guessed, flips_sign = self._verify(run), get_combination(self.embed) == "difference"
+        guessed, flips_sign = (
+            self._measure_accuracies(run),
+            get_combination(self.embed) == "difference",
+        )
         assessment, ids = None, run.pool.ids
         with self.step("measuring", None):
             if run.options is None and not run.vector_fault:
@@ -379,7 +382,7 @@ class Filtering:
         parameters |= {"copies": copies} if copies != "once" else {}
         return Signature(digest, n, parameters, self.seed)
 
-    def _verify(self, run: _filter.FilterRun) -> debias.Verification | str:
+    def _measure_accuracies(self, run: _filter.FilterRun) -> debias.Verification | str:
         """Return the accuracies, or the reason why they could not be measured."""
         if run.vector_fault:
             return run.vector_fault

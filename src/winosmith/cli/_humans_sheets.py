@@ -465,7 +465,7 @@ def _find_answer_files(path: Path) -> Iterator[Path]:
         or (file.suffix == ".json" and (_is_record(file, "answers") or _is_record(file, "entry")))
     ]
     if not found:
-        raise InputError(f"{path} contains no answers: no tables, and no files saved from forms")
+        raise InputError(f"{path} contains no answers (neither tables nor files saved from forms)")
     yield from found
 
 

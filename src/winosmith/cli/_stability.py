@@ -56,7 +56,7 @@ class StabilityResults(Result):
 
     @property
     @computed(key="kinds")
-    def kind_records(self) -> dict[str, Any] | None:
+    def errors_by_kind(self) -> dict[str, Any] | None:
         """Each solver's errors by kind of edit: only the counts if its accuracy is withheld."""
         records = {}
         for solver, found in self.kinds.items():

@@ -265,7 +265,8 @@ def _tune_and_solve(targets: list[Target], out: Path, options: Options) -> list[
             raise InputError(f"{path} is {training.name}, which is not among DATA; add it to DATA")
         shared = study.find_shared_sentences(training.items, target.items)
         if shared:
-            say(f"{len(shared):,} texts of {target.file} are also in {path}, such as {shared[0]!r}")
+            example = f"for example {shared[0]!r}"
+            say(f"{len(shared):,} texts in {target.file} are also in {path}, {example}")
         train, dev = study.split_as_in_paper(training.name, training.items)
         folder = out / "tuned" / training.name
         with progress(f"Fine-tuning on {training.name}, step") as advance:

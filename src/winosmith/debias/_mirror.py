@@ -192,7 +192,7 @@ def mirror(
             options: the vector of its first option minus that of its second option (for a twin the
             sum over its halves, each times ±1 for its answer, see `make_twin_units`). With `items`,
             each row is an option.
-        items: (n,) the unit of each option; units are numbered by their first occurrence.
+        items: (n,) the unit of each option; units are numbered in the order of first occurrence.
         key: The correct option of each unit. Without `items`: (U,) True or 1 if the first option is
             correct, False, 0 or −1 if the second is; None if the first option is always correct.
             With `items`: (U,) the 0-based index of the correct option among the unit's options.

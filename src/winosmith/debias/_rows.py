@@ -155,7 +155,7 @@ def get_choice_keys(data: Dataset) -> NDArray[np.intp]:
     withheld = [problem for problem in data if problem.answer is None]
     if withheld:
         raise DataError(
-            f"the answer of the problem {withheld[0].id!r} is withheld; a filter needs answers, so "
+            f"the answer to the problem {withheld[0].id!r} is withheld; a filter needs answers, so "
             f"remove the {len(withheld)} problems without one"
         )
     return np.array(data.answers, np.intp)

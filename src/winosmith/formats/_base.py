@@ -170,7 +170,7 @@ def make_extra(record: Mapping[str, object], format_key: str) -> Extra:
 
 
 def get_problems(entries: Iterable[Entry]) -> dict[int, Problem]:
-    """Return the problems by the 0-based position of their records."""
+    """Return a mapping from the 0-based positions of records to their problems."""
     return {row: one.item for row, one in enumerate(entries) if isinstance(one.item, Problem)}
 
 

@@ -201,7 +201,7 @@ def make_plan(names: Iterable[str], columns: Columns, rows: Sequence[Record]) ->
         ):
             question = (text,)
     if not question:
-        raise FormatError(f"no column of questions was detected: name it with `question=`{listing}")
+        raise FormatError(f"no question column was detected: name one with `question=`{listing}")
     if not (choices or classes or distractors):
         raise FormatError(
             "no columns of choices were found: name two or more with `choices=`; if the labels in "

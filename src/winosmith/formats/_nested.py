@@ -37,7 +37,7 @@ _STEMS = ("stem", "text", "question", "body", "content")
 
 @dataclass(frozen=True, slots=True)
 class _Nesting:
-    """The column of nested questions, and the columns of parallel lists by their singular names."""
+    """The column of nested questions, and a mapping from singular names to parallel lists."""
 
     column: str
     parallel: Mapping[str, str]
@@ -60,7 +60,7 @@ def flatten(row: Record) -> Record:
 def expand_nested(
     found: Sequence[SourceRow], columns: Columns
 ) -> tuple[list[SourceRow], list[str]]:
-    """Return one row for each nested question, and one sentence for each expanded level.
+    """Return one row for each nested question, and a note about each expanded level.
 
     Rows that are questions are unchanged.
     """

@@ -438,8 +438,8 @@ def _detect_kind(drafts: Sequence[_Draft]) -> str | None:
                 *place[:3],
             )
         raise FormatError(
-            f"the answers may be {KINDS[best]} or {KINDS[other]}; the two readings differ for "
-            f"{first!r} in this row, and in {len(unequal) - 1:,} other rows. Choose one with "
+            f"the answers can be read as {KINDS[best]} or as {KINDS[other]}, which "
+            f"differ in {len(unequal):,} rows, such as for {first!r} in this one. Choose one with "
             f"`answer_is={best!r}` or `answer_is={other!r}`",
             *place[:3],
         )

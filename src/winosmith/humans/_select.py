@@ -425,7 +425,8 @@ def cross_fit(
         on_fold: called after each fold with the number of finished folds and the total number.
 
     Raises:
-        DataError: there are fewer than 4 people, or no held-out person answered a chosen problem.
+        DataError: there are fewer than 4 people, or none of the held-out people answered a chosen
+            problem.
         RecipeError: there are fewer than 2 folds.
     """
     rules = rules or Rules()
@@ -453,7 +454,7 @@ def cross_fit(
         if on_fold is not None:
             on_fold(number + 1, len(dealt))
     if not held_out:
-        raise DataError("no held-out person answered a chosen problem; use fewer folds")
+        raise DataError("none of the held-out people answered a chosen problem; use fewer folds")
     right = np.full((len(people), len(dataset)), np.nan)
     places = {who: place for place, who in enumerate(people)}
     for response in held_out:

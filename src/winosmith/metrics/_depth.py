@@ -291,7 +291,7 @@ class ErrorDepth(Result):
 def measure_depths(
     families: Sequence[Family], seed: int, draws: int
 ) -> tuple[ErrorDepth, ErrorDepth, ErrorDepth]:
-    """Return the pooled mean error depth, its mean over families, and the mean first error."""
+    """Return three means of error depth: pooled, averaged over families, and of first errors."""
     totals = np.array([_sum_observed_errors(family) for family in families])
     observed = totals.sum(axis=0)
     clusters = np.array([family.cluster for family in families])

@@ -7,8 +7,8 @@ the whole text starts with the same n tokens, so that one sequence gives both sc
 
 Common prefixes of texts are read once: the texts are sorted, and each text adds to a tree only the
 tokens after the prefix that it shares with the previous text. A tree is one row of tokens. A token
-attends only to its ancestors, and its position is its depth, so values are the same as for separate
-texts.
+attends only to its ancestors, and its position is its depth, so the results are the same as for
+separate texts.
 """
 
 from __future__ import annotations

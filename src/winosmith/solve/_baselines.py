@@ -196,7 +196,7 @@ class WordAssociation:
         smoothing: float = metrics.PMI_SMOOTHING,
         sees: Sees = "blank",
     ) -> WordAssociation:
-        """Count the words of solved problems, and return the solver.
+        """Learn word counts from problems with answers, and return the solver.
 
         Args:
             train: solved problems. For `words`, they must have two options.

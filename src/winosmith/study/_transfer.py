@@ -163,7 +163,7 @@ def list_test_files(folder: str | Path) -> list[tuple[str, Path]]:
             found.setdefault(name, file)
     if not found:
         raise InputError(
-            f"{folder} contains no data set of WinoGrande's table 5; download some with: "
+            f"{folder} contains none of the data sets in WinoGrande's Table 5; download some with: "
             "winosmith data get"
         )
     return [(name, found[name]) for name in TARGETS if name in found]

@@ -149,7 +149,7 @@ def import_problems(
         done += len(chunk)
         if on_progress:
             on_progress(done)
-    versions, apart = (0, 0) if purpose == "gold" else add_versions(dataset)
+    versions, apart = (0, 0) if purpose == "gold" else link_versions(dataset)
     return ImportResult(added, done - added, versions, apart)
 
 
@@ -354,7 +354,7 @@ def find_ids_below_embargoes(data: Iterable[Datum]) -> set[str]:
     return found - marked
 
 
-def add_versions(data: Iterable[Datum]) -> tuple[int, int]:
+def link_versions(data: Iterable[Datum]) -> tuple[int, int]:
     """Link each perturbed problem to its family, unless it is already linked.
 
     The problems must be on the site, whose lineages take precedence over those in `data`.

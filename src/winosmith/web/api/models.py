@@ -74,7 +74,7 @@ def create_token(person: Person, name: str, days: int = DAYS) -> tuple[Token, st
     if not 1 <= len(name) <= 60:
         raise InputError(_("Give the token a name of 1 to 60 characters."))
     if not 1 <= days <= MAX_DAYS:
-        raise InputError(_("A token works for 1 to %d days.") % MAX_DAYS)
+        raise InputError(_("A token must be valid for 1 to %d days.") % MAX_DAYS)
     text = PREFIX + secrets.token_urlsafe(TOKEN_BYTES)
     with writing():
         if person.tokens.active().count() >= MAX_TOKENS:

@@ -219,7 +219,7 @@ class Judge(models.Model):
         next_gold: The judge's next gold question; None until it is drawn.
         since: The start of measuring pace and gold questions; earlier answers are ignored.
         qualified: The time when the judge passed the training; None before, or without training.
-        held: The time since which the judge's votes are on hold, or None.
+        held: The time at which the judge's votes were put on hold, or None.
         cause: The reason for the hold.
         measured: The numbers that led to the hold.
         together: A label shared by judges who were put on hold as a group, or "".

@@ -125,8 +125,8 @@ class DataForm(FileForm):
     new_ids = forms.BooleanField(
         label=gettext_lazy("Assign new ids"),
         help_text=gettext_lazy(
-            "The ids in a file may reveal the answer, or may already be in use "
-            "here. The same file always gets the same new ids."
+            "The ids in a file may reveal the answers, or may already be in use "
+            "here. A file that is imported again gets the same new ids."
         ),
         required=False,
         initial=True,
