@@ -53,9 +53,9 @@ def test_columns_that_are_not_answers_are_omitted_with_a_note(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("name", "advice"),
     [
-        ("Ref", "'q0', 'q1', 'q2', … are in the data's column 'Ref': rename it to 'id'"),
+        ("Ref", "'q0', 'q1', 'q2', … are in the data's column 'Ref': name it with `id='Ref'`"),
         ("id", "'q0', 'q1', 'q2', … do not. The items' ids are 'x0', 'x1', 'x2', …. Is this ano"),
-        (None, "The items' ids are '0', '1', '2', …: if the data have a column of ids, rename it"),
+        (None, "The items' ids are '0', '1', '2', …: if the data have a column of ids, name it"),
     ],
 )
 def test_the_column_with_the_ids_of_the_answers_is_named(name: str | None, advice: str) -> None:
@@ -67,6 +67,9 @@ def test_the_column_with_the_ids_of_the_answers_is_named(name: str | None, advic
     with pytest.raises(FormatError, match=re.escape("only 0 of 9 rows match the id of an item; ")
                        + ".*" + re.escape(advice)):  # fmt: skip
         answers.read(said, rows)
+    if name == "Ref":
+        items = formats.to_dataset(formats.scan(rows, columns=formats.Columns(id=name)))
+        assert len(answers.read(said, items)["m"].predictions) == len(rows)
 
 
 @pytest.mark.parametrize(

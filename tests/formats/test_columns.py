@@ -57,6 +57,33 @@ def test_names_of_columns_are_kept(tmp_path: Path, suffix: str, question: bool) 
     assert len(item.extra) == len(NAMES)
 
 
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"question": "Why {}?", "choices": ["x", "y"], "answer": 0, "id": "no {}"},
+        {"sentence": "A {} _ b.", "option1": "x", "option2": "y", "answer": "1"},
+        {"id": "no {}", "sentence": "A {} _ b.", "option1": "x", "option2": "y", "answer": ""},
+    ],
+)
+def test_any_format_reads_ids_from_a_named_column(tmp_path: Path, row: dict[str, Any]) -> None:
+    """The named column has the ids, the items are otherwise unchanged, and a gap is a bad record."""
+    many = [
+        {key: one.format(at) if isinstance(one, str) else one for key, one in row.items()}
+        | {"Ref": f"r{at}"}
+        for at in range(3)
+    ]
+    path, columns = put(tmp_path, many), Columns(id="Ref")
+    plain = formats.scan(path, pair_by="").problems
+    problems = formats.scan(path, pair_by="", columns=columns).problems
+    assert [one.id for one in problems] == ["r0", "r1", "r2"]
+    assert [one.sentence for one in problems] == [one.sentence for one in plain]
+    assert not any("Ref" in key for one in problems for key in one.extra)
+    repeated = formats.scan(put(tmp_path, [many[0], many[1], many[0]]), columns=columns)
+    assert "'r0' was already used" in repeated.bad[0].reason
+    with pytest.raises(FormatError, match="there is no column 'Nr'"):
+        formats.scan(path, columns=Columns(id="Nr"))
+
+
 def sentences(*languages: str) -> list[dict[str, Any]]:
     """Return a row for each half of ten twins, with a sentence and options in each language."""
     return [

@@ -67,7 +67,9 @@ def _read_docs(
     docs: Sequence[Record], columns: formats.Columns | None
 ) -> tuple[list[Problem | None], str]:
     """Read a task's records as items, and return the reason if some records can't be read."""
-    named = columns if columns and {*columns.question} <= docs[0].keys() else None
+    named = None
+    if columns and columns.name_questions and {*columns.question} <= docs[0].keys():
+        named = replace(columns, id=None)
     found: list[Problem | None] = [None] * len(docs)
     try:
         contents = formats.scan([*docs], columns=named, as_written=True)

@@ -171,12 +171,13 @@ def _explain_unknown_ids(unknown: Sequence[str], file: AnswerFile) -> str:
         values = {normalise_id(format_cell(problem.extra.get(name))) for problem in file.dataset}
         if len(values) == len(file.dataset) and 2 * len(wanted & values) > len(wanted):
             column = name.partition(".")[2] or name
-            return f"{join_ids(unknown)} are in the data's column {column!r}: rename it to 'id'"
+            advice = f"name it with `id={column!r}`"
+            return f"{join_ids(unknown)} are in the data's column {column!r}: {advice}"
     item_ids = file.dataset.ids
     are_rows = all(map(str.isdecimal, item_ids)) and item_ids[0] == "0"
     return (
         f"{join_ids(unknown)} do not. The items' ids are {join_ids(item_ids)}"
-        + (": if the data have a column of ids, rename it to 'id'" if are_rows else "")
+        + (": if the data have a column of ids, name it with `id=`" if are_rows else "")
         + ". Is this another data set?"
     )
 

@@ -75,7 +75,7 @@ def read_files(
                 path,
                 recipe.format,
                 pair_by=recipe.pair_by if len(paths) == 1 else recipe.pair_by and "",
-                columns=None if recipe.columns == type(recipe.columns)() else recipe.columns,
+                columns=recipe.columns,
             )
             if skip_bad and contents.bad:
                 bad += contents.bad
@@ -112,7 +112,7 @@ def read_files(
 
 _get_content = attrgetter("sentence", "options", "answer")
 
-_SETTING = re.compile(r"`(pair_by|format_name|question|choices|answer|answer_is)=([^`]*)`")
+_SETTING = re.compile(r"`(pair_by|format_name|question|choices|answer|answer_is|id)=([^`]*)`")
 
 
 def _use_recipe_keys(reason: str) -> str:

@@ -90,7 +90,7 @@ def find_given_options(ctx: click.Context) -> set[str]:
     return {name for name in ctx.params if ctx.get_parameter_source(name) is COMMANDLINE}
 
 
-_COLUMNS = ("question", "choices", "answer", "answer_is")
+_COLUMNS = ("question", "choices", "answer", "answer_is", "id")
 
 _READING_OPTIONS = {
     "pair_by": (
@@ -116,6 +116,7 @@ _READING_OPTIONS = {
         "the choice) or label (name of the choice's column); by default detected from the whole "
         "file.",
     ),
+    "id": ("COLUMN", "Column of the ids, if its name is not recognised; in any format."),
     "encoding": (
         "NAME",
         "Encoding of data and answers that are not UTF-8, such as cp1252; UTF-16 and UTF-32 are "
@@ -259,7 +260,9 @@ def get_answer_arguments() -> dict[str, Any]:
 
     given = {name: _get_reading_option(name) for name in _COLUMNS}
     several = {name: _split_names(given[name]) for name in ("question", "choices") if given[name]}
-    columns = Columns(**several, answer=given["answer"], answer_is=given["answer_is"])
+    columns = Columns(
+        **several, answer=given["answer"], answer_is=given["answer_is"], id=given["id"]
+    )
     return {
         "columns": columns if any(given.values()) else None,
         "encoding": _get_reading_option("encoding"),

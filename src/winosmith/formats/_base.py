@@ -169,6 +169,12 @@ def make_extra(record: Mapping[str, object], format_key: str) -> Extra:
     return Extra(items)
 
 
+def find_extra_key(extra: Extra, column: str) -> str | None:
+    """Return the key of an additional column, with or without its format's prefix."""
+    wanted = make_extra_key("", column)[1:]
+    return next((key for key in extra if wanted in (key, key.partition(".")[2])), None)
+
+
 def get_problems(entries: Iterable[Entry]) -> dict[int, Problem]:
     """Return a mapping from the 0-based positions of records to their problems."""
     return {row: one.item for row, one in enumerate(entries) if isinstance(one.item, Problem)}

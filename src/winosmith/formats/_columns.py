@@ -60,6 +60,14 @@ class Columns:
     """Content of the answer column: a letter, a letter in its script's alternative order
     (`letter2`), a 0-based or 1-based number, a choice's text or its label. By default it is
     detected from the whole file."""
+    id: str | None = None
+    """Column of the ids; detected by default. It may be the only column that is named, in any
+    format."""
+
+    @property
+    def name_questions(self) -> bool:
+        """Whether the columns make the file one of questions."""
+        return bool(self.question or self.choices or self.answer or self.answer_is)
 
     def __post_init__(self) -> None:
         if self.answer_is is not None and self.answer_is not in get_args(AnswerIs):
@@ -137,7 +145,7 @@ def make_plan(names: Iterable[str], columns: Columns, rows: Sequence[Record]) ->
     """Find the role of each column; raise FormatError if columns are unknown or ambiguous."""
     table = _Table(as_names(names), rows)
     names = table.names
-    for name in (*columns.question, *columns.choices, *filter(None, [columns.answer])):
+    for name in (*columns.question, *columns.choices, *filter(None, [columns.answer, columns.id])):
         if name not in names.normalised:
             raise FormatError(f"there is no column {name!r}; the columns are {join_names(names)}")
     if find_name(["premise"], names) and find_name(["question"], names) and not columns.question:
@@ -211,7 +219,7 @@ def make_plan(names: Iterable[str], columns: Columns, rows: Sequence[Record]) ->
         _refuse_unmatched_question(names, columns.choices, question)
     used = {*question, *choices, *distractors, answer}
     ids = (name for name in find_existing(ID_COLUMNS, names) if name not in used)
-    own_id = next(ids, None)
+    own_id = columns.id or next(ids, None)
     return Plan(
         question, passages, () if classes else choices, answer, own_id, classes, distractors,
         choices_are_guessed, may_have_blanks,

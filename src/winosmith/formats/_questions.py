@@ -123,7 +123,7 @@ def read_questions(
             raise FormatError("there are no rows")
         return [Entry(row.place, row.raw, reason=row.reason) for row in found], []
     plan = make_plan(names, columns, [row.values for row in found if row.values is not None])
-    plan, id_notes = _drop_repeated_ids(plan, found)
+    plan, id_notes = _drop_repeated_ids(plan, found, columns)
     notes += id_notes + plan.make_notes(columns)
 
     if gaps := _count_na_rows([row.values for row in found if row.values], plan, columns.answer_is):
@@ -209,8 +209,10 @@ def _report_progress(
         yield items.pop()
 
 
-def _drop_repeated_ids(plan: Plan, rows: Sequence[SourceRow]) -> tuple[Plan, list[str]]:
-    if plan.id is None:
+def _drop_repeated_ids(
+    plan: Plan, rows: Sequence[SourceRow], columns: Columns
+) -> tuple[Plan, list[str]]:
+    if plan.id is None or plan.id == columns.id:
         return plan, []
     cells = [row[plan.id] for _, _, row, _ in rows if row and not is_empty(row.get(plan.id))]
     ids = [data.format_cell(value) for value in cells]

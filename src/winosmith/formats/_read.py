@@ -23,7 +23,15 @@ from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, ProblemError
 from winosmith.formats import _base
 from winosmith.formats._answers import drop_repeated_keys
-from winosmith.formats._base import Entry, Format, Item, Writer, get_problems, replace_items
+from winosmith.formats._base import (
+    Entry,
+    Format,
+    Item,
+    Writer,
+    find_extra_key,
+    get_problems,
+    replace_items,
+)
 from winosmith.formats._columns import Columns
 from winosmith.formats._csv import CSV
 from winosmith.formats._detect import detect, get_writer
@@ -42,7 +50,7 @@ from winosmith.formats._winogrande import WINOGRANDE
 from winosmith.lineage import apply_edits, check_lineages, find_edits
 from winosmith.outputs import atomic_write
 from winosmith.parallel import pause_garbage_collection
-from winosmith.problem import BLANK, Claim, Problem
+from winosmith.problem import BLANK, Claim, Extra, Problem
 from winosmith.records import make_claim_record, make_problem_record
 from winosmith.text import separate_blank, tokenize
 
@@ -210,8 +218,8 @@ def scan(
             mark twins is refused (see `refuse_unread_pairs`). If "", such a column is ignored.
         as_written: whether to skip the search for unmarked twins and the separation of blanks from
             words ("because _had").
-        columns: the columns of question, choices and answer; if given, the file is read as rows of
-            questions.
+        columns: the columns of question, choices, answer and id. If any except the id is given, the
+            file is read as rows of questions.
         encoding: encoding of text that is not UTF-8. By default, UTF-8 is detected, and UTF-16 or
             UTF-32 with a byte-order mark.
         ids_are_places: whether to use locations as ids ("unit-1/quiz.json:12"), so that files
@@ -223,7 +231,8 @@ def scan(
             pairs, or the columns of questions are ambiguous.
     """
     rows = data.read(path, encoding=encoding)
-    if columns is not None:
+    columns = columns or Columns()
+    if columns.name_questions:
         if format_name not in (None, QUESTIONS.name):
             raise FormatError(
                 f"only the format {QUESTIONS.name!r} lets you name columns, not {format_name!r}",
@@ -234,7 +243,7 @@ def scan(
     if known is QUESTIONS:
         read = report_progress(rows, rows.source, on_progress, PARSED_FRACTION)
         with _name_file(rows.path):
-            entries, question_notes = read_questions(read, columns or Columns(), on_progress)
+            entries, question_notes = read_questions(read, columns, on_progress)
         notes += question_notes
     else:
         entries = list(report_progress(known.read(rows), rows.source, on_progress))
@@ -243,6 +252,8 @@ def scan(
         notes += find_lost_blanks(rows, entries) if known is JSONL else []
     if ids_are_places:
         _replace_ids_by_places(entries)
+    elif columns.id is not None and known is not QUESTIONS:
+        _use_id_column(entries, columns.id, rows.path)
     _reject_repeated_ids(entries)
     if not as_written:
         notes += separate_blanks(entries)
@@ -333,6 +344,26 @@ def _replace_ids_by_places(entries: list[Entry]) -> None:
         if isinstance(one.item, Problem) and not one.item.lineage:
             name = str(one.place) if times == 1 else f"{one.place}, item {times}"
             entries[row] = replace(one, item=replace(one.item, id=name))
+
+
+def _use_id_column(entries: list[Entry], column: str, path: str) -> None:
+    """Replace the problems' ids by the values of an additional column.
+
+    Raises:
+        FormatError: there is no such column, or the format does not read it.
+    """
+    problems = get_problems(entries)
+    keys = {row: find_extra_key(one.extra, column) for row, one in problems.items()}
+    if not any(keys.values()):
+        raise FormatError(f"there is no column {column!r}, or the format does not read it", path)
+    for row, key in keys.items():
+        extra = dict(problems[row].extra)
+        value = data.format_cell(extra.pop(key)) if key else ""
+        if value:
+            item = replace(problems[row], id=value, extra=Extra(extra))
+            entries[row] = replace(entries[row], item=item)
+        else:
+            _reject(entries, row, f"the id column {column!r} is empty")
 
 
 def _reject_repeated_ids(entries: list[Entry]) -> None:

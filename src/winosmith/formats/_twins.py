@@ -25,9 +25,9 @@ from string import digits
 
 from winosmith.data import format_cell, parse_whole_number
 from winosmith.errors import FormatError
-from winosmith.formats._base import Entry, get_problems, replace_items, tidy
+from winosmith.formats._base import Entry, find_extra_key, get_problems, replace_items, tidy
 from winosmith.formats._names import collect_names, join_names
-from winosmith.problem import BLANK, Problem, Scalar, make_extra_key
+from winosmith.problem import BLANK, Problem, Scalar
 from winosmith.text import (
     compute_overlap,
     detect_script,
@@ -326,15 +326,12 @@ def pair_by_column(problems: ByRow, files: Sequence[str], column: str) -> ByRow:
     Raises:
         FormatError: there is no such column, or it forms no pairs.
     """
-    wanted = make_extra_key("", column)[1:]
     listed = [*problems.values()]
-    values: list[Scalar] = []
-    for problem in listed:
-        names = [key for key in problem.extra if wanted in (key, key.partition(".")[2])]
-        values.append(problem.extra[names[0]] if names else None)
+    keys = [find_extra_key(problem.extra, column) for problem in listed]
+    values = [key and problem.extra[key] for key, problem in zip(keys, listed, strict=True)]
     if all(value is None for value in values):
-        keys = {key.partition(".")[2] for problem in listed for key in problem.extra}
-        known = join_names(sorted(keys)) or "none"
+        columns = {key.partition(".")[2] for problem in listed for key in problem.extra}
+        known = join_names(sorted(columns)) or "none"
         raise FormatError(f"there is no column {column!r} to pair by; available columns: {known}")
     labels = _derive_labels(listed, values)
     places: defaultdict[str, list[int]] = defaultdict(list)
