@@ -111,6 +111,19 @@ def test_what_is_due_is_paid_by_the_markets_own_file(db: Any, tmp_path: Path) ->
     assert (entry["id"], entry["amount"]) == (key, "1.00")
 
 
+def test_a_reward_for_part_of_the_work_is_not_paid_twice(db: Any) -> None:
+    """The market pays the short code; only what is missing to the work done is due after it."""
+    made, _ = m.study(4, short_code="PART1", short_reward=Decimal("0.75"))
+    m.singles(2)
+    part = m.working(made)
+    for _n in range(2):
+        m.give(part.person)
+    _set(part, state="short")
+    assert compute_ledger(made).due == 0
+    _set(part, verdict="approved", paid=Decimal("0.75"))
+    assert compute_ledger(made).due == Decimal("0.25")
+
+
 def _bonuses(made: Any, path: Path) -> Path:
     """Write the file of what is due now."""
     _run("pay", made.name, "--bonuses", str(path))

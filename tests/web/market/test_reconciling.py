@@ -165,6 +165,34 @@ def test_a_generic_market_needs_a_worker_and_a_status(db: Any, tmp_path: Path) -
     assert "paid although no work was done" in compute_ledger(made).entries[0].notes
 
 
+def test_a_worker_returns_a_submission_on_request(db: Any, tmp_path: Path) -> None:
+    """Without work and without a short code, the site asks for it: the work still counts."""
+    made, _ = m.study(2)
+    half = m.twin(halves=1)[0]
+    part = m.working(made)
+    m.give(part.person)
+    finish_participation(part)
+    for status in ("TIMED-OUT", "RETURNED"):
+        _run("reconcile", made.name, str(m.export(tmp_path / "x.csv", [(1, status)])))
+        assert (fresh(part).verdict, part.said, part.paid) == ("approved", status, 0)
+        assert (compute_ledger(made).due, fresh(half).state) == (Decimal(1), "valid")
+    _run("reconcile", made.name, str(m.export(tmp_path / "x.csv", [(1, "REJECTED")])))
+    assert (compute_ledger(made).due, fresh(half).state) == (0, "judging")
+
+
+@pytest.mark.parametrize("order", [[0, 1], [1, 0]])
+def test_two_submissions_of_a_worker_are_a_doubt(db: Any, tmp_path: Path, order: Any) -> None:
+    """The link had no submission's id, so nobody knows which one is the work on the site."""
+    made, _ = m.study(1, provider="generic")
+    part = start_participation(made, m.arrival(made, submission=""))
+    rows = [f"{m.worker(1)},first,returned", f"{m.worker(1)},second,approved"]
+    lines = ["worker,submission,status", *(rows[at] for at in order)]
+    (tmp_path / "x.csv").write_text("\n".join(lines) + "\n")
+    told = json.loads(_run("reconcile", made.name, str(tmp_path / "x.csv"), "--json"))
+    assert (told["changes"], told["missing"], fresh(part).verdict) == ([], [], "waiting")
+    assert [line for line, _why in told["doubts"]] == [2, 3]
+
+
 FAULTS = {
     "a,b\n1,2\n": ":1: the column 'worker' is missing",
     "worker,status,status\n": ":1: the column 'status' occurs twice",

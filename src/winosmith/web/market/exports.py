@@ -6,6 +6,7 @@ The market's decisions determine which votes are included.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -228,7 +229,7 @@ def _parse_seconds(name: str, text: str) -> int | None:
 
 
 REASONS: dict[str, str] = {
-    models.APPROVED: "the market approved the submission",
+    models.APPROVED: "the market confirmed the submission",
     models.REJECTED: "the market rejected the submission",
     models.RETURNED: "the submission was returned or timed out",
 }
@@ -305,10 +306,12 @@ def plan_changes(
 ) -> Plan:
     """Return the changes that an export would make, without writing to the database.
 
-    A submission belongs to a participation if both of its ids match the participation's link. If
-    the export is `final`, missing participations are rejected, except those of people who started
+    A submission belongs to a participation if both of its ids match the participation's link. A
+    worker who returned it because the site asked for this is approved without a reward. If the
+    export is `final`, missing participations are rejected, except those of people who started
     after the export was `sent`.
     """
+    submissions = Counter(row.worker for row in rows)
     unknown: list[int] = []
     doubts: list[tuple[int, str]] = []
     notes: list[tuple[int, str]] = []
@@ -328,7 +331,7 @@ def plan_changes(
             unmatched += _find_paid_amount(row, study)
             continue
         matched |= {part.pk for part in (worker, submission) if part is not None}
-        part, doubt = _match_participation(row, worker, submission)
+        part, doubt = _match_participation(row, worker, submission, submissions[row.worker])
         if part is not None and study.reward and (row.paid or 0) > CENTS_FACTOR * study.reward:
             values = {"paid": row.paid, "reward": study.reward, "currency": study.currency}
             part, doubt = None, _(
@@ -340,7 +343,9 @@ def plan_changes(
         if part is not None:
             notes.extend((row.line, note) for note in _iter_notes(row, part))
             paid, waiting = _find_paid_amount(row, study), _count_pending_votes(part)
-            changes[part.pk] = Change(part, row.verdict, row.status, paid, row.seconds, waiting)
+            on_request = row.verdict == models.RETURNED and workers.must_return_submission(part)
+            verdict = models.APPROVED if on_request else row.verdict
+            changes[part.pk] = Change(part, verdict, row.status, paid, row.seconds, waiting)
     others = study.participations.select_related("person", "study").exclude(pk__in=matched)
     missing = list(others.filter(began__lte=sent) if sent else others)
     for part in missing:
@@ -354,18 +359,23 @@ def plan_changes(
 
 
 def _match_participation(
-    row: Row, worker: Participation | None, submission: Participation | None
+    row: Row, worker: Participation | None, submission: Participation | None, count: int
 ) -> tuple[Participation | None, str]:
-    """Return the row's participation, or None and the reason if the match is doubtful."""
-    if not row.submission:
-        return worker, ""
-    if worker is not None and submission is not None and worker.pk == submission.pk:
-        return worker, ""
+    """Return the row's participation, or None and the reason if the match is doubtful.
+
+    `count` is the number of the worker's submissions in the export.
+    """
     if submission is not None:
+        if worker is not None and worker.pk == submission.pk:
+            return worker, ""
         return None, _("this submission was started on the site under another worker’s id")
-    if worker is None or not worker.identities.filter(kind=models.SUBMISSION).exists():
-        return worker, ""
-    return None, _("this worker started on the site with another submission")
+    if worker is not None:
+        if row.submission and worker.identities.filter(kind=models.SUBMISSION).exists():
+            return None, _("this worker started on the site with another submission")
+        if count > 1:
+            fault = _("one of %d submissions of this worker; remove the lines of the others")
+            return None, fault % count
+    return worker, ""
 
 
 def _find_paid_amount(row: Row, study: Study) -> Decimal:

@@ -96,7 +96,8 @@ class Entry:
         """
         if self.on_hold:
             return ZERO
-        waits = self.part.verdict == models.WAITING and self.part.state == models.COMPLETE
+        is_pending = self.part.verdict == models.WAITING
+        waits = is_pending and (self.part.state == models.COMPLETE or self.part.study.short_reward)
         return ZERO if waits else max(ZERO, self.owed - self.paid)
 
     @cached_property
