@@ -161,6 +161,18 @@ def test_other_problems_keep_their_ids(db: Any) -> None:
     assert Row.objects.count() == 8
 
 
+def test_a_corrected_answer_is_not_lost_in_silence(db: Any) -> None:
+    """An import changes no problem, so a file with another key is refused with the way out."""
+    (first, second), third = _twins(1), replace(_twins(2)[2], twin_id=None)
+    _import(Dataset([replace(first, answer=None), second, third]), "valid")
+    right = Dataset([first, second, replace(third, answer=1 - third.answer)])
+    for changed in (right.select([0, 1]), right.select([2])):
+        with pytest.raises(InputError, match="without this answer"):
+            _import(changed, "valid")
+    assert _import(assign_new_ids(right, "key"), "valid").added == 3
+    assert _import(Dataset([first.blind(), second.blind()]), "valid").known == 2
+
+
 def test_new_ids_keep_what_belongs_together() -> None:
     """Twins stay twins and children keep their roots under new ids; another key gives others."""
     root = _twins(1)[0]

@@ -80,10 +80,15 @@ _OTHER_PROBLEM = gettext_noop(
     "the site already has another problem %(id)s; import with new ids, or under another name if "
     "the ids are already new"
 )
+_OTHER_ANSWER = gettext_noop(
+    "the site has the problem %(id)s without this answer, and an import changes no problem; "
+    "withdraw it, and import the corrected problem with new ids, or under another name if the ids "
+    "are already new"
+)
 
 REASONS = (
     NUL, _BAD_ID, _NO_BLANK, _SECOND_BLANK, _TOO_MANY_OPTIONS, _TOO_LONG, _NO_ANSWER,
-    _NO_GOLD_ANSWER, _NO_EXPLANATION, _OTHER_TWIN, _OTHER_PROBLEM,
+    _NO_GOLD_ANSWER, _NO_EXPLANATION, _OTHER_TWIN, _OTHER_PROBLEM, _OTHER_ANSWER,
 )  # fmt: skip
 """Reasons why a problem can't be imported, for `pages.translate_message`."""
 
@@ -259,7 +264,7 @@ def _get_twin_ref(datum: Datum) -> str:
 
 
 def _find_conflicts(dataset: Dataset) -> Iterator[tuple[Datum, str]]:
-    """Yield each problem whose id or twin id is taken on the site, with the reason."""
+    """Yield each problem whose id or twin id means another one on the site, with the reason."""
     twins: dict[str, set[str]] = defaultdict(set)
     for datum in dataset:
         twins[_get_twin_ref(datum)].add(datum.id)
@@ -272,8 +277,11 @@ def _find_conflicts(dataset: Dataset) -> Iterator[tuple[Datum, str]]:
     data = {datum.id: datum for datum in dataset}
     for refs in chunked(data, CHUNK):
         for row in Problem.objects.filter(ref__in=refs):
-            if not _has_same_text(row, data[row.ref]):
-                yield data[row.ref], _OTHER_PROBLEM % {"id": repr(row.ref)}
+            datum, name = data[row.ref], {"id": repr(row.ref)}
+            if not _has_same_text(row, datum):
+                yield datum, _OTHER_PROBLEM % name
+            elif datum.answer not in (None, row.answer):
+                yield datum, _OTHER_ANSWER % name
 
 
 def _has_same_text(row: Problem, datum: Datum) -> bool:
