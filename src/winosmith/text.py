@@ -144,6 +144,15 @@ def remove_invisible(text: str) -> str:
     return text if is_plain else _INVISIBLE.sub("", text)
 
 
+def normalize_name(name: str) -> str:
+    r"""Return a person's name in the form in which names are compared.
+
+    >>> normalize_name(" Jose\u0301\u200b") == "José"
+    True
+    """
+    return remove_invisible(normalize(name)).strip()
+
+
 def fold(text: str) -> str:
     """Normalise a text for comparison, so that texts that look alike in lower case become equal.
 

@@ -140,6 +140,19 @@ def test_the_author_is_no_judge() -> None:
     assert {entry.reason for entry in aside} == {"the judge wrote the problem"}
 
 
+def test_names_that_look_the_same_are_one_person() -> None:
+    """A Mac writes é as two characters, and copied names have invisible ones: one vote, no own."""
+    data = Dataset([replace(PROBLEM, origin=Origin(author="Ren\u00e9"))])
+    names = ["Rene\u0301", "Zoe\u0308", "Zo\u00eb", "Zo\u00eb\u200b"]
+    votes = [Response(PROBLEM.id, name, "validate", 0) for name in names]
+    counted, aside = validate.select_eligible(data, votes)
+    assert counted == (votes[1],)
+    assert [entry.reason for entry in aside] == [
+        "the judge wrote the problem",
+        *["the judge had already voted on it"] * 2,
+    ]
+
+
 def test_a_judge_votes_once_on_a_problem() -> None:
     """Of two votes by one judge for one purpose the first counts; another purpose is another."""
     first, again = said([0])[0], replace(said([1])[0], seconds=9.0)

@@ -26,6 +26,7 @@ from winosmith.metrics._proportion import INTERVAL, SIZE, Proportion, format_rat
 from winosmith.report import to_fixed
 from winosmith.response import Response
 from winosmith.results import Result, shown
+from winosmith.text import normalize_name
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -114,7 +115,8 @@ def group_unseen_responses(
         if response.purpose != "test":
             continue
         origin, who = dataset[row].origin, (row, response.participant)
-        wrote = origin is not None and origin.author == response.participant
+        author = (origin and origin.author) or ""
+        wrote = normalize_name(author) == normalize_name(response.participant)
         if wrote or who in seen:
             what = "wrote it" if wrote else "had answered it before"
             raise DataError(

@@ -46,6 +46,7 @@ from winosmith.outputs import atomic_write, guard_cell
 from winosmith.problem import Extra, Problem
 from winosmith.records import parse_json_lines, read_text
 from winosmith.response import Response
+from winosmith.text import normalize_name
 from winosmith.validate._structure import Examination, collect_outcomes
 
 Agreement = Literal["majority", "unanimous", "off"]
@@ -225,9 +226,10 @@ def select_eligible(
         DataError: a choice, or the order shown, does not fit the problem's options.
     """
     other_halves: dict[int, set[int]] = {}
-    authors: dict[int, set[str | None]] = {}
+    authors: dict[int, set[str]] = {}
     for group in dataset.groups:
-        wrote = {problem.origin.author for row in group if (problem := dataset[row]).origin}
+        origins = (dataset[row].origin for row in group)
+        wrote = {normalize_name(one.author) for one in origins if one and one.author}
         other_halves |= {row: {*group} - {row} for row in group}
         authors |= dict.fromkeys(group, wrote)
     rows = {problem.id: row for row, problem in enumerate(dataset)}
@@ -240,11 +242,12 @@ def select_eligible(
             aside.append(UncountedResponse(response, "the data set has no such problem"))
             continue
         _check_options(response, dataset[row])
-        before = seen.setdefault(response.participant, {})
+        who = normalize_name(response.participant)
+        before = seen.setdefault(who, {})
         here = before.setdefault(row, set())
         if response.purpose == "test":
             reason = "it belongs to a human test"
-        elif response.participant in authors[row]:
+        elif who in authors[row]:
             reason = "the judge wrote the problem"
         elif response.purpose in here:
             reason = "the judge had already voted on it"
