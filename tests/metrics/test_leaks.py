@@ -90,13 +90,13 @@ PLANTED: dict[str, tuple[str, Maker]] = {
         lambda p, a, r: with_initials(p, "kw"[a], *r.permutation([*"KW"])),
     ),
     "a space after it": (
-        metrics.SPACING,
+        metrics.SPACING[0],
         lambda p, a, r: replace(
             p, options=tuple(f"{o}{' ' * (at == a)}" for at, o in enumerate(p.options))
         ),
     ),
     "a no-break space in the other": (
-        metrics.SPACING,
+        metrics.SPACING[0],
         lambda p, a, r: replace(
             p, options=tuple(f"a{chr(160 if at != a else 32)}{o}" for at, o in enumerate(p.options))
         ),

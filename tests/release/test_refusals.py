@@ -70,6 +70,18 @@ def test_ids_that_tell_the_answer_are_refused(tmp_path: Path, withheld: int) -> 
     assert found(done.folder, private=done.private_folder) == []
 
 
+@pytest.mark.parametrize("mark", [" ", "\u200b", "  e\u0301"])
+def test_signs_that_nobody_sees_reveal_no_answer(tmp_path: Path, mark: str) -> None:
+    """Spaces and other Unicode forms in a sentence are no part of its text that solvers read."""
+    made = practice.generate_corpus(80, seed=9).dataset
+    formats.write(
+        [replace(p, sentence=p.sentence + mark * (p.answer or 0)) for p in made],
+        tmp_path / "test.jsonl",
+    )
+    with pytest.raises(DataError, match=r"sentence spacing's irregularity gives the answer away"):
+        release(tmp_path / "test.jsonl", about(), tmp_path / "out", new_ids=True)
+
+
 @pytest.mark.parametrize(
     ("inner", "outer", "told"),
     [

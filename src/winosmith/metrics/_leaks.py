@@ -23,7 +23,7 @@ from winosmith.problem import Problem, Scalar
 from winosmith.published import Digests, compute_item_digests
 from winosmith.report import percent
 from winosmith.results import HIDDEN, Result, computed
-from winosmith.text import remove_invisible
+from winosmith.text import normalize, remove_invisible
 
 Ints = NDArray[np.intp]
 Tell = tuple[str, Sequence[Hashable]]
@@ -35,8 +35,8 @@ ALPHA = 0.001
 MIN_ADVANTAGE = 0.05
 """Minimum advantage of a leak's accuracy over that of the most frequent answer (our choice)."""
 
-SPACING = "option spacing"
-"""The field of leaks by spaces and invisible characters in options."""
+SPACING = "option spacing", "sentence spacing"
+"""The fields of leaks by spaces, invisible characters and Unicode forms in the texts."""
 
 MIN_GROUPS = 30
 """Minimum number of blocks. With fewer, even a tell that is always correct is not significant."""
@@ -132,8 +132,9 @@ def _find_all_tells(dataset: Dataset) -> Iterator[tuple[str, str, Sequence[Hasha
     for tell, of in _find_option_tells(dataset):
         yield "options", tell, of
     spaces = [[*map(_count_unusual_spaces, problem.options)] for problem in dataset]
-    yield SPACING, "irregularity", [_find_unique_min(*(-n for n in own)) for own in spaces]
-    yield SPACING, "regularity", [_find_unique_min(*own) for own in spaces]
+    yield SPACING[0], "irregularity", [_find_unique_min(*(-n for n in own)) for own in spaces]
+    yield SPACING[0], "regularity", [_find_unique_min(*own) for own in spaces]
+    yield SPACING[1], "irregularity", [_count_unusual_spaces(p.sentence) for p in dataset]
     for name, values in iterate_columns(dataset):
         for tell, of in _find_tells(values, dataset):
             yield name, tell, of
@@ -284,14 +285,13 @@ def _normalize_spaces(text: str) -> str:
 
 
 def _count_unusual_spaces(text: str) -> int:
-    r"""Count the outer and repeated spaces, other white space and invisible characters.
+    r"""Count the outer and repeated spaces, other white space, invisible and decomposed characters.
 
-    >>> [*map(_count_unusual_spaces, ("a cup", "a cup ", "a\u00a0cup", "a\u200b  cup"))]
-    [0, 1, 1, 2]
+    >>> [*map(_count_unusual_spaces, ("a cup", "a cup ", "a\u00a0cup", "a\u200b  cu\u0301p"))]
+    [0, 1, 1, 3]
     """
-    return (
-        len(text) - len(_normalize_spaces(text)) + sum(one.isspace() and one != " " for one in text)
-    )
+    regular = _normalize_spaces(normalize(text))
+    return len(text) - len(regular) + sum(one.isspace() and one != " " for one in text)
 
 
 def _find_option_positions(problem: Problem) -> list[int | None]:

@@ -242,8 +242,8 @@ def find_secrecy_faults(content: Content, secrets: Secrets) -> Iterator[Fault]:
     for leak in find_leaks(known) or ():
         if leak.field not in ("sentence", "options"):  # solvers may see these fields
             do = "release again with `new_ids=True`, or remove the field from the file"
-            if leak.field == SPACING:
-                do = "remove the unusual spaces and characters from the options"
+            if leak.field in SPACING:
+                do = "remove the unusual spaces and characters from the texts"
             yield Fault(f"data/{_content.TEST}.jsonl", str(leak), do)
 
 
