@@ -9,6 +9,7 @@ from tests.conftest import examples
 from tests.web.judge.making import give
 from tests.web.making import fresh
 from winosmith.errors import InputError
+from winosmith.web.judge.exclusion import change_votes
 from winosmith.web.moderate.batches import undo_batch, undo_decision
 from winosmith.web.moderate.decisions import appeal, get_open_appeal
 from winosmith.web.people.models import Person
@@ -84,6 +85,23 @@ def test_work_of_judges_is_not_thrown_away(eva: Any, bob: Any, twin: Any, do: An
     give(bob)
     with pytest.raises(InputError, match="judges have voted"):
         _undo(eva, half.events.get())
+
+
+@pytest.mark.parametrize("action", ["reject", "withdraw"])
+def test_votes_decide_again_after_an_undone_decision(
+    rules: Any, eva: Any, max_: Any, bob: Any, twin: Any, do: Any, action: str
+) -> None:
+    """What moderators undid or restored decides nothing: without votes the judges are asked."""
+    rules(judges=1, local_first=False, gold_every=0)
+    halves = [twin(state="judging", entered=True)[0] for _ in range(3)]
+    for _ in halves:
+        give(bob, 0)
+    do(eva, action, *halves)
+    _undo(max_, halves[0].events.get(kind=action))
+    do(max_, "restore" if action == "withdraw" else "accept", halves[1])
+    change_votes(bob, "exclude", eva, "guesses")
+    left = ("judging", "withdrawn") if action == "withdraw" else ("valid", "rejected")
+    assert [fresh(half).state for half in halves] == ["judging", *left]
 
 
 def test_a_batch_is_undone_and_what_moved_on_is_named(eva: Any, twin: Any, do: Any) -> None:

@@ -148,14 +148,22 @@ def recount_votes(problem: Problem, actor: Person | None, reason: str, kind: str
             _close_spare_slot(problem)
         settle_votes(problem)
     elif problem.state in (State.VALID, State.REJECTED):
-        moved = problem.events.exclude(before=F("after")).order_by("-pk").first()
-        if moved is None or moved.kind not in ("verdict", "recount"):
-            return  # a moderator decided
+        if not _is_decided_by_votes(problem):
+            return
         if missing > 0:
             move(problem, State("judging"), actor=actor, kind="recount", reason=reason)
             add_slots(problem, missing)
         else:
             decide_by_votes(problem, actor=actor, kind="recount")
+
+
+def _is_decided_by_votes(problem: Problem) -> bool:
+    """Return whether votes, not a moderator, decided; undone and restored events decide nothing."""
+    moves = list(problem.events.exclude(before=F("after")).order_by("-pk"))
+    undone = {event.undoes_id for event in moves}
+    kinds = (event.kind for event in moves if event.pk not in undone)
+    decision = next((kind for kind in kinds if kind not in ("undo", "withdraw", "restore")), "")
+    return decision in ("verdict", "recount")
 
 
 def _close_spare_slot(problem: Problem) -> None:
