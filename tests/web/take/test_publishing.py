@@ -16,6 +16,7 @@ from winosmith.errors import InputError
 from winosmith.humans import CANARY, QUESTIONS, SurveyQuestion
 from winosmith.validate import read_votes
 from winosmith.web import hosting
+from winosmith.web.judge.submissions import withdraw_twin
 from winosmith.web.people.privacy import delete_old_rows, erase, export_personal_data
 from winosmith.web.problems.models import Problem, Twin
 from winosmith.web.problems.records import as_problem
@@ -69,6 +70,23 @@ def test_publishing_releases_what_was_asked_with_its_other_halves(opened: Any, a
     assert {row.extra[CANARY] for row in rows} == {done.canary}
     with pytest.raises(InputError, match="was already published"):
         publish_round(made.name)
+
+
+def test_what_was_withdrawn_meanwhile_is_not_released(opened: Any, ann: Any, bob: Any) -> None:
+    """A twin that its writer withdrew during the test stays out, and is blanked with its writer."""
+    data = twins(2, singles=11)
+    made = opened(data)
+    row = Twin.objects.get(ref=data[0].twin_id)
+    Twin.objects.filter(pk=row.pk).update(contributor=bob)
+    sitting = assign_sheet(ann, made, {})
+    fill(ann, sitting)
+    withdraw_twin(bob, fresh(row))
+    close_round(made.name)
+    done = publish_round(made.name)
+    assert done.used + done.alternates == get_public_problems().count() > 0
+    erase(bob, True)
+    texts = Problem.objects.filter(twin=row).values_list("sentence", "released")
+    assert set(texts) == {("_", False)}
 
 
 def test_nothing_is_published_that_another_round_asks(opened: Any, ann: Any) -> None:

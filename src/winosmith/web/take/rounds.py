@@ -24,6 +24,7 @@ from winosmith.web.jobs import TEST_CLOSE, Job, Progress, create_job, wait_for_j
 from winosmith.web.problems.family import lift_embargo, set_embargo
 from winosmith.web.problems.models import Problem, State
 from winosmith.web.problems.records import as_problem
+from winosmith.web.problems.states import REMOVED_STATES
 from winosmith.web.take.models import Material, Round, Sheet, Sitting
 from winosmith.web.take.results import compute_results, load_dataset, load_sittings
 from winosmith.web.take.sheets import estimate_minutes, get_problem_ids
@@ -319,7 +320,10 @@ def _plan_publication(round_: Round) -> tuple[Publication, humans.PublicationPla
     if round_.published:
         values = {"name": name, "at": f"{round_.published:%Y-%m-%d}"}
         raise InputError(_("the test %(name)r was already published on %(at)s") % values)
-    dataset = load_dataset(round_)
+    # Problems that were withdrawn during the test are not released, so they can still be erased.
+    gone = round_.materials.filter(problem__state__in=REMOVED_STATES)
+    withdrawn = set(gone.values_list("problem__ref", flat=True))
+    dataset = Dataset((p for p in load_dataset(round_) if p.id not in withdrawn), name)
     taken = Sheet.objects.filter(round=round_, sittings__isnull=False).distinct()
     used = get_problem_ids(taken) & set(dataset.ids)
     after = humans.publish(dataset, used)
