@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -173,8 +174,8 @@ def show(site: Site, name: str, new_link: bool, places: int | None, address: str
 @command.command("reconcile", short_help="count or exclude votes according to the market's export")
 @click.argument("name")
 @click.argument("export", type=FILE)
-@click.option("--final", is_flag=True, help="Treat EXPORT as complete: people who are not in it "
-              "did not come from the market.")  # fmt: skip
+@click.option("--final", is_flag=True, help="Treat EXPORT as complete: people who started "
+              "before it was saved and are not in it did not come from the market.")  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Show the changes without making them.")
 @pass_site
 @json_option
@@ -190,7 +191,8 @@ def reconcile(site: Site, name: str, export: str, final: bool, dry_run: bool) ->
 
     study = get_study(name)
     rows = read_export(Path(export), study.provider, study.currency)
-    found = plan_changes(study, rows, final=final)
+    downloaded = datetime.fromtimestamp(Path(export).stat().st_mtime, UTC)
+    found = plan_changes(study, rows, final=final, sent=downloaded)
     votes = 0 if dry_run else apply_plan(study, found)
     if print_json_if_requested({"dry_run": dry_run, **found.make_record(), "votes": votes}):
         return

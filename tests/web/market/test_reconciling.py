@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -89,6 +90,11 @@ def test_who_is_not_in_the_final_export_came_from_nowhere(db: Any, tmp_path: Pat
     assert told["missing"] == [get_pseudonym(parts[1].person)]
     assert [fresh(half).state for half in halves] == ["valid", "judging"]
     none = m.export(tmp_path / "none.csv", [])
+    now = none.stat().st_mtime
+    os.utime(none, (now - 3600, now - 3600))  # downloaded before anybody started
+    told = json.loads(_run("reconcile", made.name, str(none), "--final", "--json"))
+    assert (told["changes"], fresh(parts[1]).verdict) == ([], "waiting")
+    os.utime(none, (now, now))
     told = json.loads(_run("reconcile", made.name, str(none), "--final", "--json"))
     assert [c["verdict"] for c in told["changes"]] == ["rejected"]
     assert [fresh(half).state for half in halves] == ["valid", "judging"]
