@@ -45,9 +45,10 @@ def test_the_next_release_says_what_changed(small: ReleaseResult, tmp_path: Path
     assert f"- `{make_id[digest_text(moved[0])]}`: dev → train" in text
     assert "## 1.0.0 (2026-11-21)\n\nThe first release." in text
     stones = [json.loads(line) for line in lines(done.folder / "tombstones.jsonl")]
+    versions = {"last": "1.0.0", "withdrawn": "1.1.0"}
     assert stones == [
-        {"id": gone_ids[0], "last": "1.0.0", "withdrawn": "1.1.0", "reason": "asked for"},
-        {"id": gone_ids[1], "last": "1.0.0", "withdrawn": "1.1.0"},
+        {"id": gone_ids[0], **versions, "reason": "asked for", "answered": True},
+        {"id": gone_ids[1], **versions, "answered": True},
     ]
     assert found(done.folder) == []
     _comes_back(done, tmp_path, parts)
@@ -67,6 +68,12 @@ def _comes_back(done: ReleaseResult, tmp_path: Path, parts: dict[str, Dataset]) 
     back = about(version="1.3.0", date="2026-12-03", restored=ids)
     restored = release(source, back, tmp_path / "out", previous=done.folder, new_ids=True)
     assert set(ids) <= set(restored.content.dataset.ids)
+    dev = parts["dev"]
+    test = Dataset([*parts["test"], *dev[2:4]], "test")
+    parts |= {"dev": dev.select([0, 1, *range(4, len(dev))]), "test": test}
+    source = write_sets(tmp_path / "moved", parts)
+    with pytest.raises(DataError, match=r"2 test problems .* measure nothing"):
+        release(source, back, tmp_path / "other", previous=done.folder, new_ids=True)
 
 
 def test_what_became_of_a_problem_is_told(small: ReleaseResult, tmp_path: Path) -> None:

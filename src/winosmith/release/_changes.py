@@ -195,8 +195,9 @@ def make_tombstones(
     changes: Changes, previous: PreviousRelease, about: About
 ) -> tuple[Tombstone, ...]:
     kept = [stone for stone in previous.content.tombstones if stone.id not in about.restored]
-    for one, reason in changes["withdrawn"].items():
-        kept.append(Tombstone(one, previous.version, about.version, reason))
-    for one, new in changes["edited"].items():
-        kept.append(Tombstone(one, previous.version, about.version, became=new))
+    for kind, field in (("withdrawn", "reason"), ("edited", "became")):
+        for one, text in changes[kind].items():
+            answered = previous.problems[one].answer is not None
+            versions = {"last": previous.version, "withdrawn": about.version}
+            kept.append(Tombstone(one, **versions, answered=answered, **{field: text}))
     return tuple(sorted(kept, key=lambda stone: stone.id))

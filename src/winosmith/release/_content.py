@@ -269,6 +269,8 @@ class Tombstone:
     """Reason for the withdrawal."""
     became: str = ""
     """Id of the edited problem that replaces this problem."""
+    answered: bool = False
+    """Whether the last version published the answer, so that the problem can't be in test again."""
 
     def format_line(self) -> str:
         """Format the tombstone as a line of JSON."""

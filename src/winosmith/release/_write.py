@@ -250,7 +250,9 @@ def _omit_known_problems(
         raise InputError(f"{about.version} is the version of the previous release; give a new one")
     dead = {stone.id for stone in previous.content.tombstones} - set(about.restored)
     withdrawn = dead & _content.index_problems(parts).keys()
-    known = _find_known_ids(parts.get(_content.TEST, Dataset()), previous)
+    test = parts.get(_content.TEST, Dataset())
+    answered = {stone.id for stone in previous.content.tombstones if stone.answered}
+    known = _find_known_ids(test, previous) | answered.intersection(test.ids)
     refused = []
     if withdrawn:
         refused.append(
@@ -260,7 +262,7 @@ def _omit_known_problems(
     if known:
         refused.append(
             f"{len(known)} test problems ({min(known)!r}, …) measure nothing, because they or "
-            "their other halves, relatives or copies were published with answers in "
+            "their other halves, relatives or copies were published with answers by "
             f"{previous.version}; add `leave_out=True`, or move them to train"
         )
     if refused and not leave_out:
