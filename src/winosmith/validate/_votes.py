@@ -46,7 +46,6 @@ from winosmith.outputs import atomic_write, guard_cell
 from winosmith.problem import Extra, Problem
 from winosmith.records import parse_json_lines, read_text
 from winosmith.response import Response
-from winosmith.text import normalize_name
 from winosmith.validate._structure import Examination, collect_outcomes
 
 Agreement = Literal["majority", "unanimous", "off"]
@@ -229,7 +228,7 @@ def select_eligible(
     authors: dict[int, set[str]] = {}
     for group in dataset.groups:
         origins = (dataset[row].origin for row in group)
-        wrote = {normalize_name(one.author) for one in origins if one and one.author}
+        wrote = {text.normalize_name(one.author) for one in origins if one and one.author}
         other_halves |= {row: {*group} - {row} for row in group}
         authors |= dict.fromkeys(group, wrote)
     rows = {problem.id: row for row, problem in enumerate(dataset)}
@@ -242,7 +241,7 @@ def select_eligible(
             aside.append(UncountedResponse(response, "the data set has no such problem"))
             continue
         _check_options(response, dataset[row])
-        who = normalize_name(response.participant)
+        who = text.normalize_name(response.participant)
         before = seen.setdefault(who, {})
         here = before.setdefault(row, set())
         if response.purpose == "test":

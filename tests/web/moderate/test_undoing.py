@@ -102,6 +102,9 @@ def test_votes_decide_again_after_an_undone_decision(
     change_votes(bob, "exclude", eva, "guesses")
     left = ("judging", "withdrawn") if action == "withdraw" else ("valid", "rejected")
     assert [fresh(half).state for half in halves] == ["judging", *left]
+    if action == "withdraw":
+        do(max_, "restore", halves[2])
+        assert fresh(halves[2]).state == "judging"
 
 
 def test_a_batch_is_undone_and_what_moved_on_is_named(eva: Any, twin: Any, do: Any) -> None:

@@ -140,21 +140,27 @@ def recount_votes(problem: Problem, actor: Person | None, reason: str, kind: str
     `kind` is "exclude" or "include"; `actor` is None if the site changed the votes.
     """
     problem.log_event(f"{kind}-vote", actor=actor, reason=reason)
+    if problem.state != State.JUDGING:
+        update_verdict(problem, actor, reason)
+        return
     missing = settings.RULES.judges - count_votes(problem)
-    if problem.state == State.JUDGING:
-        missing -= Slot.objects.filter(problem=problem, gold=False, open=True).count()
-        add_slots(problem, max(0, missing))
-        if kind == "include":
-            _close_spare_slot(problem)
-        settle_votes(problem)
-    elif problem.state in (State.VALID, State.REJECTED):
-        if not _is_decided_by_votes(problem):
-            return
-        if missing > 0:
-            move(problem, State("judging"), actor=actor, kind="recount", reason=reason)
-            add_slots(problem, missing)
-        else:
-            decide_by_votes(problem, actor=actor, kind="recount")
+    missing -= Slot.objects.filter(problem=problem, gold=False, open=True).count()
+    add_slots(problem, max(0, missing))
+    if kind == "include":
+        _close_spare_slot(problem)
+    settle_votes(problem)
+
+
+def update_verdict(problem: Problem, actor: Person | None, reason: str) -> None:
+    """Decide a problem again if votes decided it; ask more judges if votes are missing."""
+    if problem.state not in (State.VALID, State.REJECTED) or not _is_decided_by_votes(problem):
+        return
+    missing = settings.RULES.judges - count_votes(problem)
+    if missing > 0:
+        move(problem, State("judging"), actor=actor, kind="recount", reason=reason)
+        add_slots(problem, missing)
+    else:
+        decide_by_votes(problem, actor=actor, kind="recount")
 
 
 def _is_decided_by_votes(problem: Problem) -> bool:

@@ -19,6 +19,7 @@ from django.utils.translation import gettext, gettext_lazy as _
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
+from winosmith.web.judge.exclusion import update_verdict
 from winosmith.web.judge.models import Slot
 from winosmith.web.judge.submissions import HIDDEN
 from winosmith.web.judge.votes import close_slots, open_slots, translate_verdict
@@ -398,6 +399,9 @@ def decide(
         event = _carry_out(now, action.name, state, **note)
         if action.name in APPEAL_ANSWERS:
             Appeal.objects.filter(problem=now, answer=None).update(answer=event)
+        votes = now.events.filter(kind__in=("exclude-vote", "include-vote"), after=State.WITHDRAWN)
+        if action.name == "restore" and votes.exists():
+            update_verdict(now, person, reason)
         return event
 
 
