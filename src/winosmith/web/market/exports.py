@@ -343,8 +343,9 @@ def plan_changes(
         if part is not None:
             notes.extend((row.line, note) for note in _iter_notes(row, part))
             paid, waiting = _find_paid_amount(row, study), _count_pending_votes(part)
-            on_request = row.verdict == models.RETURNED and workers.must_return_submission(part)
-            verdict = models.APPROVED if on_request else row.verdict
+            on_request = part.state == models.SHORT and not part.study.short_code
+            accepted = on_request and row.verdict == models.RETURNED
+            verdict = models.APPROVED if accepted else row.verdict
             changes[part.pk] = Change(part, verdict, row.status, paid, row.seconds, waiting)
     others = study.participations.select_related("person", "study").exclude(pk__in=matched)
     missing = list(others.filter(began__lte=sent) if sent else others)

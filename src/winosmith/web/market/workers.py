@@ -289,11 +289,6 @@ def get_completion_code(part: Participation) -> str:
     return ""
 
 
-def must_return_submission(part: Participation) -> bool:
-    """Return whether the site asked a worker without a code to return the submission."""
-    return part.state == models.SHORT and not part.study.short_code
-
-
 ABANDONED_AFTER = timedelta(hours=24)
 """Time of inactivity after which a worker's other study counts as abandoned."""
 
