@@ -13,7 +13,7 @@ from typing import Literal
 from winosmith.blocks import MIN_OVERLAP, find_blocks, join_blocks
 from winosmith.dataset import Dataset
 from winosmith.problem import Lineage, Problem
-from winosmith.text import split_pieces
+from winosmith.text import normalize_name, split_pieces
 
 SplitName = Literal["train", "dev", "test"]
 
@@ -257,4 +257,4 @@ def _is_same_problem(old: Problem, new: Problem) -> bool:
 
 def _get_joining_keys(problem: Problem, keys: Sequence[Key]) -> Iterable[Hashable]:
     values = ((key, problem.origin and getattr(problem.origin, key)) for key in keys)
-    return ((key, value) for key, value in values if value is not None)
+    return ((key, normalize_name(value)) for key, value in values if value is not None)

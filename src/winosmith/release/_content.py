@@ -29,6 +29,7 @@ from winosmith.release._about import About
 from winosmith.release._interchange import JUDGES, QUESTION_COLUMNS, find_used_columns
 from winosmith.report import Drawing, Signature, Table
 from winosmith.splits import KEY_FIELDS, Disjoint, PreviousProblem, SplitName, assign_splits
+from winosmith.text import normalize_name
 from winosmith.validate import count_unvalidated
 
 TEST: Final = "test"
@@ -140,7 +141,7 @@ def find_split_groups(
             rows: dict[str, list[int]] = {}
             for at, problem in enumerate(problems):
                 if (value := getattr(problem.origin, KEY_FIELDS[kind], None)) is not None:
-                    rows.setdefault(value, []).append(at)
+                    rows.setdefault(normalize_name(value), []).append(at)
             groups = rows.values()
         for first, *rest in groups:
             other = next((one for one in rest if sides[one] != sides[first]), None)
