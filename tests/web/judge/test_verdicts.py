@@ -129,6 +129,7 @@ def test_excluded_votes_bring_the_problem_back(db: Any, person: Any, eva: Any) -
         give(judge)
     assert change_votes(judges[0], "exclude", eva, "guesses") == 1
     assert (fresh(problem).state, problem.slots.filter(open=True).count()) == ("judging", 1)
+    assert measure_agreement()["problems"] == 0  # its verdict contained the excluded vote
     assert len(list_votes(problem)) == 2
     assert len(list_votes(problem, excluded=True)) == 3
     assert len(list(iter_responses([problem]))) == 4

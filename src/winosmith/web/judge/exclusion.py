@@ -13,7 +13,7 @@ from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.jobs import Progress
 from winosmith.web.judge import trust
-from winosmith.web.judge.models import Judge, Slot, Slots
+from winosmith.web.judge.models import Judge, Slot, Slots, Verdict
 from winosmith.web.judge.votes import add_slots, count_votes, decide_by_votes, settle_votes
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Problem, State
@@ -158,6 +158,7 @@ def update_verdict(problem: Problem, actor: Person | None, reason: str) -> None:
     missing = settings.RULES.judges - count_votes(problem)
     if missing > 0:
         move(problem, State("judging"), actor=actor, kind="recount", reason=reason)
+        Verdict.objects.filter(problem=problem).delete()
         add_slots(problem, missing)
     else:
         decide_by_votes(problem, actor=actor, kind="recount")
