@@ -77,18 +77,13 @@ _OTHER_TWIN = gettext_noop(
     "with new ids, or under another name if the ids are already new"
 )
 _OTHER_PROBLEM = gettext_noop(
-    "the site already has another problem %(id)s; import with new ids, or under another name if "
-    "the ids are already new"
-)
-_OTHER_ANSWER = gettext_noop(
-    "the site has the problem %(id)s without this answer, and an import changes no problem; "
-    "withdraw it, and import the corrected problem with new ids, or under another name if the ids "
-    "are already new"
+    "the site already has another problem %(id)s, or the same one without this answer; import with "
+    "new ids, or under another name if the ids are already new"
 )
 
 REASONS = (
     NUL, _BAD_ID, _NO_BLANK, _SECOND_BLANK, _TOO_MANY_OPTIONS, _TOO_LONG, _NO_ANSWER,
-    _NO_GOLD_ANSWER, _NO_EXPLANATION, _OTHER_TWIN, _OTHER_PROBLEM, _OTHER_ANSWER,
+    _NO_GOLD_ANSWER, _NO_EXPLANATION, _OTHER_TWIN, _OTHER_PROBLEM,
 )  # fmt: skip
 """Reasons why a problem can't be imported, for `pages.translate_message`."""
 
@@ -277,11 +272,9 @@ def _find_conflicts(dataset: Dataset) -> Iterator[tuple[Datum, str]]:
     data = {datum.id: datum for datum in dataset}
     for refs in chunked(data, CHUNK):
         for row in Problem.objects.filter(ref__in=refs):
-            datum, name = data[row.ref], {"id": repr(row.ref)}
-            if not _has_same_text(row, datum):
-                yield datum, _OTHER_PROBLEM % name
-            elif datum.answer not in (None, row.answer):
-                yield datum, _OTHER_ANSWER % name
+            datum = data[row.ref]
+            if not _has_same_text(row, datum) or datum.answer not in (None, row.answer):
+                yield datum, _OTHER_PROBLEM % {"id": repr(row.ref)}
 
 
 def _has_same_text(row: Problem, datum: Datum) -> bool:
