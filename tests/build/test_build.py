@@ -169,6 +169,24 @@ def test_votes_and_embargo_are_stages_of_the_funnel(tmp_path):
     assert not [sentence for sentence in embargoed if sentence in public]
 
 
+def test_votes_that_do_not_count_are_reported(tmp_path):
+    """Votes on other ids are no silence, and a file without votes is not a pool without judges."""
+    made = practice.generate_corpus(40, seed=1)
+    formats.write(made.dataset, tmp_path / "twins.jsonl")
+    recipe = tmp_path / "recipe.toml"
+    recipe.write_text(
+        'name = "judged"\ndata = "twins.jsonl"\nvotes_file = "votes.csv"\n'
+        '[filter]\nmethod = "none"\n'
+    )
+    other = [replace(vote, problem_id=f"old-{vote.problem_id}") for vote in made.votes[:5]]
+    validate.write_votes([*made.votes, *other], tmp_path / "votes.csv")
+    with pytest.warns(formats.ReadingNote, match=r"votes are not counted \(.*5: the data set has"):
+        build(read_recipe(recipe), tmp_path / "out")
+    validate.write_votes([], tmp_path / "votes.csv")
+    with pytest.raises(DataError, match=r"no problems are left.*by votes \(enough votes\)"):
+        build(read_recipe(recipe), tmp_path / "none")
+
+
 def test_planted_artifacts_are_counted_in_the_report(tmp_path):
     """With a file of what is planted, the report says how much of it was found."""
     made = practice.generate_corpus(80, seed=0)

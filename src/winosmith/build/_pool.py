@@ -193,7 +193,14 @@ def drop_invalid(stages: Stages, recipe: Recipe, votes: Sequence[Response]) -> N
     }
     if embargoed:
         stages.results["embargo"] = stages.remaining.drop(embargoed, "embargo")
-    checked = validate.check(stages.remaining, votes or None, recipe.structure, recipe.votes)
+    responses = votes if list_paths(recipe.votes_file) else None  # a file may have no votes yet
+    checked = validate.check(stages.remaining, responses, recipe.structure, recipe.votes)
+    hidden = {stages.collected[row].id for row in embargoed}
+    ignored = [one for one in checked.uncounted_responses if one.response.purpose != "test"]
+    if reasons := Counter(one.reason for one in ignored if one.response.problem_id not in hidden):
+        counts = "; ".join(f"{count:,}: {reason}" for reason, count in reasons.most_common())
+        note = f"{reasons.total():,} of {len(votes):,} votes are not counted ({counts})"
+        warnings.warn(note, formats.ReadingNote, stacklevel=4)
     stages.results.update(checked.filtered)
     stages.valid, stages.applied_rules = checked.valid, checked.applied_rules
 
