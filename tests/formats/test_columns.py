@@ -65,8 +65,10 @@ def test_names_of_columns_are_kept(tmp_path: Path, suffix: str, question: bool) 
         {"id": "no {}", "sentence": "A {} _ b.", "option1": "x", "option2": "y", "answer": ""},
     ],
 )
-def test_any_format_reads_ids_from_a_named_column(tmp_path: Path, row: dict[str, Any]) -> None:
-    """The named column has the ids, the items are otherwise unchanged, and a gap is a bad record."""
+def test_ids_are_read_from_a_named_column_in_any_format(
+    tmp_path: Path, row: dict[str, Any]
+) -> None:
+    """Items are otherwise unchanged, and a repeated id is a bad record."""
     many = [
         {key: one.format(at) if isinstance(one, str) else one for key, one in row.items()}
         | {"Ref": f"r{at}"}
