@@ -405,6 +405,68 @@ def test_the_option_that_openai_evals_picked_is_read(tmp_path: Path) -> None:
         assert _chosen(path, _quiz(1)) == {"m": {"q0": chosen}}
 
 
+@pytest.mark.parametrize(
+    ("options", "mark"),
+    [
+        (("cup", "cup holder", "a cup", "cup board"), "{}) {}"),
+        (("US", "us", "Us.", "them"), "({}) {}"),
+        (("5", "15", "1", "51"), "{}. {}"),
+        (("red", "blue", "red", "green"), "{}: {}"),
+        (("-5", "5", "$5", "–5"), "{} - {}"),
+    ],
+)
+def test_a_letter_means_the_option_that_the_prompt_lists_with_it(
+    options: tuple[str, ...], mark: str, tmp_path: Path
+) -> None:
+    """Options may be parts of others, equal or in any order; others may have the same question."""
+    item = Problem("q", "Which is it?", options, 1, blank=None)
+    other = replace(item, id="p", options=("1", "5"))  # the same question, and parts of options
+    for shown in ((3, 1, 2, 0), (0, 2, 3, 1)):
+        lines = [mark.format(letter, options[at]) for letter, at in zip("ABCD", shown, strict=True)]
+        letter = "ABCD"[shown.index(1)]
+        event = {
+            "sampled": letter,
+            "expected": letter,
+            "prompt": "\n".join(["Which is it?", *lines]),
+        }
+        record = {"sample_id": "q.0", "type": "match", "data": event}
+        path = _written(tmp_path / "log.jsonl", [record])
+        found = answers.read(path, Dataset([other, item]))["log"]
+        assert [(one.problem_id, one.choice) for one in found.predictions] == [("q", 1)]
+        assert found.log.keys_compared == 1
+        assert not found.log.keys_differ
+
+
+@pytest.mark.parametrize("ends", ["ABCD", ("blue", "red", "red", "green")])
+def test_equal_options_are_valid_answers(ends: Sequence[str], tmp_path: Path) -> None:
+    """A model that chooses one of several identical options gave an incorrect, valid answer."""
+    data = Dataset([Problem("q", "Which?", ("blue", "red", "red", "green"), 0, blank=None)])
+    sample = _sample(_doc(data[0]), [-4, -2, -1, -3], ends)
+    scores = _written(tmp_path / "m" / "samples_t.jsonl", [sample])
+    assert _chosen(scores, data) == {"m": {"q": 2}}
+    tied = sample | {"filtered_resps": [[-1, False], [-1, False], [-1, False], [-3, False]]}
+    path = _written(tmp_path / "m" / "samples_t.jsonl", [tied])
+    assert _chosen(path, data) == {"m": {"q": (0, 1, 2)}}
+    (tmp_path / "t.json").write_text('{"q": "red"}')
+    assert _chosen(tmp_path / "t.json", data) == {"t": {"q": 1}}
+
+
+def test_the_target_decides_whether_letters_are_options(tmp_path: Path) -> None:
+    """If all options are letters, the requests may be the options or their letters."""
+    data = Dataset(one for one in LETTERED if one.options[0] in "ABCD")
+    for by_text in (False, True):
+        samples = []
+        for one in data:
+            ends = sorted(one.options)
+            key = ends.index(one.options[one.answer or 0]) if by_text else one.answer or 0
+            scores = [-1 if at == key else -2 for at in range(4)]
+            samples.append(_sample(_doc(one), scores, ends, target=str(key)))
+        path = _written(tmp_path / "m" / "samples_t.jsonl", samples)
+        found = answers.read(path, data)["m"]
+        assert [one.choice for one in found.predictions] == [*data.answers]
+        assert not found.log.keys_differ
+
+
 def test_the_third_option_and_an_invalid_letter_are_no_marks(tmp_path: Path) -> None:
     """Replies of C and N are letters, if C is not called correct where the key is another."""
     items = _quiz(3)

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from winosmith import formats
-from winosmith.answers._items import normalise
+from winosmith.answers._items import normalise, number_repeats
 from winosmith.data import Place, Record, Rows, format_cell, is_missing, parse_whole_number
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError
@@ -95,7 +95,7 @@ class AnswerFile:
         """
         readings: dict[str, dict[str, int]] = {}
         for name, label in labels.items():
-            options = self.problems[name].options if name in self.problems else ()
+            options = number_repeats(self.problems[name].options if name in self.problems else ())
             if is_missing(label) and label not in options:
                 continue
             is_scalar = not isinstance(label, dict | list)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from winosmith import formats
 from winosmith.data import Place
 from winosmith.dataset import Dataset
 from winosmith.problem import Problem
@@ -51,11 +53,11 @@ class Items:
 
     def __init__(self, dataset: Dataset):
         self.dataset = dataset
-        self.by_options: dict[frozenset[str], list[Problem]] = defaultdict(list)
-        self.by_text: dict[tuple[str, frozenset[str]], list[Problem]] = defaultdict(list)
+        self.by_options: dict[tuple[str, ...], list[Problem]] = defaultdict(list)
+        self.by_text: dict[tuple[str, tuple[str, ...]], list[Problem]] = defaultdict(list)
         self.by_id = {problem.id: problem for problem in dataset}
         for problem in dataset:
-            options = frozenset(map(normalise, problem.options))
+            options = _sort_options(problem.options)
             self.by_options[options].append(problem)
             self.by_text[normalise(problem.sentence), options].append(problem)
 
@@ -66,7 +68,7 @@ class Items:
             if same_id is None or row.target is None or row.target != same_id.answer:
                 return []
             return [same_id] if _has_item(normalise(row.text), same_id) else []
-        options = frozenset(map(normalise, row.options))
+        options = _sort_options(row.options)
         if matches := self.by_text.get((normalise(row.question), options)):
             return [same_id] if same_id in matches else matches
         candidates = self.by_options.get(options, [])
@@ -91,8 +93,10 @@ class Items:
         matches = [one for one in candidates.values() if _has_item(text, one)]
         if not matches:
             return prompt, ()
-        item = max(matches, key=lambda one: _locate_question_end(text, one))
-        return item.sentence, order_options(prompt, item)
+        listed = {one.id: order_options(prompt, one) for one in matches}
+        item = max(matches, key=lambda one: (*_locate_question_end(text, one),
+                   len(listed[one.id]), sum(map(len, listed[one.id]))))  # fmt: skip
+        return item.sentence, listed[item.id] or item.options
 
     @cached_property
     def _items_by_rarest_word(self) -> dict[str, list[Problem]]:
@@ -127,25 +131,61 @@ def normalise(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 
-def order_options(text: str, problem: Problem) -> tuple[str, ...]:
-    """Return the options in the order in which a prompt lists them with letters.
+def _sort_options(options: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted(map(normalise, options)))
+
+
+def number_repeats(options: Sequence[str]) -> list[str]:
+    """Return options that all differ: an option equal to an earlier one gets a number."""
+    return [
+        f"{one} \0{options[:at].count(one)}" if one in options[:at] else one
+        for at, one in enumerate(options)
+    ]
+
+
+def order_options(prompt: str, problem: Problem) -> tuple[str, ...]:
+    """Return the options in the order in which a prompt lists them with letters or numbers.
+
+    The result is empty if the prompt contains no such list.
 
     >>> order_options("Who? A) ann B) bob", Problem("q", "Who?", ("bob", "ann"), blank=None))
     ('ann', 'bob')
     """
-    text = normalise(text)
-    start = max(0, text.rfind(normalise(problem.sentence)))
-    offsets = {}
-    for option in problem.options:
-        starts = [
-            text.find(f"{letter}{mark} {normalise(option)}", start)
-            for letter in "abcdefghijklmnopqrstuvwxyz"[: len(problem.options)]
-            for mark in (")", ".", ":")
-        ]
-        offsets[option] = min((at for at in starts if at >= 0), default=-1)
-    if len({*offsets.values()}) < len(problem.options) or -1 in offsets.values():
-        return problem.options
-    return tuple(sorted(problem.options, key=lambda option: offsets[option]))
+    for change in (str, str.casefold):  # options may differ only in case
+        text, sentence, *options = (
+            change(" ".join(one.split())) for one in (prompt, problem.sentence, *problem.options)
+        )
+        start = max(0, text.rfind(sentence))
+        for first in _FIRST_MARK.finditer(text, start):
+            if order := _find_order(text, first.start(), options, ()):
+                return tuple(problem.options[at] for at in order)
+    return ()
+
+
+_FIRST_MARK = re.compile(r"\b\w\b")
+_MARK = re.compile(r"\W{0,5}(\w)\W{1,5}")
+"""A letter or digit between signs, which marks an option in a list."""
+
+
+def _find_order(
+    text: str, start: int, options: Sequence[str], order: tuple[int, ...]
+) -> tuple[int, ...]:
+    """Return the options' order in a list whose first options are `order`, or () if it ends."""
+    if len(order) == len(options):
+        return order
+    if (mark := _MARK.match(text, start)) is None:
+        return ()
+    letter = formats.parse_letter(mark[1])
+    if len(order) not in (letter.positions.values() if letter else (ord(mark[1]) - ord("1"),)):
+        return ()
+    places = ((at, option) for at in range(mark.end(1) + 1, mark.end() + 1)
+              for option in range(len(options)) if option not in order)  # fmt: skip
+    for at, option in places:
+        end = at + len(options[option])
+        is_next = text.startswith(options[option], at)
+        if is_next and (found := _find_order(text, end, options, (*order, option))):
+            return found
+    return ()
 
 
 def _has_question(text: str, problem: Problem) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 from winosmith import formats
 from winosmith.answers._answers import Answers
 from winosmith.answers._file import AnswerFile
-from winosmith.answers._items import Row, normalise
+from winosmith.answers._items import Row, normalise, number_repeats
 from winosmith.answers._rules import choose_filters, read_rows
 from winosmith.data import Place, Record
 from winosmith.errors import FormatError, InputError
@@ -97,12 +97,19 @@ def _get_continuations(sample: Record) -> list[str]:
 
 
 def _are_letters_scored(samples: Sequence[Record], items: Sequence[Problem | None]) -> bool:
+    """Return whether the continuations are letters. If options are letters, the target decides."""
     by_letter = by_text = 0
     for sample, item in zip(samples, items, strict=True):
         if item is not None:
             ends = [normalise(end) for end in _get_continuations(sample)[: len(item.options)]]
-            by_letter += formats.locate_letters(ends) == [*range(len(ends))]
-            by_text += {*ends} == {*map(normalise, item.options)}
+            options, target = [*map(normalise, item.options)], str(sample.get("target"))
+            is_letter = formats.locate_letters(ends) == [*range(len(ends))]
+            is_text = {*ends} == {*options}
+            if is_letter and is_text and target.isdecimal() and item.answer is not None:
+                is_letter = int(target) == item.answer
+                is_text = ends[int(target) : int(target) + 1] == [options[item.answer]]
+            by_letter += is_letter
+            by_text += is_text
     return by_letter > by_text
 
 
@@ -110,7 +117,7 @@ def _parse_row(place: Place, sample: Record, item: Problem | None, *, by_letter:
     results, continuations = _get_replies(sample), _get_continuations(sample)
     prompts = [str(prompt) for prompt, _ in _get_requests(sample)[:1]]
     doc, target = sample["doc"], str(sample.get("target", ""))
-    if item and target.isdecimal() and int(target) < len(continuations):
+    if item and not by_letter and target.isdecimal() and int(target) < len(continuations):
         ends, options = ([*map(normalise, one)] for one in (continuations, item.options))
         if target not in options and ends != options and sorted(ends) == sorted(options):
             target = ends[int(target)]  # the number counts in the requests' order
@@ -185,7 +192,8 @@ def _sort_scores(
     scored = continuations[:count]
     order: list[int | None] = [*range(count)]
     if not by_letter and {*map(normalise, scored)} == {*map(normalise, item.options)}:
-        order = [formats.match_option(end, item.options) for end in scored]
+        options = number_repeats(item.options)
+        order = [formats.match_option(end, options) for end in number_repeats(scored)]
     elif letters := formats.locate_letters(scored):
         order = [*letters]
     elif target.isdecimal() and item.answer is not None and _parse_index(target) != item.answer:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from winosmith import formats
 from winosmith.answers._answers import Answers, Log
 from winosmith.answers._file import AnswerFile, normalise_id
-from winosmith.answers._items import Items, Row
+from winosmith.answers._items import Items, Row, number_repeats
 from winosmith.data import Place, format_cell, parse_whole_number
 from winosmith.errors import FormatError, join_ids
 from winosmith.prediction import Prediction, find_best_options
@@ -232,18 +232,21 @@ def read_rows(
     shows `problem_with_rows`, the reason why some rows may have no item.
     """
     of_items = _assign_rows_to_items(rows, file, problem_with_rows)
-    key_kind, kind = _detect_log_kinds([rows[at] for at in of_items.values()], file)
+    keys = [_find_key(rows[at], file.problems[name]) for name, at in of_items.items()]
+    key_kind, kind = _detect_log_kinds([rows[at] for at in of_items.values()], keys, file)
     found: list[Prediction] = []
     compared, differ, contradicted = 0, [], []
     for name, at in of_items.items():
         row, problem = rows[at], file.problems[name]
-        options = row.options or problem.options
+        options = number_repeats(row.options or problem.options)
+        own_options = number_repeats(problem.options)
+        order = [formats.match_option(option, own_options) for option in options]
         target = _find_target_index(row, options, key_kind)
-        key = None if target is None else formats.match_option(options[target], problem.options)
+        key = None if target is None else order[target]
         if key is not None and problem.answer is not None:
             compared += 1
             differ += [name] * (key != problem.answer)
-        prediction = _make_prediction(row, options, kind, problem)
+        prediction = _make_prediction(row, options, order, kind, problem)
         if prediction is None:
             continue
         found.append(prediction)
@@ -263,20 +266,30 @@ def read_rows(
     return Answers(tuple(found), solver, log=log)
 
 
-def _detect_log_kinds(rows: Sequence[Row], file: AnswerFile) -> tuple[AnswerKind, AnswerKind]:
+def _find_key(row: Row, problem: Problem) -> int | None:
+    """Return the index of the key in the log's order; the data's key if the log has none."""
+    if row.key is not None or problem.answer is None:
+        return row.key
+    return formats.match_option(problem.options[problem.answer], row.options or problem.options)
+
+
+def _detect_log_kinds(
+    rows: Sequence[Row], keys: Sequence[int | None], file: AnswerFile
+) -> tuple[AnswerKind, AnswerKind]:
     """Return the kinds of a log's keys and replies, a single kind if most replies fit it."""
-    default = file.dataset[0].options
-    keyed = [row for row in rows if isinstance(row.target, str)]
-    keys = [formats.interpret_answer(row.target, row.options or default) for row in keyed]
-    kind = detect_kind([row.target for row in keyed], keys, _REPLIES, [row.key for row in keyed])
-    replied = [row for row in rows if isinstance(row.reply, str)]
-    replies = [formats.interpret_answer(row.reply, row.options or default) for row in replied]
+    options = [number_repeats(row.options or file.dataset[0].options) for row in rows]
+    keyed = [at for at, row in enumerate(rows) if isinstance(row.target, str)]
+    readings = [formats.interpret_answer(rows[at].target, options[at]) for at in keyed]
+    targets = [rows[at].target for at in keyed]
+    kind = detect_kind(targets, readings, _REPLIES, [keys[at] for at in keyed])
+    replied = [at for at, row in enumerate(rows) if isinstance(row.reply, str)]
+    replies = [formats.interpret_answer(rows[at].reply, options[at]) for at in replied]
     fits = Counter[str | None](name for found in replies for name in found)
     readable = sum(map(bool, replies))
     min_numbers = max(0.9 * readable, 0.5 * len(replies))
     numbers = [one for one in "10" if fits[one] >= min_numbers]
     kinds = (*formats.LETTER_KINDS, "text", *numbers)
-    other = detect_kind([row.reply for row in replied], replies, kinds)
+    other = detect_kind([rows[at].reply for at in replied], replies, kinds)
     min_fits = fits[other.name] * (1 if {kind.name, other.name} == {*"01"} else 0.9)
     if kind.name in (None, other.name):
         return kind, other
@@ -301,11 +314,14 @@ def _find_target_index(row: Row, options: Sequence[str], kind: AnswerKind) -> in
 
 
 def _make_prediction(
-    row: Row, options: Sequence[str], kind: AnswerKind, problem: Problem
+    row: Row,
+    options: Sequence[str],
+    order: Sequence[int | None],
+    kind: AnswerKind,
+    problem: Problem,
 ) -> Prediction | None:
     if (row.reply is None and not row.scores) or len(row.scores) not in (0, len(options)):
         return None
-    order = [formats.match_option(option, problem.options) for option in options]
     if row.scores:
         if {*order} == {*range(len(problem.options))} and all(map(isfinite, row.scores)):
             scores = tuple(row.scores[order.index(at)] for at in range(len(order)))
