@@ -451,6 +451,29 @@ def test_equal_options_are_valid_answers(ends: Sequence[str], tmp_path: Path) ->
     assert _chosen(tmp_path / "t.json", data) == {"t": {"q": 1}}
 
 
+@pytest.mark.parametrize("model", ["m", "other"])
+@pytest.mark.parametrize("second", [("flexible", "strict"), ("flexible",)])
+def test_files_are_read_with_the_same_filter(
+    second: Sequence[str], model: str, tmp_path: Path
+) -> None:
+    """Also if the files belong to one model, or if a file has only one of the filters."""
+    data, paths = _quiz(), []
+    for name, items, filters in (
+        ("m", data[:6], ("strict", "flexible")),
+        (model, data[6:], second),
+    ):
+        samples = [
+            _sample(_doc(one), [], [], target="A", filter=own, filtered_resps=["B"])
+            for one in items
+            for own in filters
+        ]
+        paths.append(_written(tmp_path / name / f"samples_{len(paths)}.jsonl", samples))
+    with pytest.raises(FormatError, match=r"uses the filter 'strict', but .* uses 'flexible'"):
+        answers.read([*paths], data)
+    found = answers.read([*paths], data, filters=["flexible"])
+    assert sum(len(own.predictions) for own in found.values()) == len(data)
+
+
 def test_the_target_decides_whether_letters_are_options(tmp_path: Path) -> None:
     """If all options are letters, the requests may be the options or their letters."""
     data = Dataset(one for one in LETTERED if one.options[0] in "ABCD")

@@ -11,7 +11,7 @@ from winosmith.dataset import Dataset
 from winosmith.errors import join_ids
 from winosmith.prediction import Prediction, align
 from winosmith.report import percent
-from winosmith.results import IF_ANY, Result
+from winosmith.results import HIDDEN, IF_ANY, Result
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,8 @@ class Log(Result):
         status: why the log is incomplete, such as "the run was cancelled after 9 of 20"; None if
             it is complete.
         filter: the filter, scorer or epoch whose answers were read; None if the log has only one.
-        filters: the names of all filters, scorers or epochs in the log.
+        filters: the names of all filters, scorers or epochs in the log, if there are several.
+        used: the names of the filter, scorer and epoch that were read, even if there are no others.
         keys_differ: ids of the items for which the log and the data have different keys.
         keys_compared: number of items whose keys were compared.
         scores_differ: ids of the items whose score in the log contradicts the answer: an answer
@@ -33,6 +34,7 @@ class Log(Result):
     status: str | None = None
     filter: str | None = None
     filters: tuple[str, ...] = ()
+    used: tuple[str, ...] = field(default=(), metadata=HIDDEN)
     keys_differ: tuple[str, ...] = ()
     keys_compared: int = 0
     scores_differ: tuple[str, ...] = ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -108,19 +109,19 @@ def _drop_omitted_answers(answers: Answers, dataset: Dataset, omitted_count: int
 
 
 def check_same_filters(answers: Iterable[Answers]) -> None:
-    """Check that all logs with the same filters were read with the same filter.
+    """Check that no log was read with a filter that was available, but not used, in another log.
 
     Raises:
-        FormatError: two of these logs were read with different filters.
+        FormatError: two logs were read with different filters.
     """
-    by_filters: dict[frozenset[str], Answers] = {}
-    for other in answers:
-        first = by_filters.setdefault(frozenset(other.log.filters), other)
-        if first.log.filter != other.log.filter:
-            what = (
-                f"{first.solver!r} uses the filter {first.log.filter!r}, but {other.solver!r} uses "
+    for first, other in combinations([one for one in answers if one.log.used], 2):
+        one, two = ({*own.log.used} for own in (first, other))
+        if (one - two) & {*other.log.filters} or (two - one) & {*first.log.filters}:
+            used, other_used = (", ".join(sorted(names)) for names in (one - two, two - one))
+            raise FormatError(
+                f"{first.solver!r} uses the filter {used!r}, but {other.solver!r} uses "
+                f"{other_used!r}; choose one filter with `filters=`"
             )
-            raise FormatError(f"{what}{other.log.filter!r}; choose one filter with `filters=`")
 
 
 def _merge_answers(first: Answers, second: Answers, path: str) -> Answers:
@@ -132,12 +133,14 @@ def _merge_answers(first: Answers, second: Answers, path: str) -> Answers:
             "its lm-evaluation-harness samples",
             path,
         )
+    check_same_filters([first, second])
     log, other = first.log, second.log
     log = replace(
         other,
         status=log.status or other.status,
         filter=log.filter or other.filter,
         filters=log.filters or other.filters,
+        used=tuple(dict.fromkeys(log.used + other.used)),
         keys_differ=log.keys_differ + other.keys_differ,
         keys_compared=log.keys_compared + other.keys_compared,
         scores_differ=log.scores_differ + other.scores_differ,

@@ -200,7 +200,7 @@ def choose_filters(file: AnswerFile, *groups: Sequence[str]) -> tuple[list[str],
     multiple = [at for at, kind in enumerate(groups) if len(kind) > 1]
     used = ", ".join(chosen[at] for at in multiple)
     names = tuple(name for at in multiple for name in groups[at])
-    return chosen, Log(filter=used if multiple else None, filters=names)
+    return chosen, Log(filter=used if multiple else None, filters=names, used=tuple(chosen))
 
 
 def _is_selected(name: str, filters: Collection[str]) -> bool:
