@@ -324,7 +324,6 @@ def test_an_index_is_not_the_ids_if_a_column_is(tmp_path: Path) -> None:
         ("seconds", range(3, 15), ["m"]),
         ("correct", [0, 1] * 6, ["m"]),
         ("is_correct", [False, True] * 6, ["m"]),
-        ("tries", [1, 2, 3] * 4, ["answer", "tries"]),
         ("gpt", "ABCD" * 3, ["gpt"]),
     ],
 )
@@ -350,6 +349,28 @@ def test_answers_may_be_named_like_a_key(
         with pytest.warns(formats.ReadingNote, match="'seconds' has numbers"):
             found = answers.read(pd.DataFrame(right), DATA)
         assert [one.choice for one in found["table"].predictions] == KEYS
+
+
+def test_a_key_or_model_next_to_numbers_is_refused(tmp_path: Path) -> None:
+    """The numbers may be a model's answers; the column `answer` then has keys."""
+    rows = [f"{name},{'ABCD'[at % 4]},{at % 3 + 1}" for at, name in enumerate(DATA.ids)]
+    path = write_text(tmp_path / "m.csv", "\n".join(["id,answer,tries", *rows]))
+    with pytest.raises(FormatError, match="'answer' may be a key or a model: name each column"):
+        answers.read(path, DATA)
+
+
+@pytest.mark.parametrize("correct", [True, False])
+@pytest.mark.parametrize("head", ["answer", "label", "gold"])
+def test_keys_and_grades_next_to_a_prediction_are_compared(
+    head: str, correct: bool, tmp_path: Path
+) -> None:
+    """The log of a table lists differing keys, and grades that contradict the answers."""
+    rows = [f"{p.id},{(key + (at < 2)) % 4},{LETTERS[key]},{correct or at > 0}"
+            for at, (p, key) in enumerate(zip(DATA, KEYS, strict=True))]  # fmt: skip
+    path = write_text(tmp_path / "m.csv", "\n".join([f"id,{head},prediction,correct", *rows]))
+    log = answers.read(path, DATA)["m"].log
+    assert (log.keys_differ, log.keys_compared) == (("q0", "q1"), 12)
+    assert log.scores_differ == (() if correct else ("q0",))
 
 
 @pytest.mark.parametrize("head", ["gold", "target", "y_true", "gold_answer", "answer"])
@@ -412,6 +433,16 @@ def test_a_column_of_keys_is_no_model(tmp_path: Path) -> None:
         answers.read(path, DATA)
     with pytest.warns(formats.ReadingNote, match="'p_A' contains no option's letter"):
         assert [one.choice for one in answers.read(path, DATA.blind())["gold"].predictions] == KEYS
+
+
+def test_a_column_that_equals_the_keys_but_not_the_grades_is_refused(tmp_path: Path) -> None:
+    """Such as column 5 in the results of MMLU's own script."""
+    rows = [[f"q{at}", "ABCD"[KEYS[at]], at % 2 == 0] for at in range(12)]
+    text = "".join(",".join(map(str, row)) + "\n" for row in [["0", "5", "davinci_correct"], *rows])
+    with pytest.raises(FormatError, match="'5' matches the key in every row"):
+        answers.read(write_text(tmp_path / "t.csv", text), DATA)
+    graded = answers.read(write_text(tmp_path / "t.csv", text.replace("False", "True")), DATA)
+    assert [*graded] == ["5"]
 
 
 def test_columns_of_options_are_not_grades() -> None:

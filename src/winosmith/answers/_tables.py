@@ -25,7 +25,7 @@ from winosmith import formats
 from winosmith.answers._answers import Answers, Log
 from winosmith.answers._file import AnswerFile
 from winosmith.answers._items import normalise
-from winosmith.answers._rules import NO_LETTER, SOURCES, check_ids, read_choices
+from winosmith.answers._rules import NO_LETTER, SOURCES, check_ids, detect_kind, read_choices
 from winosmith.data import Delimited, Place, Record, Row, columns_to_rows, format_cell, is_missing
 from winosmith.errors import FormatError, ProblemError, join_ids
 from winosmith.prediction import Prediction, find_best_options
@@ -90,10 +90,11 @@ def read(file: AnswerFile) -> list[Answers]:
     if choice_name is None and scores:
         best = {item: find_best_options(values)[0] for item, values in scores.items() if values}
         return [Answers(_make_predictions(best, scores, rows), file.rows.name)]
-    columns = {
+    all_columns = {
         name: _Column(name, {item: row.get(name) for item, (_, row) in rows.items()}, file)
-        for name in models
+        for name in others
     }
+    columns = {name: all_columns[name] for name in models}
     keys, reasons = _classify_columns(columns, file)
     places = {item: place for item, (place, _) in rows.items()}
     found: dict[str, tuple[Prediction, ...]] = dict.fromkeys(reasons, ())
@@ -113,14 +114,17 @@ def read(file: AnswerFile) -> list[Answers]:
     if not found:
         raise file.make_error(NO_LETTER)
     by_model = _drop_other_columns(found, reasons, keys, file)
+    if len(by_model) > 1 and (unclear := [*filter(_is_key_name, by_model)]):
+        raise file.make_error(
+            f"{join_ids(unclear)} may be a key or a model: name each column after its model"
+        )
     _check_items(rows, file, [columns[name] for name in by_model if not columns[name].has_grades])
     graded = [name for name, column in columns.items() if column.has_grades]
     if len(by_model) > 1 and {*by_model} <= {*graded}:
         _check_not_one_hot(by_model, file)
     unnamed = {choice_name, *(name for name in graded if name.lower() in _GRADED)}
     unnamed |= {name for name in by_model if len(by_model) == 1 and name.lower() in _REPLIES}
-    key = next((name for name in keys if name in found.keys() - by_model), None)
-    log = _compare_keys(found[key], file) if key else Log()
+    log = _compare_columns([all_columns[n] for n in others if n not in by_model], by_model, file)
     return [
         Answers(predictions, file.rows.name if name in unnamed else name, log=log)
         for name, predictions in by_model.items()
@@ -170,11 +174,36 @@ def _check_items(rows: _Rows, file: AnswerFile, columns: Sequence[_Column]) -> N
         )
 
 
-def _compare_keys(column: Sequence[Prediction], file: AnswerFile) -> Log:
-    keys = dict(zip(file.dataset.ids, file.dataset.answers, strict=True))
-    compared = [one for one in column if one.chosen and keys.get(one.problem_id) is not None]
-    differ = [one.problem_id for one in compared if one.choice != keys[one.problem_id]]
-    return Log(keys_differ=tuple(differ), keys_compared=len(compared))
+def _compare_columns(
+    columns: Sequence[_Column], by_model: Mapping[str, Sequence[Prediction]], file: AnswerFile
+) -> Log:
+    """Compare the first column of keys with the data, and grades with a single model's answers."""
+    answers = dict(zip(file.dataset.ids, file.dataset.answers, strict=True))
+    model, *more = by_model.values()
+    chosen = {} if more else {one.problem_id: one.chosen for one in model}
+    log = Log()
+    for column in columns:
+        name, is_graded = column.name.lower(), column.has_grades
+        if is_graded and name in _GRADED and not log.scores_differ:
+            differ = [n for n, grade in column.texts.items() if answers.get(n) is not None
+                      and len(chosen.get(n, "??")) < 2
+                      and (chosen[n] == (answers[n],)) != _MARKS[grade]]  # fmt: skip
+            log = replace(log, scores_differ=tuple(differ))
+        if is_graded or log.keys_compared or not _is_key_name(name):
+            continue
+        readings = {n: one for n, one in column.readings.items() if answers.get(n) is not None}
+        labels, keys = [column.labels[n] for n in readings], [answers[n] for n in readings]
+        kind = detect_kind(labels, [*readings.values()], [*formats.KINDS], keys).name or ""
+        found = {n: one[kind] for n, one in readings.items() if kind in one}
+        differ = [n for n, key in found.items() if key != answers[n]]
+        is_reply = name in _REPLIES and all(chosen.get(n) == (key,) for n, key in found.items())
+        if not (is_reply or (kind in "01" and 2 * len(differ) > len(found))):
+            log = replace(log, keys_differ=tuple(differ), keys_compared=len(found))
+    return log
+
+
+def _is_key_name(name: str) -> bool:
+    return formats.is_answer_name(name) or name.lower() in _KEYS
 
 
 def split_models(file: AnswerFile) -> dict[str, AnswerFile]:
@@ -311,10 +340,11 @@ def _classify_columns(
 
     A column named `answer` may have a model's answers only if no column except those named like
     keys has letters or texts. It has a model's answers if it fits the grades. Without grades, it
-    must differ from the keys, or no column may have numbers of options from 0.
+    must differ from the keys, or no column may have numbers of options from 0. A single column
+    of another name that equals the keys, but not the grades, is refused.
     """
     answers = dict(zip(file.dataset.ids, file.dataset.answers, strict=True))
-    keys = [name for name in columns if formats.is_answer_name(name) or name.lower() in _KEYS]
+    keys = [*filter(_is_key_name, columns)]
     with_texts = {name for name, one in columns.items() if one.has_texts and not one.repeats_option}
     grades = [
         {item for item, text in column.texts.items() if item in file.problems and _MARKS[text]}
@@ -326,16 +356,22 @@ def _classify_columns(
         for column in columns.values()
     )
     may_be_replies = [name for name in keys if name.lower() in _REPLIES and with_texts <= {*keys}]
-    for column in [columns[name] for name in may_be_replies]:
+    others = with_texts - {*keys}
+    for column in [columns[n] for n in (*may_be_replies, *(others if len(others) == 1 else ()))]:
         by_kind = [
             {n for n, one in column.readings.items() if (kind, answers.get(n)) in one.items()}
             for kind in formats.KINDS
         ]
         correct = set[str]().union(*by_kind)
         fits_grades = any(one in grades for one in (correct, *by_kind))
-        if fits_grades if grades else len(correct) < len(column.known_readings) or not are_indexed:
+        is_correct, is_key = len(correct) == len(column.known_readings), column.name in keys
+        if is_key and (fits_grades if grades else not is_correct or not are_indexed):
             keys.remove(column.name)
-        elif column.has_texts and not grades:
+        elif (
+            column.has_texts
+            and is_correct
+            and (not grades if is_key else grades and not fits_grades)
+        ):
             raise file.make_error(
                 f"{column.name!r} matches the key in every row, so it may contain the keys or a "
                 "model's answers; rename a column with a model's answers to 'prediction'"
