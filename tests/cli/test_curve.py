@@ -74,6 +74,7 @@ def test_the_page_has_the_drawing_and_the_sizes(cli: Cli) -> None:
         ),
         (TABLE_4 + "99999,\n", "bad.csv:7: '99999,' needs a size and an accuracy"),
         (TABLE_4 + "many,80\n", "bad.csv:7: 'many,80' needs a size"),
+        (TABLE_4 + "99999,0.8\n", "bad.csv:7: the accuracy 0.8 is a fraction, but others are"),
         (TABLE_4 + "99999,180\n", "bad.csv:7: the size 99999 must be 1 or more, and the accuracy"),
         (
             "size,accuracy\n160,51\n640,58\n",

@@ -99,6 +99,10 @@ def _read_runs(path: Path) -> list[Run]:
             )
         runs.append((line, size, accuracy))
     if any(accuracy > 1 for _, _, accuracy in runs):
+        if low := [run for run in runs if 0 < run[2] < 1]:
+            line, _, accuracy = low[0]
+            why = f"the accuracy {accuracy:g} is a fraction, but others are percentages"
+            raise FormatError(why, path, line)
         runs = [(line, size, round(accuracy / 100, 12)) for line, size, accuracy in runs]
     return runs
 
