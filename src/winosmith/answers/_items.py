@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -57,7 +57,7 @@ class Items:
         self.by_text: dict[tuple[str, tuple[str, ...]], list[Problem]] = defaultdict(list)
         self.by_id = {problem.id: problem for problem in dataset}
         for problem in dataset:
-            options = _sort_options(problem.options)
+            options = tuple(sorted(map(normalise, problem.options)))
             self.by_options[options].append(problem)
             self.by_text[normalise(problem.sentence), options].append(problem)
 
@@ -68,7 +68,7 @@ class Items:
             if same_id is None or row.target is None or row.target != same_id.answer:
                 return []
             return [same_id] if _has_item(normalise(row.text), same_id) else []
-        options = _sort_options(row.options)
+        options = tuple(sorted(map(normalise, row.options)))
         if matches := self.by_text.get((normalise(row.question), options)):
             return [same_id] if same_id in matches else matches
         candidates = self.by_options.get(options, [])
@@ -131,16 +131,10 @@ def normalise(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 
-def _sort_options(options: Iterable[str]) -> tuple[str, ...]:
-    return tuple(sorted(map(normalise, options)))
-
-
-def number_repeats(options: Sequence[str]) -> list[str]:
+def number_repeats(options: Sequence[str]) -> tuple[str, ...]:
     """Return options that all differ: an option equal to an earlier one gets a number."""
-    return [
-        f"{one} \0{options[:at].count(one)}" if one in options[:at] else one
-        for at, one in enumerate(options)
-    ]
+    times = [options[:at].count(one) for at, one in enumerate(options)]
+    return tuple(f"{one} \0{n}" if n else one for one, n in zip(options, times, strict=True))
 
 
 def order_options(prompt: str, problem: Problem) -> tuple[str, ...]:

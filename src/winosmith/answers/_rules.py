@@ -232,27 +232,29 @@ def read_rows(
     shows `problem_with_rows`, the reason why some rows may have no item.
     """
     of_items = _assign_rows_to_items(rows, file, problem_with_rows)
-    keys = [_find_key(rows[at], file.problems[name]) for name, at in of_items.items()]
-    key_kind, kind = _detect_log_kinds([rows[at] for at in of_items.values()], keys, file)
+    items = [file.problems[name] for name in of_items]
+    rows = [
+        replace(rows[at], options=number_repeats(rows[at].options or item.options))
+        for at, item in zip(of_items.values(), items, strict=True)
+    ]
+    key_kind, kind = _detect_log_kinds(rows, items, file.path)
     found: list[Prediction] = []
     compared, differ, contradicted = 0, [], []
-    for name, at in of_items.items():
-        row, problem = rows[at], file.problems[name]
-        options = number_repeats(row.options or problem.options)
-        own_options = number_repeats(problem.options)
-        order = [formats.match_option(option, own_options) for option in options]
-        target = _find_target_index(row, options, key_kind)
+    for row, problem in zip(rows, items, strict=True):
+        name, options = problem.id, number_repeats(problem.options)
+        order = [formats.match_option(option, options) for option in row.options]
+        target = _find_target_index(row, key_kind)
         key = None if target is None else order[target]
         if key is not None and problem.answer is not None:
             compared += 1
             differ += [name] * (key != problem.answer)
-        prediction = _make_prediction(row, options, order, kind, problem)
+        prediction = _make_prediction(row, order, kind, problem)
         if prediction is None:
             continue
         found.append(prediction)
         if row.correct is not None and key is not None and len(prediction.chosen) < 2:
             contradicted += [name] * ((prediction.chosen == (key,)) != row.correct)
-    are_invalid = all(rows[at].reply == INVALID for at in of_items.values())
+    are_invalid = all(row.reply == INVALID for row in rows)
     if not are_invalid and not any(prediction.chosen for prediction in found):
         which = f" of {log.filter!r}" if log.filter else ""
         raise file.make_error(
@@ -266,30 +268,30 @@ def read_rows(
     return Answers(tuple(found), solver, log=log)
 
 
-def _find_key(row: Row, problem: Problem) -> int | None:
-    """Return the index of the key in the log's order; the data's key if the log has none."""
-    if row.key is not None or problem.answer is None:
-        return row.key
-    return formats.match_option(problem.options[problem.answer], row.options or problem.options)
-
-
 def _detect_log_kinds(
-    rows: Sequence[Row], keys: Sequence[int | None], file: AnswerFile
+    rows: Sequence[Row], items: Sequence[Problem], path: str
 ) -> tuple[AnswerKind, AnswerKind]:
-    """Return the kinds of a log's keys and replies, a single kind if most replies fit it."""
-    options = [number_repeats(row.options or file.dataset[0].options) for row in rows]
+    """Return the kinds of a log's keys and replies, a single kind if most replies fit it.
+
+    If the log has no copy of an item, the data's key is used to choose between kinds.
+    """
+    texts = ["" if item.answer is None else item.options[item.answer] for item in items]
+    keys = [
+        formats.match_option(text, row.options) if row.key is None else row.key
+        for row, text in zip(rows, texts, strict=True)
+    ]
     keyed = [at for at, row in enumerate(rows) if isinstance(row.target, str)]
-    readings = [formats.interpret_answer(rows[at].target, options[at]) for at in keyed]
+    readings = [formats.interpret_answer(rows[at].target, rows[at].options) for at in keyed]
     targets = [rows[at].target for at in keyed]
     kind = detect_kind(targets, readings, _REPLIES, [keys[at] for at in keyed])
-    replied = [at for at, row in enumerate(rows) if isinstance(row.reply, str)]
-    replies = [formats.interpret_answer(rows[at].reply, options[at]) for at in replied]
+    replied = [row for row in rows if isinstance(row.reply, str)]
+    replies = [formats.interpret_answer(row.reply, row.options) for row in replied]
     fits = Counter[str | None](name for found in replies for name in found)
     readable = sum(map(bool, replies))
     min_numbers = max(0.9 * readable, 0.5 * len(replies))
     numbers = [one for one in "10" if fits[one] >= min_numbers]
     kinds = (*formats.LETTER_KINDS, "text", *numbers)
-    other = detect_kind([rows[at].reply for at in replied], replies, kinds)
+    other = detect_kind([row.reply for row in replied], replies, kinds)
     min_fits = fits[other.name] * (1 if {kind.name, other.name} == {*"01"} else 0.9)
     if kind.name in (None, other.name):
         return kind, other
@@ -297,7 +299,7 @@ def _detect_log_kinds(
         return kind, kind
     if other.name in numbers:
         warnings.warn(
-            f"{file.path}: the replies are read as {formats.KINDS[other.name]}, although the log's "
+            f"{path}: the replies are read as {formats.KINDS[other.name]}, although the log's "
             f"keys are {formats.KINDS[str(kind.name)]}",
             formats.ReadingNote,
             stacklevel=6,
@@ -305,22 +307,18 @@ def _detect_log_kinds(
     return kind, other
 
 
-def _find_target_index(row: Row, options: Sequence[str], kind: AnswerKind) -> int | None:
+def _find_target_index(row: Row, kind: AnswerKind) -> int | None:
     target = row.target
     if isinstance(target, str):
-        target = formats.interpret_answer(target, options).get(kind.name or "")
+        target = formats.interpret_answer(target, row.options).get(kind.name or "")
     target = row.key if target is None else target
-    return target if target is not None and target < len(options) else None
+    return target if target is not None and target < len(row.options) else None
 
 
 def _make_prediction(
-    row: Row,
-    options: Sequence[str],
-    order: Sequence[int | None],
-    kind: AnswerKind,
-    problem: Problem,
+    row: Row, order: Sequence[int | None], kind: AnswerKind, problem: Problem
 ) -> Prediction | None:
-    if (row.reply is None and not row.scores) or len(row.scores) not in (0, len(options)):
+    if (row.reply is None and not row.scores) or len(row.scores) not in (0, len(order)):
         return None
     if row.scores:
         if {*order} == {*range(len(problem.options))} and all(map(isfinite, row.scores)):
@@ -336,10 +334,10 @@ def _make_prediction(
         )
     reply = row.reply
     if isinstance(reply, str):
-        keys = formats.interpret_answer(row.target, options) if row.key is not None else {}
+        keys = formats.interpret_answer(row.target, row.options) if row.key is not None else {}
         labels = [name for name in "01" if keys.get(name) == row.key is not None]
         others = ("text", *formats.LETTER_KINDS, *labels)  # options may have labels of their own
-        reply = read_option(reply, formats.interpret_answer(reply, options), kind, others)
+        reply = read_option(reply, formats.interpret_answer(reply, row.options), kind, others)
     return Prediction(problem.id, None if reply is None else order[reply])
 
 
