@@ -41,7 +41,7 @@ def test_columns_that_are_not_answers_are_omitted_with_a_note(tmp_path: Path) ->
     assert (found.solver, {one.choice for one in found.predictions}) == ("m", {2})
     assert [str(note.message).split("column ")[-1] for note in notes] == [
         f"{name!r} has numbers (other columns have letters), not a model's answers; it is omitted"
-        for name in ("Unnamed: 0", "correct", "time")
+        for name in ("correct", "time")
     ]
     path = write_text(tmp_path / "k.csv", "id,answer,m\nq0,B,2\nq1,A,2\n")
     with pytest.raises(FormatError, match="'answer' matches the key in every row, so it may"):
@@ -76,13 +76,12 @@ def test_the_column_with_the_ids_of_the_answers_is_named(name: str | None, advic
     ("columns", "models"),
     [
         ({"gpt": "A" * 10, "llama": [at // 2 * 2 + 11 for at in range(10)]}, ["gpt", "llama"]),
-        ({"gpt": "12" * 5, "llama": "AB" * 5}, ["gpt", "llama"]),
-        ({"gpt": "1212121213", "llama": "AB" * 5}, ["gpt", "llama"]),
+        ({"__index_level_0__": "12" * 5, "llama": "AB" * 5, "Unnamed: 1": "12" * 5}, ["llama"]),
         ({"gpt": "12" * 5, "note": ["x", *[""] * 8, "c"]}, ["gpt"]),
         ({"gpt": "12" * 5, "note": ["see below", *[""] * 8, "A"], "time": range(10, 110, 10)},
          ["gpt", "note", "time"]),
         ({"row": range(1, 11), "gpt": "ABABABABA?"}, ["gpt"]),
-        ({"row": range(1, 11), "gpt": "ABABABAB??"}, ["row", "gpt"]),
+        ({"row": range(1, 11), "gpt": "ABABABAB??"}, ["gpt"]),
         ({"gpt": "AB" * 5, "mark": "CICCICICCI"}, ["gpt"]),
         ({"gpt": "AB" * 5, "mark": "CPCCICICCP"}, ["gpt"]),
         ({"gpt": "AB" * 5, "mark": "10" * 5, "tries": "1231231231"}, ["gpt"]),
@@ -91,7 +90,7 @@ def test_the_column_with_the_ids_of_the_answers_is_named(name: str | None, advic
 def test_numbers_and_marks_are_models_answers_only_if_they_are_options(
     columns: dict[str, Sequence[object]], models: list[str], tmp_path: Path
 ) -> None:
-    """Next to a column of letters, numbers are answers if nine of ten are options."""
+    """Next to a column of letters, numbers are answers if nine of ten are texts of options."""
     items = Dataset(
         Problem(f"q{at}", f"What is {at} + 10?", (f"{at + 10}", f"{at + 11}"), 0, blank=None)
         for at in range(10)
@@ -102,7 +101,7 @@ def test_numbers_and_marks_are_models_answers_only_if_they_are_options(
     with warnings.catch_warnings(record=True, action="always") as notes:
         assert [*answers.read(path, items)] == models
     said = [str(note.message).split("'")[1] for note in notes]
-    assert said == [name for name in columns if name not in models]
+    assert said == [name for name in columns if name not in models and not re.search("_|Un", name)]
 
 
 def test_c_and_i_are_letters_if_there_are_nine_options(tmp_path: Path) -> None:
@@ -172,6 +171,9 @@ def test_a_column_of_models_may_have_the_answers_of_one(tmp_path: Path) -> None:
         name: [p.choice for p in of.predictions] for name, of in answers.read(path, DATA).items()
     }
     assert found == {"human": [0, 2], "model": [1, 3]}
+    path.write_text("id,human,model\nq0,A,B\nq1,C,B\n")
+    with pytest.raises(FormatError, match="'model' has only 'B', which may be a name or an answer"):
+        answers.read(path, DATA)
 
 
 def test_a_model_named_like_an_option_is_one_in_any_order_of_rows() -> None:
@@ -351,12 +353,36 @@ def test_answers_may_be_named_like_a_key(
         assert [one.choice for one in found["table"].predictions] == KEYS
 
 
-def test_a_key_or_model_next_to_numbers_is_refused(tmp_path: Path) -> None:
-    """The numbers may be a model's answers; the column `answer` then has keys."""
-    rows = [f"{name},{'ABCD'[at % 4]},{at % 3 + 1}" for at, name in enumerate(DATA.ids)]
-    path = write_text(tmp_path / "m.csv", "\n".join(["id,answer,tries", *rows]))
-    with pytest.raises(FormatError, match="'answer' may be a key or a model: name each column"):
+@pytest.mark.parametrize(
+    ("head", "answer", "message"),
+    [
+        ("gpt", "ABCD", "'tries' has numbers, but 'gpt' has letters or texts"),
+        ("gpt", "ABC?", "'tries' has numbers, but 'gpt' has letters or texts"),
+        ("answer", "ABCD", "'tries' has numbers, but 'answer' has letters or texts"),
+        ("answer", "1324", "'answer' may be a key or a model: name each column after its model"),
+    ],
+)
+def test_numbers_that_may_be_answers_are_refused(
+    head: str, answer: str, message: str, tmp_path: Path
+) -> None:
+    """Such as 1 to 3 tries or tokens, next to letters, or next to what may be keys."""
+    rows = [f"{name},{(answer * 3)[at]},{at % 3 + 1}" for at, name in enumerate(DATA.ids)]
+    path = write_text(tmp_path / "m.csv", "\n".join([f"id,{head},tries", *rows]))
+    with pytest.raises(FormatError, match=re.escape(message)):
         answers.read(path, DATA)
+
+
+def test_columns_of_options_are_no_models_if_some_options_are_equal(tmp_path: Path) -> None:
+    """The text of the third option is then also that of the second."""
+    data = Dataset(
+        Problem(
+            f"q{at}", f"Which {at}?", ("red", "blue", "blue" if at % 2 else "green"), 0, blank=None
+        )
+        for at in range(8)
+    )
+    rows = [f"{p.id},{','.join(p.options)},B" for p in data]
+    path = write_text(tmp_path / "m.csv", "\n".join(["id,x,y,z,gpt", *rows]))
+    assert [*answers.read(path, data)] == ["gpt"]
 
 
 @pytest.mark.parametrize("correct", [True, False])

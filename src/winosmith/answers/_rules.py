@@ -280,10 +280,11 @@ def _detect_log_kinds(
         formats.match_option(text, row.options) if row.key is None else row.key
         for row, text in zip(rows, texts, strict=True)
     ]
-    keyed = [at for at, row in enumerate(rows) if isinstance(row.target, str)]
-    readings = [formats.interpret_answer(rows[at].target, rows[at].options) for at in keyed]
-    targets = [rows[at].target for at in keyed]
-    kind = detect_kind(targets, readings, _REPLIES, [keys[at] for at in keyed])
+    readings = [
+        formats.interpret_answer(row.target, row.options) if isinstance(row.target, str) else {}
+        for row in rows
+    ]
+    kind = detect_kind([row.target for row in rows], readings, _REPLIES, keys)
     replied = [row for row in rows if isinstance(row.reply, str)]
     replies = [formats.interpret_answer(row.reply, row.options) for row in replied]
     fits = Counter[str | None](name for found in replies for name in found)

@@ -37,7 +37,8 @@ _CHOICES = ("choice", "prediction", "pred", "predicted")
 _GRADED = ("correct", "is_correct", "iscorrect", "score", "grade", "acc", "accuracy", "exact_match")
 _RUN_COLUMNS = ("epoch", "seed", "run", "trial", "attempt", "repeat", "index", "date",
          "confidence", "rank", "n", "count", "order", "position", "level", "difficulty", "fold",
-         "retries")  # fmt: skip
+         "retries", "tokens", "latency", "rating", "session", "block",
+         "age")  # fmt: skip
 _KEYS = ("expected", "truth", "reference", "labels", "y_true")
 _REPLIES = ("answer", "label", "output", "response", "antwort", "réponse", "respuesta", "risposta")
 _TRUTH = {"true": True, "false": False}
@@ -48,6 +49,8 @@ _NUMBER = re.compile(r"\s*-?[0-9]+(?:[.,][0-9]+)?\s*")
 _ONLY_GRADE_LETTERS = "contains only the grades C, I, P or N"
 _MIN_ONE_HOT = 10
 """Minimum number of items to conclude that columns of true and false are options."""
+_UNNAMED = re.compile(r"(?:__index_level_\d+__|Unnamed: \d+)?")
+"""Names of columns without a name, such as an index that pandas writes."""
 _SCORE = re.compile(r"score_?(\d\d?)")
 _Rows = Mapping[str, tuple[Place, Record]]
 
@@ -75,7 +78,7 @@ def read(file: AnswerFile) -> list[Answers]:
     first = id_name or max(  # the column with the most items' ids
         names, key=lambda one: len(item_ids & {file.resolve_id(row.get(one)) for _, row in records})
     )
-    others = [name for name in names if name not in (first, "")]
+    others = [name for name in names if name != first and not _UNNAMED.fullmatch(name)]
     models = [name for name in others if name.lower() not in _RUN_COLUMNS] or others
     models = models if choice_name is None else [choice_name]
     rows = _map_ids_to_rows(file, records, [first, *models])
@@ -178,27 +181,27 @@ def _compare_columns(
     columns: Sequence[_Column], by_model: Mapping[str, Sequence[Prediction]], file: AnswerFile
 ) -> Log:
     """Compare the first column of keys with the data, and grades with a single model's answers."""
-    answers = dict(zip(file.dataset.ids, file.dataset.answers, strict=True))
+    answers = {one.id: one.answer for one in file.dataset if one.answer is not None}
     model, *more = by_model.values()
-    chosen = {} if more else {one.problem_id: one.chosen for one in model}
+    chosen = {} if more else {one.problem_id: one.chosen for one in model if len(one.chosen) < 2}
     log = Log()
     for column in columns:
-        name, is_graded = column.name.lower(), column.has_grades
-        if is_graded and name in _GRADED and not log.scores_differ:
-            differ = [n for n, grade in column.texts.items() if answers.get(n) is not None
-                      and len(chosen.get(n, "??")) < 2
-                      and (chosen[n] == (answers[n],)) != _MARKS[grade]]  # fmt: skip
-            log = replace(log, scores_differ=tuple(differ))
-        if is_graded or log.keys_compared or not _is_key_name(name):
-            continue
-        readings = {n: one for n, one in column.readings.items() if answers.get(n) is not None}
-        labels, keys = [column.labels[n] for n in readings], [answers[n] for n in readings]
-        kind = detect_kind(labels, [*readings.values()], [*formats.KINDS], keys).name or ""
-        found = {n: one[kind] for n, one in readings.items() if kind in one}
-        differ = [n for n, key in found.items() if key != answers[n]]
-        is_reply = name in _REPLIES and all(chosen.get(n) == (key,) for n, key in found.items())
-        if not (is_reply or (kind in "01" and 2 * len(differ) > len(found))):
-            log = replace(log, keys_differ=tuple(differ), keys_compared=len(found))
+        name = column.name.lower()
+        if column.has_grades:
+            grades = column.texts if name in _GRADED and not log.scores_differ else {}
+            differ = tuple(n for n, own in chosen.items() if n in answers and n in grades
+                           and (own == (answers[n],)) != _MARKS[grades[n]])  # fmt: skip
+            log = replace(log, scores_differ=log.scores_differ or differ)
+        elif _is_key_name(name) and not log.keys_compared:
+            readings = {n: one for n, one in column.readings.items() if n in answers}
+            labels, keys = [column.labels[n] for n in readings], [answers[n] for n in readings]
+            kind = detect_kind(labels, [*readings.values()], [*formats.KINDS], keys).name or ""
+            found = {n: one[kind] for n, one in readings.items() if kind in one}
+            differ = tuple(n for n, key in found.items() if key != answers[n])
+            is_reply = all(chosen.get(n) in ((key,), (), None) for n, key in found.items())
+            are_flags = kind in "01" and 2 * len(differ) > len(found)
+            if not are_flags and not (name in _REPLIES and is_reply):
+                log = replace(log, keys_differ=differ, keys_compared=len(found))
     return log
 
 
@@ -232,6 +235,9 @@ def split_models(file: AnswerFile) -> dict[str, AnswerFile]:
     if len(found) > 1 and times.total() == len(times):
         return {}
     if 2 * times.total() < 3 * len(times) and 2 * names_as_answers > times.total():
+        if len(found) == 1 < len(times):
+            what = f"the column {model!r} has only {min(found)!r}, which may be a name or an answer"
+            raise file.make_error(f"{what}; rename the column, or the model")
         return {}
     if unnamed := found.get(""):
         raise file.make_error(f"the row has no {model!r}", unnamed[0][0])
@@ -310,27 +316,32 @@ class _Column:
         return all(map(_NUMBER.fullmatch, self.cells))
 
     @cached_property
-    def has_answers(self) -> bool:
+    def answer_rate(self) -> float:
+        """The fraction of the labels that are options."""
         kinds = {"text", "1"} if self.has_numbers else {"text", *formats.LETTER_KINDS}
-        return sum(not kinds.isdisjoint(one) for one in self.known_readings) >= 0.9 * len(
-            self.known_readings
-        )
+        number = sum(not kinds.isdisjoint(one) for one in self.known_readings)
+        return number / max(1, len(self.known_readings))
 
     @property
     def has_texts(self) -> bool:
-        return self.has_answers and not self.has_numbers
+        """Whether most labels are letters or texts of options."""
+        return self.answer_rate > 0.5 and not self.has_numbers
 
     @property
     def has_other_numbers(self) -> bool:
         """Whether the labels are numbers that refer to no options: flags, or all the same."""
         are_flags = {one.get("0") for one in self.known_readings} == {0, 1}
-        return self.has_numbers and (not self.has_answers or are_flags or len(self.cells) < 2)
+        return self.has_numbers and (self.answer_rate < 0.9 or are_flags or len(self.cells) < 2)
 
-    @property
+    @cached_property
     def repeats_option(self) -> bool:
         """Whether all labels are the text of the same option, such as the first."""
-        texts = {one.get("text") for one in self.known_readings}
-        return len(self.known_readings) > 1 and len(texts) == 1 and None not in texts
+        matches = [
+            {at for at, text in enumerate(self.file.problems[item].options)
+             if normalise(text) == normalise(format_cell(self.labels[item]))}
+            for item in self.readings if item in self.file.problems
+        ]  # fmt: skip
+        return len(matches) > 1 and bool(set.intersection(*matches))
 
 
 def _classify_columns(
@@ -355,33 +366,43 @@ def _classify_columns(
         2 * sum("0" in one for one in column.known_readings) >= len(column.known_readings)
         for column in columns.values()
     )
-    may_be_replies = [name for name in keys if name.lower() in _REPLIES and with_texts <= {*keys}]
-    others = with_texts - {*keys}
-    for column in [columns[n] for n in (*may_be_replies, *(others if len(others) == 1 else ()))]:
+
+    def find_correct(column: _Column) -> list[set[str]]:
         by_kind = [
             {n for n, one in column.readings.items() if (kind, answers.get(n)) in one.items()}
             for kind in formats.KINDS
         ]
-        correct = set[str]().union(*by_kind)
-        fits_grades = any(one in grades for one in (correct, *by_kind))
-        is_correct, is_key = len(correct) == len(column.known_readings), column.name in keys
-        if is_key and (fits_grades if grades else not is_correct or not are_indexed):
+        return [set[str]().union(*by_kind), *by_kind]
+
+    may_be_replies = [name for name in keys if name.lower() in _REPLIES and with_texts <= {*keys}]
+    others = with_texts - {*keys}
+    for column in [columns[n] for n in (*may_be_replies, *(others if len(others) == 1 else ()))]:
+        is_key, correct = column.name in keys, find_correct(column)
+        is_correct = len(correct[0]) == len(column.known_readings)
+        fits = any(one in grades for one in correct)
+        if is_key and (fits if grades else not is_correct or not are_indexed):
             keys.remove(column.name)
-        elif (
-            column.has_texts
-            and is_correct
-            and (not grades if is_key else grades and not fits_grades)
-        ):
+        elif column.has_texts and is_correct and (not grades if is_key else grades and not fits):
             raise file.make_error(
                 f"{column.name!r} matches the key in every row, so it may contain the keys or a "
                 "model's answers; rename a column with a model's answers to 'prediction'"
             )
     letters = with_texts - {*keys}
+    for column in (one for name, one in columns.items() if letters and name not in keys):
+        texts = sum("text" in one for one in column.known_readings)
+        is_position = column.has_numbers and texts < 0.9 * len(column.known_readings)
+        if is_position and not column.has_other_numbers:
+            raise file.make_error(
+                f"{column.name!r} has numbers, but {min(letters)!r} has letters or texts; write "
+                "letters in both, or remove the column that doesn't contain a model's answers"
+            )
     why = f"has numbers (other columns have {'letters' if letters else 'grades'})"
     return keys, {
         name: why
         for name, column in columns.items()
-        if column.has_other_numbers and (letters or (grades and not column.has_grades))
+        if column.has_other_numbers
+        and (letters or (grades and not column.has_grades))
+        and not any(one in grades for one in find_correct(column))
     }
 
 
