@@ -15,9 +15,13 @@ from winosmith.testing import make_twins
 WRITABLE = [known.name for known in formats.FORMATS if known.writer]
 MADE = make_twins(10)
 HIDDEN = {MADE[row].twin_id for row in range(0, len(MADE), 3)}
-MIXED = Dataset(
-    (replace(problem, embargo=problem.twin_id in HIDDEN) for problem in MADE), "materials"
-)
+MARKED = [replace(problem, embargo=problem.twin_id in HIDDEN) for problem in MADE]
+MIXED = Dataset(MARKED, "materials")
+COPIES = [
+    replace(one, id=f"copy-{one.id}", twin_id=None, options=one.options[::-1], answer=None)
+    for one in MADE
+]
+"""Copies of all problems, without a mark of the embargo."""
 SECRET = [problem.sentence for problem in MIXED if problem.embargo]
 
 
@@ -52,16 +56,16 @@ def test_a_format_keeps_the_mark_or_refuses(name: str, tmp_path: Path) -> None:
 def test_convert_leaves_them_out(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """`winosmith convert` writes none of them in any format, and counts them."""
+    """`winosmith convert` writes none of them in any format, nor their copies, and counts them."""
     source, out = tmp_path / "source.jsonl", tmp_path / "out"
-    formats.write(MIXED.problems, source)
+    formats.write([*MARKED, *COPIES], source)
     out.mkdir()
     skip = ["--skip-bad", str(tmp_path / "left.jsonl")]
     recast = ["--recast", "claims"] if name == "superglue-wsc" else []
     code = main(["convert", str(source), str(out / "file"), "--to", name, *recast, *skip])
     told = capsys.readouterr().err
     if code == 0:
-        assert f"omitted: {len(SECRET)} under embargo" in told
+        assert f"omitted: {2 * len(SECRET)} under embargo" in told
         assert (out / "file").stat().st_size
     assert seen(out) == []
     left = tmp_path / "left.jsonl"
@@ -92,7 +96,7 @@ def test_a_task_for_a_harness_refuses_them(export: Callable[..., object], tmp_pa
 def test_convert_to_a_harness_leaves_them_out(harness: str, tmp_path: Path) -> None:
     """`winosmith convert --to` a harness writes the others alone."""
     source, out = tmp_path / "source.jsonl", tmp_path / "task"
-    formats.write(MIXED.problems, source)
+    formats.write([*MARKED, *(replace(one, answer=0) for one in COPIES)], source)
     assert main(["convert", str(source), str(out), "--to", harness]) == 0
     before = [sentence.split("_")[0] for sentence in SECRET]
     text = everything(out)

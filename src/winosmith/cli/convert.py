@@ -11,9 +11,11 @@ from pathlib import Path
 import click
 
 from winosmith import formats
+from winosmith.blocks import spread_embargo
 from winosmith.cli import _options
 from winosmith.cli._printing import print_json_if_requested, say
 from winosmith.data import Place
+from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, OutputError
 from winosmith.formats import Contents, Entry, Item, Losses
 from winosmith.problem import Claim, Problem
@@ -61,8 +63,8 @@ def command(
 
     If OUT ends in .jsonl, it gets winosmith's own format, one record per line, which loses nothing;
     .csv is a plain table. Name any other format with --to. OUT is read again after it is written,
-    and the fields that its format can't store are listed. Problems under embargo are omitted and
-    counted.
+    and the fields that its format can't store are listed. Problems under embargo, and their
+    copies, are omitted and counted.
 
     \b
       winosmith convert WSCollection.xml wsc.jsonl
@@ -222,12 +224,14 @@ def _check_paths(source: str, target: str, skip_bad: str | None, force: bool) ->
 def _recast_items(contents: Contents, kind: str | None, with_embargo: bool) -> _Converted:
     """Recast items as claims or problems, unless `kind` is None.
 
-    Items under embargo are removed unless `with_embargo` is set.
+    Items under embargo and their copies are removed unless `with_embargo` is set.
     """
     pairs = list(zip(contents.items, contents.places, strict=True))
     if not with_embargo:
-        pairs = [(item, place) for item, place in pairs if not _is_embargoed(item)]
-    elif kind == "claims" and any(map(_is_embargoed, contents.items)):
+        problems = spread_embargo(Dataset(contents.problems))
+        hidden = {problem.id for problem in problems if problem.embargo}
+        pairs = [(one, at) for one, at in pairs if isinstance(one, Claim) or one.id not in hidden]
+    elif kind == "claims" and any(problem.embargo for problem in contents.problems):
         raise FormatError("claims can't store the embargo of their problems; omit --with-embargo")
     bad, embargoed = contents.bad, len(contents.items) - len(pairs)
     if kind is None:
@@ -266,10 +270,6 @@ def _correct_keys(contents: Contents, errata: str) -> tuple[Contents, int]:
     return replace(contents, items=[*formats.apply_errata(contents.problems, read)]), changed
 
 
-def _is_embargoed(item: Item) -> bool:
-    return isinstance(item, Problem) and item.embargo
-
-
 def _choose_noun(items: Sequence[Item]) -> str:
     if all(isinstance(item, Problem) for item in items):
         return "problems"
@@ -284,7 +284,7 @@ def _count_items(items: Sequence[Item]) -> str:
 def _write_harness_task(source: str, target: str, harness: str) -> None:
     from winosmith import release  # imports every filter
 
-    everything = _options.read_data(source)
+    everything = spread_embargo(_options.read_data(source))
     dataset = everything.select(row for row, p in enumerate(everything) if not p.embargo)
     embargoed = len(everything) - len(dataset)
     if harness == "lm-eval":

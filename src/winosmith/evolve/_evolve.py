@@ -18,7 +18,7 @@ from typing import IO, Any, Protocol
 
 import numpy as np
 
-from winosmith.blocks import find_blocks, shuffle_blocks
+from winosmith.blocks import find_blocks, shuffle_blocks, spread_embargo
 from winosmith.dataset import Dataset, Dropped, Filtered
 from winosmith.errors import DataError, InputError
 from winosmith.lineage import UNVALIDATED, depths
@@ -312,7 +312,7 @@ def draw_roots(
     roots: list[Problem] = []
     sources: dict[str, tuple[str, ...]] = {}
     omitted: list[Filtered] = []
-    for number, dataset in enumerate(datasets):
+    for number, dataset in enumerate(map(spread_embargo, datasets)):
         rows, reasons = _draw_rows(
             dataset, counts[number], unsolved[number], seed + number, allow_fewer, options
         )
