@@ -16,6 +16,7 @@ from tests.conftest import examples
 from winosmith import Dataset, Extra, Problem, formats
 from winosmith.errors import FormatError
 from winosmith.formats import ReadingNote
+from winosmith.study import join_data
 from winosmith.testing import make_twins
 
 
@@ -442,6 +443,26 @@ def test_numbers_of_two_lists_pair_nothing(
             assert not formats.read(path).twins
 
 
+def test_each_file_may_number_its_own_twins(tmp_path: Path) -> None:
+    """A single with another single's twin id in another file is not its half."""
+    problems = [replace(p, twin_id=f"t{at // 2}") for at, p in enumerate(far_apart(20))][:-1]
+    for name in "ab":
+        own = [replace(p, id=f"{name}{p.id}", sentence=f"{name}: {p.sentence}") for p in problems]
+        formats.write(own, tmp_path / f"{name}.csv", "csv")
+    paths = [tmp_path / "a.csv", tmp_path / "b.csv"]
+    with pytest.warns(ReadingNote, match="twins are paired within each file"):
+        read = formats.read(paths)
+    assert [(read[a].id[0], b - a) for a, b in read.twins] == [
+        (n, 1) for n in "ab" for _ in "x" * 19
+    ]
+    joined = join_data([formats.read(path) for path in paths])
+    assert isinstance(joined, Dataset)
+    assert joined.twins == read.twins
+    formats.write(problems[1::2], paths[0], "csv")
+    formats.write(problems[::2], paths[1], "csv")
+    assert len(formats.read(paths).twins) == 19
+
+
 @pytest.mark.parametrize("first", [0, 1, 2])
 def test_a_column_may_have_the_other_halfs_row(tmp_path: Path, first: int) -> None:
     """Rows are counted from 0, 1 or the header; in several files, from the start of each."""
@@ -455,8 +476,9 @@ def test_a_column_may_have_the_other_halfs_row(tmp_path: Path, first: int) -> No
     )
     (tmp_path / "a.csv").write_text(table)
     (tmp_path / "b.csv").write_text(table.replace(",q", ",r").replace("town", "port"))
-    with pytest.raises(FormatError, match="'other' puts 40 of 40 problems into pairs"):
-        formats.read(tmp_path / "a.csv")
+    for names, count in (["a.csv"], 40), (["a.csv", "b.csv"], 80):
+        with pytest.raises(FormatError, match=f"'other' puts {count} of {count} problems into pai"):
+            formats.read([tmp_path / name for name in names])
     for files in (["a.csv"], ["a.csv", "b.csv"]):
         read = formats.read([tmp_path / file for file in files], pair_by="other")
         pairs = {tuple(sorted((read[a].id, read[b].id))) for a, b in read.twins}

@@ -8,6 +8,7 @@ from hypothesis import given, strategies as st
 
 from winosmith import Claim, Dataset, Problem, formats
 from winosmith.errors import DataError
+from winosmith.problem import Lineage
 from winosmith.recast import to_claims
 from winosmith.study import (
     draw_nested_parts,
@@ -51,6 +52,10 @@ def test_joined_ids_are_distinct() -> None:
     assert len(both) == 10
     assert len(both.twins) == 5
     assert both.ids[0] == "1/0-0"
+    child = Problem("c", "A _ b.", ("x", "y"), lineage=Lineage("0-0", "0-0"))
+    family = join_data([Dataset([*first, child]), second])
+    assert isinstance(family, Dataset)
+    assert family.families["1/0-0"] == (0, 6)
     assert join_data([first]) == first
     with pytest.raises(DataError, match="problems and claims"):
         join_data([first, to_claims(second)])

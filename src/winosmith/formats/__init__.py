@@ -43,7 +43,7 @@ from winosmith.formats._read import (
     write,
     write_bad_records,
 )
-from winosmith.formats._twins import find_unmarked_pairs, pair_files
+from winosmith.formats._twins import find_unmarked_pairs, pair_files, separate_twins_of_files
 
 __all__ = [
     "FORMATS",
@@ -86,6 +86,7 @@ __all__ = [
     "read_errata",
     "read_items",
     "scan",
+    "separate_twins_of_files",
     "stem",
     "tidy",
     "to_dataset",

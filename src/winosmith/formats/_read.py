@@ -45,6 +45,7 @@ from winosmith.formats._twins import (
     pair_by_ids,
     pair_lookalikes,
     refuse_unread_pairs,
+    separate_twins_of_files,
 )
 from winosmith.formats._winogrande import WINOGRANDE
 from winosmith.lineage import apply_edits, check_lineages, find_edits
@@ -259,11 +260,13 @@ def scan(
         notes += separate_blanks(entries)
         notes += drop_repeated_keys(entries) if known in (CSV, WINOGRANDE) else []
     notes += _note_odd_texts(entries)
-    problems = get_problems(entries)
+    problems, files = get_problems(entries), [one.place.path for one in entries]
+    if separated := separate_twins_of_files(problems, files):
+        replace_items(entries, separated)
+        notes.append("twin ids are repeated in several files; twins are paired within each file")
     marked = known.twin_names is None or rows.may_have(known.twin_names)
     if pair_by and any(one.item for one in entries):
         with _name_file(rows.path):
-            files = [one.place.path for one in entries]
             replace_items(entries, pair_by_column(problems, files, pair_by))
     elif not as_written and (
         any(problem.blank is not None for problem in problems.values())
@@ -284,7 +287,8 @@ def scan(
         name=rows.name,
     )
     if pair_by is None and not as_written and (known is QUESTIONS or not marked):
-        refuse_unread_pairs(contents.problems, rows.path)
+        files = [one.place.path for one in entries if isinstance(one.item, Problem)]
+        refuse_unread_pairs(contents.problems, files, rows.path)
     return contents
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -109,17 +109,19 @@ def would_be_paired(problems: Sequence[Problem]) -> bool:
     """Return whether reading these problems from a file would pair some of them or fail."""
     by_row = dict(enumerate(problems))
     is_paired = bool(pair_by_ids(by_row) or pair_lookalikes(by_row))
-    return is_paired or _find_unread_pairs(problems) is not None
+    return is_paired or _find_unread_pairs(problems, [""] * len(problems)) is not None
 
 
-def refuse_unread_pairs(problems: Sequence[Problem], path: str | Path) -> None:
+def refuse_unread_pairs(
+    problems: Sequence[Problem], files: Sequence[str], path: str | Path
+) -> None:
     """Raise FormatError if an unused column seems to mark twins.
 
     Such a column puts at least half of the problems that have a value into pairs. At least 90 % of
     these pairs have different texts, a common option and, if known, different answers. Some of the
     pairs are not yet twins.
     """
-    unread = _find_unread_pairs(problems)
+    unread = _find_unread_pairs(problems, files)
     if unread is not None:
         column, rows = unread
         raise FormatError(
@@ -131,15 +133,15 @@ def refuse_unread_pairs(problems: Sequence[Problem], path: str | Path) -> None:
         )
 
 
-def _find_unread_pairs(problems: Sequence[Problem]) -> tuple[str, int] | None:
+def _find_unread_pairs(problems: Sequence[Problem], files: Sequence[str]) -> tuple[str, int] | None:
     """Return an unused column that seems to mark twins, and the number of problems it pairs."""
     for key in collect_names(problem.extra for problem in problems):
         values = [problem.extra.get(key) for problem in problems]
         filled = sum(value is not None for value in values)  # single problems may have no value
         min_paired = _MIN_COVERAGE * min(len(problems), max(filled, 2 * _MIN_PAIRS / _MIN_COVERAGE))
-        if 2 * len({*values}) < min_paired:  # a pair shares a value
+        if 2 * len({*zip(values, files, strict=True)}) < min_paired:  # a pair shares a value
             continue
-        labels = _derive_labels(problems, values)
+        labels = _derive_labels_in_files(problems, values, files)
         if _count_paired(labels) < min_paired:
             continue
         pairs = _find_pairs(problems, labels)
@@ -196,6 +198,37 @@ def _derive_labels(problems: Sequence[Problem], values: Sequence[Scalar]) -> lis
         return labels
     best = _get_best_labels(plain)
     return max(labels, best if len(_group_in_pairs(best)) >= _MIN_PAIRS else [], key=_count_paired)
+
+
+def _derive_labels_in_files(
+    problems: Sequence[Problem], values: Sequence[Scalar], files: Sequence[str]
+) -> list[str | None]:
+    """Return twin labels, within each file if this gives more pairs."""
+    labels = _derive_labels(problems, values)
+    places: defaultdict[str, list[int]] = defaultdict(list)
+    for at, file in enumerate(files):
+        places[file].append(at)
+    if len(places) < 2:
+        return labels
+    by_file: list[str | None] = [None] * len(problems)
+    for number, own in enumerate(places.values()):
+        inside = _derive_labels([problems[at] for at in own], [values[at] for at in own])
+        for at, label in zip(own, inside, strict=True):
+            by_file[at] = None if label is None else f"{number}-{label}"
+    return max(by_file, labels, key=_count_paired)
+
+
+def separate_twins_of_files(problems: ByRow, files: Sequence[Hashable]) -> dict[int, Problem]:
+    """Return the problems with new twin ids if each file numbers its own twins, or else none.
+
+    This is the case if more pairs are formed by twin ids that are unique to each file.
+    """
+    numbers = {file: number for number, file in enumerate(dict.fromkeys(files))}
+    ids = {row: one.twin_id for row, one in problems.items() if one.twin_id is not None}
+    by_file = {row: f"{numbers[files[row]]}-{twin_id}" for row, twin_id in ids.items()}
+    if _count_paired([*by_file.values()]) <= _count_paired([*ids.values()]):
+        return {}
+    return {**_set_twin_ids(problems, by_file)}
 
 
 def _label_by_partner_row(numbers: Sequence[int | None], first: int) -> list[str | None]:
@@ -333,17 +366,7 @@ def pair_by_column(problems: ByRow, files: Sequence[str], column: str) -> ByRow:
         columns = {key.partition(".")[2] for problem in listed for key in problem.extra}
         known = join_names(sorted(columns)) or "none"
         raise FormatError(f"there is no column {column!r} to pair by; available columns: {known}")
-    labels = _derive_labels(listed, values)
-    places: defaultdict[str, list[int]] = defaultdict(list)
-    for at, row in enumerate(problems):
-        places[files[row]].append(at)
-    if len(places) > 1:  # values may count from 1 in each file
-        by_file: list[str | None] = [None] * len(listed)
-        for number, own in enumerate(places.values()):
-            inside = _derive_labels([listed[at] for at in own], [values[at] for at in own])
-            for at, label in zip(own, inside, strict=True):
-                by_file[at] = None if label is None else f"{number}-{label}"
-        labels = max(by_file, labels, key=_count_paired)
+    labels = _derive_labels_in_files(listed, values, [files[row] for row in problems])
     counts = Counter(label for label in labels if label is not None)
     if max(counts.values(), default=0) < 2:
         raise FormatError(f"no two problems share a value of {column!r}, so it can't mark twins")
@@ -381,7 +404,7 @@ def pair_files(
         for old, new in zip(problems, paired, strict=True)
     ]
     if pair_by is None:
-        refuse_unread_pairs(paired, path)
+        refuse_unread_pairs(paired, files, path)
     return paired
 
 

@@ -204,13 +204,21 @@ def join_data(parts: Sequence[Trainable], name: str = "") -> Trainable:
             for number, part in enumerate(claims, start=1)
             for claim in part
         )
-    numbered = [(number, p) for number, part in enumerate(problems, start=1) for p in part]
-    if len({problem.id for _, problem in numbered}) < len(numbered):
-        numbered = [
-            (n, replace(p, id=f"{n}/{p.id}", twin_id=p.twin_id and f"{n}/{p.twin_id}"))
-            for n, p in numbered
-        ]
-    return Dataset((problem for _, problem in numbered), name)
+    numbers = [number for number, part in enumerate(problems, start=1) for _ in part]
+    joined = [problem for part in problems for problem in part]
+    if len({problem.id for problem in joined}) < len(joined):
+        joined = [_prefix_ids(one, f"{n}/") for n, one in zip(numbers, joined, strict=True)]
+    by_row = dict(enumerate(joined))
+    return Dataset((by_row | formats.separate_twins_of_files(by_row, numbers)).values(), name)
+
+
+def _prefix_ids(problem: Problem, prefix: str) -> Problem:
+    lineage, twin_id = problem.lineage, problem.twin_id
+    if lineage:
+        lineage = replace(lineage, root=prefix + lineage.root, parent=prefix + lineage.parent)
+    return replace(
+        problem, id=prefix + problem.id, twin_id=twin_id and prefix + twin_id, lineage=lineage
+    )
 
 
 def hold_out(data: Trainable, size: int, seed: int = 0) -> tuple[Trainable, Trainable]:
