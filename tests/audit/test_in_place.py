@@ -244,6 +244,8 @@ def test_letters_in_explanations_follow_their_options(tmp_path: Path) -> None:
             "the order of its options matters",
         ),
         ({"copy": ["a", "b", "c", "d"], "options": ["a", "b", "c", "d"]}, "found more than once"),
+        ({"why": "a is right"}, "its 'why' may refer to an option by 'a'"),
+        ({"p": "[0.1, 0.2, 0.3, 0.4]"}, "its 'p' may have one value per option"),
     ],
 )
 def test_what_cannot_be_changed_safely_stays(
@@ -258,6 +260,35 @@ def test_what_cannot_be_changed_safely_stays(
     assert len(found.unchanged) == len(TEXTS)
     assert all(reason in one.reason for one in found.unchanged)
     assert str(found.unchanged[1].place) == f"{path}, row 2"
+
+
+@pytest.mark.parametrize(
+    ("name", "numbers", "refers"),
+    [
+        ("gpt4_pred", lambda at, key: at % 3, True),
+        ("gpt4", lambda at, key: str(key + 1) if at % 3 else 1, True),
+        ("worst", lambda at, key: (key + 1) % 4, True),
+        ("annotations", lambda at, key: [key, key, at % 4, at % 3, key], True),
+        ("level", lambda at, key: at % 4, False),
+        ("points", lambda at, key: 1, False),
+        ("predicted_seconds", lambda at, key: at + 5, False),
+    ],
+)
+def test_numbers_that_may_refer_to_options_stay_correct(
+    tmp_path: Path, name: str, numbers: Callable[[int, int], object], refers: bool
+) -> None:
+    """Numbers refer to options if they are named like answers, or go with the keys."""
+    keys = [at // 4 % 4 for at in range(40)]
+    texts = ("up", "on", "in", "by")
+    items = [{"question": f"What is {at}?", "options": [f"{text} {at}" for text in texts],
+              "answer": "ABCD"[key], name: numbers(at, key)}
+             for at, key in enumerate(keys)]  # fmt: skip
+    path = tmp_path / "quiz.json"
+    path.write_text(json.dumps(items), "utf-8")
+    found = shuffle_files([path])
+    reasons = {one.reason for one in found.unchanged}
+    assert reasons == ({f"its {name!r} may refer to an option by a number"} if refers else set())
+    assert (found.files[0].changed > 30) is not refers
 
 
 def test_a_letter_in_the_feedback_of_an_option_keeps_the_order(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from tests.conftest import examples
-from winosmith import Dataset, Problem, audit
+from winosmith import Dataset, Extra, Problem, audit
 from winosmith.audit._items import TIE_SHARES, Bools, Floats
 from winosmith.audit._proof import _compute_bounds
 from winosmith.errors import DataError, OutputError
@@ -230,10 +230,18 @@ def test_positions_are_dealt_where_the_order_is_free_and_thinned_where_it_is_not
         for p in _planted(200, 0.0)
     ]
     data[0] = replace(data[0], options=(*data[0].options[:3], "none of the above"))
+    extra = [
+        {"csv.gpt4_pred": 2},
+        {"csv.gpt4_pred": 3},
+        {"csv.llama": "B"},
+        {"csv.level": 2},
+    ]
+    data[1:5] = [replace(p, extra=Extra(own)) for p, own in zip(data[1:5], extra, strict=True)]
     found = _repaired(Dataset(data))
     places = np.bincount([p.answer or 0 for p in found.dataset], minlength=4)
     assert places.min() > 25
-    assert found.fixed_order_count == 1
+    assert found.fixed_order_count == 4
+    assert [p.options for p in found.dataset if len(p.extra)][:3] == [p.options for p in data[1:4]]
     assert found.dataset[0].options[3] == "none of the above"
     rng = np.random.default_rng(0)
     classes = Dataset(

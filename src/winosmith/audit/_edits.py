@@ -6,14 +6,14 @@ error states the reason.
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from winosmith import data, formats
 from winosmith.audit._cues import detect_classes
-from winosmith.audit._repair import draw_order
 from winosmith.data import Place, Value
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, InputError, ProblemError
@@ -48,8 +48,14 @@ _ARTICLE = re.compile(
 _LOWERCASE_REFERENCE = re.compile(
     r"(?i:\b(?:option|choice)s?) \(?[a-k]\)?(?!\w)|(?i:\banswers?)(?: is|:)? \(?[b-k]\)?(?!\w)"
     r"|\([a-k]\)|(?:^|(?<=\s))[a-k][.)](?=\s)"
-    r"|(?:^|(?<=[\s;,]))[b-hj-k](?= (?:is|are|was|would)\b)|^\s*[a-k]\s*$"
+    r"|(?:^|(?<=[\s;,]))[a-hj-k](?= (?:is|are|was|would)\b)|^\s*[a-k]\s*$"
 )
+_ANSWER_FIELD = re.compile("(?i)pred|answer|choice|option|distract|respon|select|chosen|guess")
+"""Names of fields whose small numbers refer to options."""
+
+_NUMBERS = re.compile(r"[\[(\s]*-?[\d.]+(?:\s*[,;|>\s]\s*-?[\d.]+)+[\])\s]*")
+"""Several numbers, such as probabilities or ranks of the options."""
+
 _LETTERED_OPTION = re.compile(r"\([A-K]\)|(?:^|\s)[A-K][.)]\s")
 """Lettered options within the text of a question."""
 
@@ -127,7 +133,7 @@ def plan_edits(
     contents: Contents,
     sources: Mapping[str, data.Source],
     columns: formats.Columns | None,
-    seed: int,
+    draw_order: Callable[[Problem], Sequence[int]],
     unchanged: dict[Place, str],
 ) -> tuple[defaultdict[str, list[Edit]], dict[str, str]]:
     """Return the edits by path, and the kinds of keys by field name.
@@ -163,6 +169,12 @@ def plan_edits(
         except InputError as error:
             unchanged[place] = str(error)
     kinds = _find_keys(found.values(), columns)
+    numbered = find_numbered_fields(
+        (name, value.value, item.problem)
+        for item in found.values()
+        for name, value in _iter_other_values(item.record, item.located)
+        if name not in kinds and not formats.is_answer_name(name)
+    )
     edits: defaultdict[str, list[Edit]] = defaultdict(list)
     for place, item in found.items():
         try:
@@ -170,11 +182,11 @@ def plan_edits(
                 raise ProblemError("it has no answer; its key may be in another field or file")
             if not kinds and not item.located.states_answer:
                 raise ProblemError("its answer column was not found")
-            order = draw_order(item.problem, seed)
+            order = draw_order(item.problem)
             if moves := [*_iter_option_edits(item.located, order, item.file_text)]:
                 others = [
                     *_iter_key_edits(item, order, kinds),
-                    *_iter_letter_edits(item, order, kinds),
+                    *_iter_letter_edits(item, order, kinds, numbered),
                 ]
                 edits[place.path] += [*moves, *others]
         except InputError as error:
@@ -392,7 +404,7 @@ def _has_value_per_option(value: Value, problem: Problem, located: _LocatedOptio
 
 
 def _iter_letter_edits(
-    item: _LocatedItem, order: Sequence[int], kinds: Mapping[str, str]
+    item: _LocatedItem, order: Sequence[int], kinds: Mapping[str, str], numbered: Container[str]
 ) -> Iterator[Edit]:
     """Yield edits of the letters that refer to options in other fields, such as explanations."""
     problem, record, located, text = item
@@ -408,18 +420,15 @@ def _iter_letter_edits(
     for name, value in record.iterate_leaves():
         if (value.start, value.end) not in spans or not isinstance(value.value, str):
             continue
-        named = (
-            _REFERENCE.search(value.value)
-            or _REFERENCE_BY_POSITION.search(value.value)
-            or _find_letter(value.value, len(order))
-        )
+        named = _REFERENCE.search(value.value) or _describe_reference(value.value, len(order))
         if named and formats.tidy(value.value) not in options:
             raise ProblemError(f"the {name!r} of an option may refer to another option")
     for name, value in _iter_other_values(record, located):
-        is_question = isinstance(value.value, str) and (
-            len(value.value.split()) > 1 and value.value.strip() in problem.sentence
-        )
-        if name in kinds or not isinstance(value.value, str) or is_question:
+        if name in numbered and value.value not in (None, ""):
+            raise ProblemError(f"its {name!r} may refer to an option by a number")
+        if name in kinds or not isinstance(value.value, str):
+            continue
+        if _repeats_question(value.value, problem):
             continue
         explains = _EXPLANATION_FIELD.search(name) and not _RANGE.search(value.value)
         changed = {
@@ -428,15 +437,71 @@ def _iter_letter_edits(
             for at in range(*found.span())
             if explains and _LONE.match(value.value, at)
         }
-        if letter := _find_letter(value.value, len(order), changed):
-            raise ProblemError(f"its {name!r} may refer to an option by {letter!r}")
-        if _REFERENCE_BY_POSITION.search(value.value):
-            raise ProblemError(f"its {name!r} may refer to an option by its position")
+        if reference := _describe_reference(value.value, len(order), changed):
+            raise ProblemError(f"its {name!r} {reference}")
         places = value.locate_characters(text) if changed else []
         for at in sorted(changed):
             old = ord(value.value[at]) - ord("A")
             if old < len(order):
                 yield Edit(*places[at], chr(ord("A") + order.index(old)))
+
+
+def find_numbered_fields(values: Iterable[tuple[str, Any, Problem]]) -> set[str]:
+    """Return the fields whose numbers may refer to options, from the values of all items.
+
+    Such numbers are positions from 0 or 1. Either the field is named like an answer, or its numbers
+    equal the position of the key much more or less often than independent numbers.
+    """
+    fields: defaultdict[str, list[tuple[str, Problem]]] = defaultdict(list)
+    for name, value, problem in values:
+        if value not in (None, "") and problem.answer is not None:
+            fields[name].append((data.parse_whole_number(str(value).strip()), problem))
+    found = set[str]()
+    for name, rows in fields.items():
+        for first in (0, 1):
+            pairs = [
+                (int(whole) - first, problem.answer)
+                for whole, problem in rows
+                if whole.isdecimal() and 0 <= int(whole) - first < len(problem.options)
+            ]
+            given, keys = (Counter(pair[at] for pair in pairs) for at in (0, 1))
+            if len(given) < 2 or len(pairs) < 0.9 * len(rows):
+                continue
+            expected = sum(given[at] * keys[at] for at in given) / len(pairs)
+            equal = sum(one == key for one, key in pairs)
+            deviation = math.sqrt(expected * (1 - expected / len(pairs)))
+            if _ANSWER_FIELD.search(name) or abs(equal - expected) > 2.5 * deviation:
+                found.add(name)
+    return found
+
+
+def may_refer_to_options(problem: Problem, numbered: Container[str]) -> bool:
+    """Return whether a field of `extra` may refer to options, by a text or a number."""
+    return any(
+        name in numbered
+        or (
+            isinstance(value, str)
+            and not _repeats_question(value, problem)
+            and _describe_reference(value, len(problem.options))
+        )
+        for name, value in problem.extra.items()
+        if value not in (None, "")
+    )
+
+
+def _repeats_question(text: str, problem: Problem) -> bool:
+    return len(text.split()) > 1 and text.strip() in problem.sentence
+
+
+def _describe_reference(text: str, count: int, known: Container[int] = ()) -> str | None:
+    """Return how a text may refer to `count` options, ignoring letters at `known` offsets."""
+    if letter := _find_letter(text, count, known):
+        return f"may refer to an option by {letter!r}"
+    if _REFERENCE_BY_POSITION.search(text):
+        return "may refer to an option by its position"
+    if _NUMBERS.fullmatch(text) and len(re.findall(r"[\d.]+", text)) in (count, count - 1):
+        return "may have one value per option"
+    return None
 
 
 def _find_letter(text: str, count: int, known: Container[int] = ()) -> str | None:

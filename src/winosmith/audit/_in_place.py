@@ -13,7 +13,7 @@ import stat
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ import numpy as np
 
 from winosmith import data, formats
 from winosmith.audit._edits import Span, apply_edits, plan_edits
+from winosmith.audit._repair import draw_order
 from winosmith.data import Place
 from winosmith.errors import DataError, FormatError
 from winosmith.formats import Contents
@@ -155,10 +156,10 @@ def shuffle_files(
             raise DataError(
                 "removing the copies would change how the other items are read; nothing was changed"
             )
-    left = {one.place: str(one.reason) for one in before.bad}
+    left, draw = {one.place: str(one.reason) for one in before.bad}, partial(draw_order, seed=seed)
     while True:
         edits, kinds = plan_edits(
-            before, {str(one.path): one for one in sources}, columns, seed, left
+            before, {str(one.path): one for one in sources}, columns, draw, left
         )
         texts = [apply_edits(one.text, edits[str(one.path)]) for one in sources]
         again = [*map(_replace_text, sources, texts)]

@@ -19,6 +19,7 @@ from winosmith import formats
 from winosmith.answers import Answers
 from winosmith.audit import _triage
 from winosmith.audit._cues import CUES, Cue, detect_classes
+from winosmith.audit._edits import find_numbered_fields, may_refer_to_options
 from winosmith.audit._items import TIE_SHARES, Bools, Floats, Items, Step
 from winosmith.audit._proof import WORDS, Proof, bound_accuracies, require_enough_blocks
 from winosmith.audit._review import find_shared_items
@@ -107,7 +108,7 @@ class Repair(Result):
         set_aside: items whose keys models doubt, with shuffled options, in the order of the input.
         orders: the old position of each option, by id of the items whose options were reordered.
         fixed_order_count: number of kept items whose options keep their order, because it has a
-            meaning.
+            meaning or a field of `extra` may refer to it.
         cues: the cues by which items were thinned, in the order in which they were flagged.
         has_word_model: whether items were also thinned by a word model.
         cue_changes: accuracy of every cue before and after the repair.
@@ -242,8 +243,13 @@ class PreparedSet:
             )
         removals |= _find_copies_and_keyless_rows(data, removals)
         rows = [row for row in range(len(data)) if row not in removals]
+        numbered = find_numbered_fields((n, v, p) for p in data for n, v in p.extra.items())
         free = {
-            row: not (is_class or find_order_reference(data[row].sentence, data[row].options))
+            row: not (
+                is_class
+                or find_order_reference(data[row].sentence, data[row].options)
+                or may_refer_to_options(data[row], numbered)
+            )
             for row, is_class in zip(rows, detect_classes(data.select(rows)), strict=True)
         }
         shuffled = {

@@ -169,7 +169,7 @@ def _describe_steps(repaired: Repair) -> Iterator[str]:
             "of models' answers."
         )
     fixed = (
-        f"; in {repaired.fixed_order_count:,} other items, the order matters"
+        f"; in {repaired.fixed_order_count:,} other items, the order was kept"
         if repaired.fixed_order_count
         else ""
     )
