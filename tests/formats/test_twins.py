@@ -252,6 +252,15 @@ def test_a_column_that_pairs_nothing_is_refused(tmp_path: Path) -> None:
         formats.read(path, pair_by="group")
 
 
+def test_a_column_that_pairs_copies_is_refused(tmp_path: Path) -> None:
+    """If all rows are doubled, the label of each half occurs twice."""
+    path = tmp_path / "file.csv"
+    twice = [*far_apart(5), *far_apart(5)]
+    path.write_text(as_csv(twice, pair=lambda at: f"{at % 10 // 2}{'ab'[at % 2]}"))
+    with pytest.raises(FormatError, match="most pairs by 'pair' are copies, such as '0' and '10'"):
+        formats.read(path, pair_by="pair")
+
+
 def test_what_looks_like_twins_is_counted() -> None:
     """Pairs of singles that look like twins are found, also when their answers are withheld."""
     data = make_twins(5).problems

@@ -370,6 +370,14 @@ def pair_by_column(problems: ByRow, files: Sequence[str], column: str) -> ByRow:
     counts = Counter(label for label in labels if label is not None)
     if max(counts.values(), default=0) < 2:
         raise FormatError(f"no two problems share a value of {column!r}, so it can't mark twins")
+    pairs = _group_in_pairs(labels)
+    copies = [pair for pair in pairs if listed[pair[0]].sentence == listed[pair[1]].sentence]
+    if 2 * len(copies) > len(pairs):
+        first, other = (listed[at].id for at in copies[0])
+        raise FormatError(
+            f"most pairs by {column!r} are copies, such as {first!r} and {other!r}: remove the "
+            "copies first"
+        )
     ids = (label if label is not None and counts[label] > 1 else None for label in labels)
     return _set_twin_ids(problems, dict(zip(problems, ids, strict=True)))
 
