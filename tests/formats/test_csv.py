@@ -144,3 +144,18 @@ def test_files_of_others_are_read(data_dir: Path) -> None:
     assert [(p.id, p.sentence, p.options, p.answer) for p in table] == [
         (p.id, p.sentence, p.options, p.answer) for p in dev
     ]
+
+
+def test_a_table_and_records_are_one_data_set(tmp_path: Path) -> None:
+    """Records may have numbers and null where a table has texts and empty cells."""
+    table, records = tmp_path / "a.csv", tmp_path / "b.jsonl"
+    table.write_text("id,sentence,option1,option2,answer,n\n1,A _ b.,x,y,2,5\n2,C _ d.,x,y,,\n")
+    records.write_text(
+        '{"id": 3, "sentence": "E _ f.", "option1": "x", "option2": "y", "answer": 1, "n": 6}\n'
+        '{"id": 4, "sentence": "G _ h.", "option1": "x", "option2": "y", "answer": null}\n'
+    )
+    for paths in ([table, records], [records, table]):
+        problems = sorted(formats.read(paths), key=lambda problem: problem.id)
+        assert [(one.id, one.answer) for one in problems] == [
+            ("1", 1), ("2", None), ("3", 0), ("4", None)
+        ]  # fmt: skip

@@ -1,5 +1,6 @@
 """Data sets are joined, drawn from and nested in whole blocks."""
 
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -52,6 +53,10 @@ def test_joined_ids_are_distinct() -> None:
     assert len(both) == 10
     assert len(both.twins) == 5
     assert both.ids[0] == "1/0-0"
+    named = [replace(p, id=f"q{at // 2}-{at % 2}", twin_id=None) for at, p in enumerate(first)]
+    apart = join_data([Dataset(named[::2]), Dataset(named[1::2])])
+    assert isinstance(apart, Dataset)
+    assert len(apart.twins) == 3
     child = Problem("c", "A _ b.", ("x", "y"), lineage=Lineage("0-0", "0-0"))
     family = join_data([Dataset([*first, child]), second])
     assert isinstance(family, Dataset)

@@ -228,8 +228,8 @@ def _recast_items(contents: Contents, kind: str | None, with_embargo: bool) -> _
     """
     pairs = list(zip(contents.items, contents.places, strict=True))
     if not with_embargo:
-        problems = spread_embargo(Dataset(contents.problems))
-        hidden = {problem.id for problem in problems if problem.embargo}
+        marked = spread_embargo(Dataset(contents.problems))
+        hidden = {problem.id for problem in marked if problem.embargo}
         pairs = [(one, at) for one, at in pairs if isinstance(one, Claim) or one.id not in hidden]
     elif kind == "claims" and any(problem.embargo for problem in contents.problems):
         raise FormatError("claims can't store the embargo of their problems; omit --with-embargo")

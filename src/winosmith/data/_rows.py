@@ -58,7 +58,7 @@ class Rows:
     @property
     def is_typed(self) -> bool:
         """Whether values can have types other than string, which is all that delimited text has."""
-        return self.kind != "delimited"
+        return any(part.kind != "delimited" for part in self.parts or (self,))
 
     @property
     def name(self) -> str:

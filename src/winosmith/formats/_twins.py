@@ -113,7 +113,7 @@ def would_be_paired(problems: Sequence[Problem]) -> bool:
 
 
 def refuse_unread_pairs(
-    problems: Sequence[Problem], files: Sequence[str], path: str | Path
+    problems: Sequence[Problem], files: Sequence[Hashable], path: str | Path
 ) -> None:
     """Raise FormatError if an unused column seems to mark twins.
 
@@ -133,7 +133,9 @@ def refuse_unread_pairs(
         )
 
 
-def _find_unread_pairs(problems: Sequence[Problem], files: Sequence[str]) -> tuple[str, int] | None:
+def _find_unread_pairs(
+    problems: Sequence[Problem], files: Sequence[Hashable]
+) -> tuple[str, int] | None:
     """Return an unused column that seems to mark twins, and the number of problems it pairs."""
     for key in collect_names(problem.extra for problem in problems):
         values = [problem.extra.get(key) for problem in problems]
@@ -201,11 +203,11 @@ def _derive_labels(problems: Sequence[Problem], values: Sequence[Scalar]) -> lis
 
 
 def _derive_labels_in_files(
-    problems: Sequence[Problem], values: Sequence[Scalar], files: Sequence[str]
+    problems: Sequence[Problem], values: Sequence[Scalar], files: Sequence[Hashable]
 ) -> list[str | None]:
     """Return twin labels, within each file if this gives more pairs."""
     labels = _derive_labels(problems, values)
-    places: defaultdict[str, list[int]] = defaultdict(list)
+    places: defaultdict[Hashable, list[int]] = defaultdict(list)
     for at, file in enumerate(files):
         places[file].append(at)
     if len(places) < 2:
@@ -351,7 +353,7 @@ def _may_be_halves(first: Problem, second: Problem) -> bool:
     return first.answer is None or second.answer is None or mine[first.answer] != its[second.answer]
 
 
-def pair_by_column(problems: ByRow, files: Sequence[str], column: str) -> ByRow:
+def pair_by_column(problems: ByRow, files: Sequence[Hashable], column: str) -> ByRow:
     """Return all problems, with a `twin_id` only if a column marks them as twins.
 
     The column is an additional one or a key of `extra`. `files` contains the file of each row.
@@ -384,7 +386,7 @@ def pair_by_column(problems: ByRow, files: Sequence[str], column: str) -> ByRow:
 
 def pair_files(
     problems: Sequence[Problem],
-    files: Sequence[str],
+    files: Sequence[Hashable],
     pair_by: str | None = "",
     path: str | Path = "",
 ) -> list[Problem]:
@@ -404,7 +406,7 @@ def pair_files(
     if pair_by:
         return [*pair_by_column(by_row, files, pair_by).values()]
     paired = [*{**by_row, **pair_by_ids(by_row)}.values()]
-    files_of_twin: defaultdict[str | None, set[str]] = defaultdict(set)
+    files_of_twin: defaultdict[str | None, set[Hashable]] = defaultdict(set)
     for one, file in zip(paired, files, strict=True):
         files_of_twin[one.twin_id].add(file)
     paired = [

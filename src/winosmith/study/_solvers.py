@@ -209,7 +209,8 @@ def join_data(parts: Sequence[Trainable], name: str = "") -> Trainable:
     if len({problem.id for problem in joined}) < len(joined):
         joined = [_prefix_ids(one, f"{n}/") for n, one in zip(numbers, joined, strict=True)]
     by_row = dict(enumerate(joined))
-    return Dataset((by_row | formats.separate_twins_of_files(by_row, numbers)).values(), name)
+    joined = [*(by_row | formats.separate_twins_of_files(by_row, numbers)).values()]
+    return Dataset(formats.pair_files(joined, numbers), name)
 
 
 def _prefix_ids(problem: Problem, prefix: str) -> Problem:
