@@ -261,7 +261,7 @@ def scan(
         notes += drop_repeated_keys(entries) if known in (CSV, WINOGRANDE) else []
     notes += _note_odd_texts(entries)
     problems, files = get_problems(entries), [one.place.path for one in entries]
-    if separated := separate_twins_of_files(problems, files):
+    if not (as_written or pair_by) and (separated := separate_twins_of_files(problems, files)):
         replace_items(entries, separated)
         notes.append("twin ids are repeated in several files; twins are paired within each file")
     marked = known.twin_names is None or rows.may_have(known.twin_names)
