@@ -223,14 +223,19 @@ def _derive_labels_in_files(
 def separate_twins_of_files(problems: ByRow, files: Sequence[Hashable]) -> dict[int, Problem]:
     """Return the problems with new twin ids if each file numbers its own twins, or else none.
 
-    This is the case if more pairs are formed by twin ids that are unique to each file.
+    This is the case if more pairs are formed by twin ids that are unique to each file, and problems
+    with the same twin id in different files have different options.
     """
     numbers = {file: number for number, file in enumerate(dict.fromkeys(files))}
     ids = {row: one.twin_id for row, one in problems.items() if one.twin_id is not None}
     by_file = {row: f"{numbers[files[row]]}-{twin_id}" for row, twin_id in ids.items()}
     if _count_paired([*by_file.values()]) <= _count_paired([*ids.values()]):
         return {}
-    return {**_set_twin_ids(problems, by_file)}
+    groups: defaultdict[tuple[str, ...], set[str]] = defaultdict(set)
+    for row, twin_id in ids.items():
+        groups[twin_id, *sorted(_normalise_options(problems[row]))].add(by_file[row])
+    are_related = 10 * sum(len(own) > 1 for own in groups.values()) > len(groups)
+    return {} if are_related else {**_set_twin_ids(problems, by_file)}
 
 
 def _label_by_partner_row(numbers: Sequence[int | None], first: int) -> list[str | None]:
