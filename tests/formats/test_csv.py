@@ -1,6 +1,8 @@
 """Plain tables: what people make with spreadsheets."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -159,3 +161,31 @@ def test_a_table_and_records_are_one_data_set(tmp_path: Path) -> None:
         assert [(one.id, one.answer) for one in problems] == [
             ("1", 1), ("2", None), ("3", 0), ("4", None)
         ]  # fmt: skip
+
+
+@pytest.mark.parametrize("skip", [False, True])
+@pytest.mark.parametrize(
+    ("row", "first"),
+    [
+        ({"sentence": "A _ b {}.", "option1": "x", "option2": "y", "answer": 0}, 0),
+        ({"qID": "{}A-1", "sentence": "A _ b {}.", "option1": "x", "option2": "y",
+          "answer": "0"}, 0),
+        ({"premise": "A {}.", "choice1": "x", "choice2": "y", "question": "cause", "label": 2,
+          "idx": 0}, 1),
+        ({"id": "{}", "sentence": "A _ b {}.", "options": ["x", "y"], "answer": 2}, 1),
+    ],
+)  # fmt: skip
+def test_numbers_from_the_wrong_start_are_refused(
+    tmp_path: Path, row: dict[str, Any], first: int, skip: bool
+) -> None:
+    """Without the bad records, the others would have the key of the option next to it."""
+    key = "label" if "label" in row else "answer"
+    rows = [
+        {name: one.format(at) if isinstance(one, str) else one for name, one in row.items()}
+        | {key: type(row[key])(first + at % 2)}
+        for at in range(6)
+    ]
+    path, bad = tmp_path / "file.jsonl", tmp_path / "bad.jsonl"
+    path.write_text("".join(json.dumps(one) + "\n" for one in rows))
+    with pytest.raises(FormatError, match=f"if all answers are numbered from {first}, renumber"):
+        formats.read(path, skip_bad=bad if skip else None)

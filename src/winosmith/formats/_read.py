@@ -7,6 +7,7 @@ does not mark, and contradictory lineages. `find_losses` compares items after a 
 from __future__ import annotations
 
 import json
+import re
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -251,6 +252,7 @@ def scan(
         if known is WINOGRANDE:
             replace_items(entries, clear_list_ids(get_problems(entries)))
         notes += find_lost_blanks(rows, entries) if known is JSONL else []
+    _refuse_shifted_answers(entries)
     if ids_are_places:
         _replace_ids_by_places(entries)
     elif columns.id is not None and known is not QUESTIONS:
@@ -290,6 +292,31 @@ def scan(
         files = [one.place.path for one in entries if isinstance(one.item, Problem)]
         refuse_unread_pairs(contents.problems, files, rows.path)
     return contents
+
+
+_OUT_OF_RANGE = re.compile(r"the answer is '?(\d+)\b.*; with (\d+) options it must be .*?(\d+) to ")
+
+
+def _refuse_shifted_answers(entries: Sequence[Entry]) -> None:
+    """Raise FormatError if answers seem to be numbered from 0 instead of 1, or vice versa.
+
+    The records that can be read would then have the key of the option next to it.
+    """
+    problems = get_problems(entries).values()
+    has_first = any(one.answer == 0 for one in problems)
+    has_last = any(one.answer == len(one.options) - 1 for one in problems)
+    for one in entries:
+        if not (found := _OUT_OF_RANGE.match(one.reason or "")):
+            continue
+        number, count, first = map(int, found.groups())
+        may_be_from_0 = first == 1 and number == 0 and not has_last
+        may_be_from_1 = first == 0 and number == count and not has_first
+        if may_be_from_0 or may_be_from_1:
+            raise FormatError(
+                f"{one.reason}; if all answers are numbered from {1 - first}, renumber them, or "
+                "name the columns with `question=`, `choices=` and `answer=`",
+                *one.place[:3],
+            )
 
 
 @contextmanager
