@@ -79,7 +79,8 @@ def test_the_column_with_the_ids_of_the_answers_is_named(name: str | None, advic
         ({"__index_level_0__": "12" * 5, "llama": "AB" * 5, "Unnamed: 1": "12" * 5}, ["llama"]),
         ({"gpt": "12" * 5, "note": ["x", *[""] * 8, "c"]}, ["gpt"]),
         ({"gpt": "12" * 5, "note": ["see below", *[""] * 8, "A"], "time": range(10, 110, 10)},
-         ["gpt", "note", "time"]),
+         ["gpt", "note"]),
+        ({"gpt": "12" * 5, "seconds": [at / 4 for at in range(10)]}, ["gpt"]),
         ({"row": range(1, 11), "gpt": "ABABABABA?"}, ["gpt"]),
         ({"row": range(1, 11), "gpt": "ABABABAB??"}, ["gpt"]),
         ({"gpt": "AB" * 5, "mark": "CICCICICCI"}, ["gpt"]),
@@ -102,6 +103,15 @@ def test_numbers_and_marks_are_models_answers_only_if_they_are_options(
         assert [*answers.read(path, items)] == models
     said = [str(note.message).split("'")[1] for note in notes]
     assert said == [name for name in columns if name not in models and not re.search("_|Un", name)]
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_numbers_of_options_next_to_letters_are_refused(first: int) -> None:
+    """The letters may be groups, and the numbers answers."""
+    letters = [LETTERS[at % 3] for at in range(len(DATA))]
+    table = pd.DataFrame({"id": DATA.ids, "llama": [key + first for key in KEYS], "group": letters})
+    with pytest.raises(FormatError, match="'llama' has numbers, but 'group' has letters or texts"):
+        answers.read(table, DATA)
 
 
 def test_c_and_i_are_letters_if_there_are_nine_options(tmp_path: Path) -> None:

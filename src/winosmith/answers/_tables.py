@@ -328,10 +328,15 @@ class _Column:
         return self.answer_rate > 0.5 and not self.has_numbers
 
     @property
+    def has_flags(self) -> bool:
+        """Whether the labels are numbers that may be flags, or are all the same."""
+        are_flags = {one.get("0") for one in self.known_readings} == {0, 1}
+        return self.has_numbers and (are_flags or len(self.cells) < 2)
+
+    @property
     def has_other_numbers(self) -> bool:
         """Whether the labels are numbers that refer to no options: flags, or all the same."""
-        are_flags = {one.get("0") for one in self.known_readings} == {0, 1}
-        return self.has_numbers and (self.answer_rate < 0.9 or are_flags or len(self.cells) < 2)
+        return self.has_flags or (self.has_numbers and self.answer_rate < 0.9)
 
     @cached_property
     def repeats_option(self) -> bool:
@@ -390,20 +395,24 @@ def _classify_columns(
     letters = with_texts - {*keys}
     for column in (one for name, one in columns.items() if letters and name not in keys):
         texts = sum("text" in one for one in column.known_readings)
-        is_position = column.has_numbers and texts < 0.9 * len(column.known_readings)
-        if is_position and not column.has_other_numbers:
+        numbers = sum("0" in one or "1" in one for one in column.known_readings)
+        are_positions = texts < 0.9 * len(column.known_readings) <= numbers
+        if column.has_numbers and are_positions and not column.has_flags:
             raise file.make_error(
                 f"{column.name!r} has numbers, but {min(letters)!r} has letters or texts; write "
                 "letters in both, or remove the column that doesn't contain a model's answers"
             )
     why = f"has numbers (other columns have {'letters' if letters else 'grades'})"
-    return keys, {
-        name: why
-        for name, column in columns.items()
-        if column.has_other_numbers
-        and (letters or (grades and not column.has_grades))
-        and not any(one in grades for one in find_correct(column))
-    }
+    models = [one for name, one in columns.items() if name not in keys and one.answer_rate > 0.5]
+    reasons = dict[str, str]()
+    for name, column in columns.items():
+        is_other = column.has_other_numbers and (letters or (grades and not column.has_grades))
+        options = sum(map(bool, column.known_readings))
+        if is_other and not any(one in grades for one in find_correct(column)):
+            reasons[name] = why
+        elif models and column.has_numbers and 2 * options < len(column.known_readings):
+            reasons[name] = "has numbers that are not options"
+    return keys, reasons
 
 
 def _check_not_one_hot(by_model: Mapping[str, Sequence[Prediction]], file: AnswerFile) -> None:
