@@ -114,6 +114,19 @@ def test_numbers_of_options_next_to_letters_are_refused(first: int) -> None:
         answers.read(table, DATA)
 
 
+def test_numbers_that_contradict_the_grades_are_refused() -> None:
+    """Seconds would be the answers, and the grades omitted; a few other grades may be errors."""
+    said = [(key + at // 6) % 4 for at, key in enumerate(KEYS)]
+    grades = [int(one == key) for one, key in zip(said, KEYS, strict=True)]
+    table = pd.DataFrame({"id": DATA.ids, "m": [one + 1 for one in said], "correct": grades})
+    table.loc[0, "correct"] = 0
+    (found,) = answers.read(table, DATA).values()
+    assert [one.choice for one in found.predictions] == said
+    table["m"] = [at % 3 + 1 for at in range(len(DATA))]
+    with pytest.raises(FormatError, match="'m' contradict the grades in 'correct' in many rows"):
+        answers.read(table, DATA)
+
+
 def test_c_and_i_are_letters_if_there_are_nine_options(tmp_path: Path) -> None:
     """With fewer options, I is no option, and a column of C and I has marks."""
     options = tuple(f"mark {at}" for at in range(9))

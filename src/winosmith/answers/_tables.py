@@ -403,13 +403,21 @@ def _classify_columns(
                 "letters in both, or remove the column that doesn't contain a model's answers"
             )
     why = f"has numbers (other columns have {'letters' if letters else 'grades'})"
-    models = [one for name, one in columns.items() if name not in keys and one.answer_rate > 0.5]
+    models = {name for name in columns.keys() - {*keys} if columns[name].answer_rate > 0.5}
+    graded = [name for name, one in columns.items() if one.has_grades and name.lower() in _GRADED]
     reasons = dict[str, str]()
     for name, column in columns.items():
         is_other = column.has_other_numbers and (letters or (grades and not column.has_grades))
         options = sum(map(bool, column.known_readings))
         if is_other and not any(one in grades for one in find_correct(column)):
             reasons[name] = why
+        elif graded and name in models and column.has_numbers and not column.has_grades:
+            differ = min(len(one ^ own) for one in find_correct(column) for own in grades)
+            if 4 * differ > len(column.known_readings):
+                raise file.make_error(
+                    f"the numbers in {name!r} contradict the grades in {graded[0]!r} in many rows; "
+                    "remove the column that doesn't contain a model's answers"
+                )
         elif models and column.has_numbers and 2 * options < len(column.known_readings):
             reasons[name] = "has numbers that are not options"
     return keys, reasons
