@@ -263,7 +263,7 @@ logging.basicConfig(level=logging.INFO)
 {before}
 from winosmith.debias import _kernel
 _kernel.compile_loops()
-print(sum(_kernel.compute_max_square_sum.stats.cache_hits.values()))
+print(sum(_kernel.count_votes.stats.cache_hits.values()))
 """
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 from numpy.typing import NDArray
+from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
@@ -157,6 +158,23 @@ def _starts(ensemble: Ensemble, left: NDArray[np.int32]) -> Iterator:
     )
 
 
+def test_a_start_has_the_curvature_of_the_formula() -> None:
+    """The Hessian's diagonal and its product with the weights agree with float64."""
+    X, y = biased(500, 20, seed=1)
+    left = np.arange(9, 500, dtype=np.int32)
+    with open_ensemble(check_rows(X, y, range(500), None), Settings(2, 200, 1, 0.75, 1, 0)) as made:
+        w = np.random.default_rng(1).normal(size=len(made.penalty)) / 6
+        start = made.compute_start_at(w, left)
+        x = made.basis.matrix[left].astype(np.float64)
+        penalty = made.penalty
+    p = expit(x @ w)
+    v = 200 / len(left) * p * (1 - p)
+    diagonal = penalty + v @ (x * x)
+    diagonal[diagonal == 0] = 1
+    np.testing.assert_allclose(start.diagonal, diagonal, rtol=1e-5)
+    np.testing.assert_allclose(start.product, penalty * w + (v * (x @ w)) @ x, rtol=1e-4, atol=1e-3)
+
+
 def test_newton_solves_what_can_be_separated():
     """The float64 solver agrees with scikit-learn where the classes are apart and C is large."""
     X, y = biased(80, 10, seed=5)
@@ -178,8 +196,13 @@ def test_a_column_gets_the_same_bits_in_any_company():
 
     def solve(columns: list[int]) -> Floats:
         parts = [draw_training_rows(500, 150, seed=1, phase=0, classifier=j) for j in columns]
-        gradient = Kernel(matrix, labels).make_gradient(np.arange(500, dtype=np.int32), parts)
-        fit = minimize(gradient, np.zeros((len(columns), 48)), ridge, diagonal, 1e-4)
+        sums = Kernel(matrix, labels).make_gradient(np.arange(500, dtype=np.int32), parts)
+        fit = minimize(
+            lambda W, some: sums(W, some) + ridge * W,
+            np.zeros((len(columns), 48)),
+            diagonal,
+            1e-4,
+        )
         assert fit.converged.all()
         return fit.weights
 

@@ -56,18 +56,3 @@ def test_votes_are_those_of_the_decision_values(count: int) -> None:
     assert total.tolist() == held.sum(axis=1).tolist()
     assert correct.tolist() == (held & ((Z > 0) == y[rows, None])).sum(axis=1).tolist()
     assert close == (held & (np.abs(Z) < CLOSE_MARGIN)).sum() >= 610
-
-
-def test_curvatures_are_those_of_the_formula() -> None:
-    """The Hessian's diagonal and its product with the weights agree with float64."""
-    X, y, rows, _ = problem()
-    w = weights(1)[0]
-    loops = Kernel(X, y)
-    diagonal, product = loops.compute_curvature(rows, w, 0.5)
-    x = X[rows].astype(np.float64)
-    p = expit(x @ w)
-    v = p * (1 - p)
-    np.testing.assert_allclose(diagonal, 0.5 * v @ (x * x), rtol=1e-5)
-    np.testing.assert_allclose(product, 0.5 * (v * (x @ w)) @ x, rtol=1e-4, atol=1e-3)
-    highest = (x * x / diagonal).sum(axis=1).max()
-    assert loops.compute_leverage(rows, diagonal) == pytest.approx(highest, rel=1e-5)

@@ -123,28 +123,35 @@ class Ensemble:
             return kernel.make_gradient(part, [every])(W, np.zeros(1, np.intp))
 
         def compute_gradient(W: Floats, _: NDArray[np.intp]) -> Floats:
-            return np.asarray(sum(self._map_parts(partial(sum_part, W), rows))) if len(W) else W
+            loss = np.asarray(sum(self._map_parts(partial(sum_part, W), rows)))
+            return loss + self.penalty / fraction * W
 
-        ridge, diagonal = self.penalty / fraction, flat.diagonal / fraction
-        fit = _solver.minimize(compute_gradient, origin, ridge, diagonal, 1e-2)
+        fit = _solver.minimize(compute_gradient, origin, flat.diagonal / fraction, 1e-2)
         return self.compute_start_at(fit.weights[0], rows)
 
     def compute_start_at(self, weights: Floats, rows: NDArray[np.int32]) -> Start:
-        kernel, size = self._make_kernel(), self.settings.train_size
-        scale = size / len(rows)
-        curved = self._map_parts(lambda part: kernel.compute_curvature(part, weights, scale), rows)
-        diagonal, product = (np.sum(ones, axis=0) for ones in zip(*curved, strict=True))
-        diagonal = self.penalty + diagonal
+        from scipy.special import expit
+
+        X, size, w = self.basis.matrix, self.settings.train_size, weights.astype(np.float32)
+
+        def sum_curvature(part: NDArray[np.int32]) -> list[NDArray[np.float32]]:
+            chunk = X[part]
+            z = chunk @ w
+            p = expit(z)
+            v = p * (1 - p)
+            return [(v * z) @ chunk, v @ np.square(chunk, out=chunk)]
+
+        def find_leverage(part: NDArray[np.int32]) -> float:
+            return float((np.square(X[part]) @ (1 / diagonal).astype(np.float32)).max())
+
+        sums = np.array(self._map_parts(sum_curvature, rows)).sum(axis=0, dtype=np.float64)
+        product = self.penalty * weights + size / len(rows) * sums[0]
+        diagonal = self.penalty + size / len(rows) * sums[1]
         diagonal[diagonal == 0] = 1.0  # the padding, and constant columns without a penalty
-        leverage = max(self._map_parts(lambda part: kernel.compute_leverage(part, diagonal), rows))
+        leverage = max(self._map_parts(find_leverage, rows))
         factor = min(1.0, len(weights) / FULL_ACCURACY_SIZE, size / FULL_ACCURACY_SIZE)
-        return Start(
-            weights=weights,
-            measured=weights,
-            diagonal=diagonal,
-            product=self.penalty * weights + product,
-            tolerance=ACCURACY * factor / float(np.clip(leverage, *LEVERAGE_RANGE)) ** 0.5,
-        )
+        tolerance = ACCURACY * factor / float(np.clip(leverage, *LEVERAGE_RANGE)) ** 0.5
+        return Start(weights, diagonal, product, tolerance)
 
     def _make_kernel(self) -> Kernel:
         from winosmith.debias._kernel import Kernel
@@ -319,10 +326,19 @@ def _train_classifiers(
     partitions: list[NDArray[np.int32]],
 ) -> tuple[Floats, NDArray[np.bool_], NDArray[np.intp]]:
     start = job.start
-    known = start.measured, start.product
     starts = np.repeat(start.weights[None], len(partitions), axis=0)
-    gradient = kernel.make_gradient(job.rows, partitions)
-    fit = _solver.minimize(gradient, starts, job.ridge, start.diagonal, start.tolerance, known)
+    sum_losses = kernel.make_gradient(job.rows, partitions)
+
+    def compute_gradient(W: Floats, columns: NDArray[np.intp]) -> Floats:
+        return sum_losses(W, columns) + job.ridge * W
+
+    fit = _solver.minimize(
+        compute_gradient,
+        starts,
+        start.diagonal,
+        start.tolerance,
+        known_pair=(start.weights, start.product),
+    )
     weights, slow = fit.weights, ~fit.converged
     for column in np.flatnonzero(slow):
         part = job.rows[partitions[column]]

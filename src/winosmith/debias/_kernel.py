@@ -22,12 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winosmith.debias._rows import copy_aligned
+from winosmith.debias._solver import Gradient
 
 Floats = NDArray[np.float64]
 Positions = NDArray[np.int32]
-
-Gradient = Callable[[Floats, NDArray[np.intp]], Floats]
-"""A function from (c, D) weights and the indices of the classifiers to (c, D) summed gradients."""
 
 CLOSE_MARGIN = np.float32(1e-4)
 """Votes whose decision value is below this magnitude are counted as close."""
@@ -98,21 +96,6 @@ class Kernel:
         close = count_votes(self.X, self.y, rows, *_concatenate(partitions), even, correct, total)
         return correct, total, close
 
-    def compute_curvature(
-        self, rows: Positions, weights: Floats, scale: float
-    ) -> tuple[Floats, Floats]:
-        """Return the Hessian's diagonal, and the Hessian's product with the weights.
-
-        Each row's loss is multiplied by `scale`; the penalty is not included.
-        """
-        diagonal, product = np.zeros((2, len(weights)))
-        add_curvature(self.X, rows, copy_aligned(weights[None])[0], scale, diagonal, product)
-        return diagonal, product
-
-    def compute_leverage(self, rows: Positions, diagonal: Floats) -> float:
-        """Return the maximum over rows of the sum of x² / `diagonal`."""
-        return float(compute_max_square_sum(self.X, rows, (1.0 / diagonal).astype(np.float32)))
-
 
 def _concatenate(
     partitions: Sequence[Positions],
@@ -143,8 +126,6 @@ def compile_loops() -> None:
     try:
         write_gradients(X, y, rows, begin, end, positions, X[:1], wide)
         count_votes(X, y, rows, begin, end, positions, X, counts, counts.copy())
-        add_curvature(X, rows, X[0], 1.0, wide[0], wide[0].copy())
-        compute_max_square_sum(X, rows, X[0])
     finally:
         announcement.cancel()
 
@@ -300,41 +281,3 @@ def count_votes(
                     close += 1
             at[j] = p
     return close
-
-
-@compile_cached
-def add_curvature(X: Array, rows: Array, w: Array, scale: float, h: Array, q: Array) -> None:
-    """Add the diagonal of the Hessian at `w` to `h`, and the product of the Hessian and `w` to `q`.
-
-    This is the Hessian of the rows' summed losses, times `scale`. `w` is float32, and `h` and `q`
-    are float64, all of shape (D,).
-    """
-    width = w.shape[0]
-    for first in range(0, rows.shape[0], BLOCK_ROWS):
-        squares, product = np.zeros((2, width), np.float32)
-        for i in range(first, min(first + BLOCK_ROWS, rows.shape[0])):
-            a = rows[i]
-            x = X[a]
-            z = dot_row(X, a, w)
-            p = sigmoid(z)
-            v = p * (np.float32(1) - p)
-            z *= v
-            for k in range(width):
-                squares[k] += v * x[k] * x[k]
-                product[k] += z * x[k]
-        for k in range(width):
-            h[k] += scale * squares[k]
-            q[k] += scale * product[k]
-
-
-@compile_cached
-def compute_max_square_sum(X: Array, rows: Array, weights: Array) -> Any:
-    """Return the maximum over rows of the weighted sum of squares, with one weight per column."""
-    largest = np.float32(0)
-    for i in range(rows.shape[0]):
-        x = X[rows[i]]
-        total = np.float32(0)
-        for k in range(weights.shape[0]):
-            total += weights[k] * x[k] * x[k]
-        largest = max(largest, total)
-    return largest

@@ -10,8 +10,7 @@ preconditions the losses of all columns: according to Böhning (1992, "Multinomi
 regression algorithm"), half of the Gram matrix of the rows, centred within their units, is an upper
 bound on the Hessian. In the basis of the bound's Cholesky factor, the Hessian is at most the
 identity, so a gradient step of length one always descends. L-BFGS (Nocedal & Wright 2006, algorithm
-7.4) takes about ten steps and needs no line search: if one of its steps leads uphill, the column
-takes a gradient step instead.
+7.4; see `_solver.minimize`) takes about ten steps.
 
 The sums are computed in fixed chunks of rows and added in a fixed order, with BLAS on one thread in
 each chunk, so that no bit depends on the number of threads.
@@ -20,7 +19,7 @@ each chunk, so that no bit depends on the number of threads.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -31,7 +30,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from winosmith.debias._solver import Pair, compute_direction, dot_rows, make_pair
+from winosmith.debias._solver import minimize
 from winosmith.errors import DataError
 from winosmith.parallel import use_one_thread
 
@@ -41,13 +40,6 @@ CHUNK = 1024
 TOLERANCE = 1e-3
 """A column has converged if its Newton decrement is below this value, as in `debias.aflite`. The
 step to which the decrement belongs is still taken."""
-
-MAX_PAIRS = 8
-"""The number of L-BFGS pairs (steps and gradient changes) to store."""
-
-MAX_STEPS = 100
-"""The maximum number of steps. Ten are typical; more are needed only if the rows are separable and
-C is large, so that the minimum is far away and the weights hardly change direction."""
 
 PRODUCT_CHUNK = 1 << 16
 """The number of values to multiply at a time without BLAS: half a megabyte, which fits into the
@@ -105,8 +97,8 @@ class Logit:
             log loss``.
         starts: (U,) the first row of each unit; None if each row is a unit.
 
-    The rows must fit into memory and are not modified. A column is returned after `MAX_STEPS` steps
-    even if it has not converged.
+    The rows must fit into memory and are not modified. A column is returned after 150 passes even
+    if it has not converged, which only happens if the rows are separable and C is large.
     """
 
     def __init__(self, V: Singles, *, C: float, starts: Rows | None = None):
@@ -145,7 +137,7 @@ class Logit:
         with _open_thread_pool() as threads:
             Z = np.zeros((count, width))
             start = compute_gradient(Z, np.arange(count))
-            Z = _minimize(compute_gradient, Z, start, np.maximum(1, weights.max(axis=0)))
+            Z = minimize(compute_gradient, Z, np.ones(width), TOLERANCE, first=start).weights
         return np.asarray(solve_triangular(self.factor, Z.T, lower=True, trans="T") * self.scale)
 
 
@@ -280,7 +272,9 @@ class CrossLogit:
         behind = [*accumulate(sums[:0:-1], initial=nothing)][::-1]
         G = np.concatenate([one + other for one, other in zip(before, behind, strict=True)])
         start = self._solve_with_factor(G, "N")
-        Z = _minimize(compute_gradient, np.zeros_like(start), start, np.ones(len(start)))
+        Z = minimize(
+            compute_gradient, np.zeros_like(start), np.ones(start.shape[1]), TOLERANCE, first=start
+        ).weights
         return self._solve_with_factor(Z, "T")
 
     def _solve_with_factor(self, columns: Floats, trans: str) -> Floats:
@@ -424,51 +418,3 @@ def _multiply_rows(V: Singles, W: Floats) -> Floats:
         rows = V[at : at + step].astype(np.float64)
         np.einsum("ij,kj->ik", rows, W, out=found[at : at + step])
     return found
-
-
-def _minimize(
-    gradient: Callable[[Floats, Rows], Floats], Z: Floats, G: Floats, curvatures: NDArray[Any]
-) -> Floats:
-    """Minimise the losses with L-BFGS, starting at `Z` with gradients `G`; return the minimisers.
-
-    `gradient` is a function from (k, d) points and the numbers of their k columns to (k, d)
-    gradients. `Z`, `G` and the minimisers are (c, d). `curvatures` are (c,) upper bounds on the
-    columns' Hessians, as multiples of the identity.
-    """
-    found, column = Z.copy(), np.arange(len(Z))
-    pairs: list[Pair] = []
-    for _ in range(MAX_STEPS):
-        step = compute_direction(G, pairs, partial(_scale_by_last_step, pairs))
-        slope = dot_rows(G, step)
-        done = (-slope < TOLERANCE**2) & (slope <= 0)
-        if done.any():
-            found[column[done]] = Z[done] + step[done]
-            left = ~done
-            column, Z, G, step, slope = column[left], Z[left], G[left], step[left], slope[left]
-            pairs = [(s[left], y[left], r[left]) for s, y, r in pairs]
-        if not column.size:
-            return found
-        new_G = gradient(Z + step, column)
-        uphill = dot_rows(new_G, step) > -slope  # steeper beyond the minimum than before it
-        if uphill.any():
-            step[uphill] = -G[uphill] / curvatures[column[uphill], None]
-            new_G[uphill] = gradient(Z[uphill] + step[uphill], column[uphill])
-            for _, _, rho in pairs:
-                rho[uphill] = 0  # discard the stored pairs
-        Z, change, G = Z + step, new_G - G, new_G
-        pairs = [*pairs, make_pair(step, change)][-MAX_PAIRS:]
-    found[column] = Z
-    return found
-
-
-def _scale_by_last_step(pairs: Sequence[Pair], q: Floats) -> Floats:
-    """Multiply `q` by the inverse of the initial Hessian, which is scaled by the last step.
-
-    This is equation 7.20 of Nocedal & Wright (2006). Without this scaling, the inverse would be far
-    too large if most units are predicted with certainty.
-    """
-    if not pairs:
-        return q
-    _, y, rho = pairs[-1]
-    scale = np.divide(1.0, rho * dot_rows(y, y), out=np.ones_like(rho), where=rho > 0)
-    return q * scale[:, None]

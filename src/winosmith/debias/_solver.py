@@ -24,17 +24,14 @@ the classifier trained on all rows, each weighted by the probability of being in
 later phases it is the mean of the last phase's classifiers. Both are close to every classifier's
 optimum.
 
-**The steps** (`minimize`) are those of L-BFGS (Nocedal & Wright 2006, algorithm 7.4). They start
-from a diagonal that is nearly the Hessian, so that a unit step has nearly the correct length, and
-from one known pair: the weights at the start, and the Hessian times these weights. Along this pair
-the losses are flatter than the diagonal suggests, because the rows there are far from the boundary;
-without the pair, the first passes would be spent on discovering this. There is no line search on
-the loss, because float32 sums can't resolve it near the optimum. Instead, a step is accepted if the
-slope at its end is smaller than at its start, which bounds the overshoot for a convex loss. The
-column then moves to the zero of the slope along the step, found by linear interpolation, and its
-gradient is interpolated between the two ends. As steps shrink, both interpolations become exact,
-and the method becomes that of conjugate gradients, without an additional pass. A step that is too
-long is shortened to the zero of the slope, and measured again.
+**The steps** (`minimize`, which `_logit` also uses) are those of L-BFGS (Nocedal & Wright 2006,
+algorithm 7.4). They start from a diagonal that is nearly the Hessian, so that a unit step has
+nearly the correct length and a line search is rarely needed, and from one known pair: the weights
+at the start, and the Hessian times these weights. Along this pair the losses are flatter than the
+diagonal suggests, because the rows there are far from the boundary; without the pair, the first
+passes would be spent on discovering this. A step that ends on a slope steeper
+than at its start is shortened to the zero of the slope, found by linear interpolation. The losses
+themselves are not compared, because float32 sums can't resolve them near the optimum.
 
 **Columns that do not converge** (`minimize_by_newton`), because of nearly separable classes and a
 large `C`, or because of float32 sums, are solved individually in float64, which is slow but
@@ -47,13 +44,12 @@ in each part, so that no bit depends on the number of threads.
 from __future__ import annotations
 
 import contextlib
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,10 +59,10 @@ from winosmith.debias._rows import Rows
 from winosmith.errors import DataError
 from winosmith.parallel import ordered_map
 
-if TYPE_CHECKING:
-    from winosmith.debias._kernel import Gradient
-
 Floats = NDArray[np.float64]
+
+Gradient = Callable[[Floats, NDArray[np.intp]], Floats]
+"""A function from (c, D) weights and the indices of the columns to (c, D) gradients."""
 
 Pair = tuple[Floats, Floats, Floats]
 """Steps, the changes of the gradients along them, and the inverses of the products of both."""
@@ -177,43 +173,28 @@ class Start:
 
     Attributes:
         weights: (D,) the starting weights.
-        measured: (D,) the weights at which the Hessian was computed.
         diagonal: (D,) the diagonal of the Hessian at these weights for one training set, including
             the penalty.
-        product: (D,) the product of that Hessian with `measured`.
+        product: (D,) the product of that Hessian with the weights.
         tolerance: The Newton decrement to reach.
     """
 
     weights: Floats
-    measured: Floats
     diagonal: Floats
     product: Floats
     tolerance: float
 
 
-MAX_PAIRS = 5
+MAX_PAIRS = 8
 """The number of L-BFGS pairs (steps and gradient changes) to store."""
-
-GRADIENT_FACTOR = 10.0
-"""A column has converged only if the last computed gradient is also below this multiple of the
-tolerance, in case the interpolated gradient is too small by mistake."""
 
 TYPICAL_PASSES = 16
 """The number of passes after which the tolerance decreases: if steps shrink slowly, a short step
-does not mean that the optimum is near. 10 to 16 passes are typical; with as many columns as
+does not mean that the optimum is near. 9 or 10 passes are typical; with as many columns as
 training rows, 80 are needed."""
 
 MAX_PASSES = 150
-"""The maximum number of passes; `minimize_by_newton` solves the columns that need more."""
-
-MAX_SLOPE_RATIO = 0.9
-"""A step is accepted if the slope at its end is at most this fraction of that at its start."""
-
-STEP_RANGE = (0.5, 2.0)
-"""The minimum and maximum fraction of an accepted step that is taken to reach the slope's zero."""
-
-SHORTENING_RANGE = (0.1, 0.7)
-"""The minimum and maximum factor by which a rejected step is shortened."""
+"""The maximum number of passes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,98 +214,89 @@ class Fit:
 def minimize(
     gradient: Gradient,
     start: Floats,
-    ridge: Floats,
     diagonal: Floats,
     tolerance: float,
+    *,
+    first: Floats | None = None,
     known_pair: tuple[Floats, Floats] | None = None,
 ) -> Fit:
     """Minimise the penalised loss of every column with L-BFGS.
 
     Args:
-        gradient: The gradient function; see `_kernel.Gradient`.
+        gradient: The gradient function, including the penalty.
         start: (c, D) initial weights.
-        ridge: (D,) the penalty of each weight.
-        diagonal: (D,) a positive approximation of the diagonal of the Hessian, including the ridge.
+        diagonal: (D,) a positive approximation of the diagonal of the Hessian, or multiples of it.
         tolerance: A column has converged if its Newton decrement (the square root of g · H⁻¹ g,
             with the L-BFGS approximation of H) is below this value. The step to which the decrement
             belongs is still taken.
+        first: (c, D) the gradients at the start, if known.
         known_pair: A (D,) step, and the approximate change of the columns' gradients along the
-            step.
+            step, if known.
     """
-    count, w = len(start), start
-
-    def compute_gradient(w: Floats, column: NDArray[np.intp]) -> Floats:
-        return gradient(w, column) + ridge * w
-
-    fit = Fit(w.copy(), np.zeros(count, np.intp), np.zeros(count, np.bool_))
-    column: NDArray[np.intp] = np.arange(count)
-    length: Floats = np.ones(count)
-    pairs = deque[Pair](maxlen=MAX_PAIRS)
-    oldest = [] if known_pair is None else [make_pair(known_pair[0][None], known_pair[1][None])]
-    g = compute_gradient(w, column)
-    step = compute_direction(g, oldest, lambda q: q / diagonal)
-    slope = dot_rows(g, step)
-    measured = g
+    w, column = start, np.arange(len(start))
+    fit = Fit(w.copy(), np.full(len(w), MAX_PASSES), np.zeros(len(w), np.bool_))
+    pairs: list[Pair] = []
+    if known_pair is not None:
+        s, y = (np.repeat(row[None], len(w), axis=0) for row in known_pair)
+        pairs.append(_make_pair(s, y))
+    g = gradient(w, column) if first is None else first
     for passes in range(1, MAX_PASSES):
+        step = _compute_direction(g, pairs, diagonal)
+        slope = _dot_rows(g, step)
         limit = tolerance * min(1.0, TYPICAL_PASSES / passes)
-        done = (-slope < limit**2) & (
-            dot_rows(measured, measured / diagonal) < (GRADIENT_FACTOR * limit) ** 2
-        )
+        done = (-slope < limit**2) & (slope <= 0)
         if done.any():
             fit.weights[column[done]] = w[done] + step[done]
             fit.converged[column[done]] = True
             fit.passes[column[done]] = passes
-            column, slope, length = column[~done], slope[~done], length[~done]
-            w, g, step, measured = w[~done], g[~done], step[~done], measured[~done]
-            pairs = deque(((s[~done], y[~done], r[~done]) for s, y, r in pairs), MAX_PAIRS)
+            left = ~done
+            column, w, g, step, slope = column[left], w[left], g[left], step[left], slope[left]
+            pairs = [(s[left], y[left], r[left]) for s, y, r in pairs]
         if not column.size:
-            break
-        ahead = w + length[:, None] * step
-        g_ahead = compute_gradient(ahead, column)
-        slope_ahead = dot_rows(g_ahead, step)
-        kept = slope_ahead <= MAX_SLOPE_RATIO * -slope
-        pairs.append(make_pair(ahead - w, g_ahead - g, kept))
-        rise = slope_ahead - slope
-        root = np.divide(-slope, rise, out=np.zeros_like(slope), where=rise > 0)
-        part = np.where(kept, np.clip(root, *STEP_RANGE), 0.0)[:, None]
-        w, g, measured = w + part * (ahead - w), g + part * (g_ahead - g), g_ahead
-        new_step = compute_direction(g, [*oldest, *pairs], lambda q: q / diagonal)
-        step = np.where(kept[:, None], new_step, step)
-        length = np.where(kept, 1.0, length * np.clip(root, *SHORTENING_RANGE))
-        slope = dot_rows(g, step)
-    fit.passes[column] = MAX_PASSES
+            return fit
+        g_ahead = gradient(w + step, column)
+        slope_ahead = _dot_rows(g_ahead, step)
+        steep = slope_ahead > -slope
+        if steep.any():
+            step[steep] *= (slope / (slope - slope_ahead))[steep, None]
+            g_ahead[steep] = gradient(w[steep] + step[steep], column[steep])
+        pairs = [*pairs, _make_pair(step, g_ahead - g)][-MAX_PAIRS:]
+        w, g = w + step, g_ahead
+    fit.weights[column] = w
     return fit
 
 
-def dot_rows(a: Floats, b: Floats) -> Floats:
+def _dot_rows(a: Floats, b: Floats) -> Floats:
     return np.asarray((a * b).sum(axis=1))
 
 
-def make_pair(s: Floats, y: Floats, kept: NDArray[np.bool_] | None = None) -> Pair:
+def _make_pair(s: Floats, y: Floats) -> Pair:
     """Return steps, their gradient changes, and 1 / (s · y), which is 0 for useless pairs."""
-    sy = dot_rows(s, y)
-    good = sy > 1e-12 * np.sqrt(dot_rows(s, s) * dot_rows(y, y))
-    if kept is not None:
-        good &= kept
+    sy = _dot_rows(s, y)
+    good = sy > 1e-12 * np.sqrt(_dot_rows(s, s) * _dot_rows(y, y))
     return s, y, np.divide(1.0, sy, out=np.zeros_like(sy), where=good)
 
 
-def compute_direction(
-    g: Floats, pairs: Sequence[Pair], precondition: Callable[[Floats], Floats]
-) -> Floats:
+def _compute_direction(g: Floats, pairs: Sequence[Pair], diagonal: Floats) -> Floats:
     """Return the L-BFGS search direction, computed by the two-loop recursion.
 
-    `precondition` multiplies by the initial approximation of the inverse Hessian.
+    The Hessian is first approximated by the diagonal times the number that fits the last step
+    (equation 7.20 of Nocedal & Wright 2006). Without this number, the approximation would be far
+    too large if most rows are predicted with certainty.
     """
     q = g.copy()
     weights = []
     for s, y, rho in reversed(pairs):
-        a = rho * dot_rows(s, q)
+        a = rho * _dot_rows(s, q)
         weights.append(a)
         q -= a[:, None] * y
-    q = precondition(q)
+    q /= diagonal
+    if pairs:
+        _, y, rho = pairs[-1]
+        scale = rho * _dot_rows(y, y / diagonal)
+        q /= np.where(scale > 0, scale, 1.0)[:, None]
     for (s, y, rho), a in zip(pairs, reversed(weights), strict=True):
-        q += (a - rho * dot_rows(y, q))[:, None] * s
+        q += (a - rho * _dot_rows(y, q))[:, None] * s
     return -q
 
 
