@@ -23,8 +23,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial, reduce
-from itertools import accumulate, groupby, islice
+from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -45,9 +45,6 @@ PRODUCT_CHUNK = 1 << 16
 """The number of values to multiply at a time without BLAS: half a megabyte, which fits into the
 processor's cache."""
 
-GRAM_CHUNK = 4 * CHUNK
-"""The number of rows per chunk of the Gram matrix; float32 sums are accurate enough for a bound."""
-
 ROUNDING_ERROR = 1e-6
 """The maximum cosine between a row and a model's weights that counts as rounding error: sixteen
 times the float32 rounding error (2^-24). If a model has learnt nothing about a row, the row is
@@ -58,10 +55,6 @@ LENGTH_QUANTILE = 0.9
 """The quantile of unit lengths that serves as the minimum length in rounding bounds. A short unit
 may be the rounding error of two long vectors that cancel. A quantile is used instead of the
 maximum, because a few units may be far longer than all others."""
-
-NARROW_COLUMNS, NARROW_ROWS = 16, 64
-"""With at most 16 columns, 64 rows are multiplied at a time, because BLAS is faster if it need not
-pack its operands."""
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
@@ -104,7 +97,7 @@ class Logit:
     def __init__(self, V: Singles, *, C: float, starts: Rows | None = None):
         self.V, self.scale = _rescale(V)
         self.C = C / self.scale**2
-        self.chunks = list(_split_into_chunks([len(V)], starts))
+        self.chunks = list(_split_into_chunks(len(V), starts))
         self.factor = _factorize_bound(self.V, self.chunks, C, self.scale)
 
     def fit(self, weights: Singles, coded_keys: Singles | None = None) -> Floats:
@@ -122,17 +115,19 @@ class Logit:
         keys = np.broadcast_to(np.float32(1), weights.shape) if coded_keys is None else coded_keys
 
         def compute_gradient(Z: Floats, column: Rows) -> Floats:
-            some = column if len(column) < count else slice(None)  # a slice avoids a copy
-            W = solve_triangular(self.factor, Z.T, lower=True, trans="T")
+            # Always of all columns, because the bits of a product may depend on its width.
+            every = np.zeros((count, width))
+            every[column] = Z
+            W = solve_triangular(self.factor, every.T, lower=True, trans="T")
             W32 = np.ascontiguousarray(W, np.float32)
 
             def sum_chunk(chunk: _Chunk) -> Singles:
                 V = self.V[chunk.rows]
-                turned, counts = keys[chunk.rows][:, some], weights[chunk.units][:, some]
-                return np.asarray(V.T @ chunk.compute_slopes(V @ W32, turned, counts))
+                slopes = chunk.compute_slopes(V @ W32, keys[chunk.rows], weights[chunk.units])
+                return np.asarray(V.T @ slopes)
 
             G = _sum_in_order(threads.map(sum_chunk, self.chunks)) + W / self.C
-            return np.asarray(solve_triangular(self.factor, G, lower=True).T)
+            return np.asarray(solve_triangular(self.factor, G, lower=True).T[column])
 
         with _open_thread_pool() as threads:
             Z = np.zeros((count, width))
@@ -144,9 +139,7 @@ class Logit:
 class CrossLogit:
     """Cross-validated conditional logits: each model is fitted to all folds except one.
 
-    The rows of a fold are stored consecutively, so that a model is never multiplied with its
-    omitted fold. No sum for a model ever includes the keys of its omitted fold, not even
-    temporarily.
+    The keys of a model's omitted fold have weight 0 and change no bit of its scores.
 
     Args:
         V: (n, d) float32, as for `Logit`.
@@ -160,29 +153,10 @@ class CrossLogit:
     """
 
     def __init__(self, V: Singles, fold: Rows, *, C: float, starts: Rows | None = None):
-        sizes = np.ones(len(fold), np.intp)
-        if starts is not None:
-            sizes = np.diff(np.append(starts, len(V)))
-        self.starts, self.fold, self.sizes = starts, fold, sizes
+        self.logit = Logit(V, C=C, starts=starts)
+        self.V, self.fold, self.starts = V, fold, starts
+        self.sizes = 1 if starts is None else np.diff(np.append(starts, len(V)))
         self.unit_rounding = ROUNDING_ERROR * compute_unit_lengths(V, starts)
-        self.order = np.argsort(np.repeat(fold, sizes), kind="stable")
-        ends = np.cumsum(np.bincount(fold, sizes).astype(np.intp))
-        there = sizes[np.argsort(fold, kind="stable")]
-        self.V, self.scale = _rescale(V[self.order])
-        self.C = C / self.scale**2
-        self.fold_rows = [slice(a, b) for a, b in zip([0, *ends[:-1]], ends, strict=True)]
-        first = None if starts is None else np.cumsum(there) - there
-        self.chunks = list(_split_into_chunks(ends.tolist(), first))
-        self.chunk_folds = [int(np.searchsorted(ends, c.rows.start, "right")) for c in self.chunks]
-        large = list(_split_into_chunks([len(V)], first, GRAM_CHUNK))
-        self.factor = _factorize_bound(self.V, large, C, self.scale)
-
-    def _sum_by_fold(self, parts: Iterable[Singles]) -> list[Floats]:
-        parts = iter(parts)
-        return [
-            _sum_in_order(islice(parts, len(list(chunks))))
-            for _, chunks in groupby(self.chunk_folds)
-        ]
 
     def score_rows(self, keys: Rows) -> tuple[Floats, Floats]:
         """Return the scores of rows, (rows, runs), by the models that were not fitted to them.
@@ -194,23 +168,22 @@ class CrossLogit:
             keys: (U, r) the key of each unit in each run: ±1 if each row is a unit, otherwise the
                 index of the correct option.
         """
-        runs = keys.shape[1]
-        found = np.empty((len(self.V), runs))
-        if self.starts is None:
-            coded_keys = keys[self.order].astype(np.float32)
-        else:
-            coded_keys = np.zeros(found.shape, np.float32)
+        folds, runs = int(self.fold.max()) + 1, keys.shape[1]
+        coded_keys = keys.astype(np.float32)
+        if self.starts is not None:
+            coded_keys = np.zeros((len(self.V), runs), np.float32)
             np.put_along_axis(coded_keys, self.starts[:, None] + keys, 1, axis=0)
-            coded_keys = coded_keys[self.order]
+        is_fitted = (self.fold[:, None] != np.arange(folds)).astype(np.float32)
+        W = self.logit.fit(np.repeat(is_fitted, runs, axis=1), np.tile(coded_keys, folds))
+        own = W.T.reshape(folds, runs, -1)
+        found = np.empty(coded_keys.shape)
+        row_fold = np.repeat(self.fold, self.sizes)
+        rows = [np.flatnonzero(row_fold == held_out) for held_out in range(folds)]
         with _open_thread_pool() as threads:
-            weights = self._fit_all(coded_keys, threads)
-            own = weights.reshape(len(self.fold_rows), runs, -1)
-            products_of = threads.map(
-                _multiply_rows, (self.V[rows] for rows in self.fold_rows), own
-            )
-            for rows, products in zip(self.fold_rows, products_of, strict=True):
-                found[self.order[rows]] = products
-        return found, self.scale * np.linalg.norm(own, axis=2)
+            scored = threads.map(_multiply_rows, (self.V[some] for some in rows), own)
+            for some, products in zip(rows, scored, strict=True):
+                found[some] = products
+        return found, np.linalg.norm(own, axis=2)
 
     def bound_rounding_errors(self, lengths: Floats) -> Floats:
         """Return bounds on the rounding errors of the products from `score_rows`, (rows, runs).
@@ -219,70 +192,6 @@ class CrossLogit:
             lengths: (folds, r) the lengths that `score_rows` returned.
         """
         return np.repeat(self.unit_rounding[:, None] * lengths[self.fold], self.sizes, axis=0)
-
-    def _fit_all(self, coded_keys: Singles, threads: ThreadPoolExecutor) -> Floats:
-        """Return the weights, (folds · runs, dimensions), sorted by fold and then by run.
-
-        `coded_keys` has the shape (n, r), as for `Logit.fit`, and the order of `self.V`.
-        """
-        runs, folds = coded_keys.shape[1], len(self.fold_rows)
-
-        def sum_at_zero(chunk: _Chunk) -> Singles:
-            keys = coded_keys[chunk.rows]
-            return np.asarray(
-                chunk.compute_slopes(np.zeros_like(keys), keys).T @ self.V[chunk.rows]
-            )
-
-        def compute_gradient(Z: Floats, column: Rows) -> Floats:
-            fold, run = np.divmod(column, runs)
-            # A run's models stay together until all have converged, because the bits of a product
-            # may depend on its width.
-            active, at = np.unique(run, return_inverse=True)
-            W = np.zeros((folds, len(active), self.V.shape[1]))
-            W[fold, at] = Z
-            W = self._solve_with_factor(W, "T")
-            W32, width = W.astype(np.float32), (folds - 1) * len(active)
-            others = [
-                np.concatenate([W32[:held_out], W32[held_out + 1 :]]).reshape(width, -1).T
-                for held_out in range(folds)
-            ]
-
-            def sum_chunk(chunk: _Chunk, held_out: int) -> Singles:
-                def sum_part(part: _Chunk) -> Singles:
-                    V, keys = self.V[part.rows], coded_keys[part.rows][:, None, active]
-                    z = (V @ others[held_out]).reshape(len(V), -1, len(active))
-                    return np.asarray(part.compute_slopes(z, keys).reshape(len(V), -1).T @ V)
-
-                if width > NARROW_COLUMNS or chunk.starts is not None:
-                    return sum_part(chunk)
-                return reduce(np.add, map(sum_part, chunk.split(NARROW_ROWS)))
-
-            G = W / self.C
-            by_fold = self._sum_by_fold(threads.map(sum_chunk, self.chunks, self.chunk_folds))
-            for held_out, more in enumerate(by_fold):
-                apart = more.reshape(folds - 1, *G.shape[1:])
-                G[:held_out] += apart[:held_out]
-                G[held_out + 1 :] += apart[held_out:]
-            return np.asarray(self._solve_with_factor(G, "N")[fold, at])
-
-        # All models of a run have the same slopes at zero, so each fold's sum is computed once.
-        sums = self._sum_by_fold(threads.map(sum_at_zero, self.chunks))
-        nothing = np.zeros((runs, self.V.shape[1]))
-        before = accumulate(sums[:-1], initial=nothing)
-        behind = [*accumulate(sums[:0:-1], initial=nothing)][::-1]
-        G = np.concatenate([one + other for one, other in zip(before, behind, strict=True)])
-        start = self._solve_with_factor(G, "N")
-        Z = minimize(
-            compute_gradient, np.zeros_like(start), np.ones(start.shape[1]), TOLERANCE, first=start
-        ).weights
-        return self._solve_with_factor(Z, "T")
-
-    def _solve_with_factor(self, columns: Floats, trans: str) -> Floats:
-        from scipy.linalg import solve_triangular
-
-        b = columns.reshape(-1, len(self.factor)).T
-        found = solve_triangular(self.factor, b, lower=True, trans=trans, check_finite=False)
-        return np.asarray(found.T).reshape(columns.shape)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -298,12 +207,6 @@ class _Chunk:
     rows: slice
     units: slice
     starts: Rows | None
-
-    def split(self, size: int) -> Iterator[_Chunk]:
-        """Yield smaller chunks of at most `size` rows; every unit must consist of one row."""
-        for begin in range(self.rows.start, self.rows.stop, size):
-            rows = slice(begin, min(begin + size, self.rows.stop))
-            yield _Chunk(rows, rows, None)
 
     def compute_slopes(
         self, z: Singles, coded_keys: Singles, weights: Singles | float = 1
@@ -332,27 +235,13 @@ class _Chunk:
         return z
 
 
-def _split_into_chunks(
-    ends: Iterable[int], starts: Rows | None, size: int = CHUNK
-) -> Iterator[_Chunk]:
-    """Yield rows in chunks of whole units, with about `size` rows each.
-
-    A new chunk starts at each of the `ends`; the last of them is the number of rows.
-    """
-    begin = 0
-    for last in ends:
-        stops = [*range(begin + size, last, size), last]
-        if starts is not None:
-            cuts = np.append(starts[starts < last], last)
-            stops = sorted({int(cuts[np.searchsorted(cuts, stop)]) for stop in stops})
-        for stop in stops:
-            rows = units = slice(begin, stop)
-            first = None
-            if starts is not None:
-                units = slice(*np.searchsorted(starts, (begin, stop)).tolist())
-                first = starts[units] - begin
-            yield _Chunk(rows, units, first)
-            begin = stop
+def _split_into_chunks(count: int, starts: Rows | None) -> Iterator[_Chunk]:
+    """Yield rows in chunks of whole units, with about `CHUNK` rows each."""
+    cuts = np.arange(count + 1) if starts is None else np.append(starts, count)
+    stops = cuts[np.searchsorted(cuts, [*range(CHUNK, count, CHUNK), count])]
+    for begin, stop in pairwise([0, *np.unique(stops).tolist()]):
+        units = slice(*np.searchsorted(cuts, (begin, stop)).tolist())
+        yield _Chunk(slice(begin, stop), units, None if starts is None else starts[units] - begin)
 
 
 def _compute_gram(V: Singles, chunk: _Chunk) -> Singles:
