@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from tests.conftest import examples
-from winosmith import Dataset, Problem, debias, formats, practice
+from winosmith import Dataset, Problem, debias, formats, metrics, practice
 from winosmith.errors import DataError, InputError
 from winosmith.problem import BLANK
 from winosmith.testing import make_twins
@@ -124,28 +124,25 @@ def test_in_random_order_the_two_readings_keep_nearly_different_sets():
     assert 320 < np.mean(shared) < 400
 
 
-def test_words_of_option_1_by_hand():
-    """The same two problems with both options swapped: "good" leans to option 2."""
-    twin = [half(0, "t", "good", 0), half(1, "t", "bad", 1)]
-    data = Dataset(
-        replace(problem, options=problem.options[::-1], answer=1 - problem.answer)
-        for problem in twin
-    )
-    assert next(iter(debias.compute_word_pmi(data))) == "good"
-    assert next(iter(debias.compute_word_pmi(data, label="option-1"))) == "bad"
+def word_pmi(data: Dataset, smoothing: float = metrics.PMI_SMOOTHING) -> dict[str, float]:
+    """Return each word's PMI with the option that is mentioned first."""
+    counts, vocabulary = metrics.count_words(data)
+    labels = np.array(data.answers) != metrics.find_first_mentioned_options(data)
+    pmi = metrics.compute_pmi_with_answers(counts, labels, smoothing)[0]
+    return dict(zip(vocabulary, pmi.tolist(), strict=True))
 
 
 def test_word_pmi_by_hand():
     """Two problems, smoothing 1: "good" is in the first, "bad" in the second, all else in both."""
     data = Dataset([half(0, "t", "good", 0), half(1, "t", "bad", 1)])
-    words = debias.compute_word_pmi(data, smoothing=1.0)
+    words = word_pmi(data, smoothing=1.0)
     shared = len({"they", "say", "the", "cup", "fits", "bag", "because", "is", "."})
     total = shared * 4 + 6
     p_good, p_y = 3 / total, 0.5
     assert words["good"] == pytest.approx(math.log((2 / total) / (p_good * p_y)))
     assert words["bad"] == pytest.approx(math.log((1 / total) / (p_good * p_y)))
     assert words["cup"] == pytest.approx(0.0)
-    assert (next(iter(words)), list(words)[-1]) == ("good", "bad")
+    assert (max(words, key=words.get), min(words, key=words.get)) == ("good", "bad")
     assert "_" not in words
 
 
@@ -177,7 +174,7 @@ def test_words_that_both_halves_share_cancel_out():
     shared = Dataset(
         [half(300, "s", "a0", 0, "Surely"), half(301, "s", "b0", 1, "Surely"), *plain, *told]
     )
-    assert debias.compute_word_pmi(shared)["surely"] > 0.02
+    assert word_pmi(shared)["surely"] > 0.02
     assert debias.pmi(shared, size=1).scores[0] == pytest.approx(
         debias.pmi(shared, size=1).scores[2], abs=1e-12
     )
@@ -205,27 +202,12 @@ def test_a_size_is_kept_in_whole_twins(size, variant):
     assert all((a in kept) == (b in kept) for a, b in data.twins)
 
 
-def test_a_threshold_keeps_what_scores_below():
-    """With a threshold, scores below are kept, and a score at it is not."""
-    data = Dataset([*leaning(), half(90, "x", "huge", 0), half(91, "x", "tiny", 1)])
-    scores = debias.pmi(data, size=0).scores
-    limit = float(np.nanmax(scores))
-    assert limit > 0
-    result = debias.pmi(data, threshold=limit)
-    assert result.kept.tolist() == np.flatnonzero(scores < limit).tolist()
-    assert debias.pmi(data, threshold=math.inf).kept.tolist() == list(range(62))
-
-
 def test_singles_go_at_the_rate_of_twins():
-    """With a size or a threshold, twins and singles are kept at one rate, and singles by a draw."""
+    """Twins and singles are kept at one rate, and singles by a draw."""
     data = Dataset([*leaning(40), *make_twins(0, singles=100).problems])
     by_size = debias.pmi(data, size=90, seed=3)
     singles = [row for row in by_size.kept if row in set(data.singles)]
     assert (len(by_size.kept), len(singles)) == (90, 50)
-    limit = float(np.sort(by_size.scores[: len(data.twins) * 2])[40])
-    by_threshold = debias.pmi(data, threshold=limit, seed=3)
-    twins = [row for row in by_threshold.kept if row < 80]
-    assert len(by_threshold.kept) - len(twins) == round(100 * len(twins) / 80)
     other = debias.pmi(data, size=90, seed=4).kept
     assert singles != [row for row in other if row in set(data.singles)]
 
@@ -262,31 +244,16 @@ def test_the_answers_of_what_is_kept_of_a_published_set_are_balanced(data_dir):
     assert abs(kept.mean() - answers.mean()) < 0.03
 
 
-def test_singles_can_be_kept_unscored():
-    """singles="keep" keeps them all without a score, and counts them into the size."""
-    data = make_twins(5, singles=4)
-    result = debias.pmi(data, size=8, singles="keep")
-    assert set(data.singles) <= set(result.kept.tolist())
-    assert len(result.kept) == 8
-    assert np.flatnonzero(np.isnan(result.scores)).tolist() == list(data.singles)
-    with pytest.raises(InputError, match="too small by 2 to keep all singles"):
-        debias.pmi(data, size=2, singles="keep")
-
-
 @pytest.mark.parametrize(
     ("chosen", "message"),
     [
-        ({}, "either size or threshold"),
-        ({"size": 1, "threshold": 1.0}, "either size or threshold"),
         ({"size": 99}, "0 to 10"),
-        ({"threshold": math.nan}, "NaN"),
         ({"size": 1, "variant": "square"}, 'variant is .square.; it must be "signed", "absolute"'),
         ({"size": 1, "smoothing": 0}, "above 0"),
         (
             {"size": 1, "label": "option-2"},
             'label is .option-2.; it must be "first-mentioned" or "option-1"',
         ),
-        ({"size": 1, "singles": "drop"}, 'singles is .drop.; it must be "draw" or "keep"'),
     ],
 )
 def test_parameters_out_of_range_are_refused(chosen, message):

@@ -5,9 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from winosmith import Problem
 from winosmith.embed import ArrayEmbedder, load_array, save_array
-from winosmith.embed._array import LARGE_BYTES
 from winosmith.errors import DataError, FormatError, OutputError
 from winosmith.testing import make_twins
 
@@ -121,71 +119,3 @@ def test_a_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "none").touch()
     with pytest.raises(OutputError, match="a file has the same name as its folder"):
         save_array(tmp_path / "none" / "x.npz", X, PROBLEMS.ids)
-
-
-def large(folder: Path, kind: str = "float32") -> tuple[Path, np.ndarray, list[str]]:
-    """Write 66 MiB or more to a .npy file; return it, its rows, and an id for each."""
-    X = np.random.default_rng(0).normal(size=(1_100, 16 * 1024 if kind == "float32" else 32 * 1024))
-    np.save(folder / "large.npy", X.astype(kind))
-    rows = np.load(folder / "large.npy")
-    assert rows.nbytes > LARGE_BYTES
-    return folder / "large.npy", rows, [f"p{row}" for row in range(len(rows))]
-
-
-def problems(ids: list[str]) -> list[Problem]:
-    """Return problems with these ids."""
-    return [Problem(name, "A _ b.", ("x", "y")) for name in ids]
-
-
-def test_a_large_file_stays_where_it_is(tmp_path: Path) -> None:
-    """The vectors of a large .npy file are mapped."""
-    path, rows, ids = large(tmp_path)
-    vectors = load_array(path, ids=ids).embed(problems(ids))
-    assert isinstance(vectors, np.memmap)
-    assert vectors.filename == path
-    assert np.array_equal(vectors, rows)
-
-
-def test_vectors_of_a_large_file_are_gathered_into_another(tmp_path, caplog) -> None:
-    """In another order or of another type they are mapped float32 all the same; it is told."""
-    path, rows, ids = large(tmp_path, "float16")
-    with caplog.at_level("INFO", logger="winosmith"):
-        vectors = load_array(path, ids=ids).embed(problems(ids[::-1]))
-    assert "the vectors, reordered to match the problems, take" in caplog.text
-    assert (type(vectors), vectors.dtype) == (np.memmap, np.float32)
-    assert np.array_equal(vectors, rows[::-1])
-
-
-def test_a_large_npz_file_is_read(tmp_path: Path) -> None:
-    """Its vectors are those of the .npy file, compressed or not."""
-    _, rows, ids = large(tmp_path)
-    rows[:, 9:] = 0
-    for save in (np.savez, np.savez_compressed):
-        save(tmp_path / "large.npz", X=rows, ids=np.array(ids))
-        assert np.array_equal(load_array(tmp_path / "large.npz").embed(problems(ids)), rows)
-
-
-def test_a_gap_far_down_in_a_large_file_is_named(tmp_path: Path) -> None:
-    """The row that is not finite is found without reading the file at once."""
-    path, rows, _ = large(tmp_path)
-    rows[1_050, 7] = np.nan
-    np.save(path, rows)
-    with pytest.raises(DataError, match=r"NaN or infinity in 1 rows, first in row 1050"):
-        load_array(path)
-
-
-@pytest.mark.parametrize("name", ["large.npy", "large.npz"])
-def test_a_large_file_that_is_damaged_is_refused(tmp_path: Path, name: str) -> None:
-    """A file that was cut off, and a .npz file with another byte in it, are noticed."""
-    _, rows, _ = large(tmp_path)
-    if name.endswith("z"):
-        np.savez(tmp_path / name, X=rows)
-    content = bytearray((tmp_path / name).read_bytes())
-    (tmp_path / name).write_bytes(content[:-1000])
-    with pytest.raises(FormatError, match="not a complete"):
-        load_array(tmp_path / name)
-    if name.endswith("z"):
-        content[30_000_000] ^= 255
-        (tmp_path / name).write_bytes(content)
-        with pytest.raises(FormatError, match="not a complete"):
-            load_array(tmp_path / name)

@@ -1,6 +1,7 @@
 """Options switched in the sentence, and the marks of Trichelair et al. (2019)."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,6 @@ from winosmith.errors import DataError
 from winosmith.metrics import (
     Graded,
     add_trichelair_labels,
-    collect_switched_sentences,
     grade,
     measure_consistency,
     score,
@@ -105,14 +105,10 @@ def test_marks_for_other_sentences_are_refused() -> None:
 
 
 def test_a_mark_is_for_the_sentence_that_shares_most_of_its_words() -> None:
-    """Five of nine words are enough; of what stands in brackets the first becomes the blank."""
+    """Five of nine words are enough."""
     mark = {"index": 0, "sentence": "Emma passed the ball to", "is_switchable": True}
     (found,) = add_trichelair_labels(Dataset([BALL]), [mark])
     assert found.extra == {"trichelair.switchable": True}
-    other = {"sentence_switched": "Janie passed Emma the ball because [she] was open [twice]."}
-    assert collect_switched_sentences(Dataset([BALL]), [{**mark, **other}]) == {
-        "p": "Janie passed Emma the ball because _ was open [twice]."
-    }
 
 
 @pytest.fixture
@@ -139,8 +135,12 @@ def test_the_published_switched_sentences_are_made_by_the_rule(
 ) -> None:
     """Of 131 switchable sentences the rule makes 117, 116 of them as published but for capitals."""
     records = json.loads((data_dir / "trichelair/WSC_switched_label.json").read_text())
-    published = collect_switched_sentences(wsc, records)
-    assert len(switch_options(wsc, published).kept) == 131
+    published = {
+        wsc[record["index"]].id: re.sub(r"\[[^\]]*\]", "_", record["sentence_switched"], count=1)
+        for record in records
+        if record["is_switchable"]
+    }
+    assert len(published) == 131
     made = switch_options(wsc.select(map(wsc.row, published))).kept
     other = [p.id for p in made if _letters(p.sentence) != _letters(published[p.id])]
     assert (len(made), other) == (117, ["21"])

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from winosmith import Dataset, Problem, debias, solve
+from winosmith import Dataset, Problem, metrics, solve
 from winosmith.errors import DataError, InputError, ProblemError
 from winosmith.testing import make_twins
 from winosmith.text import get_local_context
@@ -85,12 +85,14 @@ def test_association_finds_words_that_go_with_a_place() -> None:
 
 
 def test_association_by_words_has_the_filters_weights() -> None:
-    """The weight of a word is its PMI with option 1 in `debias.compute_word_pmi`."""
+    """The weight of a word is its PMI with the option that is mentioned first."""
     train = make_twins(50)
+    counts, words = metrics.count_words(train)
+    labels = np.array(train.answers) != metrics.find_first_mentioned_options(train)
+    pmi = metrics.compute_pmi_with_answers(counts, labels, metrics.PMI_SMOOTHING)[0]
     solver = solve.WordAssociation.trained_on(train)
-    assert {word: pair[0] for word, pair in solver.weights.items()} == debias.compute_word_pmi(
-        train
-    )
+    found = {word: pair[0] for word, pair in solver.weights.items()}
+    assert found == dict(zip(words, pmi.tolist(), strict=True))
 
 
 def test_association_by_words_says_what_it_tells_apart() -> None:

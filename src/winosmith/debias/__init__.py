@@ -41,7 +41,7 @@ from winosmith.debias._guess import (
 )
 from winosmith.debias._logit import CrossLogit, Logit
 from winosmith.debias._mirror import MirrorResult, mirror
-from winosmith.debias._pmi import PmiResult, compute_word_pmi, pmi
+from winosmith.debias._pmi import PmiResult, pmi
 from winosmith.debias._rows import draw_training_rows, get_choice_keys, get_problem_labels
 from winosmith.debias._selection import HISTOGRAM_EDGES, subsample
 from winosmith.debias._units import (
@@ -89,7 +89,6 @@ __all__ = [
     "assess",
     "compare_runs",
     "compute_threshold_null",
-    "compute_word_pmi",
     "draw_training_rows",
     "find_associations",
     "flip_twins",

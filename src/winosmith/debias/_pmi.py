@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,12 +47,10 @@ class PmiResult(Result):
 def pmi(
     data: Any,
     *,
-    size: int | None = None,
-    threshold: float | None = None,
+    size: int,
     variant: PmiVariant = "signed",
     label: PmiLabel = "first-mentioned",
     smoothing: Positive = metrics.PMI_SMOOTHING,
-    singles: Literal["draw", "keep"] = "draw",
     seed: Seed = 0,
 ) -> PmiResult:
     """Keep the twins whose halves are hard to distinguish by their words.
@@ -85,72 +82,36 @@ def pmi(
       defined only for twins: for a single, its sign would depend on the label, so that problems
       with one answer would be kept and problems with the other removed. The words of singles are
       counted, but singles have no score. Singles are drawn at random at the same rate as twins are
-      kept; `singles="keep"` keeps all of them.
+      kept.
 
     Args:
         data: Two-option problems with known answers, as a data set or any input of `formats.read`.
         size: The number of problems to keep, as whole twins in ascending order of their scores.
             Ties are broken at random, not by the order of the data.
-        threshold: The score below which twins are kept; an alternative to `size`.
         variant: The formula for a twin's score.
         label: The option that is correct if y = 1.
         smoothing: The number added to each count of a word with an answer, above 0.
-        singles: "draw" or "keep".
         seed: The random seed for ties and singles.
 
     Raises:
         DataError: The problems are invalid for `get_problem_labels`.
         RecipeError: A parameter is out of range.
-        InputError: Both `size` and `threshold` are given, or neither; or `singles` is "keep", and
-            there are more singles than `size` allows.
+        InputError: `size` is not in the range from 0 to the number of problems.
     """
     data = formats.as_dataset(data)
-    if (size is None) == (threshold is None):
-        raise InputError("give either size or threshold, not both")
-    if size is not None and not 0 <= size <= len(data):
+    if not 0 <= size <= len(data):
         raise InputError(f"size is {size}; choose 0 to {len(data)}, the number of problems")
-    if threshold is not None and math.isnan(threshold):
-        raise InputError("threshold is NaN; choose a number")
     scores = _score_twins(data, variant, label, smoothing)
     drawn = np.random.default_rng(seed).permutation(len(data)).tolist()
     rank = dict(zip(sorted(data.ids), drawn, strict=True))
     place = [rank[problem_id] for problem_id in data.ids]
     ranked = sorted(data.twins, key=lambda twin: (scores[twin[0]], min(place[row] for row in twin)))
     unpaired = sorted(data.singles, key=place.__getitem__)
-    if threshold is not None:
-        chosen = [twin for twin in ranked if scores[twin[0]] < threshold]
-        rate = len(chosen) / len(ranked) if ranked else 1.0
-        count = len(unpaired) if singles == "keep" else round(rate * len(unpaired))
-    else:
-        room = int(size or 0)
-        count = (
-            len(unpaired)
-            if singles == "keep"
-            else _count_singles_to_keep(len(ranked), len(unpaired), room)
-        )
-        if count > room:
-            raise InputError(f"size is too small by {count - room} to keep all singles")
-        chosen = ranked[: (room - count) // 2]
+    count = _count_singles_to_keep(len(ranked), len(unpaired), size)
+    chosen = ranked[: (size - count) // 2]
     kept = np.array(sorted([*unpaired[:count], *(row for twin in chosen for row in twin)]), np.intp)
     removed = np.setdiff1d(np.arange(len(data)), kept)
     return PmiResult(kept, removed, scores, variant, label, smoothing)
-
-
-@checked
-def compute_word_pmi(
-    data: Dataset,
-    *,
-    label: PmiLabel = "first-mentioned",
-    smoothing: Positive = metrics.PMI_SMOOTHING,
-) -> dict[str, float]:
-    """Return each word's PMI with y = 1 (see `pmi`), in nats and in descending order.
-
-    The arguments and errors are those of `pmi`.
-    """
-    counts, vocabulary = metrics.count_words(data)
-    first = metrics.compute_pmi_with_answers(counts, _make_labels(data, label), smoothing)[0]
-    order = np.argsort(-first, kind="stable")
-    return {vocabulary[word]: float(first[word]) for word in order}
 
 
 def _make_labels(data: Dataset, label: PmiLabel) -> NDArray[np.intp]:

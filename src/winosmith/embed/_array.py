@@ -1,16 +1,9 @@
-"""Vectors from a .npy or .npz file.
-
-A large .npy file is memory-mapped; a .npz file is read into memory.
-"""
+"""Vectors from a .npy or .npz file."""
 
 from __future__ import annotations
 
-import logging
-import os
-import shutil
-import tempfile
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from winosmith.embed._embedder import Vectors
-from winosmith.errors import DataError, FormatError, OutputError, join_ids
+from winosmith.errors import DataError, FormatError, join_ids
 from winosmith.outputs import atomic_write
 from winosmith.problem import Problem
 
@@ -30,8 +23,7 @@ class ArrayEmbedder:
     """An embedder that returns the rows of an array.
 
     Attributes:
-        X: finite numbers, converted to float32; shape (n, d). If it is a `numpy.memmap` of more
-            than 64 MiB, neither the array nor the embedded vectors are read into memory.
+        X: finite numbers, converted to float32; shape (n, d).
         ids: the id of each row, to look up problems in any order. Without ids, there must be one
             row per problem, in the same order.
         name: name of the array, for messages.
@@ -60,11 +52,8 @@ class ArrayEmbedder:
         if self.ids is not None and len(set(self.ids)) < len(self.ids):
             raise DataError(f"{self.name} has a repeated id; ids must be distinct")
         with np.errstate(over="ignore"):
-            if not is_large(rows):
-                rows = np.asarray(rows).astype(np.float32)
-            finite = np.ones(len(rows), bool)
-            for part in iterate_parts(len(rows)):
-                finite[part] = np.isfinite(rows[part].astype(np.float32)).all(axis=1)
+            rows = np.asarray(rows).astype(np.float32)
+        finite = np.isfinite(rows).all(axis=1)
         if not finite.all():
             row = int(np.argmin(finite))
             label = f" ({self.ids[row]!r})" if self.ids is not None else ""
@@ -91,24 +80,15 @@ class ArrayEmbedder:
                     f"{self.name} has {len(self.X):,} rows for {len(problems):,} problems; without "
                     "ids it must have one row per problem, in order"
                 )
-            return self._select_rows(np.arange(len(self.X)))
+            return self.X.copy()
         absent = [problem.id for problem in problems if problem.id not in self._row_of_id]
         if absent:
             raise DataError(
                 f"{self.name} has no row for {len(absent):,} of {len(problems):,} problems: "
                 f"{join_ids(absent)}"
             )
-        return self._select_rows(
-            np.array([self._row_of_id[problem.id] for problem in problems], np.intp)
-        )
-
-    def _select_rows(self, rows: npt.NDArray[np.intp]) -> Vectors:
-        if not is_large(self.X):
-            taken: Vectors = self.X[rows]
-            return taken
-        if self.X.dtype == np.float32 and np.array_equal(rows, np.arange(len(self.X))):
-            return self.X  # without a copy
-        return copy_rows(self.X, rows)
+        taken: Vectors = self.X[[self._row_of_id[problem.id] for problem in problems]]
+        return taken
 
 
 def save_array(
@@ -134,8 +114,7 @@ def save_array(
 def load_array(path: str | Path, ids: Sequence[str] | None = None) -> ArrayEmbedder:
     """Read vectors from a .npy file, or from a .npz file with `X` and optionally `ids`.
 
-    Pickled objects are rejected, so that no code from the file runs. A .npy file of more than 64
-    MiB is memory-mapped.
+    Pickled objects are rejected, so that no code from the file runs.
 
     Args:
         path: path of the file; `winosmith embed` writes such .npz files.
@@ -160,56 +139,10 @@ def _read_array_file(path: Path) -> tuple[npt.NDArray[Any], list[str] | None]:
     if not zipfile.is_zipfile(path):
         with path.open("rb") as file:
             np.lib.format.read_magic(file)  # otherwise numpy would try to load a pickle
-        return np.load(path, mmap_mode="r", allow_pickle=False), None
+        return np.load(path, allow_pickle=False), None
     with np.load(path, allow_pickle=False) as arrays:
         if "X" not in arrays:
             names = ", ".join(arrays.files) or "nothing"
             raise FormatError(f"a .npz file must contain an array X; this one has {names}", path)
         ids = [str(name) for name in arrays["ids"].tolist()] if "ids" in arrays else None
         return arrays["X"], ids
-
-
-LARGE_BYTES = 1 << 26
-"""Size in bytes above which memory-mapped rows are not read into memory."""
-
-PART_ROWS = 2048
-
-
-def is_large(X: npt.NDArray[Any]) -> bool:
-    return isinstance(X, np.memmap) and X.nbytes > LARGE_BYTES
-
-
-def iterate_parts(row_count: int) -> Iterator[slice]:
-    for first in range(0, row_count, PART_ROWS):
-        yield slice(first, min(first + PART_ROWS, row_count))
-
-
-def copy_rows(X: npt.NDArray[Any], rows: npt.NDArray[np.intp]) -> npt.NDArray[np.float32]:
-    """Copy rows of a large array to a temporary file, and memory-map them as float32.
-
-    The file is deleted after its last use.
-    """
-    shape = len(rows), X.shape[1]
-    size, folder = 4 * shape[0] * shape[1], tempfile.gettempdir()
-    logging.getLogger(__name__).info(
-        "the vectors, reordered to match the problems, take %s MiB in %s", size >> 20, folder
-    )
-    try:
-        if size > shutil.disk_usage(folder).free:
-            raise OutputError(
-                f"{folder}: the vectors need {size >> 20:,} MiB; set TMPDIR to a folder with more "
-                "free space"
-            )
-        with tempfile.TemporaryFile(dir=folder) as file:
-            file.truncate(size)
-            if hasattr(os, "posix_fallocate"):
-                os.posix_fallocate(file.fileno(), 0, size)
-            taken = np.memmap(file, np.float32, "r+", shape=shape)
-    except OSError as error:
-        raise OutputError(
-            f"{folder}: {error.strerror or error}; set TMPDIR to a folder with {size >> 20:,} MiB "
-            "free"
-        ) from error
-    for part in iterate_parts(len(rows)):
-        taken[part] = X[rows[part]]
-    return taken

@@ -17,12 +17,11 @@ from winosmith.metrics import _proportion
 from winosmith.metrics._compare import compute_agreement_probability
 from winosmith.metrics._graded import Graded, check_comparable, find_solver_input
 from winosmith.metrics._proportion import Proportion
-from winosmith.problem import BLANK, Extra, Problem, Scalar
+from winosmith.problem import Extra, Problem, Scalar
 from winosmith.report import Signature, percent, points, points_span, signature_of, to_fixed
 from winosmith.results import Result, computed, shown
 
 _LABELS = {"is_associative": "trichelair.associative", "is_switchable": "trichelair.switchable"}
-_PRONOUN = re.compile(r"\[[^\]]*\]")
 
 Records = Sequence[Mapping[str, Any]]
 
@@ -46,19 +45,6 @@ def add_trichelair_labels(dataset: Dataset, records: Records) -> Dataset:
         problem = problems[row]
         problems[row] = replace(problem, extra=Extra({**problem.extra, **labels}))
     return Dataset(problems, dataset.name)
-
-
-def collect_switched_sentences(dataset: Dataset, records: Records) -> dict[str, str]:
-    """Map the id of each switchable problem to its switched sentence, for `switch_options`.
-
-    The records come from `WSC_switched_label.json`, as for `add_trichelair_labels`. The blank
-    replaces the pronoun in brackets.
-    """
-    return {
-        dataset[row].id: _PRONOUN.sub(BLANK, str(record.get("sentence_switched")), count=1)
-        for row, record in _match_records(dataset, records)
-        if record.get("is_switchable")
-    }
 
 
 def _match_records(dataset: Dataset, records: Records) -> Iterator[tuple[int, Mapping[str, Any]]]:
@@ -107,7 +93,7 @@ class Consistency(Result):
     both: Proportion = field(metadata=shown("both right", lambda found: percent(found.value)))
 
 
-def switch_options(dataset: Dataset, sentences: Mapping[str, str] | None = None) -> Filtered:
+def switch_options(dataset: Dataset) -> Filtered:
     """Switch the two options in each sentence, and set the other option as the answer.
 
     "Emma passed the ball to Janie because _ was open" becomes "Janie passed the ball to Emma
@@ -117,10 +103,8 @@ def switch_options(dataset: Dataset, sentences: Mapping[str, str] | None = None)
     problems.
 
     Args:
-        dataset: Problems with two options.
-        sentences: Human-written switched sentences with a blank, by id; problems without such a
-            sentence are dropped. By default, every mention of the options is swapped if both occur
-            verbatim in the sentence.
+        dataset: Problems with two options, which both occur verbatim in the sentence; others are
+            dropped.
 
     >>> pair = Problem("p", "Emma passed the ball to Janie because _ was open.", ("Emma", "Janie"), 1)
     >>> other = switch_options(Dataset([pair])).kept[0]
@@ -133,12 +117,10 @@ def switch_options(dataset: Dataset, sentences: Mapping[str, str] | None = None)
         if len(problem.options) != 2:
             reasons[row] = f"it has {len(problem.options)} options instead of two"
             continue
-        sentence = _swap_options(problem) if sentences is None else sentences.get(problem.id)
+        sentence = _swap_options(problem)
         if sentence is None:
             reasons[row] = (
                 "an option does not occur verbatim in the sentence, or is part of the other option"
-                if sentences is None
-                else "it has no switched sentence"
             )
             continue
         answer = None if problem.answer is None else 1 - problem.answer
