@@ -21,7 +21,6 @@ from winosmith import Problem
 from winosmith.chat import Budget, ChatError, Client, Message, Messages, Reply
 from winosmith.errors import OutputError
 from winosmith.evolve import ChatPerturber
-from winosmith.formats import read
 from winosmith.testing import chat_server
 
 ROOT = Problem("r1", "The cup hit the jug and the _ broke at once.", ("cup", "jug"), 0)
@@ -96,7 +95,6 @@ def test_children_come_from_a_server(tmp_path: Path) -> None:
         (25, 25, "25 of 25 children were accepted"),
     ]
     (folder,) = tmp_path.iterdir()
-    assert tuple(read(folder / "accepted.jsonl")) == tuple(children)
     readable = (folder / "transcript.md").read_text("utf-8")
     assert readable.count("## Turn") == 3
     assert "10 rows requested, 10 read, 10 accepted." in readable
@@ -220,8 +218,6 @@ def test_a_kill_loses_nothing(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == -signal.SIGKILL
-    (folder,) = tmp_path.iterdir()
-    assert len(read(folder / "accepted.jsonl")) == 20
     turns: list[Messages] = []
 
     def model(messages: Messages) -> Reply:

@@ -226,7 +226,7 @@ def draw_phase_null(
             twins[rows],
             np.random.default_rng([settings.seed, draw, FLIPS, phase]),
         )
-        relabelled = replace(ensemble, y=labels, relabelled=True)
+        relabelled = replace(ensemble, y=labels)
         votes = relabelled.collect_votes(rows, phase, relabelled.compute_starting_point(rows))
         correct, total = pool_votes(relabelled, rows, votes)
         drawn.append(int(_selection.reaches_threshold(correct, total, settings.threshold).sum()))

@@ -4,11 +4,11 @@ A phase's classifiers are divided into shares, one per worker (Algorithm 1, line
 WinoGrande). `train_and_vote` trains each classifier on its partition and counts its votes on the
 other rows. A classifier is the same whichever share contains it.
 
-The rows and labels are transferred once. Threads of this process read the arrays directly. An
-executor that can store values for its workers (a `winosmith.parallel.Broadcaster`) stores the
-arrays. For any other executor, the arrays are written to files, which the workers map into memory,
-so that all processes of a machine share one copy. Workers without access to the files (on another
-machine, without a shared disk) raise an error.
+The rows are transferred once. Threads of this process read the array directly. An executor that
+can store values for its workers (a `winosmith.parallel.Broadcaster`) stores the array. For any
+other executor, the array is in a file, which the workers map into memory, so that all processes of
+a machine share one copy. Workers without access to the file (on another machine, without a shared
+disk) raise an error.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from winosmith import options
 from winosmith.debias import _solver
 from winosmith.debias._rows import Rows, choose_scratch_folder, draw_training_rows
 from winosmith.debias._solver import Basis, Start
-from winosmith.errors import DataError, OutputError
+from winosmith.errors import DataError
 from winosmith.parallel import Broadcaster, get_worker_count, ordered_map, use_one_thread
 
 if TYPE_CHECKING:
@@ -97,9 +97,8 @@ class Ensemble:
     Attributes:
         basis: The rows, in canonical order.
         penalty: (D,) the ridge penalty of each weight.
-        arrays: The basis and labels, as tasks contain them; see `share_arrays`.
+        matrix: The basis, as tasks contain it; see `share_matrix`.
         threads: The threads for work that always runs in this process.
-        relabelled: Whether the labels differ from the stored ones and are sent with each task.
     """
 
     basis: Basis
@@ -107,10 +106,9 @@ class Ensemble:
     groups: NDArray[np.intp] | None
     settings: Settings
     penalty: Floats
-    arrays: Any
+    matrix: Any
     executor: Executor
     threads: Executor
-    relabelled: bool = False
 
     def compute_starting_point(self, rows: NDArray[np.int32]) -> Start:
         """Return the starting point given by a classifier trained on all remaining rows."""
@@ -167,7 +165,7 @@ class Ensemble:
     def collect_votes(self, rows: NDArray[np.int32], phase: int, start: Start) -> Votes:
         """Train a phase's classifiers on the remaining rows, and collect their votes."""
         whole = TrainingJob(
-            labels=self.y if self.relabelled else None,
+            labels=self.y,
             rows=rows,
             groups=None if self.groups is None else self.groups[rows],
             ridge=self.penalty,
@@ -183,7 +181,7 @@ class Ensemble:
         bounds = 2 * np.linspace(0, pairs, min(pairs, shares) + 1).astype(int)
         edges = np.unique(np.minimum(bounds, count)).tolist()
         parts = [
-            (replace(whole, classifiers=range(*part)), self.arrays)
+            (replace(whole, classifiers=range(*part)), self.matrix)
             for part in itertools.pairwise(edges)
         ]
         votes = ordered_map(
@@ -219,8 +217,8 @@ def open_ensemble(
         workers = executor or pool
         penalty = np.zeros(basis.matrix.shape[1])
         penalty[: basis.columns] = basis.scale**2 / settings.C
-        with share_arrays(basis, rows.y, workers) as arrays:
-            yield Ensemble(basis, rows.y, rows.groups, settings, penalty, arrays, workers, pool)
+        with share_matrix(basis, workers) as matrix:
+            yield Ensemble(basis, rows.y, rows.groups, settings, penalty, matrix, workers, pool)
 
 
 def _merge_votes(parts: list[Votes]) -> Votes:
@@ -240,7 +238,7 @@ class TrainingJob:
     """Some of the classifiers of an ensemble, and the data to train them.
 
     Attributes:
-        labels: (N,) float32 labels that replace the stored labels; None to use the stored labels.
+        labels: (N,) float32 labels, 0 or 1.
         rows: (size,) int32, the rows left, in canonical order.
         groups: (size,) the groups of these rows, or None.
         ridge: (D,) the penalty of each weight.
@@ -248,7 +246,7 @@ class TrainingJob:
         classifiers: The numbers of the classifiers.
     """
 
-    labels: NDArray[np.float32] | None
+    labels: NDArray[np.float32]
     rows: NDArray[np.int32]
     groups: NDArray[np.intp] | None
     ridge: Floats
@@ -282,17 +280,15 @@ class Votes:
     passes: NDArray[np.intp]
 
 
-def train_and_vote(task: tuple[TrainingJob, Arrays | str]) -> Votes:
+def train_and_vote(task: tuple[TrainingJob, NDArray[np.float32] | str]) -> Votes:
     """Train a share of the classifiers, and count their votes on held-out rows.
 
-    The second part of a task comes from `share_arrays`.
+    The second part of a task comes from `share_matrix`.
     """
     from winosmith.debias._kernel import Kernel
 
-    job, arrays = task
-    X, y = load_arrays(arrays) if isinstance(arrays, str) else arrays
-    y = y if job.labels is None else job.labels
-    kernel = Kernel(X, y)
+    job, matrix = task
+    kernel = Kernel(load_matrix(matrix) if isinstance(matrix, str) else matrix, job.labels)
     partitions = [
         draw_training_rows(
             len(job.rows),
@@ -304,7 +300,7 @@ def train_and_vote(task: tuple[TrainingJob, Arrays | str]) -> Votes:
         )
         for classifier in job.classifiers
     ]
-    ones = np.array([y[job.rows[part]].mean(dtype=np.float64) for part in partitions])
+    ones = np.array([job.labels[job.rows[part]].mean(dtype=np.float64) for part in partitions])
     one_class = (ones == 0) | (ones == 1)
     weights = np.zeros((len(partitions), len(job.start.weights)))
     # With one class, the optimum is weights of 0 and an infinite intercept; only its sign matters.
@@ -313,17 +309,13 @@ def train_and_vote(task: tuple[TrainingJob, Arrays | str]) -> Votes:
     both = np.flatnonzero(~one_class)
     if both.size:
         mixed = [partitions[column] for column in both]
-        weights[both], polished[both], passes[both] = _train_classifiers(job, kernel, X, y, mixed)
+        weights[both], polished[both], passes[both] = _train_classifiers(job, kernel, mixed)
     correct, total, close = kernel.count_votes(job.rows, partitions, weights)
     return Votes(correct, total, close, weights, one_class, polished, passes)
 
 
 def _train_classifiers(
-    job: TrainingJob,
-    kernel: Kernel,
-    X: NDArray[np.float32],
-    y: NDArray[np.float32],
-    partitions: list[NDArray[np.int32]],
+    job: TrainingJob, kernel: Kernel, partitions: list[NDArray[np.int32]]
 ) -> tuple[Floats, NDArray[np.bool_], NDArray[np.intp]]:
     start = job.start
     starts = np.repeat(start.weights[None], len(partitions), axis=0)
@@ -344,48 +336,32 @@ def _train_classifiers(
         part = job.rows[partitions[column]]
         with use_one_thread():
             weights[column] = _solver.minimize_by_newton(
-                X[part], y[part], job.ridge, weights[column]
+                kernel.X[part], kernel.y[part], job.ridge, weights[column]
             )
     return weights, slow, fit.passes
 
 
-Arrays = tuple[NDArray[np.float32], NDArray[np.float32]]
-"""The basis and the labels."""
-
-
 @contextlib.contextmanager
-def share_arrays(basis: Basis, y: NDArray[np.float32], executor: Executor) -> Iterator[Any]:
-    """Share the basis and the labels with the executor's workers while the block runs.
+def share_matrix(basis: Basis, executor: Executor) -> Iterator[Any]:
+    """Share the basis with the executor's workers while the block runs.
 
-    The yielded value is a part of each task. It consists of the arrays for threads, the token of a
-    `Broadcaster`, or, for other executors, the path of the basis. The labels are in the same
-    folder.
+    The yielded value is a part of each task. It is the matrix for threads, the token of a
+    `Broadcaster`, or, for other executors, the path of the file.
     """
     if isinstance(executor, Broadcaster):
-        with executor.broadcast((basis.matrix, y)) as token:
+        with executor.broadcast(basis.matrix) as token:
             yield token
     elif basis.file is None or isinstance(executor, ThreadPoolExecutor):
-        yield basis.matrix, y
+        yield basis.matrix
     else:
-        try:
-            np.save(_get_labels_path(basis.file), y)
-        except OSError as error:
-            raise OutputError(
-                f"{basis.file.parent}: {error.strerror or error}; choose another scratch folder"
-            ) from error
         yield str(basis.file)
 
 
-def _get_labels_path(basis_file: Path) -> Path:
-    return basis_file.with_name("labels.npy")
-
-
-@lru_cache(maxsize=1)  # a worker needs the arrays of only one run at a time
-def load_arrays(file: str) -> Arrays:
+@lru_cache(maxsize=1)  # a worker needs the matrix of only one run at a time
+def load_matrix(file: str) -> NDArray[np.float32]:
     try:
         # copy-on-write, so that compiled code sees the same type of array as in a thread
-        matrix = np.load(file, mmap_mode="c", allow_pickle=False)
-        return np.asarray(matrix), np.load(_get_labels_path(Path(file)), allow_pickle=False)
+        return np.asarray(np.load(file, mmap_mode="c", allow_pickle=False))
     except OSError as error:
         raise DataError(
             f"a worker can't read {file}; run the executor's workers on this machine, or "

@@ -10,7 +10,7 @@ import json
 import os
 import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -24,7 +24,7 @@ from winosmith.outputs import atomic_write
 from winosmith.problem import Problem
 from winosmith.records import dump_json, make_problem_record, parse_json
 
-_TURNS, _ACCEPTED, _READABLE = "transcript.jsonl", "accepted.jsonl", "transcript.md"
+_TURNS, _READABLE = "transcript.jsonl", "transcript.md"
 
 REPLY_TOKENS = 4096
 """Recommended maximum number of tokens per reply. 30 rows of 20 words take about 1,500 tokens.
@@ -46,8 +46,7 @@ class ChatPerturber:
         taken: problems whose sentences must not be repeated, such as all roots. Otherwise, a child
             of one half of a twin may equal the other half.
         folder: folder for the saved dialogues, each in a subfolder (`transcript.jsonl`,
-            `transcript.md`, `accepted.jsonl`). The same call resumes them. If None, dialogues are
-            not saved.
+            `transcript.md`). The same call resumes them. If None, dialogues are not saved.
         on_progress: called with the number of accepted children, the number wanted and a note.
         rules: fields of `DialogueRules`.
 
@@ -114,7 +113,6 @@ class ChatPerturber:
                 transcript.add_turn(dialogue.messages[-1], reply)
             accepted = dialogue.process_reply(reply)
             if transcript:
-                transcript.add_accepted(accepted)
                 transcript.write_markdown(dialogue)
             turn = dialogue.turns[-1]
             note = f"turn {len(dialogue.turns)}: {len(accepted)} of {len(turn.rows)} rows accepted"
@@ -146,7 +144,6 @@ class Transcript:
 
     - `transcript.jsonl`: the problem and the settings, then each turn, written before its reply is
       processed. An incomplete last line is dropped.
-    - `accepted.jsonl`: the accepted problems, one per line, in winosmith's own format.
     - `transcript.md`: the dialogue in readable form, with the faults of each row.
 
     `folder` contains all dialogues. `model` contains the parameters that determine the model's
@@ -160,24 +157,21 @@ class Transcript:
         self.folder = folder / f"{name}-{digest[:8]}".lstrip("-")
 
     def resume(self, dialogue: Dialogue) -> None:
-        """Replay the saved turns in a new dialogue, and rewrite the other two files."""
+        """Replay the saved turns in a new dialogue, and rewrite the other file."""
         with self._convert_output_errors():
             self.folder.mkdir(parents=True, exist_ok=True)
             for said, reply in self._read_turns():
                 dialogue.process_reply(reply, said)
-            with atomic_write(self.folder / _ACCEPTED) as file:
-                file.writelines(
-                    _format_json_line(make_problem_record(problem)) for problem in dialogue.accepted
-                )
             self.write_markdown(dialogue)
 
     def add_turn(self, message: Message, reply: Reply) -> None:
         record = asdict(reply)
         del record["first_token"]
-        self._append(_TURNS, [{"said": message.content, "reply": record}])
-
-    def add_accepted(self, problems: Iterable[Problem]) -> None:
-        self._append(_ACCEPTED, map(make_problem_record, problems))
+        line = _format_json_line({"said": message.content, "reply": record})
+        with self._convert_output_errors(), (self.folder / _TURNS).open("ab") as file:
+            file.write(line.encode("utf-8", "surrogatepass"))
+            file.flush()
+            os.fsync(file.fileno())
 
     def write_markdown(self, dialogue: Dialogue) -> None:
         with self._convert_output_errors(), atomic_write(self.folder / _READABLE) as file:
@@ -207,13 +201,6 @@ class Transcript:
                 yield turn
             elif record != json.loads(dump_json(self.about)):
                 raise OutputError(f"{path} belongs to another dialogue; choose a different folder")
-
-    def _append(self, name: str, records: Iterable[Mapping[str, Any]]) -> None:
-        lines = "".join(map(_format_json_line, records))
-        with self._convert_output_errors(), (self.folder / name).open("ab") as file:
-            file.write(lines.encode("utf-8", "surrogatepass"))
-            file.flush()
-            os.fsync(file.fileno())
 
     @contextmanager
     def _convert_output_errors(self) -> Iterator[None]:
