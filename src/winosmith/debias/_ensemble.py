@@ -28,9 +28,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winosmith import options
-from winosmith.debias import _solver
 from winosmith.debias._rows import Rows, choose_scratch_folder, draw_training_rows
-from winosmith.debias._solver import Basis, Start
+from winosmith.debias._solver import Basis, Start, minimize, minimize_by_newton, rotate_rows
 from winosmith.errors import DataError
 from winosmith.parallel import Broadcaster, get_worker_count, ordered_map, use_one_thread
 
@@ -112,7 +111,8 @@ class Ensemble:
 
     def compute_starting_point(self, rows: NDArray[np.int32]) -> Start:
         """Return the starting point given by a classifier trained on all remaining rows."""
-        kernel, fraction = self._make_kernel(), self.settings.train_size / len(rows)
+        kernel = make_kernel(self.basis.matrix, self.y)
+        fraction = self.settings.train_size / len(rows)
         origin = np.zeros((1, len(self.penalty)))
         flat = self.compute_start_at(origin[0], rows)
 
@@ -124,7 +124,7 @@ class Ensemble:
             loss = np.asarray(sum(self._map_parts(partial(sum_part, W), rows)))
             return loss + self.penalty / fraction * W
 
-        fit = _solver.minimize(compute_gradient, origin, flat.diagonal / fraction, 1e-2)
+        fit = minimize(compute_gradient, origin, flat.diagonal / fraction, 1e-2)
         return self.compute_start_at(fit.weights[0], rows)
 
     def compute_start_at(self, weights: Floats, rows: NDArray[np.int32]) -> Start:
@@ -150,11 +150,6 @@ class Ensemble:
         factor = min(1.0, len(weights) / FULL_ACCURACY_SIZE, size / FULL_ACCURACY_SIZE)
         tolerance = ACCURACY * factor / float(np.clip(leverage, *LEVERAGE_RANGE)) ** 0.5
         return Start(weights, diagonal, product, tolerance)
-
-    def _make_kernel(self) -> Kernel:
-        from winosmith.debias._kernel import Kernel
-
-        return Kernel(self.basis.matrix, self.y)
 
     def _map_parts(
         self, function: Callable[[NDArray[np.int32]], Part], rows: NDArray[np.int32]
@@ -195,6 +190,12 @@ class Ensemble:
         return _merge_votes(list(votes))
 
 
+def make_kernel(X: NDArray[np.float32], y: NDArray[np.float32]) -> Kernel:
+    from winosmith.debias._kernel import Kernel  # here, because it imports numba
+
+    return Kernel(X, y)
+
+
 @contextlib.contextmanager
 def open_ensemble(
     rows: Rows,
@@ -213,7 +214,7 @@ def open_ensemble(
     count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     # Threads suffice, because compiled loops and BLAS release the GIL.
     pool = ThreadPoolExecutor(count or 1, thread_name_prefix="aflite")
-    with pool, use_one_thread(), _solver.rotate_rows(rows, pool, folder) as basis:
+    with pool, use_one_thread(), rotate_rows(rows, pool, folder) as basis:
         workers = executor or pool
         penalty = np.zeros(basis.matrix.shape[1])
         penalty[: basis.columns] = basis.scale**2 / settings.C
@@ -285,10 +286,8 @@ def train_and_vote(task: tuple[TrainingJob, NDArray[np.float32] | str]) -> Votes
 
     The second part of a task comes from `share_matrix`.
     """
-    from winosmith.debias._kernel import Kernel
-
     job, matrix = task
-    kernel = Kernel(load_matrix(matrix) if isinstance(matrix, str) else matrix, job.labels)
+    kernel = make_kernel(load_matrix(matrix) if isinstance(matrix, str) else matrix, job.labels)
     partitions = [
         draw_training_rows(
             len(job.rows),
@@ -324,7 +323,7 @@ def _train_classifiers(
     def compute_gradient(W: Floats, columns: NDArray[np.intp]) -> Floats:
         return sum_losses(W, columns) + job.ridge * W
 
-    fit = _solver.minimize(
+    fit = minimize(
         compute_gradient,
         starts,
         start.diagonal,
@@ -335,7 +334,7 @@ def _train_classifiers(
     for column in np.flatnonzero(slow):
         part = job.rows[partitions[column]]
         with use_one_thread():
-            weights[column] = _solver.minimize_by_newton(
+            weights[column] = minimize_by_newton(
                 kernel.X[part], kernel.y[part], job.ridge, weights[column]
             )
     return weights, slow, fit.passes

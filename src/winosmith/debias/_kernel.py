@@ -22,10 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winosmith.debias._rows import copy_aligned
-from winosmith.debias._solver import Gradient
 
 Floats = NDArray[np.float64]
 Positions = NDArray[np.int32]
+
+Gradient = Callable[[Floats, NDArray[np.intp]], Floats]
+"""A function from (c, D) weights and the indices of the columns to (c, D) gradients."""
 
 CLOSE_MARGIN = np.float32(1e-4)
 """Votes whose decision value is below this magnitude are counted as close."""

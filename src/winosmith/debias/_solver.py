@@ -44,12 +44,12 @@ in each part, so that no bit depends on the number of threads.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,10 +59,10 @@ from winosmith.debias._rows import Rows
 from winosmith.errors import DataError
 from winosmith.parallel import ordered_map
 
-Floats = NDArray[np.float64]
+if TYPE_CHECKING:
+    from winosmith.debias._kernel import Gradient
 
-Gradient = Callable[[Floats, NDArray[np.intp]], Floats]
-"""A function from (c, D) weights and the indices of the columns to (c, D) gradients."""
+Floats = NDArray[np.float64]
 
 Pair = tuple[Floats, Floats, Floats]
 """Steps, the changes of the gradients along them, and the inverses of the products of both."""
