@@ -256,5 +256,5 @@ def _is_same_problem(old: Problem, new: Problem) -> bool:
 
 
 def _get_joining_keys(problem: Problem, keys: Sequence[Key]) -> Iterable[Hashable]:
-    values = ((key, problem.origin and getattr(problem.origin, key)) for key in keys)
+    values = ((key, getattr(problem.origin, key, None)) for key in keys)
     return ((key, normalize_name(value)) for key, value in values if value is not None)
