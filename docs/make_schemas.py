@@ -124,12 +124,6 @@ _BUILD = Printed(
 
 PRINTED: Mapping[str, Printed | list[Printed]] = {
     "admin export": Printed(digest=str, files=dict[str, str], counts=dict[str, int]),
-    "admin people": Printed(
-        accounts=int, judges=int, moderators=int, admins=int, paused=int, anonymous=int, erased=int
-    ),
-    "admin round list": Printed(rounds=list[Record]),
-    "admin round show": Printed(round=str, state=str, record=Record | None),
-    "admin study list": Printed(studies=list[Record]),
     "admin study pay": Printed(
         study=str,
         currency=str,
@@ -161,7 +155,6 @@ PRINTED: Mapping[str, Printed | list[Printed]] = {
         states=dict[str, int],
         verdicts=dict[str, int],
     ),
-    "admin test list": Printed(rounds=list[Record]),
     "admin test open": Printed(round=str, sheets=list[Record], left_out=_LEFT_OUT),
     "admin test publish": Printed(used=int, alternates=int, withheld=int, canary=str),
     "admin test results": Printed(

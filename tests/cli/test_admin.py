@@ -196,30 +196,12 @@ def test_what_is_too_old_goes(site: Any) -> None:
     )
 
 
-def test_people_are_counted_not_named(site: Any) -> None:
-    """The table of people has numbers by role and no name."""
-    site.people("ann", bob="judge", eva="moderator", adam="admin")
-    told = site.admin("people", str(site.folder), "--json").stdout
-    assert json.loads(told) == {
-        "schema": "admin people 1",
-        "accounts": 4,
-        "judges": 3,
-        "moderators": 2,
-        "admins": 1,
-        "paused": 0,
-        "anonymous": 0,
-        "erased": 0,
-    }
-    assert "ann" not in told
-
-
 @pytest.mark.parametrize(
     "arguments",
     [
         ("backup", "{}", "x.tar"),
         ("export", "{}", "--out", "x"),
         ("invite", "{}", "--role", "judge"),
-        ("people", "{}"),
         ("tidy", "{}"),
     ],
 )

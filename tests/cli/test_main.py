@@ -64,7 +64,6 @@ def test_a_command_that_is_none_is_bad_input(cli: Cli) -> None:
         (["practise"], "practice"),
         (["humans", "sheet"], "sheets"),
         (["admin", "backups", "site"], "backup"),
-        (["admin", "round", ".", "cancle"], "cancel"),
         (["admin", "study", ".", "shwo"], "show"),
         (["admin", "test", ".", "publsh"], "publish"),
         (["data", "lst"], "list"),

@@ -186,7 +186,7 @@ def test_a_database_is_served_with_its_own_key_only(
     folder.mkdir(exist_ok=True)
     (folder / "secret").write_text(keys[1])
     (folder / "secret").chmod(0o600)
-    for command in (("serve", str(folder), "--port", "0"), ("admin", "people", str(folder))):
+    for command in (("serve", str(folder), "--port", "0"), ("admin", "models", str(folder))):
         refused = forking.run(command, site.environment)
         assert refused.returncode == 2
         assert "is not the key of" in refused.stderr

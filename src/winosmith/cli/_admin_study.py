@@ -15,7 +15,7 @@ from winosmith.cli._main import Group
 from winosmith.cli._options import FILE, json_option
 from winosmith.cli._output import format_cell, print_records, print_table
 from winosmith.cli._printing import echo, print_json_if_requested, say
-from winosmith.cli.admin import address_option, pass_site, print_list, site_argument
+from winosmith.cli.admin import address_option, pass_site, site_argument
 from winosmith.outputs import guard_cell
 
 if TYPE_CHECKING:
@@ -130,20 +130,6 @@ def create(site: Site, /, name: str, **options: Any) -> None:
     if study.least_wage is not None and wage < study.least_wage:
         say(f"That is less than {study.least_wage} {study.currency}: raise the reward.")
     print_link(study, token, options["address"])
-
-
-@command.command("list", short_help="list the studies and their progress")
-@pass_site
-@json_option
-def list_(site: Site) -> None:
-    """List the studies with the numbers of people who started, finished and were confirmed."""
-    from winosmith.web.market.models import Study
-    from winosmith.web.market.studies import measure_progress
-
-    rows = [measure_progress(study).make_record() for study in Study.objects.order_by("pk")]
-    names = ("study", "closed", "places", "began", "states", "verdicts", "votes_that_wait")
-    hint = f"There is no study yet; see: winosmith admin study {site.folder} create --help"
-    print_list("Studies", rows, names, hint)
 
 
 @command.command("show", short_help="show a study, renew its link, or change its capacity")

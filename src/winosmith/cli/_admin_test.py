@@ -14,7 +14,7 @@ from winosmith.cli._humans_sheets import print_omitted_problems
 from winosmith.cli._main import Group
 from winosmith.cli._output import print_records
 from winosmith.cli._printing import echo, print_json_if_requested, say
-from winosmith.cli.admin import pass_site, print_counts, print_list, site_argument
+from winosmith.cli.admin import pass_site, print_counts, site_argument
 from winosmith.humans import QUESTIONS, make_sheets
 from winosmith.report import percent
 
@@ -96,28 +96,6 @@ def open_(site: Site, /, **options: Any) -> None:
     print_records(f"Round {opened.name}", sheets)
     print_omitted_problems(left_out)
     say(f"People can take it at /tests/round/{opened.name}/ on the site.")
-
-
-@command.command("list", short_help="list the rounds and their progress")
-@pass_site
-@_options.json_option
-def list_(site: Site) -> None:
-    """List the rounds with the numbers of sheets handed out, handed in and abandoned."""
-    from winosmith.web.take.models import Round
-    from winosmith.web.take.rounds import count_sittings
-
-    rows = [
-        {
-            **count_sittings(row),
-            "round": row.name,
-            "state": row.state,
-            "published": row.published is not None,
-        }
-        for row in Round.objects.order_by("pk")
-    ]
-    names = ("round", "state", "published", "problems", "sheets", "given", "done", "dropped")
-    hint = f"There is no round yet; see: winosmith admin test {site.folder} open --help"
-    print_list("Rounds", rows, names, hint)
 
 
 @command.command("close", short_help="close a round, and compute its results")

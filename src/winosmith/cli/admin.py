@@ -6,7 +6,7 @@ Human tests and studies have their own modules, which use options and functions 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from functools import wraps
@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from winosmith.cli import _options
-from winosmith.cli._main import Group, LazyGroup
-from winosmith.cli._output import print_records, print_table
+from winosmith.cli._main import LazyGroup
 from winosmith.cli._printing import echo, print_json_if_requested, progress, say
 from winosmith.errors import FormatError, InputError
 from winosmith.text import format_count
@@ -34,18 +33,15 @@ COMMANDS = {
     "export": "export all data as files: problems, judgements, states, the log",
     "import": "import problems, or published sentences for comparison",
     "gold": "import gold questions, which check attention",
-    "round": "manage rounds of the benchmark",
     "test": "manage human tests on the site",
     "study": "manage paid studies with workers of crowd markets",
     "invite": "create a one-time link for a contributor, judge, moderator or admin",
-    "people": "count people by role",
     "models": "show the state of the site's models, and retry failed predictions",
     "tidy": "delete data older than the retention period",
 }
 
 _OTHER_LOCATIONS = {
     "import": "admin:import_",
-    "round": "admin:rounds",
     "test": "_admin_test:command",
     "study": "_admin_study:command",
 }
@@ -111,16 +107,6 @@ def print_counts(counts: Mapping[str, int]) -> None:
         echo(f"{name.replace('_', ' '):{width}} {count:>9,}")
 
 
-def print_list(
-    title: str, rows: Sequence[Mapping[str, Any]], names: Iterable[str], hint: str
-) -> None:
-    if print_json_if_requested({title.lower(): rows}):
-        return
-    if not rows:
-        say(hint)
-    print_records(title, rows, names)
-
-
 def open_existing_site(folder: str, database: str | None) -> Site:
     """Set up Django for the site in a folder, and return the site."""
     from winosmith.web import Site, hosting
@@ -170,30 +156,6 @@ def invite(site: Site, role: str | None, name: str | None, minutes: int, address
     except Person.DoesNotExist:
         raise InputError(f"there is no account {name!r}; check the name") from None
     echo(f"{address.rstrip('/')}{path}")
-
-
-@click.command("people")
-@site_argument
-@pass_site
-@_options.json_option
-def people(site: Site) -> None:
-    """Count the people on the site by role; a person with several roles is counted in each."""
-    from django.db.models import Count, Q
-
-    from winosmith.web.people.models import Person
-
-    account = Q(anonymous=False, erased=None)
-    counts = Person.objects.aggregate(
-        accounts=Count("pk", filter=account),
-        judges=Count("pk", filter=account & Q(is_judge=True)),
-        moderators=Count("pk", filter=account & Q(is_moderator=True)),
-        admins=Count("pk", filter=account & Q(is_superuser=True)),
-        paused=Count("pk", filter=account & Q(is_active=False)),
-        anonymous=Count("pk", filter=Q(anonymous=True)),
-        erased=Count("pk", filter=Q(erased__isnull=False)),
-    )
-    if not print_json_if_requested(counts):
-        print_counts(counts)
 
 
 @click.command("models")
@@ -442,109 +404,3 @@ def gold(site: Site, file: str, new_ids: bool) -> None:
     with _add_lines_to_errors(file, dataset):
         made = hosting.import_problems(dataset, "gold")
     echo(f"{made.added:,} new, {made.known:,} already there")
-
-
-@click.group(cls=Group)
-@site_argument
-@click.pass_context
-def rounds(context: click.Context, folder: str) -> None:
-    """Manage the rounds of the benchmark on the site in DIR.
-
-    A round neither moves nor deletes problems. Once it is published, contributors see which of
-    their problems its filter removed, with the score and the reason.
-
-    \b
-    Start one with:  winosmith round --site DIR
-    """  # noqa: D301
-    context.obj = folder
-
-
-@rounds.command("list", short_help="list the rounds and their states")
-@pass_site
-@_options.json_option
-def list_(site: Site) -> None:
-    """List the rounds with their states and the numbers of problems that they kept."""
-    from winosmith.web.rounds.models import Round
-    from winosmith.web.rounds.results import count_problems
-
-    rows = [
-        {
-            "round": row.name,
-            "state": row.state,
-            "published": row.published and f"{row.published:%Y-%m-%d}",
-            **count_problems(row),
-        }
-        for row in Round.objects.order_by("pk")
-    ]
-    names = ("round", "state", "collected", "kept", "published")
-    hint = f"There is no round yet; start one with: winosmith round --site {site.folder}"
-    print_list("Rounds", rows, names, hint)
-
-
-@rounds.command("show", short_help="show the progress, the error or the results of a round")
-@click.argument("name")
-@pass_site
-@_options.json_option
-def show(site: Site, name: str) -> None:
-    """Show the progress, error or results of the round NAME, compared with the last round."""
-    from winosmith.web.rounds.results import compare_rounds
-    from winosmith.web.rounds.running import get_round, get_round_progress
-
-    found = get_round(name)
-    if print_json_if_requested({"round": found.name, "state": found.state, "record": found.record}):
-        return
-    echo(f"{found.name}: {found.get_state_display()}")
-    if found.busy:
-        now = get_round_progress(found)
-        if now is None or not now["at_work"]:
-            resume = f"winosmith round --site {site.folder}"
-            echo(f"no process is running this round; resume it with: {resume}")
-        elif "step" not in now:
-            echo("it is starting")
-        else:
-            echo("step {number} of {of}: {step}, {percent} % of all".format_map(now))
-            if now["until"] is not None:
-                end = f"{now['until']:%Y-%m-%d %H:%M} UTC"
-                echo(f"it will finish at about {end} if it takes as long as the last round")
-    elif found.state == found.State.FAILED:
-        echo(found.error)
-        say(f"Resume it with: winosmith round --site {site.folder} --name {name}")
-    elif found.state == found.State.DONE:
-        print_table(
-            "This round" if found.last is None else f"This round and {found.last.name}",
-            ["figure", "last", "now", "change"],
-            [[cell or "—" for cell in row] for row in compare_rounds(found)],
-        )
-        if found.published is None:
-            say("It is not published, so only moderators can see it.")
-
-
-@rounds.command("cancel", short_help="cancel a waiting or running round")
-@click.argument("name")
-@pass_site
-def cancel(site: Site, name: str) -> None:
-    """Cancel the round NAME; it keeps its finished steps and can be resumed.
-
-    A process that is running it stops before the next step; Ctrl-C stops it immediately.
-    """
-    from winosmith.web.rounds import running
-
-    running.cancel_round(running.get_round(name))
-    echo(f"{name} is cancelled")
-    say(f"Resume it with: winosmith round --site {site.folder} --name {name}")
-
-
-@rounds.command("publish", short_help="show the results of a round to everyone")
-@click.argument("name")
-@pass_site
-def publish(site: Site, name: str) -> None:
-    """Show the results of the round NAME to everyone.
-
-    Contributors see which of their problems its filter removed, with the score and the reason. Its
-    roots can be perturbed, and the next round is compared with it. This can't be undone.
-    """
-    from winosmith.web.rounds import running
-
-    running.publish_round(None, running.get_round(name))
-    echo(f"{name} is published")
-    say(f"Everyone can see it at /rounds/round/{name}/ on the site.")

@@ -118,14 +118,6 @@ NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 class BusyError(InputError): ...
 
 
-def get_round(name: str) -> Round:
-    found = Round.objects.filter(name=name).first()
-    if found is None:
-        known = ", ".join(Round.objects.order_by("pk").values_list("name", flat=True))
-        raise InputError(f"there is no round {name!r}; existing rounds: {known or 'none'}")
-    return found
-
-
 def suggest_next_name() -> str:
     number = Round.objects.count() + 1
     while Round.objects.filter(name=f"round-{number}").exists():
