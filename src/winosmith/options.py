@@ -284,9 +284,6 @@ def describe_values(part: Mapping[str, Any]) -> str:
         return "two whole numbers"
     if "enum" in part.get("items", {}):
         return f"a list of {describe_values(part['items'])}"
-    if isinstance(values := part.get("additionalProperties"), Mapping) and "minimum" in values:
-        names = describe_values(part["propertyNames"])
-        return f"a table of numbers{_describe_range(values)} for {names}"
     kind = {
         "array": f"a list of {'one or more ' * ('minItems' in part)}"
         + _describe_items(part.get("items", {})),

@@ -62,13 +62,6 @@ def test_a_folder_holds_the_chosen_and_the_others(files: tuple[str, str], tmp_pa
     assert main(["humans", "select", *files, "--out", out, "--floor", "0.5", "--force"]) == 0
 
 
-def test_a_balance_without_a_number_is_refused(files: tuple[str, str], cli: Cli) -> None:
-    """Code 2 and the form to use."""
-    assert "Invalid value for '--balance': use NAME=NUMBER" in cli.refused(
-        "humans", "select", *files, "--balance", "answer"
-    )
-
-
 def test_the_used_are_published_with_their_alternates(
     files: tuple[str, str], tmp_path: Path, cli: Cli
 ) -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from tests.conftest import examples
-from winosmith import Dataset, Origin, Problem, Response, formats
+from winosmith import Dataset, Problem, Response, formats
 from winosmith.errors import DataError, InputError
 from winosmith.humans import Rules, Tally, cross_fit, get_text, read_tally, select, tally
 
@@ -38,12 +38,10 @@ def materials(draw: st.DrawFn) -> tuple[Dataset, Tally, Rules]:
         for at, (text, answer, twin) in enumerate(zip(texts, answers, twins, strict=True))
     )
     right = draw(st.lists(st.integers(3, 9), min_size=n, max_size=n))
-    balance = {"answer": draw(st.sampled_from([0.0, 0.2]))} if draw(st.booleans()) else {}
     rules = Rules(
         floor=draw(st.sampled_from([0.0, 0.6])),
         per_text=draw(st.integers(1, 3)),
         both_halves=draw(st.booleans()),
-        balance=balance,
     )
     return data, counted(data, right), rules
 
@@ -64,10 +62,6 @@ def allowed(data: Dataset, counts: Tally, rules: Rules, rows: tuple[int, ...]) -
                 return False
     if max(map(texts.count, texts), default=0) > rules.per_text or len(set(twins)) < len(twins):
         return False
-    if "answer" in rules.balance and chosen:
-        share = sum(p.answer == 0 for p in chosen) / len(chosen)
-        if abs(share - 0.5) > rules.balance["answer"] + 1e-9:
-            return False
     return sound
 
 
@@ -97,15 +91,6 @@ def test_no_allowed_choice_is_better(made: tuple[Dataset, Tally, Rules]) -> None
     assert (len(found.rows), round(float(worth[list(found.rows)].sum()), 6)) == best
 
 
-def test_many_of_little_agreement_come_before_few_of_much() -> None:
-    """Four balanced problems are taken, though two of them could be two that all agree on."""
-    made = [("a", 0, 9), ("a", 1, 0), ("b", 1, 9), ("c", 0, 0), ("d", 0, 0)]
-    data = Dataset(problem(str(at), text, answer=of) for at, (text, of, _) in enumerate(made))
-    for size in (None, 4):
-        rules = Rules(size=size, floor=0, per_text=1, balance={"answer": 0.0})
-        assert select(data, counted(data, [n for *_, n in made]), rules).rows == (1, 2, 3, 4)
-
-
 @examples(40)
 @given(materials(), st.integers(0, 3), st.randoms(use_true_random=False))
 def test_the_order_of_problems_and_options_means_nothing(
@@ -113,7 +98,6 @@ def test_the_order_of_problems_and_options_means_nothing(
 ) -> None:
     """The same ids are chosen when rows are permuted and options swapped with their answers."""
     data, counts, rules = made
-    rules = replace(rules, balance={})
     order = list(range(len(data)))
     rng.shuffle(order)
     turned = Dataset(
@@ -263,51 +247,14 @@ def test_each_reason_names_what_stands_in_the_way() -> None:
     assert sum("the set of 1 is full" in left.reason for left in full) == 4
 
 
-def test_shares_stay_within_their_tolerance() -> None:
-    """Answers are balanced to what guessing has, domains and numbers of options to the pool."""
-    rng = np.random.default_rng(3)
-    data = Dataset(
-        replace(
-            problem(str(at), str(at)),
-            answer=int(rng.integers(3)) if at % 5 == 0 else int(rng.random() < 0.3),
-            origin=Origin(domain="social" if at % 3 else "physical"),
-            options=("cup", "jug", "pot")[: 2 + (at % 5 == 0)],
-        )
-        for at in range(200)
-    )
-    rules = Rules(size=50, floor=0, balance={"answer": 0.02, "domain": 0.02, "options": 0.0})
-    kept = select(data, counted(data, list(rng.integers(4, 10, 200))), rules).filtered.kept
-    two = sum(len(p.options) == 2 for p in kept)
-    assert two == 40
-    assert abs(sum(p.answer == 0 for p in kept) - (40 / 2 + 10 / 3)) <= 1
-    assert abs(sum(p.origin == Origin(domain="social") for p in kept) / 50 - 133 / 200) <= 0.02
-
-
-def test_nobody_guesses_an_option_that_is_not_there() -> None:
-    """Two problems of two options and six of six are balanced: no two-option one can be F."""
-    options = ("cup", "jug", "pot", "can", "pan", "urn")
-    data = Dataset(
-        replace(problem(str(at), str(at)), answer=answer, options=options[:size])
-        for at, (answer, size) in enumerate([(0, 2), (1, 2), *((of, 6) for of in range(6))])
-    )
-    found = select(data, counted(data, [9] * 8), Rules(floor=0, balance={"answer": 0.0}))
-    assert len(found.filtered.kept) == 8
-
-
 @pytest.mark.parametrize(
     ("rules", "message"),
     [
         ({"size": 5}, "the constraints allow 4 of 4 suitable ones; choose 4"),
-        ({"balance": {"colour": 0.1}}, 'it must be a table of numbers from 0 to 1 for "answer"'),
-        (
-            {"balance": {"answer": 2.0}},
-            "balance is .*2.0.*; it must be a table of numbers",
-        ),
         ({"size": 0}, "size is 0; it must be a whole number, 1 or more"),
         ({"floor": 1.5}, "floor is 1.5; it must be a number from 0 to 1"),
         ({"per_text": 0}, "per_text is 0; it must be a whole number, 1 or more"),
         ({"size": 2, "floor": 1.0}, "none is suitable"),
-        ({"size": 3, "balance": {"answer": 0.0}}, "the constraints allow 0 of 4"),
     ],
 )
 def test_rules_that_can_not_be_kept_are_refused(rules: dict[str, object], message: str) -> None:

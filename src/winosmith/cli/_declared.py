@@ -67,18 +67,7 @@ def make_option(name: str, option: str, field: Mapping[str, Any]) -> Callable[[A
         settings["callback"] = _parse_whole_numbers
     if values := field.get("items", {}).get("enum"):
         settings = {"multiple": True, "type": click.Choice(values)}
-    if field.get("type") == "object":
-        settings = {"multiple": True, "metavar": "NAME=NUMBER", "callback": _parse_named_numbers}
     return click.option(option, name, help=" ".join(field["description"].split()), **settings)
-
-
-def _parse_named_numbers(
-    ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
-) -> dict[str, float]:
-    try:
-        return {name: float(number) for name, number in (one.split("=") for one in values)}
-    except ValueError:
-        raise click.BadParameter("use NAME=NUMBER, such as answer=0.05") from None
 
 
 def _parse_whole_numbers(ctx: click.Context, param: click.Parameter, value: str) -> tuple[int, ...]:
@@ -101,7 +90,7 @@ class _RateOrWord(click.FloatRange):
 
 def _choose_click_type(field: Mapping[str, Any]) -> Any:
     choices = [one for one in field.get("anyOf", [field]) if one.get("type") != "null"]
-    if field.get("type") in ("object", "array"):
+    if field.get("type") == "array":
         return str
     if len(choices) > 1:
         return parse_number

@@ -422,14 +422,12 @@ def select_problems(**options: Any) -> None:
     rules = Rules(**{of.name: options[of.name] for of in fields(Rules)})
     found = humans.select(dataset, humans.tally(dataset, responses), rules, options["seed"])
     fit = _cross_fit_agreement(dataset, responses, rules, options)
-    balance = ",".join(f"{name}={value:g}" for name, value in sorted(rules.balance.items()))
     constraints = "floor subjects per_text both_halves".split()
     signature = signature_of(
         dataset,
         options["seed"],
         **{"responses": len(responses), "size": rules.size or "all"},
         **{name: getattr(rules, name) for name in constraints},
-        **({"balance": balance} if balance else {}),
         folds=options["folds"],
     )
     report = {

@@ -17,10 +17,9 @@ from __future__ import annotations
 import hashlib
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from string import ascii_uppercase
-from typing import Annotated, Literal
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
@@ -42,10 +41,6 @@ Floats = npt.NDArray[np.float64]
 Chosen = npt.NDArray[np.bool_]
 
 
-Balanced = Literal["answer", "domain", "options"]
-"""Properties to balance: the answer's position, the domain, and the number of options."""
-
-
 @declaration
 class Rules:
     """The constraints on a reliable subset."""
@@ -62,10 +57,6 @@ class Rules:
     both_halves: bool = True
     """Require that both halves of a schema are suitable. With or without this rule, only one half,
     drawn at random, is chosen (section 4.4)."""
-    balance: Mapping[Balanced, Fraction] = field(default_factory=dict)
-    """Maximum deviation of a fraction of the chosen problems from its target. The target for
-    "answer" is that each position is correct as often as under guessing; the targets for "domain"
-    and "options" are the fractions of the suitable problems."""
 
 
 def find_unsuitable_problems(dataset: Dataset, counts: Tally, rules: Rules) -> dict[int, str]:
@@ -234,15 +225,11 @@ def _explain_omissions(
         broken = dict.fromkeys(
             limit.reason
             for limit in limits
-            if limit.weights[at] > 0 and limit.weights @ with_it > limit.maximum + _TOLERANCE
+            if limit.weights[at] > 0 and limit.weights @ with_it > limit.maximum
         )
         full = f"the set of {rules.size} is full of problems with the same or higher agreement"
         reasons[row] = "; ".join(broken) or full
     return reasons
-
-
-_TOLERANCE = 1e-9
-"""Tolerance for rounding errors in a sum of fractions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +259,6 @@ def make_limits(dataset: Dataset, suitable: Sequence[int], rules: Rules) -> list
             for _, members in _iter_group_indicators(problems, make_text_key)
             if members.sum() > most
         ),
-        *_make_balance_limits(problems, rules),
     ]
 
 
@@ -284,35 +270,6 @@ def _iter_group_indicators(
     for value, count in Counter(values).items():
         if value is not None and count > 1:
             yield value, np.array([mine == value for mine in values], np.float64)
-
-
-def _make_balance_limits(problems: Sequence[Problem], rules: Rules) -> Iterator[Limit]:
-    """Multiply the bound Σ_v x / Σ x ≤ target + tolerance by Σ x, so that it is linear in x."""
-    for name, tolerance in rules.balance.items():
-        for value, excess in _compute_excesses(problems, name):
-            words = f"choosing it would violate the balance limit for {name} {value}"
-            yield Limit(excess - tolerance, 0, words)
-            yield Limit(-excess - tolerance, 0, words)
-
-
-def _compute_excesses(problems: Sequence[Problem], field: str) -> Iterator[tuple[str, Floats]]:
-    """Yield each value of a field, with its 0/1 indicator minus the target fraction, (n,)."""
-    if field == "answer":
-        options = np.array([len(problem.options) for problem in problems], np.int64)
-        answers = np.array([problem.answer for problem in problems])
-        for place in range(int(options.max(initial=0))):
-            guessed = np.where(place < options, 1 / options, 0.0)
-            yield ascii_uppercase[place], (answers == place) - guessed
-        return
-    values = [
-        str(len(problem.options))
-        if field == "options"
-        else (problem.origin and problem.origin.domain) or "unknown"
-        for problem in problems
-    ]
-    for value in sorted(set(values)):
-        members = np.array([mine == value for mine in values], np.float64)
-        yield value, members - members.mean()
 
 
 _ROUNDING = 1e-7
@@ -340,10 +297,9 @@ def choose(agreement: Floats, limits: Sequence[Limit], size: int | None, ranks: 
     every = np.ones(len(agreement))
     most = int(_maximize_choice(every, limits).sum())
     if size is not None and size > most:
-        advice = f"choose {most}, or relax a constraint" if most else "relax a constraint"
         raise InputError(
             f"can't choose {size} problems: the constraints allow {most} of {len(agreement)} "
-            f"suitable ones; {advice}"
+            f"suitable ones; choose {most}, or relax a constraint"
         )
     wanted = float(size or most)
     exactly = [Limit(every, wanted, ""), Limit(-every, -wanted, "")]
@@ -365,12 +321,8 @@ def _maximize_choice(values: Floats, limits: Sequence[Limit]) -> Chosen:
         constraints=constraints,
         options={"mip_rel_gap": 0.0, "time_limit": _TIME_LIMIT},
     )
-    if found.status == 2:
-        raise InputError(
-            "no choice of this size satisfies the constraints; relax a limit or change the size"
-        )
     if found.status != 0:
-        raise InputError(f"no optimal choice was found in {_TIME_LIMIT:g} s; relax a balance limit")
+        raise InputError(f"no optimal choice was found in {_TIME_LIMIT:g} s; change a rule")
     return np.asarray(found.x) > 0.5
 
 
