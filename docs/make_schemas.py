@@ -258,7 +258,6 @@ PRINTED: Mapping[str, Printed | list[Printed]] = {
         data=str,
         sheets=list[Record],
         files=list[str],
-        subjects=list[dict[Literal["subject", "sheet", "file"], str]],
         left_out=_LEFT_OUT,
         signature=str,
     ),

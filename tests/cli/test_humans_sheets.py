@@ -90,19 +90,6 @@ def test_an_interrupted_folder_is_finished(data: str, folder: str) -> None:
     assert main(["humans", "sheets", data, "--out", folder, "--orders", "3"]) == 2
 
 
-def test_subjects_get_a_copy_with_their_code(data: str, tmp_path: Path) -> None:
-    """Each code of the file gets a sheet and a PDF of its own; again, they are the same."""
-    codes, out = tmp_path / "codes.txt", tmp_path / "sheets"
-    codes.write_text("S01\n# a comment\n\nS02  # came late\n", "utf-8")
-    command = ["humans", "sheets", data, "--out", str(out), "--subjects", str(codes)]
-    assert main(command) == 0
-    copies = {name for name in _names(str(out)) if name.startswith("subjects/")}
-    assert {name[9:12] for name in copies} == {"S01", "S02"}
-    assert {name[13] for name in copies} == {"a", "b"}
-    assert main(command) == 0
-    assert copies == {name for name in _names(str(out)) if name.startswith("subjects/")}
-
-
 def test_both_halves_for_one_subject_are_refused_and_named(folder: str, cli: Cli) -> None:
     """Exit code 2, the subject and the sheet in the message, and nothing is given to anybody."""
     cli("humans", "assign", folder, "S1", "--test", "a")
@@ -167,7 +154,7 @@ def test_a_character_that_no_font_has_leaves_nothing(tmp_path: Path, cli: Cli) -
     formats.write([Problem("q7", "Ann saw \U00040000, and _ left.", ("Ann", "Sue"))], path)
     said = cli.refused("humans", "sheets", path, "--out", out)
     assert "(U+40000), first in question 1 ('q7')" in said
-    assert "--fonts" in said
+    assert "install a font" in said
     assert not out.exists()
     arguments = ["humans", "sheets", str(path), "--out", str(out), "--form", "--no-pdf"]
     cli(*arguments)

@@ -50,7 +50,7 @@ def _asked(sheet: Sheet, probe: str, large: bool = False) -> list[object]:
         "<answer>",
         field="value",
         one=True,
-        sys_inputs={"sheet": _handout._make_data(sheet, large, "a4", None, ())},
+        sys_inputs={"sheet": _handout._make_data(sheet, large, "a4", ())},
         ignore_system_fonts=True,
     )
     held: list[object] = json.loads(found)
@@ -60,7 +60,7 @@ def _asked(sheet: Sheet, probe: str, large: bool = False) -> list[object]:
 def test_nothing_of_a_sentence_is_read_as_markup() -> None:
     """Panics, formulas, labels, comments and right-to-left text are set as they stand."""
     (sheet,) = make_sheets(_hostile()).sheets
-    assert render_pdf(sheet, subject="S#1$").startswith(b"%PDF")
+    assert render_pdf(sheet).startswith(b"%PDF")
     starts = "query(<start>).map(it => it.value)"
     assert _asked(sheet, starts) == list(range(1, len(HOSTILE) + 1))
 
@@ -87,10 +87,9 @@ def test_a_text_longer_than_a_page_goes_on_over_the_page() -> None:
 
 
 def test_the_same_sheet_has_the_same_bytes(materials: Materials) -> None:
-    """Set twice, a sheet is the same to the byte; with a subject's code it is another."""
+    """Set twice, a sheet is the same to the byte."""
     sheet = make_sheets(materials(6)).sheets[0]
     assert render_pdf(sheet) == render_pdf(sheet)
-    assert render_pdf(sheet) != render_pdf(sheet, subject="S07")
 
 
 def test_the_pdf_does_not_depend_on_answers(materials: Materials) -> None:
@@ -127,7 +126,7 @@ MANY = "".join(chr(ord(NOWHERE) + at) for at in range(11))
             Problem("n1", f"Ann saw {NOWHERE}, and _ left.", ("Ann", "Sue")),
             [
                 f"the fonts of this machine lack {NOWHERE} (U+40000), first in question 2 ('n1')",
-                "`fonts=`",
+                "install a font",
                 "(`winosmith humans sheets --form --no-pdf`)",
             ],
         ),
@@ -145,8 +144,8 @@ MANY = "".join(chr(ord(NOWHERE) + at) for at in range(11))
 def test_characters_that_no_font_has_are_refused(problem: Problem, named: list[str]) -> None:
     """No empty box is printed: the message names the characters, where they stand, what to do."""
     signs = "".join(sorted({s for s in problem.sentence if not s.isascii()}))
-    assert _handout._find_missing(signs, None, True) == signs
-    if not _handout._find_missing(signs, None, False):
+    assert _handout._find_missing(signs, True) == signs
+    if not _handout._find_missing(signs, False):
         pytest.skip("this machine has a font with these characters")
     plain = Problem("0", "The café — “naïve”, Привет — and _ left.", ("café", "naïve"))
     (sheet,) = make_sheets(Dataset([plain, problem]), seed=1).sheets
@@ -168,22 +167,6 @@ def test_a_title_that_can_not_be_printed_is_refused() -> None:
     (sheet,) = make_sheets(data, title=f"Who? {NOWHERE}").sheets
     with pytest.raises(InputError, match="first in the title or the instructions"):
         render_pdf(sheet)
-
-
-def test_a_font_of_ones_own_is_used(tmp_path: Path) -> None:
-    """With a folder of a font that has the characters, the sheet is printed with its glyphs."""
-    beside = "\U00040001"
-    own = Problem("1", f"{NOWHERE} saw {beside}, and _ left.", (NOWHERE, beside))
-    (sheet,) = make_sheets(Dataset([own])).sheets
-    _font(tmp_path / "own.ttf", NOWHERE + beside)
-    printed = render_pdf(sheet, fonts=tmp_path)
-    assert printed.startswith(b"%PDF")
-    assert b"OwnFont" in printed
-    _font(tmp_path / "own.ttf", NOWHERE)
-    _handout._find_missing.cache_clear()
-    whose = f"of this machine and of {re.escape(str(tmp_path))}"
-    with pytest.raises(InputError, match=rf"{whose} lack . \(U\+40001\), first in question 1"):
-        render_pdf(sheet, fonts=tmp_path)
 
 
 def test_the_fonts_of_the_machine_are_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -226,4 +209,4 @@ def _font(path: Path, signs: str) -> None:
 def test_what_the_fonts_inside_typst_have_needs_no_others(text: str) -> None:
     """Latin, Hebrew, quotes and ligatures are printed with the fonts that typst brings."""
     signs = "".join(sorted({s for s in text if not s.isascii()}))
-    assert _handout._find_missing(signs, None, True) == ""
+    assert _handout._find_missing(signs, True) == ""

@@ -30,13 +30,11 @@ from winosmith.cli._printing import (
 from winosmith.dataset import Dropped
 from winosmith.errors import DataError, FormatError, InputError, Interrupted
 from winosmith.humans import Entry, Ledger, Sheet, Sitting, SurveyQuestion
-from winosmith.outputs import MANIFEST, PRIVATE, OutputFolder, atomic_write, sha256
+from winosmith.outputs import PRIVATE, OutputFolder, atomic_write
 from winosmith.records import dump_json, parse_json
 from winosmith.report import format_value, signature_of
 from winosmith.text import format_count
 from winosmith.validate import write_votes
-
-_SUFFIXES = (".ttf", ".otf", ".ttc", ".otc")
 
 _LISTED_REASONS = 5
 """Maximum number of omitted problems that are printed with a reason."""
@@ -54,15 +52,10 @@ _LISTED_REASONS = 5
 @click.option("--large-print", is_flag=True, help="Also create each sheet in large print.")
 @click.option("--form", "as_form", is_flag=True, help="Also create each sheet as a browser "
               "form.")  # fmt: skip
-@click.option("--subjects", type=_options.FILE, metavar="FILE",
-              help="File with one subject code per line: each subject gets a sheet with the code "
-              "printed on it.")  # fmt: skip
 @click.option("--ask", multiple=True, metavar="NAME=QUESTION", help="Additional optional question "
               "at the end; may be repeated.")  # fmt: skip
 @click.option("--paper", type=click.Choice(["a4", "us-letter"]), default="a4", show_default=True,
               help="Paper size.")  # fmt: skip
-@click.option("--fonts", type=_options.FOLDER, metavar="DIR",
-              help="Folder with fonts for scripts that have no font on this machine.")  # fmt: skip
 @click.option("--no-pdf", is_flag=True, help="Skip the PDF files, for example if you need only "
               "forms.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Overwrite sheets of other data in DIR.")
@@ -88,17 +81,11 @@ def make_test_sheets(**options: Any) -> None:
         title=options["title"],
     )
     declared = (*humans.QUESTIONS, *map(_options.parse_question, options["ask"]))
-    if options["no_pdf"] and (options["large_print"] or options["subjects"]):
-        raise InputError(
-            "--no-pdf can't be combined with --large-print or --subjects, which make PDFs; to "
-            "assign sheets without PDFs, use: winosmith humans assign"
-        )
+    if options["no_pdf"] and options["large_print"]:
+        raise InputError("--no-pdf can't be combined with --large-print, which makes PDFs")
     for sheet in () if options["no_pdf"] else made.sheets:
-        humans.check_glyphs(sheet, survey=declared, fonts=options["fonts"])
-    codes = _read_codes(Path(options["subjects"])) if options["subjects"] else []
-    printed = partial(
-        humans.render_pdf, paper=options["paper"], survey=declared, fonts=options["fonts"]
-    )
+        humans.check_glyphs(sheet, survey=declared)
+    printed = partial(humans.render_pdf, paper=options["paper"], survey=declared)
     # A brute-force search of the digest of the answers would reveal the answers of a short test.
     signature = signature_of(
         dataset.blind(), options["seed"], versions=options["versions"], orders=options["orders"]
@@ -110,7 +97,6 @@ def make_test_sheets(**options: Any) -> None:
             "signature": str(signature),
             "title": options["title"],
             "paper": options["paper"],
-            **({"fonts": _hash_fonts(options["fonts"])} if options["fonts"] else {}),
             "asked": [each.question for each in declared],
         },
         secret={"answers": dataset.digest},
@@ -120,7 +106,6 @@ def make_test_sheets(**options: Any) -> None:
         key = (f"{PRIVATE}/key.csv", partial(humans.format_answer_key, dataset, made.sheets))
         texts = _list_files(made.sheets, declared, printed, options)
         files = _write_missing_files(folder, [key, *texts])
-        copies = _make_subject_copies(folder, made.sheets, codes, printed, options["seed"])
     report = {
         "data": options["data"],
         "sheets": [
@@ -133,7 +118,6 @@ def make_test_sheets(**options: Any) -> None:
             for sheet in made.sheets
         ],
         "files": [*files[1:], files[0]],
-        "subjects": list(copies),
         "left_out": [{"id": d.problem.id, "reason": d.reason} for d in made.omitted],
         "signature": str(signature),
     }
@@ -141,19 +125,12 @@ def make_test_sheets(**options: Any) -> None:
         return
     names = ("name", "code", "questions", "same_text", "different")
     print_records(f"Sheets in {folder.path}", report["sheets"], names)
-    print_records("Given", report["subjects"])
     print_omitted_problems(made.omitted)
     echo(report["signature"])
     prints = "The sheets are in" if options["no_pdf"] else "Print"
     where = folder.path if options["no_pdf"] else folder.path / "*.pdf"
     key_file = folder.path / PRIVATE / "key.csv"
     say(f"{prints} {where}. The answer key is {key_file}: keep it private.")
-
-
-def _hash_fonts(folder: str) -> dict[str, str]:
-    """Return the digest of each font in a folder, because other fonts change the sheets."""
-    paths = (path for path in sorted(Path(folder).rglob("*")) if path.suffix.lower() in _SUFFIXES)
-    return {path.relative_to(folder).as_posix(): sha256(path) for path in paths}
 
 
 def _list_files(
@@ -184,30 +161,6 @@ def _write_missing_files(folder: OutputFolder, files: Sequence[tuple[str, Any]])
                 with folder.write(name, "wb" if isinstance(content, bytes) else "w") as file:
                     file.write(content)
     return [name for name, _ in files]
-
-
-def _make_subject_copies(
-    folder: OutputFolder,
-    sheets: Sequence[Sheet],
-    codes: Sequence[str],
-    printed: Callable[..., bytes],
-    seed: int,
-) -> list[dict[str, str]]:
-    if not codes:
-        return []
-    path = folder.path / LEDGER
-    with humans.lock_ledger(path):
-        ledger, given = _assign_all(humans.read_ledger(path), sheets, codes, seed=seed)
-        humans.write_ledger(ledger, path)
-    files = [
-        (f"subjects/{subject}-{sheet.name}.pdf", partial(printed, sheet, subject=subject))
-        for subject, sheet in given
-    ]
-    _write_missing_files(folder, files)
-    return [
-        {"subject": subject, "sheet": sheet.code, "file": file}
-        for (subject, sheet), (file, _) in zip(given, files, strict=True)
-    ]
 
 
 def _count_items_by_label(sheet: Sheet, prefix: str) -> int:
@@ -261,7 +214,7 @@ def assign_sheets(
     if dropped and (criteria["new_sheet"] or criteria["test"]):
         raise click.UsageError("--dropped can't be combined with --another or --test")
     path = Path(ledger_file or Path(folder) / LEDGER)
-    sheets = read_sheets(folder)
+    sheets = list(read_sheets([folder]).values())
     given: list[tuple[str, Sheet]] = []
     with humans.lock_ledger(path):
         ledger = humans.read_ledger(path)
@@ -302,18 +255,6 @@ def _assign_all(
         ledger, sheet = humans.assign(ledger, sheets, subject, **criteria)
         given.append((subject, sheet))
     return ledger, given
-
-
-def read_sheets(folder: str | Path) -> list[Sheet]:
-    names = sorted(path for path in Path(folder).glob("*-*.json") if path.name != MANIFEST)
-    if not names:
-        raise InputError(f"{folder} has no sheets; make them with: winosmith humans sheets DATA")
-    return [humans.read_sheet(path) for path in names]
-
-
-def _read_codes(path: Path) -> list[str]:
-    lines = path.read_text("utf-8").splitlines()
-    return [code for line in lines if (code := line.partition("#")[0].strip())]
 
 
 def _find_handout(folder: str, name: str) -> str:
@@ -358,7 +299,7 @@ def enter_answers(**options: Any) -> None:
         winosmith humans enter sheets/a-1.json --subject S1 --out typed
         winosmith humans enter sheets --answers typed --answers table.csv --out round
     """  # noqa: D301
-    sheets = _read_sheets_by_code(options["sheets"])
+    sheets = read_sheets(options["sheets"])
     out = Path(options["out"])
     if options["subject"] and options["answers"]:
         raise InputError("--subject (typed answers) can't be combined with --answers (files)")
@@ -400,13 +341,13 @@ def enter_answers(**options: Any) -> None:
     say(f"Wrote {out / 'responses.jsonl'} and {out / 'subjects.jsonl'}.")
 
 
-def _read_sheets_by_code(paths: Iterable[str]) -> dict[str, Sheet]:
+def read_sheets(paths: Iterable[str]) -> dict[str, Sheet]:
     found: dict[str, Sheet] = {}
     for path in map(Path, paths):
         files = [path] if path.is_file() else sorted(path.glob("*.json"))
         files = [file for file in files if file == path or _is_record(file, "sheet")]
         if not files:
-            raise InputError(f"{path} has no sheets; make them with: winosmith humans sheets")
+            raise InputError(f"{path} has no sheets; make them with: winosmith humans sheets DATA")
         for file in files:
             sheet = humans.read_sheet(file)
             found[sheet.code] = sheet

@@ -172,8 +172,9 @@ def _read_responses(folder: str, paths: Sequence[str]) -> Iterator[Response]:
     for path in responses:
         yield from read_votes(path)
     if len(responses) < len(paths):
-        sheets = {sheet.code: sheet for sheet in read_sheets(folder)}
-        sittings = read_sittings([path for path in paths if path not in responses], sheets)
+        sittings = read_sittings(
+            [path for path in paths if path not in responses], read_sheets([folder])
+        )
         humans.check_sittings(sittings)
         yield from humans.make_responses(sittings)
 

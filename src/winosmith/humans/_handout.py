@@ -14,7 +14,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from winosmith.errors import InputError, require
@@ -138,9 +137,7 @@ if TYPE_CHECKING:
     from jinja2 import Template
 
 
-def render_form(
-    sheet: Sheet, *, subject: str | None = None, survey: Sequence[SurveyQuestion] = QUESTIONS
-) -> str:
+def render_form(sheet: Sheet, *, survey: Sequence[SurveyQuestion] = QUESTIONS) -> str:
     """Return an HTML page that asks a sheet's questions one at a time.
 
     The browser stores each answer and its time immediately, so nothing is lost if the page is
@@ -150,7 +147,6 @@ def render_form(
 
     Args:
         sheet: the sheet.
-        subject: the subject's code to fill in; if None, the field is empty.
         survey: optional questions about the subject.
     """
     style, script = _read_template_file("form.css"), _read_template_file("form.js")
@@ -160,7 +156,6 @@ def render_form(
     )
     return _load_template().render(
         sheet=sheet,
-        subject=subject,
         words=make_instructions(has_blanks(sheet), tuple(survey), on_paper=False),
         version=ANSWERS_VERSION,
         policy=policy,
@@ -219,56 +214,43 @@ def render_pdf(
     *,
     large: bool = False,
     paper: Paper = "a4",
-    subject: str | None = None,
     survey: Sequence[SurveyQuestion] = QUESTIONS,
-    fonts: str | Path | None = None,
 ) -> bytes:
     """Render a sheet as PDF; the same sheet and version of typst give the same bytes.
 
     By default, only typst's built-in fonts are used. For other scripts (Arabic, Chinese, …), the
-    fonts of this machine and those in `fonts` are also used. A character that is in no font raises
-    an error, because it would be printed as an empty box.
+    fonts of this machine are also used. A character that is in no font raises an error, because it
+    would be printed as an empty box.
 
     Args:
         sheet: the sheet; its problem ids are not printed.
         large: whether to print in 19-point type instead of 11-point type.
         paper: paper size.
-        subject: the subject's code to print; if None, empty boxes for the code are printed.
         survey: optional questions about the subject.
-        fonts: folder with additional fonts (.ttf, .otf, .ttc).
 
     Raises:
         MissingExtraError: typst is not installed (the extra `print`).
         InputError: a character is in no font; the message names the character and the question.
     """
     typst = require("typst", "print")
-    data = _make_data(sheet, large, paper, subject, tuple(survey))
-    inside = _fits_builtin_fonts(sheet, data, fonts)
+    data = _make_data(sheet, large, paper, tuple(survey))
+    inside = _fits_builtin_fonts(sheet, data)
     printed: bytes = typst.compile(
         _read_template_file("sheet.typ").encode(),
         format="pdf",
         sys_inputs={"sheet": data},
-        font_paths=[] if fonts is None else [str(fonts)],
         ignore_system_fonts=inside,
         timestamp=0,
     )
     return printed
 
 
-def check_glyphs(
-    sheet: Sheet, *, survey: Sequence[SurveyQuestion] = QUESTIONS, fonts: str | Path | None = None
-) -> None:
+def check_glyphs(sheet: Sheet, *, survey: Sequence[SurveyQuestion] = QUESTIONS) -> None:
     """Check that the fonts have all characters of a sheet; raise the errors of `render_pdf`."""
-    _fits_builtin_fonts(sheet, _make_data(sheet, False, "a4", None, tuple(survey)), fonts)
+    _fits_builtin_fonts(sheet, _make_data(sheet, False, "a4", tuple(survey)))
 
 
-def _make_data(
-    sheet: Sheet,
-    large: bool,
-    paper: Paper,
-    subject: str | None,
-    survey: tuple[SurveyQuestion, ...],
-) -> str:
+def _make_data(sheet: Sheet, large: bool, paper: Paper, survey: tuple[SurveyQuestion, ...]) -> str:
     items = [
         {key: item[key] for key in ("number", "text", "snippet", "label")}
         | {"options": [{"letter": o["letter"], "text": o["text"]} for o in item["options"]]}
@@ -281,28 +263,25 @@ def _make_data(
             "items": items,
             "large": large,
             "paper": paper,
-            "subject": subject,
             "words": make_instructions(has_blanks(sheet), survey),
         },
         ensure_ascii=False,
     )
 
 
-def _fits_builtin_fonts(sheet: Sheet, data: str, fonts: str | Path | None) -> bool:
+def _fits_builtin_fonts(sheet: Sheet, data: str) -> bool:
     texts = list(_iter_texts(sheet, data))
     # every font has ASCII
     signs = "".join(sorted({sign for _, text in texts for sign in text if not sign.isascii()}))
-    if fonts is None and _IN_BUILTIN_FONTS.fullmatch(data) and not _find_missing(signs, None, True):
+    if _IN_BUILTIN_FONTS.fullmatch(data) and not _find_missing(signs, True):
         return True
-    folder = None if fonts is None else str(fonts)
-    if lacking := _find_missing(signs, folder, False):
+    if lacking := _find_missing(signs, False):
         where = next(place for place, text in texts if not set(lacking).isdisjoint(text))
         named = join_names([f"{sign} (U+{ord(sign):04X})" for sign in lacking], _MAX_NAMED)
-        whose = "of this machine" if fonts is None else f"of this machine and of {fonts}"
         raise InputError(
-            f"sheet {sheet.name}: the fonts {whose} lack {named}, first in {where}; give a folder "
-            "with a font that has them (`fonts=`), or make only browser forms (`winosmith humans "
-            "sheets --form --no-pdf`)"
+            f"sheet {sheet.name}: the fonts of this machine lack {named}, first in {where}; "
+            "install a font that has them, or make only browser forms (`winosmith humans sheets "
+            "--form --no-pdf`)"
         )
     return False
 
@@ -312,12 +291,12 @@ def _iter_texts(sheet: Sheet, data: str) -> Iterator[tuple[str, str]]:
         shown = "".join((*item.text, *item.snippet, *item.options))
         yield f"question {item.number} ({item.problem_id!r})", shown
     record = json.loads(data)
-    around = {key: record[key] for key in ("title", "code", "subject", "words")}
+    around = {key: record[key] for key in ("title", "code", "words")}
     yield "the title or the instructions", json.dumps(around, ensure_ascii=False)
 
 
 @lru_cache(64)
-def _find_missing(characters: str, fonts: str | None, builtin_only: bool) -> str:
+def _find_missing(characters: str, builtin_only: bool) -> str:
     """Return the characters that no font contains.
 
     typst draws the same box for all such characters, without an error. Each character is therefore
@@ -331,7 +310,6 @@ def _find_missing(characters: str, fonts: str | None, builtin_only: bool) -> str
         _PROBE.encode(),
         format="svg",
         sys_inputs={"asked": json.dumps([_UNSUPPORTED_CHARACTER, *characters], ensure_ascii=False)},
-        font_paths=[] if fonts is None else [fonts],
         ignore_system_fonts=builtin_only,
     )
     boxes, *others = (_GLYPH.findall(page) for page in drawn)
