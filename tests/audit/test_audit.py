@@ -511,27 +511,13 @@ def test_models_of_words_may_see_a_sample_in_whole_blocks() -> None:
     assert "a random sample" not in audit.render_page(whole)
 
 
-def test_a_large_set_says_what_memory_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before anything is tried: by the words that probes pair and by vectors; less without them."""
-    asked, said = " ".join("abcdefgh" * 8), " and ".join("word" for _ in range(1400))
-    data = Dataset(
-        Problem(f"{at}", f"{asked} {at}?", (said, f"{said} end"), 0, blank=None)
-        for at in range(440)
-    )
-    told = _audit._note_memory(data, probes=True)
-    assert told.startswith(" (this needs about 3 GiB of memory; 0.1 GiB with `probe_draws=0`")
-    assert (
-        _audit._note_memory(data, probes=False)
-        == _audit._note_memory(_worded(80, 0.5), probes=True)
-        == ""
-    )
-    unspaced = Dataset(
-        Problem(f"{at}", f"{'水火土' * 20}{at}", ("金木" * 900, "木金" * 900), 0, blank=None)
-        for at in range(800)
-    )
-    assert "GiB" in _audit._note_memory(unspaced, probes=True)
-    monkeypatch.setattr(_audit, "_MAX_COUNTED_ITEMS", 100)
-    assert _audit._note_memory(data, probes=True) == told
+def test_a_large_set_says_that_it_needs_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before anything is tried, and only if models see all items."""
+    monkeypatch.setattr(_audit, "_LARGE", 59)
+    for more, says in (({"probe_draws": 1}, True), ({}, False), ({"sample": 20}, False)):
+        steps: list[str] = []
+        audit.audit(_worded(60, 0.5), **{"draws": 19, "probe_draws": 0, **more}, step=steps.append)
+        assert ("GiB" in steps[0]) == says
 
 
 def test_a_long_audit_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:

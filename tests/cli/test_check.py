@@ -96,8 +96,8 @@ def test_an_option_sets_each_rule(twins: Path, votes: Path, cli: Cli) -> None:
         signature = cli.told("check", twins, "--votes", votes, *arguments)["signature"]
         assert f"|{expected}|" in signature
         assert f"|{expected}|" not in plain
-    for name in ("length", "overlap", "edit", "anchor", "function-word", "options", "flipped",
-                 "domain", "same-gender"):  # fmt: skip
+    for name in ("length", "overlap", "edit", "anchor", "content-anchor", "options-in-sentence",
+                 "flipped", "domain", "same-gender"):  # fmt: skip
         rules = cli.told("check", twins, "--skip", name)["rules"]
         assert len(rules) == 9
 

@@ -41,7 +41,6 @@ def _remove(path: str) -> Plant:
         (in_record(lambda r: r["counts"].update(more={})), "release.json: counts has 'more'"),
         (in_record(lambda r: r.update(counts={"all": {}})), "release.json: counts has no part"),
         (lambda folder: (folder / "link").symlink_to("CANARY"), "link: it is a link"),
-        (lambda folder: (folder / "empty").mkdir(), "empty: it is neither a file nor a folder"),
         (_remove("data/dev.jsonl"), "data/dev.jsonl: it is missing"),
         (_remove("data/dev.parquet"), "data/dev.parquet: it is missing"),
         (_remove("tombstones.jsonl"), "tombstones.jsonl: it can't be read"),

@@ -19,7 +19,7 @@ from winosmith.audit._cues import CUES, Cue, make_class_cues
 from winosmith.audit._findings import Finding, parse_rules
 from winosmith.audit._items import MIN_BLOCKS, Items, Step, make_reporter
 from winosmith.audit._overlap import Overlap
-from winosmith.audit._probes import MAX_QUESTION_WORDS, PARTS, Probe, fit_probes
+from winosmith.audit._probes import PARTS, Probe, fit_probes
 from winosmith.audit._review import Declarations, find_shared_items, review
 from winosmith.audit._split import SplitAudit
 from winosmith.audit._triage import FOREIGN_ANSWERS, triage
@@ -30,7 +30,6 @@ from winosmith.errors import DataError
 from winosmith.options import Seed, declaration
 from winosmith.report import Svg, signature_of
 from winosmith.results import Result, computed
-from winosmith.text import split_pieces
 
 
 @declaration
@@ -259,10 +258,7 @@ def audit(
         )
     parts = []
     for name, dataset in splits.items():
-        memory = _note_memory(
-            dataset, probes=how.probe_draws > 0, vectors=embedder is not None, sample=sample
-        )
-        step(f"{name}: cues{memory}")
+        step(f"{name}: cues{_note_memory(dataset, how, sample)}")
         try:
             items = Items.from_dataset(dataset)
         except DataError as error:
@@ -311,35 +307,15 @@ def audit(
     return Audit(tuple(parts), find_shared_items(splits, step), how.seed, determined)
 
 
-_BYTES_PER_OPTION, _BYTES_PER_WORD, _BYTES_PER_PAIR, _BYTES_PER_VECTOR = 700, 34, 32, 9_400
-"""Measured memory use in bytes: per option, per word of an item, per pair of a question word and an
-option word, and per option with vectors of 512 numbers."""
-
-_SUGGESTED_SAMPLE_SIZE = 20_000
-
-_MAX_COUNTED_ITEMS = 10_000
-"""Maximum number of items whose words are counted to estimate memory use."""
+_LARGE, _SUGGESTED_SAMPLE_SIZE = 100_000, 20_000
+"""Number of items above which models of words and vectors may need more than 2 GiB of memory, and
+the sample size that the note suggests."""
 
 
-def _note_memory(dataset: Dataset, *, probes: bool, vectors: bool = False, sample: int = 0) -> str:
-    """Return a note on memory use, or "" if the data set needs less than 2 GiB."""
-    counted = dataset.problems[:: 1 + len(dataset) // _MAX_COUNTED_ITEMS]
-    cues = learnt = 0
-    for problem in counted:
-        asked, said = (
-            len(split_pieces(problem.sentence)),
-            sum(map(len, map(split_pieces, problem.options))),
-        )
-        cues += _BYTES_PER_OPTION * len(problem.options) + _BYTES_PER_WORD * (asked + said)
-        learnt += (
-            _BYTES_PER_PAIR * (2 + min(asked, MAX_QUESTION_WORDS)) * said
-            + _BYTES_PER_VECTOR * len(problem.options) * vectors
-        )
-    scale = len(dataset) / max(1, len(counted)) / 2**30
-    share = min(1.0, sample / max(1, len(dataset))) if sample else 1.0
-    needed = (cues + learnt * probes * share) * scale
-    if needed < 2:
+def _note_memory(dataset: Dataset, settings: AuditSettings, sample: int) -> str:
+    if len(dataset) <= _LARGE or not settings.probe_draws or 0 < sample <= _LARGE:
         return ""
-    less = f"; {cues * scale:.1f} GiB with `probe_draws=0`" if probes else ""
-    less += f"; less with `sample={_SUGGESTED_SAMPLE_SIZE}`" * (probes and share == 1.0)
-    return f" (this needs about {needed:.0f} GiB of memory{less})"
+    return (
+        f" (models of {len(dataset):,} items may need several GiB of memory; less with "
+        f"`sample={_SUGGESTED_SAMPLE_SIZE}`, much less with `probe_draws=0`)"
+    )

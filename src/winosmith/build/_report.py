@@ -84,25 +84,17 @@ def _make_funnel_lead(built: BuildResult) -> str:
 
 def _make_funnel(built: BuildResult) -> list[report.Block]:
     funnel = built.funnel
+    stages, dropped = funnel.make_tables()
     counts = [("collected", funnel.collected), *((one.stage, one.kept) for one in funnel.steps)]
-    rows: list[list[report.Value]] = [
-        [step.stage, *of] for step in funnel.steps for of in step.dropped.items()
-    ]
     blocks: list[report.Block] = [
         *_make_text_blocks(built.reader_notes, "warning"),
         report.Drawing(
             "Problems left after each stage.",
             [report.draw_funnel([(stage, kept.problems) for stage, kept in counts])],
-            table=report.Table(
-                "Problems, whole twins and singles after each stage",
-                ["stage", "problems", "twins", "singles"],
-                [[stage, kept.problems, kept.twins, kept.singles] for stage, kept in counts],
-            ),
+            table=stages,
         ),
+        *([dropped] if dropped.rows else []),
     ]
-    if rows:
-        caption = "Dropped problems by reason; each is counted for the first rule that it breaks"
-        blocks.append(report.Table(caption, ["stage", "reason", "problems"], rows))
     return [*blocks, *_make_text_blocks(describe_copies(built.copies))]
 
 

@@ -50,26 +50,13 @@ def _check_paths(
                 "it to a file, such as quiz.jsonl"
             )
         if path and Path(path).is_dir():
-            names = [
-                (file.name, formats.stem(file)) for file in Path(path).iterdir() if file.is_file()
-            ]
-            endings = Counter(name.removeprefix(own) for name, own in names).most_common()
-            common = next((end for end, _ in endings if end.startswith(_SUFFIXES)), None)
-            if common is None:
-                raise click.BadParameter(
-                    f"{path} is a folder, and no file in it ends in {', '.join(_SUFFIXES)}; give "
-                    "the files instead (each is one split)"
-                )
             raise click.BadParameter(
-                f"{path} is a folder; give its files instead (each is one split): "
-                f"{Path(path) / f'*{common}'}"
+                f"{path} is a folder; give its files instead (each is one split), or read all "
+                "of them as one data set, with --pool"
             )
         if not is_address(path) and not (path and Path(strip_sheet(path)).exists()):
             raise click.BadParameter(f"there is no file {path!r}")
     return paths
-
-
-_SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet")
 
 
 @click.command()

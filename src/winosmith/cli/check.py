@@ -17,8 +17,9 @@ from winosmith.cli._printing import exit_with_reasons, say
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.metrics import HumanAccuracy, find_copies, measure_human_accuracy
+from winosmith.options import build_schema
 from winosmith.outputs import OutputFolder
-from winosmith.report import format_value, percent, to_fixed
+from winosmith.report import percent, to_fixed
 from winosmith.response import Response
 from winosmith.text import format_count
 from winosmith.validate import (
@@ -30,19 +31,11 @@ from winosmith.validate import (
     count_unvalidated,
 )
 
-_FIELD_BY_SKIP_VALUE = {
-    "length": "length",
-    "overlap": "overlap",
-    "edit": "edit",
-    "anchor": "anchor",
-    "function-word": "content_anchor",
-    "options": "options_in_sentence",
-    "same-options": "same_options",
-    "flipped": "flipped",
-    "domain": "domain",
-    "same-gender": "same_gender",
-}
-"""Maps each value of `--skip` to the field of `StructureRules` that it switches off."""
+_SKIPPABLE_RULES = [
+    name.replace("_", "-")
+    for name in build_schema(StructureRules)["properties"]
+    if name not in ("rules", "complete")
+]
 
 STRUCTURE_OPTIONS = ("rules", "length", "overlap", "edit", "complete")
 """Fields of `StructureRules` that have an option."""
@@ -59,10 +52,10 @@ _LISTED_PARENTS = 3
 @add_declared_options(StructureRules, only=STRUCTURE_OPTIONS)
 @click.option(
     "--skip",
-    type=click.Choice(list(_FIELD_BY_SKIP_VALUE)),
+    type=click.Choice(_SKIPPABLE_RULES),
     multiple=True,
     metavar="RULE",
-    help=f"Skip a rule ({', '.join(_FIELD_BY_SKIP_VALUE)}); may be repeated.",
+    help=f"Skip a rule ({', '.join(_SKIPPABLE_RULES)}); may be repeated.",
 )
 @add_declared_options(VoteRules)
 @click.option("--examples", type=click.IntRange(min=0), default=3, show_default=True,
@@ -85,7 +78,7 @@ def command(**options: Any) -> None:
         winosmith check twins.jsonl --votes votes.csv --out checked
     """  # noqa: D301
     structure = {name: options[name] for name in STRUCTURE_OPTIONS}
-    structure |= {_FIELD_BY_SKIP_VALUE[name]: False for name in options["skip"]}
+    structure |= {name.replace("-", "_"): False for name in options["skip"]}
     votes = VoteRules(**{of.name: options[of.name] for of in fields(VoteRules)})
     path, out, examples = options["data"], options["out"], options["examples"]
     dataset = _options.read_data(path)
@@ -218,25 +211,8 @@ def _make_sections(
 
 
 def _make_funnel_tables(result: ValidationResult) -> list[report.Block]:
-    collected, kept = result.funnel.collected, result.funnel.kept
-    steps = [("collected", collected), *((step.stage, step.kept) for step in result.funnel.steps)]
     tables = [
-        report.Table(
-            f"Kept at each stage: {format_value(kept.problems)} of "
-            f"{format_value(collected.problems)} problems"
-            + (
-                f", {format_value(result.funnel.kept_fraction, '.1%')}"
-                if collected.problems
-                else ""
-            ),
-            ["stage", "problems", "twins", "singles"],
-            [[name, count.problems, count.twins, count.singles] for name, count in steps],
-        ),
-        report.Table(
-            "Dropped problems, by the first rule that they break",
-            ["stage", "rule", "problems"],
-            [[step.stage, *of] for step in result.funnel.steps for of in step.dropped.items()],
-        ),
+        *result.funnel.make_tables(),
         report.Table(
             "Problems by rule",
             ["stage", "rule", "checked", "not checked", "broken"],

@@ -342,8 +342,6 @@ def find_checksum_faults(
         name = path.relative_to(folder).as_posix()
         if path.is_symlink():
             yield Fault(name, "it is a link", "replace it with the file itself")
-        elif not path.is_file() and not (path.is_dir() and any(path.iterdir())):
-            yield Fault(name, "it is neither a file nor a folder with files", "remove it")
     for name in sorted(named.keys() | (sums.keys() - outside)):
         entry = named.get(name)
         if name not in sums:
@@ -406,14 +404,7 @@ def find_file_faults(
 
 def find_coin_faults(folder: Path, content: Content, private: str | Path | None) -> Iterator[Fault]:
     """If the folder `private` has no coins, read private/NAME next to the release."""
-    if content.keyed is None:
-        return
-    for path in ("README.md", "croissant.json"):
-        if (folder / path).is_file() and content.keyed.commitment not in (
-            (folder / path).read_text("utf-8", "replace")
-        ):
-            yield Fault(path, "it lacks the commitment in release.json")
-    if private is None:
+    if content.keyed is None or private is None:
         return
     own = folder.resolve()
     place = Path(private) if (Path(private) / COINS).is_file() else own.parent / PRIVATE / own.name

@@ -9,11 +9,12 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+from winosmith import report
 from winosmith.dataset import Dataset, Filtered
 from winosmith.errors import DataError
-from winosmith.report import Signature, signature_of
+from winosmith.report import Signature, percent, signature_of
 from winosmith.response import Response
-from winosmith.results import Result, computed
+from winosmith.results import Result, computed, make_table
 from winosmith.validate import _structure, _votes
 from winosmith.validate._structure import AppliedRules, Examination, StructureRules
 from winosmith.validate._votes import UncountedResponse, VoteRules
@@ -165,6 +166,21 @@ class Funnel(Result):
         WinoGrande kept 0.68 of 77,000 problems (section 2 prints 53k, but the product is 52.4k).
         """
         return self.kept.problems / self.collected.problems if self.collected.problems else None
+
+    def make_tables(self) -> tuple[report.Table, report.Table]:
+        """Return the table of kept problems at each stage, and that of dropped problems by rule."""
+        counts = {"collected": self.collected} | {step.stage: step.kept for step in self.steps}
+        share = "" if self.kept_fraction is None else f", {percent(self.kept_fraction)}"
+        return make_table(
+            f"Kept at each stage: {self.kept.problems:,} of {self.collected.problems:,} "
+            f"problems{share}",
+            counts,
+            head="stage",
+        ), report.Table(
+            "Dropped problems, by the first rule that they break",
+            ["stage", "rule", "problems"],
+            [[step.stage, *of] for step in self.steps for of in step.dropped.items()],
+        )
 
 
 def make_funnel(stages: Mapping[str, Filtered]) -> Funnel:
