@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -24,7 +22,6 @@ from winosmith.cli._printing import (
     is_json_requested,
     print_json_if_requested,
     progress,
-    ring_bell,
     say,
 )
 from winosmith.dataset import Dropped
@@ -270,7 +267,7 @@ SECOND_ENTRY = "again-"
 @click.command("enter")
 @click.argument("sheets", nargs=-1, required=True, type=_PATH, metavar="SHEETS...")
 @click.option("--subject", metavar="CODE", help="Enter this subject's answers from a paper "
-              "sheet, with one keystroke per answer; SHEETS must be a single sheet.")  # fmt: skip
+              "sheet, a letter for each; SHEETS must be a single sheet.")  # fmt: skip
 @click.option("--again", is_flag=True, help="Enter the answers a second time without seeing the "
               "first entry, and compare both entries.")  # fmt: skip
 @click.option("--answers", multiple=True, type=_PATH, metavar="FILE", help="Answers to read: a CSV "
@@ -287,9 +284,10 @@ def enter_answers(**options: Any) -> None:
 
     SHEETS are the JSON files from `winosmith humans sheets`, or their folder.
 
-    With --subject, each answer is one key (A, B, …; X for ambiguous; space for no answer; backspace
-    undoes). Every key is saved, so you can stop at any time and resume with the same command. With
-    --again, you type the answers a second time, and all differences are shown.
+    With --subject, you type the answers as letters, any number in a line (A, B, …; X for ambiguous;
+    space for no answer; - undoes the last one). Every line is saved, so you can stop at any time
+    and resume with the same command. With --again, you type the answers a second time, and all
+    differences are shown.
 
     With --answers, typed answers, tables and forms are converted to responses.jsonl and
     subjects.jsonl in DIR, for `winosmith humans results`. If there is an error, nothing is written.
@@ -447,27 +445,26 @@ _SNIPPET_LENGTH = 58
 
 
 def _read_typed_answers(sheet: Sheet, subject: str, path: Path) -> Sitting:
-    """Read typed answers to a sheet from the keyboard, and return them once all are typed.
+    """Read typed answers to a sheet from standard input, and return them once all are typed.
 
-    Without a terminal, each character of the input is a key, and newlines are ignored. If the input
-    ends early, or after Ctrl-C or Ctrl-D, Interrupted is raised. The typed answers are in the file,
-    from which the same command resumes.
+    If the input ends early, or after Ctrl-C or Ctrl-D, Interrupted is raised. The typed answers are
+    in the file, from which the same command resumes.
     """
     entry = Entry.resume(path, sheet, subject)
     if entry.next_item is not None:
         verb = "Resuming" if entry.next_number > 1 else "Typing"
         echo(
-            f"{verb} {subject} on {sheet.code}, {len(sheet)} questions. Type a letter for an "
-            "answer,\nX for an ambiguous one or a space for an empty one; backspace undoes; "
-            f"Ctrl-C stops and saves the answers.\n({path})\n",
+            f"{verb} {subject} on {sheet.code}, {len(sheet)} questions. Type one or more letters, "
+            "and press Enter:\nX for an ambiguous question, a space for an empty answer, - to undo "
+            f"the last one. Ctrl-C stops.\n({path})\n",
             err=True,
         )
         _show_next_question(entry)
     try:
-        with _read_keys() as keys:
-            while entry.next_item is not None:
-                entry = _apply_key(entry, next(keys), path)
-    except (KeyboardInterrupt, StopIteration):
+        while entry.next_item is not None and (line := sys.stdin.readline()):
+            entry = _apply_letters(entry, line.rstrip("\r\n"), path)
+            _show_next_question(entry)
+    except KeyboardInterrupt:
         echo("", err=True)
     if entry.next_item is not None:
         raise Interrupted(
@@ -489,56 +486,18 @@ def _show_next_question(entry: Entry) -> None:
                err=True)  # fmt: skip
 
 
-def _apply_key(entry: Entry, key: str, path: Path) -> Entry:
-    after = entry.press(key)
-    if after is None:
-        ring_bell()
-        return entry
-    after.save(path)
-    given = after.sitting.answers.get(entry.next_number)
-    shown = given.letter if given else "-"
-    echo("(back)" if after.next_number < entry.next_number else shown, err=True)
-    _show_next_question(after)
-    return after
-
-
-@contextmanager
-def _read_keys() -> Iterator[Iterator[str]]:
-    """Put the terminal into single-key mode, and yield an iterator over the keys pressed.
-
-    The terminal stays in cbreak mode until the block ends, because `click.getchar` switches modes
-    for each key and loses keys of a fast typist.
-    """
-    if not sys.stdin.isatty():
-        yield (key for key in sys.stdin.read() if key not in "\r\n")
-        return
-    try:
-        import termios
-        import tty
-    except ImportError:  # Windows
-        yield iter(click.getchar, "\x04")
-        return
-    terminal = sys.stdin.fileno()
-    before = termios.tcgetattr(terminal)
-    try:
-        tty.setcbreak(terminal)
-        yield _read_terminal_keys(terminal)
-    finally:
-        termios.tcsetattr(terminal, termios.TCSADRAIN, before)
-
-
-def _read_terminal_keys(fd: int) -> Iterator[str]:
-    """Yield the keys pressed. A key of several bytes (arrow, accent) is one invalid key."""
-    import select
-
-    while True:
-        key = os.read(fd, 1)
-        if key in (b"", b"\x04"):
-            return
-        if key == b"\x1b" and select.select([fd], [], [], 0.02)[0]:
-            if os.read(fd, 1) in b"[O":  # an escape sequence, up to a letter or a tilde
-                while not (last := os.read(fd, 1)).isalpha() and last not in (b"~", b""):
-                    pass
-        elif key >= b"\x80":
-            key = b"\x1b"
-        yield key.decode("ascii")
+def _apply_letters(entry: Entry, letters: str, path: Path) -> Entry:
+    for letter in letters:
+        if entry.next_item is None:
+            break
+        after = entry.press(letter)
+        if after is None:
+            echo(
+                f"{letter!r} is not an answer to question {entry.next_number}; the rest of the "
+                "line is ignored",
+                err=True,
+            )
+            break
+        entry = after
+    entry.save(path)
+    return entry

@@ -59,10 +59,6 @@ def translate_advice(message: object) -> str:
     return translate_settings(str(message), context.command if context else None)
 
 
-def ring_bell() -> None:
-    _write("\a", err=True, nl=False)
-
-
 def is_json_requested() -> bool:
     context = click.get_current_context(silent=True)
     return context is not None and context.meta.get("as_json", False)

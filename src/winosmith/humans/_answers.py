@@ -400,11 +400,8 @@ def _parse_seconds(cell: str) -> float | None:
     raise DataError(f"{cell!r} is not a number of seconds")
 
 
-SKIP = " "
-"""Key to press for a question that the subject left blank."""
-
-UNDO = ("\x7f", "\b", "-")
-"""Keys that undo the last answer: the two backspace codes and the minus sign."""
+SKIP, UNDO = " ", "-"
+"""Characters for a question that the subject left blank, and to undo the last answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -432,8 +429,8 @@ class Entry:
         return "" if self.next_item is None else self.next_item.letters + AMBIGUOUS
 
     def press(self, key: str) -> Entry | None:
-        """Return the state after a key press, or None if the key is invalid for the question."""
-        if key in UNDO and self.next_number > 1:
+        """Return the state after a typed character, or None if it is invalid for the question."""
+        if key == UNDO and self.next_number > 1:
             last = self.next_number - 1
             answers = {n: given for n, given in self.sitting.answers.items() if n < last}
             return Entry(replace(self.sitting, answers=answers), last)
