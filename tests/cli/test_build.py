@@ -192,11 +192,11 @@ def test_what_fine_tuned_the_encoder_is_dropped_first(twins, cli):
 def test_practice_writes_what_build_reads(tmp_path, monkeypatch, cli):
     """The practice corpus comes with votes, what is planted, and a recipe that works."""
     monkeypatch.chdir(tmp_path)
-    cli("practice --out pool --twins 60 --artifact position")
+    cli("practice --out pool --twins 60")
     with (tmp_path / "pool" / "recipe.toml").open("a") as file:
         file.write("[filter]\nensemble_size = 8\nagain = false\n[measure]\nsplits = 0\n")
     record = cli.told("build pool/recipe.toml --out out")
-    assert record["measures"]["found"]["AFLite"]["by_kind"].keys() == {"position"}
+    assert record["measures"]["found"]["AFLite"]["by_kind"].keys() == set(practice.ARTIFACTS)
     assert [step["stage"] for step in record["funnel"]["steps"]] == ["structure", "votes", "aflite"]
 
 
@@ -219,13 +219,12 @@ def test_practice_writes_the_handwritten_twins(tmp_path):
 @pytest.mark.parametrize(
     ("given", "why"),
     [
-        (("--artifact", "colour"), "'colour' is not one of 'association', 'length',"),
         (("--twins", 0), "0 is not in the range x>=1"),
         (("--strength", 2), "2.0 is not in the range 0<=x<=1"),
     ],
 )
 def test_what_practice_refuses_is_named_by_its_option(tmp_path, cli, given, why):
-    """An unknown artifact, no twins, or a fraction above 1: the error names the option."""
+    """No twins, or a fraction above 1: the error names the option."""
     said = cli.refused("practice", "--out", tmp_path / "pool", *given)
     assert f"Invalid value for '{given[0]}': {why}" in said
 

@@ -6,7 +6,6 @@ get a worklist of options to lengthen, so that the longest option is the key onl
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -26,7 +25,6 @@ from winosmith.blocks import normalize_tokens
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, InputError
 from winosmith.escape import (
-    escape_csv,
     escape_github,
     escape_json,
     escape_markdown,
@@ -473,15 +471,8 @@ def list_rewrites(problems: Dataset | Sequence[Problem] | formats.Readable) -> l
     return found[: max(0, ceil(surplus - 1e-9))]
 
 
-def write_rewrites(rewrites: Sequence[Rewrite], file: IO[str], *, as_csv: bool) -> None:
-    """Write rewrites as CSV, or as a Markdown worklist with a check box for each option."""
-    if as_csv:
-        table = csv.writer(file, lineterminator="\r\n")
-        table.writerow(["item", "option", "text", "characters_to_add"])
-        table.writerows(
-            [escape_csv(r.id), r.option + 1, escape_csv(r.text), r.missing] for r in rewrites
-        )
-        return
+def write_rewrites(rewrites: Sequence[Rewrite], file: IO[str]) -> None:
+    """Write rewrites as a Markdown worklist with a check box for each option."""
     file.write(
         f"# Options to lengthen: {len(rewrites):,}\n\nThis list covers only “the longest, in "
         "characters”; other cues may still predict the key. After the changes, audit again.\n\n"

@@ -93,7 +93,6 @@ def print_results(**options: Any) -> None:
         f"{found.answers:,}); {format_count(found.subjects, 'person', 'people')}, "
         f"{format_count(len(found.tests), 'test')}",
         signature=signature,
-        spaced=True,
     ).show()
 
 
@@ -312,7 +311,7 @@ def _list_badly_built_items(dataset: Dataset, test: TestResult) -> Iterator[repo
         yield make_table(
             f"Test {test.name}: flawed items",
             flagged,
-            "problem right most_frequent_count ambiguous asked majority_reading".split(),
+            _ITEM_COLUMNS,
             note="Fewer than half gave the intended answer. Same: the number of people with the "
             "most frequent answer, intended or not.",
             most=_LISTED_ITEMS,
@@ -339,18 +338,16 @@ def _make_item_passage(problem: Problem, item: ItemRow) -> report.Passage:
     )
 
 
+_ITEM_COLUMNS = "problem right most_frequent_count ambiguous asked majority_reading".split()
+
+
 def _make_item_table(test: TestResult) -> report.Table:
-    ordered = sorted(test.items, key=lambda item: (item.right / item.asked, item.row))
-    return report.Table(
+    return make_table(
         "All items, starting with the least agreement",
-        ["item", "intended", "same answer", "X", "asked", "X rate", "people read"],
-        [
-            [item.problem, item.right, item.most_frequent_count, item.ambiguous, item.asked,
-             percent(item.ambiguous / item.asked), item.majority_reading or None]
-            for item in ordered
-        ],
-        "People read: the most frequent answer if it is not the intended one.",
-    )  # fmt: skip
+        sorted(test.items, key=lambda item: (item.right / item.asked, item.row)),
+        _ITEM_COLUMNS,
+        note="People read: the most frequent answer if it is not the intended one.",
+    )
 
 
 def _make_overall_tables(results: Results) -> Iterator[report.Table]:

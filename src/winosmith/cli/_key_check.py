@@ -157,7 +157,6 @@ def estimate_wrong_keys(check: str, answers: tuple[str, ...], errata: str | None
         [*_make_sections(found)],
         verdict=found.verdict,
         signature=signature,
-        spaced=True,
     ).show()
     if errata:
         wrong = sum(one.old != one.new for one in found.errata)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,24 +22,18 @@ from winosmith.report import format_value, percent_span
 
 Rows: TypeAlias = list[list[report.Value]]
 
-_NUMBER_FIRST = re.compile(r"\d+\.\d( %)? \(")
-
-MAX_NAME_LENGTH = 18
-"""Maximum length of a shortened name in a table."""
-
 
 def print_table(title: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     print_blocks([report.Table(title, list(header), [list(row) for row in rows])])
 
 
-def _print_table(table: report.Table, shorten_names: bool) -> None:
+def _print_table(table: report.Table) -> None:
     """Print a table and its note.
 
     The table is omitted if it has no rows, and its header if all titles are empty. Control
     characters are escaped, and text is not interpreted as markup.
     """
-    shown = table.rows[: table.most]
-    rows = [[_shorten_name(cell) if shorten_names else cell for cell in row] for row in shown]
+    rows = table.rows[: table.most]
     if rows:
         heads = table.headings
         grid = Table(
@@ -71,12 +64,6 @@ def _print_table(table: report.Table, shorten_names: bool) -> None:
         echo(textwrap.fill(translate_advice(note), 80) + "\n")
 
 
-def _shorten_name(cell: report.Value) -> report.Value:
-    if isinstance(cell, str) and len(cell) > MAX_NAME_LENGTH and not _NUMBER_FIRST.match(cell):
-        return cell[: MAX_NAME_LENGTH - 1] + "…"
-    return cell
-
-
 def print_records(
     title: str, records: Iterable[Mapping[str, Any]], names: Iterable[str] = ()
 ) -> None:
@@ -99,11 +86,11 @@ def format_cell(value: Any) -> Any:
     return len(value) if isinstance(value, list) else "–" if value in (None, "") else value
 
 
-def print_blocks(blocks: Iterable[report.Block], *, shorten_names: bool = False) -> None:
+def print_blocks(blocks: Iterable[report.Block]) -> None:
     """Print paragraphs and tables. A chart is printed as its table."""
     for part in _list_printed_parts(blocks):
         if isinstance(part, report.Table):
-            _print_table(part, shorten_names)
+            _print_table(part)
         else:
             _print_text(part)
 
@@ -134,7 +121,6 @@ class Output:
         subtitle: subtitle of the page; by default the verdict.
         signature: the signature of all results; empty if each result has its own.
         signatures: signature of each result, by its title.
-        spaced: whether a terminal shows an empty line between sections.
     """
 
     title: str
@@ -144,8 +130,6 @@ class Output:
     subtitle: str = ""
     signature: report.Signature | str = ""
     signatures: Mapping[str, report.Signature] = field(default_factory=dict)
-    shorten_names: bool = False
-    spaced: bool = False
 
     def show(self) -> None:
         out = click.get_current_context().meta.get("page")
@@ -158,9 +142,9 @@ class Output:
             echo(f"{self.verdict}\n", bold=True)
         ends_with_empty_line = True
         for parts in filter(None, (_list_printed_parts(one.blocks) for one in self.sections)):
-            if self.spaced and not ends_with_empty_line:
+            if not ends_with_empty_line:
                 echo()
-            print_blocks(parts, shorten_names=self.shorten_names)
+            print_blocks(parts)
             ends_with_empty_line = isinstance(parts[-1], report.Table) or parts[-1].kind == "list"
         if self.signature:
             echo(f"Signature: {self.signature}")

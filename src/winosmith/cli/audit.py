@@ -132,7 +132,7 @@ def _check_paths(
               "its own subfolder. Items that occur in several files stay only in the last file, so "
               "give the test set last.")  # fmt: skip
 @add_declared_options(RepairSettings, only=("set_aside", "least_kept"), prefix="With --repair: ")
-@click.option("--todo", type=click.Path(dir_okay=False), metavar="FILE.md|FILE.csv",
+@click.option("--todo", type=click.Path(dir_okay=False), metavar="FILE.md",
               help="Write a list of options to lengthen, so that the longest option is correct no "
               "more often than by chance. The list is as short as possible, and starts with the "
               "options that need the fewest characters.")  # fmt: skip
@@ -223,7 +223,6 @@ def command(**options: Any) -> None:
         audit.make_sections(found, [*repairs.values()]),
         verdict=f"Before the repair: {verdict}" if repairs else verdict,
         signature=found.signature,
-        spaced=True,
     ).show()
     if not is_json_requested():
         why = "; ".join(filter(None, (part.inconclusive_reason for part in found.parts)))
@@ -437,7 +436,7 @@ def _write_files(found: Audit, new: Sequence[Finding], options: Options) -> None
         flagged = {f"“{cue.cue}”": 1 for part in found.parts for cue in part.battery.flagged}
         now = f" (now: {join_names([*flagged])})" if flagged else ""
         with atomic_write(path) as file:
-            audit.write_rewrites(rewrites, file, as_csv=path.endswith(".csv"))
+            audit.write_rewrites(rewrites, file)
         say(
             f"Wrote {path}: {format_count(len(rewrites), 'option')} to lengthen. The list covers "
             f"only “the longest, in characters”; other cues may stay flagged{now}, so audit again "
@@ -492,6 +491,4 @@ def _fix_files(options: Options) -> None:
     if copies := len(found.dropped):
         was = "was" if copies == 1 else "were"
         verdict += f" {format_count(copies, 'copy', 'copies')} {was} removed."
-    Output(
-        "Options in random orders", found.record(), sections, verdict=verdict, spaced=True
-    ).show()
+    Output("Options in random orders", found.record(), sections, verdict=verdict).show()

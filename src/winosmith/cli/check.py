@@ -98,7 +98,6 @@ def command(**options: Any) -> None:
         _make_record(path, checked, people, examples),
         list(_make_sections(path, checked, responses, people, examples)),
         signature=checked.signature,
-        spaced=True,
     )
     if out:
         recipe = {"command": "check", "signature": str(checked.signature)}

@@ -7,7 +7,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import click
 
@@ -39,8 +39,6 @@ seed = {seed}
               help="Number of twins.")  # fmt: skip
 @click.option("--strength", type=click.FloatRange(0, 1), default=0.5, show_default=True,
               help="Fraction of twins with an artifact.")  # fmt: skip
-@click.option("--artifact", "artifacts", multiple=True, type=click.Choice(corpora.ARTIFACTS),
-              help="Kind of artifact to plant; may be repeated; by default all.")  # fmt: skip
 @click.option("--symmetric", is_flag=True, help="Swap the answers of sound twins at random, so "
               "that a model can learn nothing from them.")  # fmt: skip
 @click.option("--handwritten", is_flag=True, help="Write the built-in hand-written twins instead "
@@ -74,17 +72,14 @@ def write_practice(
     *,
     twins: int,
     strength: float,
-    artifacts: tuple[str, ...] = (),
     symmetric: bool = False,
     seed: int = 0,
     force: bool = False,
 ) -> Path:
     """Write the practice corpus into a folder, and return the path of its recipe."""
-    kinds = cast("tuple[corpora.Artifact, ...]", artifacts) or corpora.ARTIFACTS
-    made = corpora.generate_corpus(
-        twins, seed=seed, strength=strength, artifacts=kinds, symmetric=symmetric
-    )
-    parameters = {"twins": twins, "strength": strength, "artifacts": list(kinds), "seed": seed}
+    made = corpora.generate_corpus(twins, seed=seed, strength=strength, symmetric=symmetric)
+    kinds = list(corpora.ARTIFACTS)
+    parameters = {"twins": twins, "strength": strength, "artifacts": kinds, "seed": seed}
     parameters |= {"symmetric": True} if symmetric else {}
     output = OutputFolder.open(folder, {"practice": parameters}, force=force)
     formats.write(made.dataset.problems, folder / "twins.jsonl")

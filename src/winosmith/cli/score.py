@@ -172,7 +172,6 @@ def command(**options: Any) -> None:
             **{solver: found.signature for solver, found in scores.items()},
             **(stable.signatures if stable else {}),
         },
-        shorten_names=True,
     ).show()
 
 

@@ -77,7 +77,6 @@ def _describe_claims(name: str, claims: tuple[Claim, ...]) -> Output:
         f"{name}: counted",
         {"data": name, **stats.record()},
         [report.Section("Counts", [report.Table(name, ["", ""], rows), *_make_table5(stats)])],
-        spaced=True,
     )
 
 
@@ -95,7 +94,6 @@ def _describe_problems(dataset: Dataset, seed: int) -> Output:
         },
         list(_make_sections(dataset.name, found, families, advice)),
         signature=found.signature,
-        spaced=True,
     )
 
 

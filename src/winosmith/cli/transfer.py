@@ -307,5 +307,4 @@ def _make_output(
         study.make_transfer_sections(runs, tuple(withheld.values())),
         subtitle=f"{', '.join(runs)} compared with the tables of WinoGrande (AAAI 2020). "
         f"{study.MARKS}.",
-        spaced=True,
     )
