@@ -228,5 +228,3 @@ def test_an_export_holds_versions_and_predictions(database: Any, tmp_path: Path)
     assert rows[family[3].id]["parent"] == family[2].id
     told = json.loads((tmp_path / "out/private/predictions.jsonl").read_text())
     assert (told["model"], told["scores"], told["right"]) == ("bert", [0.5, 0.1], True)
-    again = export(tmp_path / "csv", format_name="csv", public=True)
-    assert again.counts["problems"] == 5

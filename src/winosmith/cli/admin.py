@@ -37,7 +37,6 @@ COMMANDS = {
     "study": "manage paid studies with workers of crowd markets",
     "invite": "create a one-time link for a contributor, judge, moderator or admin",
     "models": "show the state of the site's models, and retry failed predictions",
-    "tidy": "delete data older than the retention period",
 }
 
 _OTHER_LOCATIONS = {
@@ -199,21 +198,6 @@ def models(site: Site, retry: str | None) -> None:
             echo(f"  {path.read_text('utf-8').strip()}")
 
 
-@click.command("tidy")
-@site_argument
-@pass_site
-def tidy(site: Site) -> None:
-    """Delete data from the site in DIR that is older than the retention_days in its site.toml.
-
-    A running server does this once a day. Sentences and judgements are never deleted. A half that
-    has waited wait_days for its other half is published; a running server checks this hourly.
-    """
-    from winosmith.web.people.privacy import delete_old_rows
-    from winosmith.web.problems.states import publish_due_halves
-
-    print_counts({"published": publish_due_halves(), **delete_old_rows()})
-
-
 @click.command("backup")
 @site_argument
 @click.argument("file", type=click.Path(dir_okay=False))
@@ -288,12 +272,10 @@ def erase_again(site: Site) -> None:
 @click.command("export")
 @site_argument
 @click.option("--out", required=True, metavar="FOLDER", type=click.Path(), help="Output folder.")
-@click.option("--format", "format_name", default="winosmith", show_default=True, help="Format "
-              "of the public problems, as in `winosmith convert --to`.")  # fmt: skip
 @click.option("--public", is_flag=True, help="Export only the public problems.")
 @pass_site
 @_options.json_option
-def export(site: Site, out: str, format_name: str, public: bool) -> None:
+def export(site: Site, out: str, public: bool) -> None:
     """Export the site in DIR to files: the public problems, and all other data in private/.
 
     The private data are for moderators: every problem with its state, the judgements by pseudonym,
@@ -302,7 +284,7 @@ def export(site: Site, out: str, format_name: str, public: bool) -> None:
     """
     from winosmith.web import hosting
 
-    exported = hosting.export(out, format_name=format_name, public=public)
+    exported = hosting.export(out, public=public)
     if print_json_if_requested(asdict(exported)):
         return
     print_counts(exported.counts)

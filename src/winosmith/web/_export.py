@@ -46,24 +46,20 @@ class ExportResult:
     counts: dict[str, int]
 
 
-def export(
-    folder: str | Path, *, format_name: str = "winosmith", public: bool = False
-) -> ExportResult:
+def export(folder: str | Path, *, public: bool = False) -> ExportResult:
     """Export the data to a new folder, or replace an earlier export of the same kind.
 
-    `problems.*` contains the public problems in the requested format. Unless `public` is true, the
-    folder `private/` contains the other files: all problems, their states (`states`), the judges'
-    answers (`responses`), the audit log (`events`), the families of perturbed problems
-    (`versions`), the models' predictions (`predictions`), the people's pseudonyms and consents
-    (`people`), the texts of the consents (`documents`), and the human tests (`rounds`). Each human
-    test also has a folder `tests/NAME`, which `winosmith humans` can read. These folders identify
-    respondents only by their codes in that test.
+    `problems.jsonl` contains the public problems. Unless `public` is true, the folder `private/`
+    contains the other files: all problems, their states (`states`), the judges' answers
+    (`responses`), the audit log (`events`), the families of perturbed problems (`versions`), the
+    models' predictions (`predictions`), the people's pseudonyms and consents (`people`), the texts
+    of the consents (`documents`), and the human tests (`rounds`). Each human test also has a folder
+    `tests/NAME`, which `winosmith humans` can read. These folders identify respondents only by
+    their codes in that test.
     """
-    suffix = formats.get_writer(format_name).suffix
-    recipe = {"command": "winosmith admin export", "format": format_name, "public": public}
-    output = OutputFolder.open(folder, recipe)
+    output = OutputFolder.open(folder, {"command": "winosmith admin export", "public": public})
     with output.discard_on_error(), read_snapshot():
-        counts = {"problems": _write_public(output, format_name, suffix)}
+        counts = {"problems": _write_public(output)}
         if not public:
             for name, records in _PRIVATE.items():
                 with output.write(f"{PRIVATE}/{name}.jsonl") as file:
@@ -96,16 +92,10 @@ def read_snapshot() -> Iterator[None]:
             cursor.execute("ROLLBACK")
 
 
-def _write_public(output: OutputFolder, format_name: str, suffix: str) -> int:
-    name = f"problems{suffix}"
+def _write_public(output: OutputFolder) -> int:
     data = (one for rows in iter_chunks(get_public_problems()) for one in as_public(rows))
-    if format_name == "winosmith":
-        with output.write(name) as file:
-            return sum(1 for line in formats.to_lines(data, marked=True) if file.write(line))
-    problems = list(data)
-    formats.write(problems, output.path / name, format_name)
-    output.add(name)
-    return len(problems)
+    with output.write("problems.jsonl") as file:
+        return sum(1 for line in formats.to_lines(data, marked=True) if file.write(line))
 
 
 def _row_to_record(row: Any, *names: str, **paths: str) -> dict[str, Any]:
