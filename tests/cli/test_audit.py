@@ -328,22 +328,14 @@ def test_splits_that_would_be_mixed_up_are_refused(leaning: Path, tmp_path: Path
 
 
 def test_what_is_no_file_is_refused_with_what_to_give(told: Path, cli: Cli) -> None:
-    """A folder is told with the files that it holds, standard input and no file by name."""
+    """For a folder, the message names files and --pool; standard input and no file are named."""
     for given, message in (
-        (told.parent, "*.jsonl"),
+        (told.parent, "as one data set, with --pool"),
         ("-", "write it to a file"),
         (told.parent / "none.csv", "there is no file"),
         ("", "there is no file ''"),
     ):
         assert message in cli.refused("audit", given)
-
-
-def test_a_folder_without_a_file_that_is_read_is_told_so(tmp_path: Path, cli: Cli) -> None:
-    """No pattern is suggested that nothing fits, but the endings of files that are read."""
-    (tmp_path / "notes.md").touch()
-    told = " ".join(cli.refused("audit", tmp_path).replace("│", " ").split())
-    assert "no file in it ends in .jsonl, .json, .csv, .tsv, .xlsx, .parquet; give" in told
-    assert "*" not in told
 
 
 def test_what_is_read_is_not_written_over(told: Path, cli: Cli) -> None:

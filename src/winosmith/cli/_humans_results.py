@@ -12,7 +12,7 @@ import click
 from winosmith import formats, humans, report
 from winosmith.cli import _options
 from winosmith.cli._declared import add_declared_options
-from winosmith.cli._output import Output, print_table
+from winosmith.cli._output import Output, Rows, print_table
 from winosmith.cli._printing import echo, print_json_if_requested, progress, say
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, FormatError
@@ -51,9 +51,9 @@ def print_results(**options: Any) -> None:
     For each test, it prints the fraction of intended answers with its interval and the chance
     level, scores by subject, the number of people who got each item right, results without the
     weakest subjects, and agreement (Fleiss' kappa, Krippendorff's alpha). It compares native
-    speakers with others, measures learning and fatigue over the sheet, and lists flawed items with
-    their most frequent answer, and X (ambiguous) answers. Across tests, it compares both halves of
-    the schemas, and lists unusually fast people and recognised texts.
+    speakers with others, measures learning and fatigue over the sheet, and lists the items with the
+    least agreement, with their most frequent answers and X (ambiguous) answers. Across tests, it
+    compares both halves of the schemas, and lists people's paces and recognised texts.
 
     RESPONSES are files from `winosmith humans enter` or from the platform.
 
@@ -194,15 +194,7 @@ _NEAR_HUMAN = 0.9
 def _make_sections(
     dataset: Dataset, results: Results, signature: report.Signature
 ) -> list[report.Section]:
-    over: list[report.Block] = [*_make_overall_tables(results)]
-    if results.pace:
-        pace = make_table(
-            "Time per question, fastest first",
-            results.pace,
-            note="Fast: half the median or less; slow: twice the median or more. In 2016, one hour "
-            "meant 18.3 s per question, and one subject took 7.6 s.",
-        )
-        over.append(report.PageOnly(lambda: [pace]))
+    over = [table for table in _make_overall_tables(results) if table.rows]
     return [
         report.Section("Over all", [report.PageOnly(lambda: _make_opening(results))]),
         *(_make_test_section(dataset, test, signature) for test in results.tests),
@@ -259,8 +251,16 @@ def _make_test_section(
             ),
             signature,
         ),
-        *_list_badly_built_items(dataset, test),
-        report.PageOnly(lambda: [_make_item_table(test)]),
+        make_table(
+            f"{name}: items, those with the least agreement first",
+            sorted(test.items, key=lambda item: (item.right / item.asked, item.row)),
+            "problem right most_frequent_count ambiguous asked is_flagged majority_reading".split(),
+            note="Flawed: fewer than half gave the intended answer. Same: the number of people "
+            "with the most frequent answer, intended or not. People read: that answer if it is not "
+            "the intended one.",
+            most=_LISTED_ITEMS,
+        ),
+        report.PageOnly(lambda: _make_passages(dataset, test)),
     ]
     return report.Section(
         name,
@@ -305,23 +305,10 @@ def _describe_trend(test: TestResult) -> str:
     return f"; and the fraction correct from the first question to the last ({how})."
 
 
-def _list_badly_built_items(dataset: Dataset, test: TestResult) -> Iterator[report.Block]:
-    flagged = [item for item in test.items if item.is_flagged]
-    if flagged:
-        yield make_table(
-            f"Test {test.name}: flawed items",
-            flagged,
-            _ITEM_COLUMNS,
-            note="Fewer than half gave the intended answer. Same: the number of people with the "
-            "most frequent answer, intended or not.",
-            most=_LISTED_ITEMS,
-        )
-        passages = report.Passages(
-            "What people read instead",
-            [[_make_item_passage(dataset[item.row], item)] for item in flagged],
-            "The intended answer is marked; the answer that most people chose is below it.",
-        )
-        yield report.PageOnly(lambda: [passages])
+def _make_passages(dataset: Dataset, test: TestResult) -> list[report.Block]:
+    flagged = [[_make_item_passage(dataset[at.row], at)] for at in test.items if at.is_flagged]
+    note = "The intended answer is marked; the answer that most people chose is below it."
+    return [report.Passages("What people read instead", flagged, note)] if flagged else []
 
 
 def _make_item_passage(problem: Problem, item: ItemRow) -> report.Passage:
@@ -338,49 +325,26 @@ def _make_item_passage(problem: Problem, item: ItemRow) -> report.Passage:
     )
 
 
-_ITEM_COLUMNS = "problem right most_frequent_count ambiguous asked majority_reading".split()
-
-
-def _make_item_table(test: TestResult) -> report.Table:
-    return make_table(
-        "All items, starting with the least agreement",
-        sorted(test.items, key=lambda item: (item.right / item.asked, item.row)),
-        _ITEM_COLUMNS,
-        note="People read: the most frequent answer if it is not the intended one.",
-    )
-
-
 def _make_overall_tables(results: Results) -> Iterator[report.Table]:
-    tables = [
-        report.Table(
-            "Both halves of a schema",
-            ["better half", "other half", "schemas"],
-            [
-                [*(f"{right} of {asked}" for right, asked in both), n]
-                for both, n in results.halves.items()
-            ],
-            f"{sum(results.halves.values())} schemas have answers to both halves, by different "
-            "people.",
-        ),
-        make_table(
-            "Time per question",
-            [pace for pace in results.pace if pace.flag],
-            "subject seconds times_median flag".split(),
-            note="Fast: half the median or less; slow: twice the median or more.",
-        ),
-        *(
-            report.Table(
-                title,
-                ["subject", "problem", "what"],
-                [[who, remark.problem or "", remark.text] for who, remark in remarks],
-            )
-            for title, remarks in (
-                ("Texts recognised", results.recognised),
-                ("Words asked about", results.words),
-            )
-        ),
-    ]
-    yield from (one for one in tables if one.rows)
+    yield report.Table(
+        "Both halves of a schema",
+        ["better half", "other half", "schemas"],
+        [
+            [*(f"{right} of {asked}" for right, asked in both), n]
+            for both, n in results.halves.items()
+        ],
+        f"{sum(results.halves.values())} schemas have answers to both halves, by different people.",
+    )
+    yield make_table(
+        "Time per question, fastest first",
+        results.pace,
+        note="Fast: half the median or less; slow: twice the median or more. In 2016, one hour "
+        "meant 18.3 s per question, and one subject took 7.6 s.",
+    )
+    named = (("Texts recognised", results.recognised), ("Words asked about", results.words))
+    for title, remarks in named:
+        rows: Rows = [[who, remark.problem or "", remark.text] for who, remark in remarks]
+        yield report.Table(title, ["subject", "problem", "what"], rows)
 
 
 _LISTED_REASONS = 10

@@ -482,8 +482,7 @@ def _show_next_question(entry: Entry) -> None:
         return
     snippet = format_value(" ".join("".join(item.snippet).split()))
     snippet = snippet if len(snippet) <= _SNIPPET_LENGTH else snippet[: _SNIPPET_LENGTH - 1] + "…"
-    echo(f"{item.number:>4}  {snippet:<{_SNIPPET_LENGTH}} {'/'.join(item.letters)}: ", nl=False,
-               err=True)  # fmt: skip
+    echo(f"{item.number:>4}  {snippet:<{_SNIPPET_LENGTH}} {'/'.join(item.letters)}:", err=True)
 
 
 def _apply_letters(entry: Entry, letters: str, path: Path) -> Entry:

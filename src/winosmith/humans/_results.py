@@ -395,7 +395,7 @@ class ItemRow(Result):
         return list(self.choices).index(ranked[0])
 
     @property
-    @computed(key="flagged")
+    @computed(key="flagged", **shown("flawed", lambda flagged: "yes" if flagged else None))
     def is_flagged(self) -> bool:
         """Whether fewer than half gave the intended answer (Davis et al. 2016, section 4.2)."""
         return 2 * self.right < self.asked

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
-from importlib import import_module
+from types import ModuleType
 
 from django.apps import AppConfig
 
@@ -15,11 +14,23 @@ class Config(AppConfig):
         from winosmith.web.jobs import ROUND, crash_hooks, runners, stop_hooks
         from winosmith.web.people.privacy import cleaners, erasers
 
-        # Both load `winosmith.rounds`, which is slow, so they are imported only when needed.
-        running = partial(import_module, "winosmith.web.rounds.running")
-        results = partial(import_module, "winosmith.web.rounds.results")
-        runners[ROUND] = lambda job, progress: running().run_job(job, progress)
-        crash_hooks[ROUND] = lambda job: running().fail_lost_round(job)
-        stop_hooks[ROUND] = lambda job: running().cancel_round(running().find_round(job))
-        erasers.append(lambda person, texts: results().erase_texts(person, texts))
-        cleaners["rounds"] = lambda _now, _before: results().erase_remaining_texts()
+        runners[ROUND] = lambda job, progress: _load_running().run_job(job, progress)
+        crash_hooks[ROUND] = lambda job: _load_running().fail_lost_round(job)
+        stop_hooks[ROUND] = lambda job: _load_running().cancel_round(
+            _load_running().find_round(job)
+        )
+        erasers.append(lambda person, texts: _load_results().erase_texts(person, texts))
+        cleaners["rounds"] = lambda _now, _before: _load_results().erase_remaining_texts()
+
+
+# Both modules load `winosmith.rounds`, which is slow, so they are imported only when needed.
+def _load_running() -> ModuleType:
+    from winosmith.web.rounds import running
+
+    return running
+
+
+def _load_results() -> ModuleType:
+    from winosmith.web.rounds import results
+
+    return results
