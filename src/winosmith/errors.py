@@ -36,6 +36,32 @@ class ProblemError(InputError):
     """A record is not a problem (no blank, two blanks, equal options, …)."""
 
 
+class AdvisedText(str):
+    """A message with advice on a parameter, in the syntax of a Python call.
+
+    A command prints the corresponding option. A program that has no such option, like a site, shows
+    the fact with its own advice.
+
+    Attributes:
+        fact: the message without the advice.
+        parameter: the parameter that the advice names.
+
+    >>> text = AdvisedText("the encoding is unknown", "encoding", "; name it with `encoding=`")
+    >>> text, text.fact
+    ('the encoding is unknown; name it with `encoding=`', 'the encoding is unknown')
+    """
+
+    fact: str
+    parameter: str
+
+    def __new__(
+        cls, fact: str, parameter: str = "", advice: str = "", *, before: str = ""
+    ) -> AdvisedText:
+        text = super().__new__(cls, f"{before}{fact}{advice}")
+        text.fact, text.parameter = fact, parameter
+        return text
+
+
 class FormatError(InputError):
     """A file, or one of its records, can't be read.
 
@@ -58,6 +84,16 @@ class FormatError(InputError):
         self.unit = unit
         number = "" if line is None else f":{line}" if unit == "line" else f", row {line}"
         super().__init__(reason if path is None else f"{path}{number}: {reason}")
+
+    @property
+    def fact(self) -> str:
+        """The reason without advice on a parameter."""
+        return getattr(self.reason, "fact", self.reason)
+
+    @property
+    def parameter(self) -> str:
+        """The parameter that the reason advises to set, or ""."""
+        return getattr(self.reason, "parameter", "")
 
     def with_reason(self, reason: str) -> FormatError:
         """Return a copy of the error with a different reason."""

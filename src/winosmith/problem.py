@@ -14,7 +14,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Literal
 
-from winosmith.errors import ProblemError
+from winosmith.errors import AdvisedText, ProblemError
 
 BLANK = "_"
 """The character that marks the blank in a sentence (WinoGrande, section 3.1)."""
@@ -412,8 +412,8 @@ def _check_one_blank(sentence: str, advice: str = "") -> None:
         raise ProblemError("the sentence is empty")
     reason = f"the sentence has {blanks or 'no'} blank{'s' * (blanks != 1)} ('_'); 1 is needed"
     if other := _OTHER_BLANK.search(sentence):
-        advice = f": write one '_' in place of {other[0]!r}"
-    raise ProblemError(reason + advice)
+        reason += f": write one '_' in place of {other[0]!r}"
+    raise ProblemError(AdvisedText(reason, "blank", advice))
 
 
 def _check_options(options: tuple[str, ...], *, has_offset: bool) -> None:

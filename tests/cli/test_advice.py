@@ -194,7 +194,7 @@ def test_a_setting_is_printed_as_the_command_takes_it(
 def test_python_callers_read_parameters(tmp_path: Path) -> None:
     """Without a command, the advice is the parameter's name."""
     (tmp_path / "a.csv").write_text("id,zzz,A,B,answer\n1,q,a,b,A\n")
-    with pytest.raises(winosmith.errors.FormatError, match="name it with `question=`"):
+    with pytest.raises(winosmith.errors.FormatError, match="name one with `question=`"):
         formats.read(tmp_path / "a.csv")
 
 
@@ -229,7 +229,7 @@ def test_advice_about_columns_works(
     line = READING[name]
     main(line.split())
     error = capsys.readouterr().err
-    assert "name it with --question" in error, error
+    assert "name one with --question" in error, error
     if "`winosmith convert` has" in error:
         assert main(shlex.split("convert quiz.csv good.jsonl --question zzz")) == 0
         again = line.replace("quiz.csv", "good.jsonl")

@@ -96,7 +96,9 @@ def test_what_the_answers_do_not_tell_is_asked_for(
 ) -> None:
     """Answers that could be two things are refused, with what to say; saying it settles them."""
     path = written(tmp_path, records)
-    with pytest.raises(FormatError, match=r"rows\.jsonl:1: the answers may be .* `answer_is="):
+    with pytest.raises(
+        FormatError, match=r"rows\.jsonl:1: the answers can be read as .* `answer_is="
+    ):
         formats.read(path)
     assert list(formats.read(path, columns=Columns(answer_is=said)).answers) == read
 

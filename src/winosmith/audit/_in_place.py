@@ -258,7 +258,7 @@ def _find_items_to_leave(
         for place, item in zip(contents.places, contents.items, strict=True)
         if place not in unchanged and isinstance(item, Problem) and item.answer is not None
     ]
-    if "`answer_is=" in error.reason:
+    if error.parameter == "answer_is":
         for place, item in free:
             if item.answer == (0 if "0" in kinds.values() else len(item.options) - 1):
                 return {place: "its key is needed to detect whether keys start from 0 or 1"}

@@ -352,7 +352,7 @@ def _read_contents(path: str | tuple[str, ...], options: Options) -> Contents:
             on_progress=lambda share: advance(int(100 * share)),
         )
     except FormatError as error:
-        if len(options["data"]) > 1 and "`answer_is=" in error.reason and not pool:
+        if len(options["data"]) > 1 and error.parameter == "answer_is" and not pool:
             advice = "; or read all files as one data set, with --pool"
             raise error.with_reason(error.reason + advice) from None
         raise

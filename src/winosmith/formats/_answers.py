@@ -12,7 +12,7 @@ from itertools import combinations
 from typing import Any
 
 from winosmith.data import Place, parse_whole_number
-from winosmith.errors import FormatError
+from winosmith.errors import AdvisedText, FormatError
 from winosmith.formats._base import Entry, count_common_prefix, get_problems, replace_items
 from winosmith.formats._choices import PREFIX
 from winosmith.formats._columns import is_empty
@@ -222,9 +222,12 @@ def find_repeated_keys(
             places = min((differ[kind] for kind in fits), key=len)
             if not is_known and 2 * count >= len(rows):
                 raise FormatError(
-                    f"{key_column!r} and {name!r} may both be the answers but differ in "
-                    f"{len(places):,} of {count:,} rows, first at {places[0].position}; choose "
-                    f"one with `answer={key_column!r}` or `answer={name!r}`"
+                    AdvisedText(
+                        f"{key_column!r} and {name!r} may both be the answers but differ in "
+                        f"{len(places):,} of {count:,} rows, first at {places[0].position}",
+                        "answer",
+                        f"; choose one with `answer={key_column!r}` or `answer={name!r}`",
+                    )
                 )
             notes.append(
                 f"{name!r} has a different answer in {len(places):,} of {count:,} rows "
@@ -282,8 +285,11 @@ def interpret_labels(
             may_be_typo = any(_may_be_typo(name, other, counts) for other in counts)
             if may_be_typo and not is_declared:
                 faults |= {
-                    one: f"the label {describe(one)} is rare and may be a typo: correct it, or, if "
-                    "it is one of the choices, name its column with `choices=`"
+                    one: AdvisedText(
+                        f"the label {describe(one)} is rare and may be a typo: correct it",
+                        "choices",
+                        ", or, if it is one of the choices, name its column with `choices=`",
+                    )
                     for one in classes[name]
                 }
                 continue

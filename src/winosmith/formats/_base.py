@@ -100,7 +100,7 @@ def build_entry(place: Place, raw: str, build: Callable[..., Item], *values: Any
     try:
         return Entry(place, raw, build(*values))
     except ProblemError as error:
-        return Entry(place, raw, reason=str(error))
+        return Entry(place, raw, reason=error.args[0])
     except KeyError as error:
         return Entry(place, raw, reason=f"the record has no {error.args[0]!r}")
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from winosmith.data import Rows, join_rows
-from winosmith.errors import FormatError
+from winosmith.errors import AdvisedText, FormatError
 from winosmith.formats._base import Format, Writer
 from winosmith.formats._copa import COPA_XML, SUPERGLUE_COPA
 from winosmith.formats._csv import CSV
@@ -118,19 +118,22 @@ def _detect_container(rows: Rows, wanted: Format | None) -> DetectedFormat:
         if wanted:
             return DetectedFormat(wanted, rows, [])
         if matches:
-            names = [one.format.name for one in matches]
-            raise _make_detection_error("several formats fit its content", names, rows)
+            advice = _advise_naming([one.format.name for one in matches])
+            reason = AdvisedText("several formats fit its content", "format_name", advice)
+            raise _make_detection_error(reason, rows)
     if wanted or QUESTIONS.recognises(rows):
         return DetectedFormat(QUESTIONS, *get_question_rows(rows))
-    why, names = _explain_no_match(rows)
-    raise _make_detection_error(why, names, rows)
+    raise _make_detection_error(_explain_no_match(rows), rows)
 
 
-def _make_detection_error(reason: str, names: Sequence[str], rows: Rows) -> FormatError:
+def _advise_naming(names: Iterable[str]) -> str:
     columns = "or the question columns with `question=`, `choices=` and `answer=`"
-    advice = f"; name one with `format_name=` ({', '.join(names)}), {columns}" if names else ""
+    return f"; name one with `format_name=` ({', '.join(names)}), {columns}"
+
+
+def _make_detection_error(reason: str, rows: Rows) -> FormatError:
     line = next(rows.source.iterate_lines())[0] if rows.source else None
-    error = FormatError(f"{reason}{advice}", rows.path, line)
+    error = FormatError(reason, rows.path, line)
     error.add_note(
         "In Python, name columns with winosmith.formats.read(data, columns="
         "winosmith.formats.Columns(question=(…,), choices=(…, …), answer=…))"
@@ -149,23 +152,26 @@ def _find_matching_formats(rows: Rows, formats: Sequence[Format]) -> list[Detect
     return nonempty[0] if nonempty and (len(in_lists) < 2 or nonempty[0] is not in_lists[0]) else []
 
 
-def _explain_no_match(rows: Rows) -> tuple[str, list[str]]:
-    """Return why no format fits, and the formats that the user may name."""
-    fault, names = "no known format fits its content", [one.name for one in FORMATS]
+def _explain_no_match(rows: Rows) -> AdvisedText:
+    """Return why no format fits, and advise to name a format."""
+    fault, naming = "no known format fits its content", _advise_naming(one.name for one in FORMATS)
     if advice := _advise_on_values(rows):
-        return fault + advice, names
+        return AdvisedText(fault + advice, "format_name", naming)
     why, has_questions = explain_mismatch(rows)
     if has_questions:
-        return f"{why}; {fault}; name another format with `format_name=`", []
+        another = "; name another format with `format_name=`"
+        return AdvisedText(fault, "format_name", another, before=f"{why}; ")
     nearest = _describe_nearest_format(rows)
     if not nearest and _may_be_answers(rows):
-        return (
-            f"{fault}; it looks like models' answers, not problems: name the file of problems as "
-            "the data, and this one as the answers",
-            [],
+        nearest = (
+            "; it looks like models' answers, not problems: name the file of problems as the data, "
+            "and this one as the answers"
         )
-    advice = nearest + (f"; as questions, {why}" if why else "")
-    return fault + (advice or f"; it begins with {rows.start.partition(chr(10))[0][:60]!r}"), names
+        return AdvisedText(fault + nearest, "format_name")
+    if not (nearest or why):
+        nearest = f"; it begins with {rows.start.partition(chr(10))[0][:60]!r}"
+    questions = f"; as questions, {why}" if why else ""
+    return AdvisedText(fault + nearest, "format_name", questions + naming)
 
 
 def _may_be_answers(rows: Rows) -> bool:

@@ -18,7 +18,7 @@ from typing import IO, Any, TypeVar
 
 from winosmith import data
 from winosmith.data import Place, Record
-from winosmith.errors import FormatError, ProblemError
+from winosmith.errors import AdvisedText, FormatError, ProblemError
 from winosmith.formats import _base, _rows
 from winosmith.formats._answers import (
     KINDS,
@@ -157,8 +157,11 @@ def read_questions(
     if drafts and withheld == len(drafts):
         why = f"{plan.answer!r} has none" if plan.answer else "no answer column was found"
         notes.append(
-            f"no question has an answer, because {why}; name the answer column "
-            f"with `answer=`{_suggest_answer_columns(drafts)}"
+            AdvisedText(
+                f"no question has an answer, because {why}",
+                "answer",
+                f"; name the answer column with `answer=`{_suggest_answer_columns(drafts)}",
+            )
         )
     elif withheld:
         if columns.answer is None:
@@ -168,9 +171,14 @@ def read_questions(
     if kind == "1" and columns.answer_is is None:
         fits = Counter(k for d in drafts if d.answer is not None for k in d.get_readings())
         notes.append(
-            f"the answers are read as numbers from 1 (the first option), which fit {fits['1']:,} "
-            f"of {len(drafts) - withheld:,} answers; numbers from 0 fit {fits['0']:,}; use "
-            "`answer_is='1'` to confirm this, or `answer_is='0'` if 0 is the first option"
+            AdvisedText(
+                "the answers are read as numbers from 1 (the first option), which fit "
+                f"{fits['1']:,} of {len(drafts) - withheld:,} answers; numbers from 0 fit "
+                f"{fits['0']:,}",
+                "answer_is",
+                "; use `answer_is='1'` to confirm this, or `answer_is='0'` if 0 is the first "
+                "option",
+            )
         )
     others = collect_names(draft.extra for draft in drafts)
     if kind is not None and any(map(is_answer_name, others)):
@@ -342,7 +350,8 @@ def _refuse_second_answer_column(drafts: Sequence[_Draft]) -> None:
                 reason = (
                     f"the answer is in {name!r} only in some rows, such as this one; use one name"
                 )
-                raise FormatError(f"{reason}, or name the column with `answer=`", *draft.place[:3])
+                advice = ", or name the column with `answer=`"
+                raise FormatError(AdvisedText(reason, "answer", advice), *draft.place[:3])
 
 
 def _set_label_choices(drafts: Sequence[_Draft], *, is_declared: bool) -> list[str]:
@@ -420,8 +429,11 @@ def _detect_kind(drafts: Sequence[_Draft]) -> str | None:
     if not fits:
         draft = answered[0][0]
         raise FormatError(
-            f"the answer {draft.answer!r} is neither a choice nor a choice's letter or number; "
-            "name the answer column with `answer=`, or write only letters in that column",
+            AdvisedText(
+                f"the answer {draft.answer!r} is neither a choice nor a choice's letter or number",
+                "answer",
+                "; name the answer column with `answer=`, or write only letters in that column",
+            ),
             *draft.place[:3],
         )
     (best, most), *others = fits.most_common()
@@ -440,9 +452,12 @@ def _detect_kind(drafts: Sequence[_Draft]) -> str | None:
                 *place[:3],
             )
         raise FormatError(
-            f"the answers can be read as {KINDS[best]} or as {KINDS[other]}, which "
-            f"differ in {len(unequal):,} rows, such as for {first!r} in this one. Choose one with "
-            f"`answer_is={best!r}` or `answer_is={other!r}`",
+            AdvisedText(
+                f"the answers can be read as {KINDS[best]} or as {KINDS[other]}, which differ in "
+                f"{len(unequal):,} rows, such as for {first!r} in this one",
+                "answer_is",
+                f". Choose one with `answer_is={best!r}` or `answer_is={other!r}`",
+            ),
             *place[:3],
         )
     return best

@@ -21,7 +21,7 @@ from typing import IO, Any, TypedDict, Unpack
 from winosmith import data
 from winosmith.data import Place, Readable, Source
 from winosmith.dataset import Dataset
-from winosmith.errors import FormatError, ProblemError
+from winosmith.errors import AdvisedText, FormatError, ProblemError
 from winosmith.formats import _base
 from winosmith.formats._answers import drop_repeated_keys
 from winosmith.formats._base import (
@@ -471,9 +471,12 @@ def _find_twins(entries: list[Entry]) -> list[str]:
         if halves := pair(problems):
             count = len(halves)
             notes.append(
-                f"{count:,} of {len(problems):,} problems are read as {count // 2:,} "
-                f"twin{'s' * (count > 2)}, found by their {how} column marks twins (name one with "
-                "`pair_by=`, or give each problem a twin_id)"
+                AdvisedText(
+                    f"{count:,} of {len(problems):,} problems are read as {count // 2:,} "
+                    f"twin{'s' * (count > 2)}, found by their {how} column marks twins",
+                    "pair_by",
+                    " (name one with `pair_by=`, or give each problem a twin_id)",
+                )
             )
             replace_items(entries, halves)
             break

@@ -23,8 +23,7 @@ def read_table(path: Path) -> Delimited:
         return Delimited(Source(path, path.read_bytes()))
     except FormatError as error:
         fault = _("this is not a CSV table in UTF-8")
-        reason = error.reason.partition("; name it")[0]
-        raise InputError(f"{path}: {fault} ({reason})") from None
+        raise InputError(f"{path}: {fault} ({error.fact})") from None
 
 
 def read_cells(row: Row[Mapping[str, str]]) -> dict[str, str]:

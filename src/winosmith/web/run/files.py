@@ -16,7 +16,7 @@ from django.conf import settings
 from django.utils.translation import gettext as _, gettext_lazy, gettext_noop
 
 from winosmith import Dataset, formats
-from winosmith.errors import FormatError, InputError
+from winosmith.errors import AdvisedText, FormatError, InputError
 from winosmith.problem import Problem
 from winosmith.web import _import
 from winosmith.web.jobs import IMPORT, Job, Progress, Reading
@@ -224,10 +224,9 @@ def read_file(
         )
     except FormatError as error:
         location = name if error.line is None else f"{name}:{error.line}"
-        raise InputError(f"{location}: {_remove_option_advice(error.reason)}") from None
+        raise InputError(f"{location}: {error.fact}{_get_advice(error.parameter)}") from None
     found = list(zip(contents.line_numbers, contents.items, strict=True))
-    # A site has no questions without a blank, so advice on them is omitted.
-    bad = [(e.line, (e.reason or "").partition("; mark a question")[0]) for e in contents.bad]
+    bad = [(e.line, _get_fact(e.reason or "")) for e in contents.bad]
     bad += [(line, CLAIM) for line, e in found if not isinstance(e, Problem)]
     problems = [(line, e) for line, e in found if isinstance(e, Problem)]
     bad += [(line, _import.NUL) for line, e in problems if _import.contains_nul(e)]
@@ -243,27 +242,26 @@ def read_file(
             bad.append((line, fault.reason.replace(repr(problem.id), repr(original.id))))
         out = {problem.id for problem, _error in unfit}
         data = Dataset((problem for problem in data if problem.id not in out), data.name)
-    notes = tuple(map(_remove_option_advice, contents.notes))
+    notes = tuple(map(_get_fact, contents.notes))
     return FileContent(contents.format.name, data, sorted(bad), notes)
 
 
-_PAIR_ADVICE = re.compile(r"name it with `pair_by=.*; if not, use `pair_by=''`$")
+def _get_fact(message: str) -> str:
+    """Return a message without advice on parameters that the form doesn't have."""
+    return message.fact if isinstance(message, AdvisedText) else message
 
 
-def _remove_option_advice(reason: str) -> str:
-    reason = reason.replace("name one with `pair_by=`, or ", "if this is wrong, ")
-    reason = _PAIR_ADVICE.sub(
-        "enter its name under “Column that marks twins”; if not, enter a hyphen there", reason
-    )
-    for advice in ("; name its encoding with", "; name it with `encoding="):
-        if advice in reason:
-            return f"{reason.partition(advice)[0]}; save it as CSV UTF-8"
-    reason = reason.partition("; use `answer_is=")[0]
-    before, fault, after = reason.partition("no known format fits its content")
-    if not fault:
-        return before.partition("; name one with")[0]
-    after = after.partition("; name ")[0].partition("; as questions")[0]
-    return f"{fault}{after}; a table needs the columns sentence, option1, option2 and answer"
+def _get_advice(parameter: str) -> str:
+    if parameter == "pair_by":
+        return _(
+            ". If it marks twins, enter its name under “Column that marks twins”; if not, enter a "
+            "hyphen there"
+        )
+    if parameter == "encoding":
+        return _("; save it as CSV UTF-8")
+    if parameter:
+        return _("; a table needs the columns sentence, option1, option2 and answer")
+    return ""
 
 
 def preview_import(job: Job, reading: Reading) -> None:
