@@ -15,7 +15,6 @@ from itertools import chain, count
 from typing import Any, Literal
 
 from django.utils import timezone
-from django.utils.translation import gettext_noop
 
 from winosmith import Dataset, Problem as Datum
 from winosmith.errors import InputError
@@ -54,38 +53,9 @@ MAX_OPTIONS_PER_PROBLEM = 5
 MAX_ID_LENGTH = 80
 """Maximum number of characters in an id, which becomes part of a URL."""
 
-NUL = gettext_noop("it contains a NUL character, which PostgreSQL can't store")
-_BAD_ID = gettext_noop(
-    "the id %(id)s can't be part of a URL (up to %(most)s characters, no /); import with new ids"
-)
-_NO_BLANK = gettext_noop("the problem is a question; a site stores only sentences with a blank (_)")
-_SECOND_BLANK = gettext_noop(
-    "the sentence or an option contains '_' in addition to the blank; use _ only for the blank"
-)
-_TOO_MANY_OPTIONS = gettext_noop("the problem has %(n)s options; a site allows at most %(most)s")
-_TOO_LONG = gettext_noop(
-    "the sentence or an option has %(n)s characters; a site allows at most %(most)s"
-)
-_NO_ANSWER = gettext_noop("the problem has no answer, which judging requires")
-_NO_GOLD_ANSWER = gettext_noop("the problem has no answer; a gold question needs one")
-_NO_EXPLANATION = gettext_noop(
-    "the problem has no explanation of the answer for judges; add a column named %(key)s with the "
-    "reason (in JSON Lines, a key of 'extra')"
-)
-_OTHER_TWIN = gettext_noop(
-    "the site already has another twin %(twin)s, whose problem %(id)s is not in the file; import "
-    "with new ids, or under another name if the ids are already new"
-)
-_OTHER_PROBLEM = gettext_noop(
-    "the site already has another problem %(id)s, or the same one without this answer; import with "
-    "new ids, or under another name if the ids are already new"
-)
-
-REASONS = (
-    NUL, _BAD_ID, _NO_BLANK, _SECOND_BLANK, _TOO_MANY_OPTIONS, _TOO_LONG, _NO_ANSWER,
-    _NO_GOLD_ANSWER, _NO_EXPLANATION, _OTHER_TWIN, _OTHER_PROBLEM,
-)  # fmt: skip
-"""Reasons why a problem can't be imported, for `pages.translate_message`."""
+NUL = "it contains a NUL character, which PostgreSQL can't store"
+_NEW_IDS = "import with new ids"
+_RENAME = f"{_NEW_IDS}, or under another name if the ids are already new"
 
 
 class NotImportableError(InputError):
@@ -235,20 +205,35 @@ def _find_import_obstacle(datum: Datum, purpose: Purpose) -> str | None:
             or not name.isprintable()
             or name != name.strip()
         ):
-            return _BAD_ID % {"id": repr(name[:100]), "most": MAX_ID_LENGTH}
+            return (
+                f"the id {name[:100]!r} can't be part of a URL (up to {MAX_ID_LENGTH} characters, "
+                f"no /); {_NEW_IDS}"
+            )
     if contains_nul(datum):
         return NUL
     if not datum.blank_is_unique:
-        return _NO_BLANK if datum.blank is None else _SECOND_BLANK
+        if datum.blank is None:
+            return "the problem is a question; a site stores only sentences with a blank (_)"
+        return (
+            "the sentence or an option contains '_' in addition to the blank; use _ only for the "
+            "blank"
+        )
     if (n := len(datum.options)) > MAX_OPTIONS_PER_PROBLEM:
-        return _TOO_MANY_OPTIONS % {"n": n, "most": MAX_OPTIONS_PER_PROBLEM}
+        return f"the problem has {n} options; a site allows at most {MAX_OPTIONS_PER_PROBLEM}"
     longest = max(map(len, (datum.sentence, *datum.options)))
     if longest > MAX_SENTENCE_LENGTH:
-        return _TOO_LONG % {"n": f"{longest:,}", "most": f"{MAX_SENTENCE_LENGTH:,}"}
+        most = f"a site allows at most {MAX_SENTENCE_LENGTH:,}"
+        return f"the sentence or an option has {longest:,} characters; {most}"
     if datum.answer is None and purpose != "valid":
-        return _NO_ANSWER if purpose == "judging" else _NO_GOLD_ANSWER
+        needed = (
+            ", which judging requires" if purpose == "judging" else "; a gold question needs one"
+        )
+        return f"the problem has no answer{needed}"
     if purpose == "gold" and not str(datum.extra.get(EXPLANATION) or "").strip():
-        return _NO_EXPLANATION % {"key": EXPLANATION}
+        return (
+            "the problem has no explanation of the answer for judges; add a column named "
+            f"{EXPLANATION} with the reason (in JSON Lines, a key of 'extra')"
+        )
     return None
 
 
@@ -267,14 +252,18 @@ def _find_conflicts(dataset: Dataset) -> Iterator[tuple[Datum, str]]:
         rows = Problem.objects.filter(twin__ref__in=refs).values_list("twin__ref", "ref")
         for twin, ref in rows:
             if ref not in twins[twin]:
-                why = _OTHER_TWIN % {"twin": repr(twin), "id": repr(ref)}
+                why = (
+                    f"the site already has another twin {twin!r}, whose problem {ref!r} is not in "
+                    f"the file; {_RENAME}"
+                )
                 yield from ((dataset[dataset.row(name)], why) for name in sorted(twins[twin]))
     data = {datum.id: datum for datum in dataset}
     for refs in chunked(data, CHUNK):
         for row in Problem.objects.filter(ref__in=refs):
             datum = data[row.ref]
             if not _has_same_text(row, datum) or datum.answer not in (None, row.answer):
-                yield datum, _OTHER_PROBLEM % {"id": repr(row.ref)}
+                known = f"the site already has another problem {row.ref!r}"
+                yield datum, f"{known}, or the same one without this answer; {_RENAME}"
 
 
 def _has_same_text(row: Problem, datum: Datum) -> bool:

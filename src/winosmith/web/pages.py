@@ -10,7 +10,6 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date, datetime
-from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
@@ -27,7 +26,7 @@ from django.template.loader import render_to_string
 from django.utils.formats import date_format, number_format
 from django.utils.html import format_html
 from django.utils.http import url_has_allowed_host_and_scheme
-from django.utils.translation import gettext as _, gettext_lazy, gettext_noop
+from django.utils.translation import gettext as _, gettext_lazy
 from django.views.decorators.http import require_http_methods
 from django.views.i18n import set_language
 
@@ -218,62 +217,6 @@ Sent = TypeVar("Sent", bound=HttpResponseBase)
 def mark_as_download(response: Sent, name: str) -> Sent:
     response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
     return response
-
-
-def translate_message(text: str, phrases: Iterable[str]) -> str:
-    """Translate an English message, such as "2 of 3 judges", with the first phrase that matches.
-
-    A message without a matching phrase is returned unchanged. The toolkit's messages, and the
-    messages that the site has stored, are in English. The phrases, such as "%(n)s of %(of)s
-    judges", are marked for translation.
-    """
-    for phrase in phrases:
-        if found := _compile_phrase(phrase).fullmatch(text):
-            return _(phrase) % found.groupdict()
-    return text
-
-
-ROW_FAULTS = (
-    gettext_noop("the row has %(cells)s cells; the header has %(names)s"),
-    gettext_noop("this is not a row of a table: %(error)s; is a quotation mark left open?"),
-    gettext_noop(
-        "this is not a row of a table: %(error)s; is a quotation mark left open? "
-        "(lines %(first)s to %(last)s are lost)"
-    ),
-    gettext_noop("the sentence is empty"),
-    gettext_noop("the sentence has no blanks ('_'); 1 is needed"),
-    gettext_noop("the sentence has no blanks ('_'); 1 is needed; mark a question with %(key)s"),
-    gettext_noop(
-        "the sentence has no blanks ('_'); 1 is needed: write one '_' in place of %(text)s"
-    ),
-    gettext_noop(
-        "the sentence has %(n)s blanks ('_'); 1 is needed: write one '_' in place of %(text)s"
-    ),
-    gettext_noop("the sentence has %(n)s blanks ('_'); 1 is needed"),
-    gettext_noop("the number of options is %(n)s; it must be %(least)s to %(most)s"),
-    gettext_noop("an option is empty"),
-    gettext_noop("an option contains the blank ('_')"),
-    gettext_noop("two options are equal: %(options)s"),
-    gettext_noop("two options are equal, one of them the correct one: %(options)s"),
-    gettext_noop("the answer is %(answer)s; with %(n)s options it must be 0 to %(last)s"),
-    gettext_noop(
-        "the answer is %(answer)s; with %(n)s options it must be a number from 1 to %(last)s"
-    ),
-    gettext_noop("the answer %(answer)s is not one of the options %(options)s"),
-    gettext_noop("the id %(id)s was already used at %(place)s"),
-)
-"""The toolkit's messages for a row that can't be read, or is not a problem."""
-
-
-@cache
-def _compile_phrase(phrase: str) -> re.Pattern[str]:
-    parts = re.split(r"%\((\w+)\)s", phrase)
-    found = [re.escape(parts[0])]
-    for at in range(1, len(parts), 2):
-        name, text = parts[at : at + 2]
-        group = f"(?P={name})" if name in parts[1:at:2] else f"(?P<{name}>.+)"
-        found += [group, re.escape(text)]
-    return re.compile("".join(found), re.DOTALL)
 
 
 @register.filter("day")

@@ -15,15 +15,13 @@ from django.utils import translation
 
 from tests.web.translated import made_up
 from winosmith import web
-from winosmith.errors import InputError, RecipeError
+from winosmith.errors import RecipeError
 from winosmith.web._rules import SiteRules
-from winosmith.web.market.exports import read_export
 from winosmith.web.moderate.decisions import ACTIONS
-from winosmith.web.pages import _compile_phrase, to_fixed, to_percent
+from winosmith.web.pages import to_fixed, to_percent
 from winosmith.web.people.gates import new_key
 from winosmith.web.problems.models import Problem
 from winosmith.web.read.downloads import FILES
-from winosmith.web.run.files import FAULTS, get_faults, read_file, translate_fault
 
 ARABIC = {"accept-language": "ar"}
 
@@ -47,62 +45,6 @@ def test_errors_of_rules_come_in_the_language_of_the_page(
         answer = visit().post("/people/join/", form, headers={"accept-language": wish})
         assert answer.status_code == 422
         assert told in answer.content.decode()
-
-
-def test_rows_of_a_file_that_cannot_be_read_are_told_in_the_language_of_the_page(
-    site: Any, arabic: None, tmp_path: Path
-) -> None:
-    """The toolkit gives its reasons in English; the reader gets them in the page's language."""
-    path = tmp_path / "paid.csv"
-    path.write_text('worker,status\nW1,approved,x\nW2,"approved\n')
-    with translation.override("ar"), pytest.raises(InputError) as caught:
-        read_export(path, "generic")
-    first, second = str(caught.value).splitlines()
-    cells = made_up("the row has %(cells)s cells; the header has %(names)s")
-    assert first == f"{path}:2: {cells % {'cells': 3, 'names': 2}}"
-    assert made_up("; is a quotation mark left open?") in second
-
-
-FAULTY = (
-    "id,sentence,option1,option2,answer",
-    "a,No blank is here.,cup,jug,1",
-    "b,The ___ fell.,cup,jug,1",
-    "c,The _ fell on the _.,cup,jug,1",
-    "d,The _ fell.,cup,,1",
-    "e,The _ fell.,,jug,1",
-    "f,The _ fell.,_,jug,1",
-    "g,The _ fell.,cup,cup,1",
-    "h,The _ fell.,cup,jug,3",
-    "i,The _ fell.,cup,jug,can",
-    "j,The _ fell.,cup,jug,1",
-    "j,The _ hit it.,cup,jug,1",
-    "k,The _ fell.,cup,jug,",
-    f"l,The _ fell {'far ' * 500}.,cup,jug,1",
-    f"{'m' * 81},The _ fell.,cup,jug,1",
-    "n,The _ fell.,cup,jug,1,more",
-    "o,The \0 of the _ fell.,cup,jug,1",
-)
-
-
-def test_reasons_against_an_import_come_in_the_readers_language(
-    db: Any, arabic: None, tmp_path: Path
-) -> None:
-    """A job stores them in English; the page translates each, and keeps the place before it."""
-    path = tmp_path / "cups.csv"
-    path.write_text("\n".join(FAULTY))
-    asked = {"file": path.name, "format": "", "pair_by": "", "new_ids": False}
-    faults = get_faults(asked, read_file(path, asked, "judging"))
-    assert len(faults) == len(FAULTY) - 2
-    known = {made_up(phrase) for phrase in FAULTS}
-    with translation.override("ar"):
-        shown = [translate_fault(fault) for fault in faults]
-    in_english = [
-        fault
-        for fault, line in zip(faults, shown, strict=True)
-        if fault.partition(": ")[0] != line.partition(": ")[0]
-        or not any(_compile_phrase(phrase).fullmatch(line.partition(": ")[2]) for phrase in known)
-    ]
-    assert in_english == []
 
 
 def test_files_are_the_same_in_every_language(refs: dict[str, str], arabic: None) -> None:

@@ -251,7 +251,7 @@ def show_agreement(request: HttpRequest) -> HttpResponse:
     if found["pairs"] is not None:
         page["pairs"] = to_percent(found["pairs"])
     if found["alpha"] is not None:
-        page["undefined"] = votes.translate_undefined_reason(found["alpha"].reason)
+        page["undefined"] = found["alpha"].reason
     if found["problems"]:
         page["valid"] = to_percent(found["valid"] / found["problems"])
         page["unanimous"] = to_percent(found["unanimous"] / found["problems"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from typing import Any
 from django.conf import settings
 from django.db.models import Count, Max, Q, QuerySet
 from django.utils import timezone
-from django.utils.translation import gettext as _, gettext_noop
+from django.utils.translation import gettext as _
 
 from winosmith import Dataset, Response, metrics
 from winosmith.lineage import UNVALIDATED
@@ -20,7 +19,6 @@ from winosmith.validate import VoteRules, filter_by_votes
 from winosmith.web._cache import get_cached_stats
 from winosmith.web._lock import chunked, writing
 from winosmith.web.judge.models import Gold, Skip, Slot, Verdict
-from winosmith.web.pages import translate_message
 from winosmith.web.people.models import Person, get_pseudonym
 from winosmith.web.problems.models import Problem, State
 from winosmith.web.problems.records import as_problem
@@ -162,40 +160,6 @@ def decide_by_votes(
         chosen = Counter(response.choice for response in cast if response.purpose == "validate")
         counts = ",".join(map(str, sorted(chosen.values(), reverse=True)))
         Verdict(problem=problem, counts=counts, valid=not dropped).save()
-
-
-FAULTS = (
-    gettext_noop("enough votes: %(n)s of the %(of)s required judges"),
-    gettext_noop("majority: %(n)s of %(of)s judges chose the correct option"),
-    gettext_noop("ambiguity: %(n)s of %(of)s judges find one option clearly more plausible"),
-    gettext_noop(
-        "word association: %(n)s of %(of)s judges find that nearby words leave the answer open"
-    ),
-    gettext_noop("local context: %(n)s of %(of)s judges found the correct option from %(context)s"),
-)
-"""Reasons for an invalid problem, as `winosmith.validate.filter_by_votes` stores them."""
-
-
-_FAULT_SEPARATOR = re.compile(f"; (?={'|'.join(fault.partition(':')[0] for fault in FAULTS)}: )")
-
-
-def translate_verdict(reason: str) -> str:
-    """Translate the reasons of a verdict; other messages stay unchanged."""
-    return "; ".join(translate_message(each, FAULTS) for each in _FAULT_SEPARATOR.split(reason))
-
-
-UNDEFINED_REASONS = (
-    gettext_noop("no item has two answers or more"),
-    gettext_noop("all answers are the same, so agreement beyond chance is undefined"),
-    gettext_noop(
-        "the items have %(least)s to %(most)s answers; Fleiss' kappa needs the same number for each"
-    ),
-)
-"""Values of `Reliability.reason` for an undefined agreement coefficient."""
-
-
-def translate_undefined_reason(reason: str) -> str:
-    return translate_message(reason, UNDEFINED_REASONS)
 
 
 def get_vote_rules() -> VoteRules:

@@ -13,7 +13,6 @@ from django.utils.translation import gettext as _
 
 from winosmith.data import Delimited, Row, Source
 from winosmith.errors import FormatError, InputError
-from winosmith.web.pages import ROW_FAULTS, translate_message
 from winosmith.web.people.models import make_digest
 
 
@@ -28,7 +27,7 @@ def read_table(path: Path) -> Delimited:
 
 def read_cells(row: Row[Mapping[str, str]]) -> dict[str, str]:
     if row.values is None:
-        raise InputError(translate_message(row.reason or "", ROW_FAULTS))
+        raise InputError(row.reason or "")
     return {name: cell.strip() for name, cell in row.values.items()}
 
 

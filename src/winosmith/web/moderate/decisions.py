@@ -22,7 +22,7 @@ from winosmith.web._lock import writing
 from winosmith.web.judge.exclusion import update_verdict
 from winosmith.web.judge.models import Slot
 from winosmith.web.judge.submissions import HIDDEN
-from winosmith.web.judge.votes import close_slots, open_slots, translate_verdict
+from winosmith.web.judge.votes import close_slots, open_slots
 from winosmith.web.moderate.models import Appeal
 from winosmith.web.people.models import Person
 from winosmith.web.problems.family import COVERING_KINDS, lift_embargo, set_embargo
@@ -250,8 +250,6 @@ def to_site_language(text: Any) -> str:
 @register.filter("translated")
 def translate_reason(reason: str) -> str:
     """Return a stored reason, translated to the page's language if it is an offered reason."""
-    if (verdict := translate_verdict(reason)) != reason:
-        return verdict
     if translation.get_language() == settings.LANGUAGE_CODE:
         return reason
     offered = (reason for action in ACTIONS.values() for reason in action.list_reasons())

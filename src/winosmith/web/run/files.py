@@ -6,21 +6,19 @@ gold` import them. Records that can't be imported are skipped and listed with th
 
 from __future__ import annotations
 
-import re
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePath
 from typing import Any
 
 from django import forms
 from django.conf import settings
-from django.utils.translation import gettext as _, gettext_lazy, gettext_noop
+from django.utils.translation import gettext as _, gettext_lazy
 
 from winosmith import Dataset, formats
 from winosmith.errors import AdvisedText, FormatError, InputError
 from winosmith.problem import Problem
 from winosmith.web import _import
 from winosmith.web.jobs import IMPORT, Job, Progress, Reading
-from winosmith.web.pages import ROW_FAULTS, translate_message
 from winosmith.web.people.models import Person
 from winosmith.web.problems.lookalikes import index_published_dataset
 from winosmith.web.run.uploads import CHUNK_BYTES, get_max_bytes, store_file
@@ -180,23 +178,6 @@ class FileContent:
     notes: tuple[str, ...]
 
 
-CLAIM = gettext_noop("a claim, not a problem")
-
-FAULTS = (*ROW_FAULTS, *_import.REASONS, CLAIM)
-
-_LOCATION = re.compile(r".*?:[0-9]+: ")
-
-
-def translate_fault(line: str) -> str:
-    """Translate a line from `get_faults`, or another message from a job, for the reader.
-
-    Jobs store reasons in English, because the worker doesn't know the language of their readers.
-    """
-    found = _LOCATION.match(line)
-    at = found.end() if found else 0
-    return f"{line[:at]}{translate_message(line[at:], FAULTS)}"
-
-
 READ, IDENTIFIED = 0.6, 0.75
 """Progress of reading a file (0–1) once its lines are read, and once ids are assigned."""
 
@@ -227,7 +208,7 @@ def read_file(
         raise InputError(f"{location}: {error.fact}{_get_advice(error.parameter)}") from None
     found = list(zip(contents.line_numbers, contents.items, strict=True))
     bad = [(e.line, _get_fact(e.reason or "")) for e in contents.bad]
-    bad += [(line, CLAIM) for line, e in found if not isinstance(e, Problem)]
+    bad += [(line, "a claim, not a problem") for line, e in found if not isinstance(e, Problem)]
     problems = [(line, e) for line, e in found if isinstance(e, Problem)]
     bad += [(line, _import.NUL) for line, e in problems if _import.contains_nul(e)]
     problems = [(line, e) for line, e in problems if not _import.contains_nul(e)]

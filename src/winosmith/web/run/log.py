@@ -11,12 +11,11 @@ from winosmith import formats
 from winosmith.web import jobs
 from winosmith.web.jobs import Job
 from winosmith.web.run.choices import get_setting_label, get_value_label
-from winosmith.web.run.files import OWN_FORMATS, ImportForm, translate_fault
+from winosmith.web.run.files import OWN_FORMATS, ImportForm
 from winosmith.web.run.human_tests import TestForm
 from winosmith.web.run.studies import DecisionForm, ListForm, PlacesForm, StudyForm
 
 register = template.Library()
-register.filter("fault", translate_fault)
 
 FORMAT_TITLES: dict[str, Any] = {one.name: one.title for one in formats.FORMATS} | OWN_FORMATS
 register.filter("format_title", lambda name: FORMAT_TITLES.get(name, name))

@@ -161,7 +161,7 @@ def _add_error(form: Form, field: str | None, error: WinosmithError) -> None:
         form.add_setting_error(error)
         return
     for line in str(error).splitlines():
-        form.add_error(field, files.translate_fault(line))
+        form.add_error(field, line)
 
 
 def _list_tests() -> list[Any]:

@@ -18,7 +18,6 @@ from winosmith.errors import DataError
 from winosmith.outputs import PRIVATE, OutputFolder
 from winosmith.records import dump_json, make_problem_record
 from winosmith.validate import write_votes
-from winosmith.web.judge.votes import translate_undefined_reason
 from winosmith.web.pages import (
     format_interval,
     format_percentage_interval,
@@ -249,5 +248,5 @@ def _list_test_facts(test: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def _format_agreement(estimate: Mapping[str, Any]) -> str:
     if estimate["value"] is None or estimate["interval"] is None:
-        return _("not defined: %s") % translate_undefined_reason(estimate["reason"])
+        return _("not defined: %s") % estimate["reason"]
     return f"{to_fixed(estimate['value'], 2)} ({format_interval(estimate['interval'])})"
