@@ -71,7 +71,7 @@ ROUTES: list[Row] = [
     ("read:card", "get", (), none, "ooooooo"),
     ("read:card_text", "get", (), none, "ooooooo"),
     ("language", "get", (), none, "ooooooo"),
-    ("language", "post", (), form(language="en"), "ddddddd"),
+    ("set_language", "post", (), form(language="en"), "ddddddd"),
     ("people:me", "get", (), none, "loooooo"),
     ("people:data", "get", (), none, "loooooo"),
     ("people:news", "get", (), none, "lOOOOOO"),

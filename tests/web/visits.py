@@ -132,7 +132,7 @@ VISITS: tuple[Visit, ...] = (
     V("visitor", "read:guidelines"),
     V("visitor", "read:card"),
     V("visitor", "language", query="next=/guidelines/"),
-    V("visitor", "language", form={"language": "xx"}, status=422),
+    V("visitor", "set_language", form={"language": "xx"}, status=302),
     V("owner", "people:me"),
     V("anonymous", "people:me"),
     V("admin", "people:me"),

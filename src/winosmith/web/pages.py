@@ -21,14 +21,12 @@ from django.core.paginator import Page
 from django.db import InterfaceError, OperationalError
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
-from django.shortcuts import redirect, render, resolve_url
+from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.utils.formats import date_format, number_format
 from django.utils.html import format_html
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _, gettext_lazy
-from django.views.decorators.http import require_http_methods
-from django.views.i18n import set_language
 
 from winosmith import __version__, report
 from winosmith.errors import RecipeError
@@ -58,50 +56,7 @@ def site_context(request: HttpRequest) -> dict[str, Any]:
         "rules": settings.RULES,
         "winosmith_version": __version__,
         "area": area,
-        "languages": settings.LANGUAGES,
     }
-
-
-MAX_URL_LENGTH = 1000
-"""Maximum length of the URL to return to; the home page replaces a longer URL."""
-
-
-@require_http_methods(["GET", "HEAD", "POST"])
-def choose_language(request: HttpRequest) -> HttpResponse:
-    """Show the languages, or store the chosen language and return to the previous page.
-
-    An empty choice deletes the stored language, so that the browser's language applies again.
-    """
-    if request.method != "POST":
-        return _render_languages(request, request.GET.get("next", ""))
-    wanted, back = request.POST.get("language"), request.POST.get("next", "")
-    if wanted != "" and wanted not in dict(settings.LANGUAGES):
-        return _render_languages(request, back, _("Choose one of these languages."), 422)
-    answer = redirect(_get_safe_return_url(request, back))
-    if wanted:
-        answer.cookies = set_language(request).cookies
-    else:
-        answer.delete_cookie(
-            settings.LANGUAGE_COOKIE_NAME, samesite=settings.LANGUAGE_COOKIE_SAMESITE
-        )
-    return answer
-
-
-def _render_languages(
-    request: HttpRequest, back: str, error: str = "", status: int = 200
-) -> HttpResponse:
-    context = {
-        "languages": settings.LANGUAGES,
-        "chosen": request.COOKIES.get(settings.LANGUAGE_COOKIE_NAME, ""),
-        "back": _get_safe_return_url(request, back),
-        "error": error,
-    }
-    return render(request, "language.html", context, status=status)
-
-
-def _get_safe_return_url(request: HttpRequest, url: str) -> str:
-    is_safe = is_site_url(request, url) and len(url) <= MAX_URL_LENGTH
-    return url if is_safe else resolve_url("read:home")
 
 
 def is_site_url(request: HttpRequest, url: str) -> bool:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from django.contrib import admin
 from django.urls import URLPattern, include, path, re_path
+from django.views.generic import TemplateView
+from django.views.i18n import set_language
 
-from winosmith.web import pages
 from winosmith.web.api import views as api
 from winosmith.web.families import views as families
 from winosmith.web.judge import views as judge
@@ -248,6 +249,7 @@ AREAS: dict[str, tuple[str, list[URLPattern]]] = {
 
 urlpatterns = [
     *(path(start, include((rest, name))) for name, (start, rest) in AREAS.items()),
-    path("language/", pages.choose_language, name="language"),
+    path("language/", TemplateView.as_view(template_name="language.html"), name="language"),
+    path("language/set/", set_language, name="set_language"),
     path("admin/tables/", admin.site.urls),
 ]
