@@ -2,25 +2,18 @@
 
 from typing import Any
 
-import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, strategies as st
 
-from tests.conftest import examples, needed
 from tests.web.growing import family, model, says, version
 from tests.web.making import fresh
 from winosmith import Dataset, Prediction, metrics as m, report
 from winosmith.web.families.figures import (
-    RIGHT,
-    WRONG,
-    Answers,
     compute_error_depths,
-    count_first_errors,
     load_answers,
     measure_accuracy,
 )
 from winosmith.web.families.lists import list_board_entries, list_families
-from winosmith.web.families.trees import DEPTHS, Tree, load_tree
+from winosmith.web.families.trees import DEPTHS, load_tree
 from winosmith.web.pages import format_p_value, format_percentage_interval, to_percent
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.records import as_problem, as_public
@@ -82,34 +75,6 @@ def test_ties_are_worth_what_the_metrics_say(db: Any, answer: int) -> None:
     assert {depth: one[:2] for depth, one in by.items() if depth} == {
         depth: (one.right, one.n) for depth, one in said.by_depth.items()
     }
-    ends = count_first_errors(answers, "edit")
-    assert sum(end.errors for end in ends) == 1.5  # old_big's path fails for sure, pot's in half
-    assert sum(end.ends for end in ends) == 0.5
-    assert (ends[0].before, ends[0].errors, ends[0].ties) == (2, 1, 1)
-
-
-@pytest.mark.parametrize("options", [2, 3])
-def test_a_path_of_ties_ends_as_the_metrics_say(db: Any, options: int) -> None:
-    """On a family of one path, first errors are the survival curve of `winosmith.metrics`."""
-    needed("lifelines")
-
-    names, alpha = ("cup", "jug", "pan")[:options], model()
-    found = [version(None, "The cup hit the jug in the pan and the _ broke .", options=names)]
-    for word in ("So", "Oh", "Ah", "Well", "Now"):
-        found.append(version(found[-1], f"{word} {found[-1].sentence}", options=names))
-    for problem in found:
-        says(alpha, problem, tie=True)
-    answers = load_answers(found[0], load_tree(found[0], None), alpha)
-    data = Dataset(as_problem(problem) for problem in found)
-    said = [Prediction(problem.ref, 0, tied=tuple(range(options))) for problem in found]
-    curve = m.measure_stability(m.grade(data, said), depth="edit", draws=10).survival
-    ends = count_first_errors(answers, "edit")
-    assert tuple(end.depth for end in ends) == curve.depths == (0, 1, 2, 3, 4, 5)
-    assert [end.before for end in ends] == pytest.approx(curve.at_risk)
-    assert [end.errors for end in ends] == pytest.approx(curve.errors)
-    assert [end.ends for end in ends] == pytest.approx(curve.censored)
-    assert [end.ties for end in ends] == [1] * 6
-    assert sum(end.ends for end in ends) == pytest.approx(options**-6.0)
 
 
 @pytest.mark.parametrize("answer", [0, 1])
@@ -186,40 +151,6 @@ def test_what_was_not_answered_is_no_error(db: Any) -> None:
     answers = load_answers(found["root"], load_tree(found["root"], None), alpha)
     assert answers.unanswered_count == 2
     assert [(of.n, of.errors) for of in compute_error_depths(answers)] == [(1, 1)] * 3
-
-
-def _paths(parents: list[int], wrong: list[bool], depths: list[int]) -> list[tuple[int, bool]]:
-    """Return, leaf by leaf, where the first error comes, or where the path ends."""
-    found = []
-    for leaf in set(range(len(parents))) - set(parents):
-        path = [leaf]
-        while parents[path[-1]] >= 0:
-            path.append(parents[path[-1]])
-        errors = [depths[at] for at in reversed(path) if wrong[at]]
-        found.append((errors[0], True) if errors else (max(depths[at] for at in path), False))
-    return found
-
-
-@examples(60, suppress_health_check=[HealthCheck.too_slow])
-@given(st.lists(st.tuples(st.integers(0, 99), st.booleans(), st.integers(1, 6)), max_size=40))
-def test_first_errors_are_those_of_each_path(rows: list[tuple[int, bool, int]]) -> None:
-    """Each path from the root ends once: in its first error, or censored at its greatest depth."""
-    parents = [-1, *(place % (number + 1) for number, (place, _, _) in enumerate(rows))]
-    wrong = [False, *(bad for _, bad, _ in rows)]
-    depths = [0, *(depth for _, _, depth in rows)]
-    n = len(parents)
-    tree = Tree(
-        np.arange(n), np.array(parents), {"edit": np.array(depths)}, np.ones(n, bool),
-        np.full(n, 0.5),
-    )  # fmt: skip
-    answers = Answers(tree, np.array([WRONG if bad else RIGHT for bad in wrong], np.int8))
-    ends = count_first_errors(answers, "edit")
-    paths = _paths(parents, wrong, depths)
-    assert sum(end.errors + end.ends for end in ends) == len(paths)
-    for end in ends:
-        assert end.errors == paths.count((end.depth, True))
-        assert end.ends == paths.count((end.depth, False))
-        assert end.before == sum(depth >= end.depth for depth, _ in paths)
 
 
 @pytest.mark.parametrize("value", [1.0, 69 / 80, 0.35, 0.03125, 0.0001, 2e-6])

@@ -1,4 +1,4 @@
-"""The stability of a model on one family: its answers, error depths, accuracies and first errors.
+"""The stability of a model on one family: its answers, error depths, and accuracies by depth.
 
 The results are those of `winosmith.metrics.measure_stability`, but for one family. Results that
 need many families (intervals, p-values) are omitted, so that the page is fast.
@@ -158,27 +158,6 @@ class DepthAccuracy:
         return 100 * self.right / self.n
 
 
-@dataclass(frozen=True, slots=True)
-class PathsAtDepth:
-    """The number of paths from the root that reach one depth, and how they continue.
-
-    Ties make the counts fractional: a path with ties counts with the probabilities of its outcomes
-    if ties are broken at random, as in `winosmith.metrics.Survival`.
-
-    Attributes:
-        before: The number of paths that reach this depth without an earlier error.
-        errors: The number of paths whose first error is at this depth.
-        ends: The number of paths that end at this depth without an error (censored).
-        ties: The number of tied versions at this depth, on paths that may have no earlier error.
-    """
-
-    depth: int
-    before: float
-    errors: float
-    ends: float
-    ties: int = 0
-
-
 def compute_error_depths(answers: Answers) -> list[ErrorDepth]:
     found = []
     for kind in DEPTHS:
@@ -213,62 +192,11 @@ def measure_accuracy(answers: Answers, kind: DepthKind) -> list[DepthAccuracy]:
     ]
 
 
-def count_first_errors(answers: Answers, kind: DepthKind) -> list[PathsAtDepth]:
-    """Count the first errors on the paths from the root to each public leaf, by depth.
-
-    A path without an error is censored at its end. A tie is an error with weight 1 minus its
-    credit, and the path continues with the tie's credit as its weight. Versions without an
-    answer or a known depth are ignored, and so are paths without answers.
-    """
-    tree = answers.tree
-    depths, known = _get_depths(answers, kind)
-    credit, last = _follow_paths(tree.parents, np.where(known, answers.credit, 1.0), known, depths)
-    reached = np.append(credit, 1.0)[tree.parents]  # all paths reach the root
-    leaf = np.zeros(len(tree), dtype=np.int64)
-    leaf[tree.leaves] = 1
-    failed = np.where(known, (leaf + tree.sum_below(leaf)) * reached * (1 - answers.credit), 0.0)
-    ended = np.where((leaf > 0) & (last >= 0), credit, 0.0)
-    tied = known & answers.select(TIED) & (reached > 0)
-    size = 1 + int(depths.max())
-    errors = np.bincount(depths[known], failed[known], size)
-    ends = np.bincount(np.maximum(last, 0), ended, size)
-    ties = np.bincount(depths[tied], minlength=size)
-    before = np.cumsum((errors + ends)[::-1])[::-1]
-    return [
-        PathsAtDepth(
-            depth,
-            round_count(float(before[depth])),
-            round_count(float(errors[depth])),
-            round_count(float(ends[depth])),
-            int(ties[depth]),
-        )
-        for depth in np.flatnonzero(errors + ends).tolist()
-    ]
-
-
 def _get_depths(answers: Answers, kind: DepthKind) -> tuple[Ints, Bools]:
     """Return the depths (0 for the root), and a mask of the versions with a depth and an answer."""
     depths = answers.tree.depths[kind].copy()
     depths[0] = 0
     return depths, answers.answered_mask & (depths >= 0)
-
-
-def _follow_paths(parents: Ints, credit: Floats, known: Bools, depths: Ints) -> tuple[Floats, Ints]:
-    """Return each version's probability of a correct path, and its path's deepest answered depth.
-
-    The path includes the version itself. The depth is -1 if no version on the path has an answer.
-    All paths are processed together, in segments that double in length, so that log2(depth) passes
-    are enough.
-    """
-    fine = np.append(credit, 1.0)
-    last = np.append(np.where(known, depths, -1), -1)
-    end = len(parents)  # a neutral parent of the root
-    above = np.append(np.where(parents < 0, end, parents), end)
-    while (above < end).any():
-        fine = fine * fine[above]
-        last = np.maximum(last, last[above])
-        above = above[above]
-    return fine[:-1], last[:-1]
 
 
 MAX_BARS = 40

@@ -38,7 +38,7 @@ class ViewOptions:
         models: The current models, in the order of `site.toml`.
         chosen: The models whose answers are shown: one model, or all.
         name: The name of the chosen model; "all" for all models, "" without models.
-        kind: The kind of depth for accuracies and first errors.
+        kind: The kind of depth for accuracies.
         after: The number of the version's children that are already visible.
     """
 

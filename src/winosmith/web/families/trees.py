@@ -115,12 +115,6 @@ class Tree:
     def _order(self) -> Ints:
         return np.argsort(self.rows)
 
-    @cached_property
-    def leaves(self) -> list[int]:
-        """Numbers of the public versions without public children."""
-        inner = set(self.parents[self.public].tolist())
-        return [at for at in np.flatnonzero(self.public).tolist() if at not in inner]
-
     def get_ancestors(self, number: int) -> list[int]:
         """Return the ancestors of a version, from the root down."""
         path: list[int] = []

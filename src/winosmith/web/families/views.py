@@ -73,7 +73,7 @@ def show_family(request: HttpRequest, ref: str) -> HttpResponseBase:
     for model, of in figured:
         by = figures.measure_accuracy(of, look.kind)
         chart = figures.draw_chart(model.name, by, float(chance.mean()))
-        drawn.append((model, by, chart, figures.count_first_errors(of, look.kind)))
+        drawn.append((model, by, chart))
     context = {
         "root": root,
         "hidden": not is_visible_to(person, root),
