@@ -8,8 +8,8 @@ import pytest
 from winosmith import Dataset, Edit, Extra, Lineage, Origin, Problem
 from winosmith.errors import InputError
 from winosmith.testing import make_twins
-from winosmith.web import _import as module
-from winosmith.web._import import assign_new_ids, import_problems
+from winosmith.web import importing as module
+from winosmith.web.importing import assign_new_ids, import_problems
 from winosmith.web.judge.models import Gold, Slot
 from winosmith.web.judge.votes import open_slots
 from winosmith.web.problems.lookalikes import find_lookalikes

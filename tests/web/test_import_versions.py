@@ -13,10 +13,10 @@ from django.test.utils import CaptureQueriesContext
 
 from winosmith import Dataset, Extra, Lineage, Problem, formats
 from winosmith.lineage import check_lineages, depths, make_child
-from winosmith.web import _import as module
-from winosmith.web._export import export
-from winosmith.web._import import import_problems, link_versions
+from winosmith.web import importing as module
 from winosmith.web._lock import writing
+from winosmith.web.exporting import export
+from winosmith.web.importing import import_problems, link_versions
 from winosmith.web.predict.models import Model, Prediction, Status
 from winosmith.web.problems.family import lift_embargo
 from winosmith.web.problems.models import Problem as Row, Version

@@ -64,7 +64,7 @@ def fill(folder: Path, database: str | None, count: int) -> list[Judge]:
     """
     open_site(folder, database, gold_every=EVERY)
     from winosmith import Dataset, Problem
-    from winosmith.web.hosting import assign_new_ids, import_problems
+    from winosmith.web.importing import assign_new_ids, import_problems
 
     from . import inside
 

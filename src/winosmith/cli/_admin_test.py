@@ -64,12 +64,12 @@ def open_(site: Site, /, **options: Any) -> None:
     Example:
         winosmith admin test DIR open schemas.jsonl --name spring --orders 4
     """  # noqa: D301
-    from winosmith.web import hosting
+    from winosmith.web import importing
     from winosmith.web.take.rounds import open_round
 
     dataset = _options.read_data(options["file"])
     if options["new_ids"]:
-        dataset = hosting.assign_new_ids(dataset, site.secret)
+        dataset = importing.assign_new_ids(dataset, site.secret)
     consent = options["consent"] and Path(options["consent"]).read_text("utf-8")
     opened, left_out = open_round(
         dataset,

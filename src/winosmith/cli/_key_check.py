@@ -104,12 +104,12 @@ def write_check(
 
 def _assign_site_ids(check: KeyCheck, data: Dataset, secret: str) -> tuple[KeyCheck, Dataset]:
     """Return the check with the ids of its items on the site, and the problems for the site."""
-    from winosmith.web import hosting
+    from winosmith.web import importing
 
     asked = audit.make_problems_for_judges(check, data, site=True)
     for left in asked.dropped:
         say(f"Not sent to the site: {left.problem.id}: {left.reason}")
-    renamed = hosting.assign_new_ids(asked.kept, secret)
+    renamed = importing.assign_new_ids(asked.kept, secret)
     ids = dict(zip(asked.kept.ids, renamed.ids, strict=True))
     items = (replace(item, site=ids.get(item.asked, "")) for item in check.items)
     return replace(check, items=tuple(items)), renamed

@@ -117,9 +117,9 @@ def open_existing_site(folder: str, database: str | None) -> Site:
 
 
 def import_for_judging(problems: Dataset) -> None:
-    from winosmith.web import hosting
+    from winosmith.web import importing
 
-    made = hosting.import_problems(problems, "judging", embargo=True)
+    made = importing.import_problems(problems, "judging", embargo=True)
     say(f"Added to the site for judging: {made.added:,}; already there: {made.known:,}.")
 
 
@@ -282,9 +282,9 @@ def export(site: Site, out: str, public: bool) -> None:
     the audit log, and people by pseudonym with their consents. The same data always give the same
     bytes and digest.
     """
-    from winosmith.web import hosting
+    from winosmith.web import exporting
 
-    exported = hosting.export(out, public=public)
+    exported = exporting.export(out, public=public)
     if print_json_if_requested(asdict(exported)):
         return
     print_counts(exported.counts)
@@ -326,15 +326,15 @@ def import_(
                 dataset, source or dataset.name, on_progress=lambda done: advance(done, "")
             )
     else:
-        from winosmith.web import hosting
+        from winosmith.web import importing
 
         if new_ids:
-            dataset = hosting.assign_new_ids(dataset, site.secret)
+            dataset = importing.assign_new_ids(dataset, site.secret)
         with (
             progress("Importing", len(dataset)) as advance,
             _add_lines_to_errors(file, dataset),
         ):
-            made = hosting.import_problems(
+            made = importing.import_problems(
                 dataset,
                 "judging" if as_ == "judging" else "valid",
                 embargo=embargo,
@@ -355,11 +355,11 @@ def import_(
 def _add_lines_to_errors(file: str, dataset: Dataset) -> Iterator[None]:
     """Add the line number in FILE to the error for a problem that can't be imported."""
     from winosmith import formats
-    from winosmith.web import hosting
+    from winosmith.web import importing
 
     try:
         yield
-    except hosting.NotImportableError as unfit:
+    except importing.NotImportableError as unfit:
         lines = formats.scan(file, **_options.get_reading_arguments()).line_numbers
         line = lines[dataset.row(unfit.problem)]
         raise FormatError(unfit.reason, file, line) from None
@@ -378,11 +378,11 @@ def gold(site: Site, file: str, new_ids: bool) -> None:
     judges read afterwards. `gold.attention` marks a sentence that states its answer. Gold
     questions are never part of the data.
     """
-    from winosmith.web import hosting
+    from winosmith.web import importing
 
     dataset = _options.read_data(file)
     if new_ids:
-        dataset = hosting.assign_new_ids(dataset, site.secret)
+        dataset = importing.assign_new_ids(dataset, site.secret)
     with _add_lines_to_errors(file, dataset):
-        made = hosting.import_problems(dataset, "gold")
+        made = importing.import_problems(dataset, "gold")
     echo(f"{made.added:,} new, {made.known:,} already there")

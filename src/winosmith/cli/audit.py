@@ -234,10 +234,10 @@ def command(**options: Any) -> None:
         if repairs and any(part.row_labels for part in found.parts):
             echo("Their ids are row numbers from 0; unrecognised columns are in `extra`.")
     if judged is not None and not options["check"]:
-        from winosmith.web import hosting
+        from winosmith.web import importing
 
         asked = _select_suspects(found, options["suspects"], plain=True)
-        import_for_judging(hosting.assign_new_ids(asked, judged.secret))
+        import_for_judging(importing.assign_new_ids(asked, judged.secret))
     _write_files(found, new, options)
     if options["annotate"]:
         echo(f"::{token}::")

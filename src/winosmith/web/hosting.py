@@ -1,4 +1,4 @@
-"""Functions for commands: prepare, serve, back up and restore a site; import and export its data.
+"""Functions for commands: prepare, serve, back up and restore a site.
 
 Before a site is served, it needs tables, static files, settings, texts and an admin. The server
 consists of forked processes that share one loaded application (`_worker`). A folder has at most one
@@ -22,7 +22,7 @@ from functools import partial
 from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from winosmith import __version__
 from winosmith.errors import InputError, Interrupted, OutputError, require
@@ -32,37 +32,12 @@ from winosmith.web._backup import Manifest, backup, restore
 from winosmith.web._rules import render_settings
 from winosmith.web._site import Site
 
-if TYPE_CHECKING:
-    from winosmith.web._export import ExportResult, export
-    from winosmith.web._import import (
-        ImportResult,
-        NotImportableError,
-        assign_new_ids,
-        import_problems,
-    )
-else:
-
-    def __getattr__(name: str) -> Any:
-        """Import a function lazily, because its module needs Django to be set up."""
-        if name in ("ExportResult", "export"):
-            return getattr(import_module("winosmith.web._export"), name)
-        if name in ("ImportResult", "NotImportableError", "import_problems", "assign_new_ids"):
-            return getattr(import_module("winosmith.web._import"), name)
-        raise AttributeError(f"{__name__} has no {name!r}")
-
-
 __all__ = [
-    "ExportResult",
-    "ImportResult",
     "Manifest",
-    "NotImportableError",
-    "assign_new_ids",
     "backup",
     "choose_worker_count",
-    "export",
     "get_browser_url",
     "get_first_admin_path",
-    "import_problems",
     "listen",
     "lock_site",
     "open_site",

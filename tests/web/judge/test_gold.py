@@ -13,7 +13,7 @@ from django.utils import timezone
 from tests.web.judge.making import give, gold, singles, twin
 from winosmith import Dataset, Problem
 from winosmith.errors import InputError
-from winosmith.web._import import import_problems
+from winosmith.web.importing import import_problems
 from winosmith.web.judge.exclusion import change_votes, resume_judge
 from winosmith.web.judge.models import Gold, Judge, Slot
 from winosmith.web.judge.trust import (

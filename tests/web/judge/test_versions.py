@@ -9,7 +9,7 @@ from tests.web.lineaged import child, root
 from tests.web.making import fresh
 from winosmith import Dataset, Problem
 from winosmith.lineage import UNVALIDATED, make_child
-from winosmith.web._import import import_problems
+from winosmith.web.importing import import_problems
 from winosmith.web.judge.models import mark_seen
 from winosmith.web.judge.turns import lease_next_problem, store_local_answer
 from winosmith.web.people.privacy import save_agreement

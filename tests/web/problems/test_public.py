@@ -14,7 +14,7 @@ from django.utils import timezone
 from tests.web import growing
 from tests.web.api.calling import Program
 from tests.web.conftest import BOTH
-from winosmith.web import _cache, hosting
+from winosmith.web import _cache, exporting
 from winosmith.web._lock import writing
 from winosmith.web.families import lists
 from winosmith.web.families.lists import list_board_entries, list_families
@@ -242,7 +242,7 @@ def _lists(client: Any, reader: Any, world: World, folder: Path) -> Iterator[tup
             yield name, found
     votes = _body(client, "/download/votes.csv")
     yield "votes", {word for word, row in world.words.items() if f"{row.ref}," in votes.decode()}
-    hosting.export(folder / "export", public=True)
+    exporting.export(folder / "export", public=True)
     yield "export", _said((folder / "export" / "problems.jsonl").read_bytes())
     pool = write_pool(Round.objects.create(name="first", recipe={}, started_by=world.author))
     yield "round", _said((pool / "problems.jsonl").read_bytes())

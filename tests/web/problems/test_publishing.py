@@ -21,7 +21,7 @@ from tests.web.making import fresh, vote
 from tests.web.problems.test_public import STATES, Case, twins
 from winosmith import Dataset, Problem
 from winosmith.errors import InputError
-from winosmith.web import hosting
+from winosmith.web import importing
 from winosmith.web._lock import writing
 from winosmith.web.judge.models import Contest, Gold, Judge
 from winosmith.web.judge.trust import add_gold, get_askable_questions, settle_contest as settle
@@ -215,8 +215,8 @@ def test_imported_halves_wait_for_nothing_but_those_that_are_judged(db: Any) -> 
         )
         for letter, word, answer in (("a", "big", 0), ("b", "small", 1))
     )  # fmt: skip
-    hosting.import_problems(Dataset([one]), "judging")
-    hosting.import_problems(Dataset([one, two]), "valid")
+    importing.import_problems(Dataset([one]), "judging")
+    importing.import_problems(Dataset([one, two]), "valid")
     rows = [Row.objects.get(ref=datum.id) for datum in (one, two)]
     assert _public(*rows) == [False, False]
     _to(rows[0], "valid")

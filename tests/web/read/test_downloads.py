@@ -19,7 +19,7 @@ from winosmith import Dataset, formats
 from winosmith.errors import InputError
 from winosmith.practice import read_handwritten
 from winosmith.validate import read_votes
-from winosmith.web._export import export
+from winosmith.web.exporting import export
 from winosmith.web.people.models import get_pseudonym
 from winosmith.web.problems import records
 from winosmith.web.problems.models import Problem, State, Twin

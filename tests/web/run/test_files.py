@@ -20,7 +20,7 @@ from tests.web.run.conftest import job_of
 from tests.web.run.visits import CUPS, HEAD
 from tests.web.working import work_off
 from winosmith.errors import InputError
-from winosmith.web import _import, jobs
+from winosmith.web import importing, jobs
 from winosmith.web.jobs import Job, create_job
 from winosmith.web.judge.trust import get_askable_questions
 from winosmith.web.people.gates import new_key
@@ -439,9 +439,9 @@ def test_an_import_is_stopped_and_gone_on_with(
     db: Any, send: Any, done: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What came in before the stop stays; the same file, sent again, brings the rest."""
-    monkeypatch.setattr(_import, "CHUNK", 1)
+    monkeypatch.setattr(importing, "CHUNK", 1)
     four = _large(2).decode()
-    job, real = _proposed(send, file=four), _import.import_problems
+    job, real = _proposed(send, file=four), importing.import_problems
 
     def stopping(data: Any, as_: Any, *, on_progress: Callable[[int], object], **more: Any) -> Any:
         def one(count: int) -> None:
@@ -451,7 +451,7 @@ def test_an_import_is_stopped_and_gone_on_with(
         return real(data, as_, on_progress=one, **more)
 
     with monkeypatch.context() as patch:
-        patch.setattr(_import, "import_problems", stopping)
+        patch.setattr(importing, "import_problems", stopping)
         with TestCase.captureOnCommitCallbacks(execute=True):
             ended = done(job)
     assert (ended.state, ended.done, ended.ended is None) == ("stopped", 2, False)

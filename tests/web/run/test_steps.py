@@ -11,8 +11,8 @@ from django.test import override_settings
 from tests.web.making import single, vote
 from tests.web.run.visits import choices
 from winosmith.testing import make_twins
-from winosmith.web._import import import_problems
 from winosmith.web.hosting import get_first_admin_path
+from winosmith.web.importing import import_problems
 from winosmith.web.jobs import Job, create_job
 from winosmith.web.judge.models import Verdict
 from winosmith.web.judge.trust import add_gold

@@ -9,7 +9,7 @@ from tests.web import hostile
 from tests.web.making import fresh
 from tests.web.take.conftest import fill, twins
 from winosmith.humans import SurveyQuestion
-from winosmith.web import hosting
+from winosmith.web import importing
 from winosmith.web.judge.models import Slot
 from winosmith.web.people.gates import new_key
 from winosmith.web.people.privacy import has_agreed, publish_document, save_agreement
@@ -230,7 +230,7 @@ def test_a_test_is_given_up_on_its_own_page(ann: Any, opened: Any) -> None:
 
 def test_judging_waits_for_the_test(ann: Any, opened: Any) -> None:
     """The page of judging says what comes first, and gives no problem."""
-    hosting.import_problems(twins(3, start=40), "judging")
+    importing.import_problems(twins(3, start=40), "judging")
     _begin(ann, opened())
     assert "Finish your test first" in ann.get("/judge/").content.decode()
     answer = ann.post("/judge/next/", {"key": new_key()}, follow=True)

@@ -15,7 +15,7 @@ from winosmith import formats, humans
 from winosmith.errors import InputError
 from winosmith.humans import CANARY, QUESTIONS, SurveyQuestion
 from winosmith.validate import read_votes
-from winosmith.web import hosting
+from winosmith.web import exporting
 from winosmith.web.judge.submissions import withdraw_twin
 from winosmith.web.people.privacy import delete_old_rows, erase, export_personal_data
 from winosmith.web.problems.models import Problem, Twin
@@ -143,7 +143,7 @@ def test_results_are_those_of_the_same_answers_in_forms(
     ledger = humans.read_ledger(out / "ledger.json")
     assert Counter(given.state for given in ledger.assignments) == {"done": 8}
 
-    whole = hosting.export(tmp_path / "all")
+    whole = exporting.export(tmp_path / "all")
     assert whole.counts[f"private/tests/{made.name}"] == counts["answers"]
     held = tmp_path / "all/private/tests" / made.name
     names = sorted(str(path.relative_to(held)) for path in held.rglob("*") if path.is_file())
@@ -153,8 +153,8 @@ def test_results_are_those_of_the_same_answers_in_forms(
     ]
     told = json.loads((tmp_path / "all/private/rounds.jsonl").read_text().splitlines()[-1])
     assert (told["round"], told["data"], told["state"]) == (made.name, made.data, "closed")
-    assert hosting.export(tmp_path / "again").digest == whole.digest
-    hosting.export(tmp_path / "public", public=True)
+    assert exporting.export(tmp_path / "again").digest == whole.digest
+    exporting.export(tmp_path / "public", public=True)
     assert not (tmp_path / "public/private").exists()
 
 

@@ -9,7 +9,7 @@ import pytest
 from tests.web.take.conftest import twins
 from tests.web.together import at_once
 from winosmith.errors import InputError
-from winosmith.web import hosting
+from winosmith.web import importing
 from winosmith.web.judge.models import Slot
 from winosmith.web.judge.turns import lease_next_problem
 from winosmith.web.people.gates import new_key, process_once
@@ -33,7 +33,7 @@ def test_forty_people_at_once_get_balanced_sheets(database: Any, opened: Any, pe
 def test_two_windows_never_bring_two_halves(database: Any, opened: Any, person: Any) -> None:
     """People who judge in one window and begin a test in the other read no twin's both halves."""
     data = twins(6, singles=11)
-    hosting.import_problems(data, "judging")
+    importing.import_problems(data, "judging")
     made = opened(data)
     people = [person(f"s{number}") for number in range(24)]
 

@@ -11,7 +11,7 @@ from tests.web.take.conftest import asked, fill, twins
 from tests.web.working import work_off
 from winosmith.errors import InputError
 from winosmith.humans import QUESTIONS, SurveyQuestion
-from winosmith.web import hosting
+from winosmith.web import importing
 from winosmith.web.judge.turns import (
     get_current_slot,
     lease_next_problem,
@@ -47,7 +47,7 @@ def test_a_round_brings_its_problems_under_embargo(opened: Any) -> None:
 def test_a_round_takes_no_problem_that_people_can_read_already(opened: Any) -> None:
     """Public problems are refused unless they are asked for; then they stay public."""
     data = twins(4)
-    hosting.import_problems(data, "valid")
+    importing.import_problems(data, "valid")
     with pytest.raises(InputError, match="public on this site"):
         opened(data)
     opened(data, public=True)
@@ -57,7 +57,7 @@ def test_a_round_takes_no_problem_that_people_can_read_already(opened: Any) -> N
 def test_problems_that_are_being_judged_go_under_embargo_with_a_note(opened: Any) -> None:
     """What judges are at work on may be asked, and is kept from the public from then on."""
     data = twins(4)
-    hosting.import_problems(data, "judging")
+    importing.import_problems(data, "judging")
     opened(data)
     rows = Problem.objects.filter(ref__in=data.ids)
     assert {(row.state, row.embargo) for row in rows} == {("judging", True)}
@@ -68,7 +68,7 @@ def test_problems_that_are_being_judged_go_under_embargo_with_a_note(opened: Any
 def test_what_the_site_turned_down_is_not_asked(opened: Any, state: str) -> None:
     """Problems that are withdrawn, rejected or held are refused by name, and nothing is made."""
     data = twins(4)
-    hosting.import_problems(data, "judging")
+    importing.import_problems(data, "judging")
     Problem.objects.filter(ref=data.ids[0]).update(state=state)
     with pytest.raises(InputError, match=data.ids[0]):
         opened(data)
@@ -117,7 +117,7 @@ def test_a_second_window_gets_the_same_sheet(opened: Any, ann: Any) -> None:
 def test_nobody_is_tested_on_what_they_judged_or_wrote(opened: Any, person: Any, bob: Any) -> None:
     """A judge of one half, and the contributor of a twin, get no sheet with any half of it."""
     data = twins(4, singles=11)
-    hosting.import_problems(data[:8], "judging")
+    importing.import_problems(data[:8], "judging")
     eve, fay = person("eve"), person("fay")
     slot = lease_next_problem(bob)
     store_local_answer(bob, slot.ref, 0)
@@ -148,7 +148,7 @@ def test_subjects_judge_neither_half_of_what_they_were_asked(
     """A sheet counts as read at once, with the halves that it does not show."""
     rules(both_halves=both_halves)
     data = twins(4)
-    hosting.import_problems(data, "judging")
+    importing.import_problems(data, "judging")
     made = opened(data)
     sitting = assign_sheet(ann, made, {})
     give_up_sheet(ann, sitting.ref)
@@ -158,7 +158,7 @@ def test_subjects_judge_neither_half_of_what_they_were_asked(
 
 def test_whoever_is_in_a_test_gets_nothing_to_judge(opened: Any, ann: Any) -> None:
     """A judge's problem goes back when they begin a test; the next comes when it is over."""
-    hosting.import_problems(twins(3, start=40), "judging")
+    importing.import_problems(twins(3, start=40), "judging")
     made = opened()
     assert lease_next_problem(ann) is not None
     sitting = assign_sheet(ann, made, {})

@@ -30,9 +30,9 @@ from winosmith.records import read_toml
 from winosmith.rounds import Round as Found, RoundRecipe, pair_results, parse_round, run_round
 from winosmith.study import find_training_data, make_solver
 from winosmith.validate import write_votes
-from winosmith.web._export import iter_chunks, read_snapshot
 from winosmith.web._lock import chunked, writing
 from winosmith.web._site import RECIPE_NAME, RECIPES
+from winosmith.web.exporting import iter_chunks, read_snapshot
 from winosmith.web.jobs import BUSY_STATES, ROUND, WORKER_ENDED, Job, Progress, are_rounds_idle
 from winosmith.web.judge.votes import get_vote_rules, iter_responses
 from winosmith.web.people.models import Person

@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 from winosmith import Dataset, formats
 from winosmith.errors import AdvisedText, FormatError, InputError
 from winosmith.problem import Problem
-from winosmith.web import _import
+from winosmith.web import importing
 from winosmith.web.jobs import IMPORT, Job, Progress, Reading
 from winosmith.web.people.models import Person
 from winosmith.web.problems.lookalikes import index_published_dataset
@@ -185,7 +185,7 @@ READ, IDENTIFIED = 0.6, 0.75
 def read_file(
     path: Path,
     options: dict[str, Any],
-    purpose: _import.Purpose | None,
+    purpose: importing.Purpose | None,
     reading: Reading | None = None,
 ) -> FileContent:
     """Read an uploaded file according to the form's options: file, format, pair_by and new_ids.
@@ -210,14 +210,14 @@ def read_file(
     bad = [(e.line, _get_fact(e.reason or "")) for e in contents.bad]
     bad += [(line, "a claim, not a problem") for line, e in found if not isinstance(e, Problem)]
     problems = [(line, e) for line, e in found if isinstance(e, Problem)]
-    bad += [(line, _import.NUL) for line, e in problems if _import.contains_nul(e)]
-    problems = [(line, e) for line, e in problems if not _import.contains_nul(e)]
+    bad += [(line, importing.NUL) for line, e in problems if importing.contains_nul(e)]
+    problems = [(line, e) for line, e in problems if not importing.contains_nul(e)]
     data = Dataset([problem for _line, problem in problems], PurePath(name).stem)
     if options["new_ids"]:
-        data = _import.assign_free_ids(data, settings.SITE.secret)
+        data = importing.assign_free_ids(data, settings.SITE.secret)
     report(IDENTIFIED)
     origins = {new.id: origin for origin, new in zip(problems, data, strict=True)}
-    while purpose and (unfit := list(_import.find_unimportable(data, purpose))):
+    while purpose and (unfit := list(importing.find_unimportable(data, purpose))):
         for problem, fault in unfit:
             line, original = origins[problem.id]  # the admin knows the file's id, not the new one
             bad.append((line, fault.reason.replace(repr(problem.id), repr(original.id))))
@@ -251,7 +251,7 @@ def preview_import(job: Job, reading: Reading) -> None:
     if not len(found.dataset):
         raise InputError("\n".join([_("No problem can be imported."), *get_faults(asked, found)]))
     job.total = len(found.dataset)
-    known = 0 if asked["as"] == "published" else _import.count_existing(found.dataset)
+    known = 0 if asked["as"] == "published" else importing.count_existing(found.dataset)
     job.came = {
         "format": found.format,
         "new": job.total - known,
@@ -279,8 +279,8 @@ def get_faults(options: dict[str, Any], content: FileContent) -> list[str]:
     return [f"{options['file']}:{line}: {reason}" for line, reason in content.refused[:MAX_ROWS]]
 
 
-def _parse_purpose(options: dict[str, Any]) -> _import.Purpose | None:
-    found: _import.Purpose | None = None if options["as"] == "published" else options["as"]
+def _parse_purpose(options: dict[str, Any]) -> importing.Purpose | None:
+    found: importing.Purpose | None = None if options["as"] == "published" else options["as"]
     return found
 
 
@@ -294,5 +294,5 @@ def run_import(job: Job, progress: Progress) -> dict[str, Any]:
         added = index_published_dataset(found.dataset, source, on_progress=progress)
         return {**left, "added": added, "known": len(found.dataset) - added}
     embargo = asked["embargo"] and as_ != "gold"
-    made = _import.import_problems(found.dataset, as_, embargo=embargo, on_progress=progress)
+    made = importing.import_problems(found.dataset, as_, embargo=embargo, on_progress=progress)
     return {**left, **asdict(made)}

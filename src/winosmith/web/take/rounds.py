@@ -18,8 +18,8 @@ from django.utils.translation import gettext as _, ngettext
 
 from winosmith import Dataset, humans
 from winosmith.errors import InputError
-from winosmith.web._import import import_problems
 from winosmith.web._lock import chunked, writing
+from winosmith.web.importing import import_problems
 from winosmith.web.jobs import TEST_CLOSE, Job, Progress, create_job, wait_for_job
 from winosmith.web.problems.family import lift_embargo, set_embargo
 from winosmith.web.problems.models import Problem, State
