@@ -28,7 +28,7 @@ from winosmith.web.problems.models import Problem, Twin, Version
 from winosmith.web.problems.states import get_public_problems, is_visible_to, update_waits
 from winosmith.web.read import downloads
 from winosmith.web.read.downloads import FILES
-from winosmith.web.read.public import get_agreement, get_stats
+from winosmith.web.read.public import get_stats
 from winosmith.web.rounds.models import Round
 from winosmith.web.rounds.running import write_pool
 from winosmith.web.write.page import count_problems
@@ -282,7 +282,6 @@ def _counts(client: Any, world: World) -> Iterator[tuple[str, int, int]]:
     )
     yield "domains", sum(found["domains"].values()), public
     yield "perturbed", found["perturbed"], versions
-    yield "agreement", get_agreement().problems, public
     yield "site", count_problems(world.author).site, public
     yield "API", Program().get("figures").json()["problems"], public
     (family,) = list_families()

@@ -22,6 +22,7 @@ from winosmith.web.api.door import (
     to_records,
 )
 from winosmith.web.judge.models import mark_undecided_seen
+from winosmith.web.judge.votes import measure_agreement
 from winosmith.web.problems.family import may_perturb
 from winosmith.web.problems.models import Problem as Row
 from winosmith.web.problems.states import get_public_time
@@ -103,6 +104,16 @@ class File(Response):
     href: str
 
 
+class Agreement(Response):
+    """The agreement of the judges on the problems that they decided; fractions are 0–1."""
+
+    problems: int
+    valid: float | None
+    unanimous: float | None = Field(description="problems on which all judges agree")
+    pairs: float | None = Field(description="pairs of a problem's judges who agree")
+    gold: float | None = Field(description="correct answers to gold questions")
+
+
 class Figures(Response):
     """Statistics on the public problems."""
 
@@ -118,7 +129,7 @@ class Figures(Response):
     domains: dict[str, int]
     since: date | None
     until: date | None
-    agreement: public.Agreement | None
+    agreement: Agreement
 
 
 router = Router(tags=["read"])
@@ -214,7 +225,7 @@ def read_figures(request: HttpRequest) -> dict[str, Any]:
     """Read statistics on the public problems."""
     found = public.get_stats()
     days = {name: found[name].date() if found[name] else None for name in ("since", "until")}
-    return {**found, **days, "agreement": public.get_agreement()}
+    return {**found, **days, "agreement": measure_agreement()}
 
 
 def _make_query(values: dict[str, Any]) -> QueryDict:

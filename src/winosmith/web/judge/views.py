@@ -17,7 +17,7 @@ from django.views.decorators.http import require_POST, require_safe
 from winosmith.errors import InputError
 from winosmith.web.judge import trust, turns, votes
 from winosmith.web.judge.models import Contest, Judge, Skip, Slot
-from winosmith.web.pages import is_number, list_adjacent_pages, to_percent
+from winosmith.web.pages import is_number, list_adjacent_pages
 from winosmith.web.people import gates
 from winosmith.web.people.addresses import get_client_address
 from winosmith.web.people.models import Person
@@ -246,15 +246,4 @@ def show_history(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def show_agreement(request: HttpRequest) -> HttpResponse:
-    found = votes.measure_agreement()
-    page: dict[str, Any] = {"figures": found}
-    if found["pairs"] is not None:
-        page["pairs"] = to_percent(found["pairs"])
-    if found["alpha"] is not None:
-        page["undefined"] = found["alpha"].reason
-    if found["problems"]:
-        page["valid"] = to_percent(found["valid"] / found["problems"])
-        page["unanimous"] = to_percent(found["unanimous"] / found["problems"])
-    if found["gold"][1]:
-        page["gold"] = to_percent(found["gold"][0] / found["gold"][1])
-    return render(request, "judge/agreement.html", page)
+    return render(request, "judge/agreement.html", {"figures": votes.measure_agreement()})

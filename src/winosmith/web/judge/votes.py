@@ -285,12 +285,13 @@ MAX_VOTES_COMPARED = 200
 def measure_agreement() -> dict[str, Any]:
     """Return the agreement of the site's judges; on large sites, the result is cached for a while.
 
-    The result contains the number of `problems` decided by votes, of those found `valid`, and of
-    those on which all judges made the same choice (`unanimous`). `pairs` is the fraction of pairs
-    of a problem's judges who made the same choice (None if no problem has two judges). `alpha` is
+    The result contains the number of `problems` decided by votes, and fractions, 0–1: `valid` of
+    these problems were found valid, and on `unanimous` of them, all judges made the same choice.
+    `pairs` of the pairs of a problem's judges made the same choice. `gold` of the answers to gold
+    questions are correct. A fraction is None if there is nothing to count. `alpha` is
     Krippendorff's alpha, by the stored order of options, over the last `MAX_PROBLEMS_COMPARED`
-    problems, whose number is `alpha_of`. `gold` contains the numbers of correct answers and of all
-    answers to gold questions. The counts come from the verdicts; only alpha needs the votes.
+    problems, whose number is `alpha_of`. The counts come from the verdicts; only alpha needs the
+    votes.
     """
     return get_cached_stats("judge.agreement", _compute_agreement)
 
@@ -309,14 +310,15 @@ def _compute_agreement() -> tuple[int, dict[str, Any]]:
     alpha, alpha_of = _compute_alpha()
     asked = Gold.objects.filter(retired=False).values("pk")
     gold = Slot.objects.filter(problem__in=asked, gold=True, open=False, provisional=False)
+    answers = gold.answers().count()
     return total, {
         "problems": total,
-        "valid": verdicts.filter(valid=True).count(),
-        "unanimous": unanimous,
+        "valid": verdicts.filter(valid=True).count() / total if total else None,
+        "unanimous": unanimous / total if total else None,
         "pairs": same / pairs if pairs else None,
         "alpha": alpha,
         "alpha_of": alpha_of,
-        "gold": (gold.filter(right=True).count(), gold.answers().count()),
+        "gold": gold.filter(right=True).count() / answers if answers else None,
     }
 
 

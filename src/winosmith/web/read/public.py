@@ -8,7 +8,6 @@ last problem, so that every page of a long list is fast.
 from __future__ import annotations
 
 import hmac
-from dataclasses import dataclass
 from datetime import UTC, datetime, time
 from typing import Any
 
@@ -25,10 +24,11 @@ from django.utils.translation import gettext_lazy as _
 from winosmith import __version__
 from winosmith.validate import DOMAINS
 from winosmith.web._cache import get_cached_stats
-from winosmith.web.judge.models import Slot, Verdict
+from winosmith.web.judge.models import Verdict
+from winosmith.web.judge.votes import measure_agreement
 from winosmith.web.people.models import find_person, make_digest
 from winosmith.web.people.privacy import get_current_documents
-from winosmith.web.problems.models import Problem, State, Twin, Version
+from winosmith.web.problems.models import Problem, State, Version
 from winosmith.web.problems.records import filter_by_family, filter_by_kind
 from winosmith.web.problems.search import Page, filter_by_terms, parse_terms
 from winosmith.web.problems.states import get_public_problems
@@ -94,17 +94,12 @@ def _compute_stats() -> tuple[int, dict[str, Any]]:
 def get_example_twin() -> list[Problem]:
     """Return the halves of the home page's example twin, or an empty list.
 
-    The example is the public twin that a moderator chose last. If none was chosen, it is the twin
-    with the most votes among those on which all judges agreed, or the oldest of several. A twin is
-    never shown just because it is new.
+    The example is the public twin with the most votes among those on which all judges agreed, or
+    the oldest of several. A twin is never shown just because it is new.
     """
-    rows = Twin.objects.filter(chosen__isnull=False)
-    rows = rows.annotate(halves=Count("problems", filter=Q(problems__public=True))).filter(halves=2)
-    twin = rows.order_by("-chosen", "-pk").values_list("pk", flat=True).first()
-    if twin is None:
-        twin = get_cached_stats(
-            "read.showpiece", lambda: (get_stats()["problems"], _find_unanimous_twin())
-        )
+    twin = get_cached_stats(
+        "read.example", lambda: (get_stats()["problems"], _find_unanimous_twin())
+    )
     halves = list(get_public_problems().filter(twin=twin).order_by("id")) if twin else []
     return halves if len(halves) == 2 else []
 
@@ -123,23 +118,6 @@ AGREEMENTS = [("all", _("all agreed")), ("most", _("most agreed")), ("none", _("
 """Choices of the agreement filter."""
 
 
-@dataclass(frozen=True, slots=True)
-class Agreement:
-    """The judges' agreement with the answers.
-
-    Attributes:
-        problems: The number of public problems that were judged here.
-        votes: The number of votes on these problems.
-        right: The percentage of votes for the contributor's answer.
-        unanimous: The percentage of problems on which all votes were for that answer.
-    """
-
-    problems: int
-    votes: int
-    right: float
-    unanimous: float
-
-
 def filter_by_agreement(query: QuerySet[Problem], level: str) -> QuerySet[Problem]:
     """Filter problems by the judges' agreement, which is one of `AGREEMENTS`."""
     if level == "none":
@@ -149,41 +127,10 @@ def filter_by_agreement(query: QuerySet[Problem], level: str) -> QuerySet[Proble
     return query.exclude(verdict=None).exclude(verdict__counts__contains=",")
 
 
-def get_agreement() -> Agreement | None:
-    return get_cached_stats(
-        "read.agreement", lambda: (get_stats()["problems"], _compute_agreement())
-    )
-
-
-def _compute_agreement() -> Agreement | None:
-    rows = get_public_problems().select_related(None).exclude(verdict=None).order_by()
-    # If judges found a problem valid, most of them chose its answer. If a moderator accepted it
-    # against their votes, the votes themselves are read.
-    answered = Count("pk", filter=Q(choice=F("problem__answer")))
-    against = Slot.objects.counted().filter(problem__in=rows.filter(verdict__valid=False))
-    overruled = list(
-        against.values("problem").annotate(votes=Count("pk"), right=answered).order_by()
-    )
-    rows = rows.filter(verdict__valid=True)
-    found = [
-        (list(map(int, counts.split(","))), problems)
-        for counts, problems in rows.values_list("verdict__counts").annotate(n=Count("id"))
-        if counts
-    ]
-    problems = sum(n for _counts, n in found) + len(overruled)
-    votes = sum(sum(counts) * n for counts, n in found) + sum(one["votes"] for one in overruled)
-    if not votes:
-        return None
-    right = sum(counts[0] * n for counts, n in found) + sum(one["right"] for one in overruled)
-    unanimous = sum(n for counts, n in found if len(counts) == 1)
-    unanimous += sum(one["right"] == one["votes"] for one in overruled)
-    return Agreement(problems, votes, 100 * right / votes, 100 * unanimous / problems)
-
-
 def make_card_context() -> dict[str, Any]:
     return {
         "figures": get_stats(),
-        "agreement": get_agreement(),
+        "agreement": measure_agreement(),
         "rules": settings.RULES,
         "documents": get_current_documents(),
     }
