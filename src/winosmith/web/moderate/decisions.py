@@ -14,7 +14,7 @@ from typing import Any
 from django import template
 from django.conf import settings
 from django.db.models import Max
-from django.utils import timezone, translation
+from django.utils import translation
 from django.utils.translation import gettext, gettext_lazy as _
 
 from winosmith.errors import InputError
@@ -197,29 +197,6 @@ _ACTIONS = (
         LIVE_STATES,
         None,
         (_("The embargo is over."),),
-    ),
-    Action(
-        "show",
-        _("Show on the home page"),
-        "p",
-        _("Its twin replaces the current example on the home page."),
-        _("chosen for the home page"),
-        frozenset({State.VALID}),
-        None,
-        (_("It is a good example of a twin."), _("It is short and clear.")),
-    ),
-    Action(
-        "unshow",
-        _("Remove from the home page"),
-        "n",
-        _(
-            "Another twin becomes the example: the one chosen before it, or "
-            "the one that judges agree on most."
-        ),
-        _("removed from the home page"),
-        frozenset({State.VALID}),
-        None,
-        (_("Another twin is a better example."), _("It has been shown long enough.")),
     ),
     Action(
         "decline",
@@ -415,8 +392,6 @@ def _find_obstacle(action: Action, problem: Problem) -> str:
         return gettext("it is a gold question: its answer is known, and it is not part of the data")
     if action.name in ("embargo", "lift"):
         return _find_embargo_obstacle(action, problem)
-    if action.name in ("show", "unshow"):
-        return _find_display_obstacle(action, problem)
     if action.name == "decline" and get_open_appeal(problem) is None:
         return gettext("no appeal is open")
     if action.name == "restore":
@@ -438,19 +413,6 @@ def _find_embargo_obstacle(action: Action, problem: Problem) -> str:
     return ""
 
 
-def _find_display_obstacle(action: Action, problem: Problem) -> str:
-    twin = problem.twin
-    if action.name == "unshow":
-        return "" if twin.chosen else gettext("its twin was not chosen for the home page")
-    if twin.chosen:
-        return gettext("its twin is already on the home page")
-    if hasattr(problem, "version") and problem.version.parent_id is not None:
-        return gettext("it was perturbed from another problem; the home page shows only twins")
-    if twin.problems.filter(public=True).count() != 2:
-        return gettext("the home page shows only twins if both halves are public")
-    return ""
-
-
 def _find_restore_obstacle(problem: Problem) -> str:
     in_force = get_events_in_force(problem)
     if _is_erased(problem):
@@ -469,17 +431,14 @@ def _is_erased(problem: Problem) -> bool:
     return contributor is not None and contributor.erased is not None
 
 
-_OPPOSITES = {"embargo": "lift", "lift": "embargo", "show": "unshow", "unshow": "show"}
+_OPPOSITES = {"embargo": "lift", "lift": "embargo"}
 """For each action that does not change the state, the action that an undo takes instead."""
 
 
 def _carry_out(problem: Problem, action: str, state: Any, **note: Any) -> Event:
-    """Carry out and log an action that changes the embargo, the home page or the state."""
+    """Carry out and log an action that changes the embargo or the state."""
     if action in ("embargo", "lift"):
         (set_embargo if action == "embargo" else lift_embargo)(problem, actor=note["actor"])
-    elif action in ("show", "unshow"):
-        problem.twin.chosen = timezone.now() if action == "show" else None
-        problem.twin.save(update_fields=["chosen"])
     before = problem.state
     if state == before:
         return problem.log_event(**note)

@@ -28,7 +28,6 @@ class Twin(models.Model):
     Attributes:
         ref: The id in the data; random, so that it reveals nothing.
         revises: The contributor's earlier twin that this twin replaces.
-        chosen: The time when a moderator chose the twin for the home page, or None.
     """
 
     ref = models.CharField(max_length=80, unique=True)
@@ -42,14 +41,6 @@ class Twin(models.Model):
     licence = models.CharField(max_length=60, blank=True)
     revises = models.ForeignKey("self", models.PROTECT, null=True, blank=True)
     created = models.DateTimeField(default=timezone.now)
-    chosen = models.DateTimeField(null=True, blank=True)
-
-    class Meta:
-        indexes: ClassVar = [
-            models.Index(
-                fields=["-chosen"], condition=models.Q(chosen__isnull=False), name="twin_chosen"
-            )
-        ]
 
     def __str__(self) -> str:
         return self.ref

@@ -176,7 +176,6 @@ class Migration(migrations.Migration):
                 ("anchor", models.CharField(blank=True, max_length=200)),
                 ("licence", models.CharField(blank=True, max_length=60)),
                 ("created", models.DateTimeField(default=django.utils.timezone.now)),
-                ("chosen", models.DateTimeField(blank=True, null=True)),
                 (
                     "contributor",
                     models.ForeignKey(
@@ -238,14 +237,6 @@ class Migration(migrations.Migration):
                 condition=models.Q(("problem__isnull", True)),
                 fields=("source", "ref"),
                 name="published_once",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="twin",
-            index=models.Index(
-                condition=models.Q(("chosen__isnull", False)),
-                fields=["-chosen"],
-                name="twin_chosen",
             ),
         ),
         migrations.AddIndex(
