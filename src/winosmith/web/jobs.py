@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.conf import settings
 from django.db import DatabaseError, OperationalError, connection, models, transaction
-from django.db.models import F, Q
+from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy, gettext_noop
 
@@ -141,7 +141,7 @@ class Job(models.Model):
 
     @property
     def is_retryable(self) -> bool:
-        """Whether the job failed or was stopped and can be run again.
+        """Whether the job failed or was stopped, and can be run again.
 
         The job's input must still exist: email addresses and files of stopped imports are deleted.
         """
@@ -153,20 +153,22 @@ class Job(models.Model):
         """Path of the job's file, which may no longer exist."""
         return Path(settings.SITE.folder, UPLOADS, self.mark)
 
+    @property
+    def is_shown(self) -> bool:
+        return self.state == State.SHOWN
+
     def confirm(self, person: Any) -> None:
-        self._change_state(Q(state=State.SHOWN), ALREADY_DECIDED, State.WAITING, decided=person)
+        self._change_state("is_shown", ALREADY_DECIDED, State.WAITING, decided=person)
 
     def discard(self, person: Any = None) -> None:
         """Discard a job after its preview; `person` is None if nobody confirmed it in time."""
-        self._change_state(Q(state=State.SHOWN), ALREADY_DECIDED, State.DROPPED, decided=person)
+        self._change_state("is_shown", ALREADY_DECIDED, State.DROPPED, decided=person)
 
     def stop(self, person: Any) -> None:
         """Stop a job that has not changed anything yet, or one that keeps its finished parts."""
-        by_a_person = Q(state__in=PENDING_STATES, actor__isnull=False)
-        allowed = by_a_person | Q(state__in=BUSY_STATES, kind__in=STOPPABLE_KINDS)
         refusal = gettext_noop("This job can no longer be stopped.")
         with writing():
-            self._change_state(allowed, refusal, State.STOPPED, decided=person)
+            self._change_state("is_stoppable", refusal, State.STOPPED, decided=person)
             if self.kind in stop_hooks:
                 stop_hooks[self.kind](self)
 
@@ -179,19 +181,17 @@ class Job(models.Model):
         elif self.kind in STOPPABLE_KINDS or self.error == WORKER_ENDED:
             state = State.RUNNING  # some parts may be finished
         columns = {} if unread else {"decided": person}
-        is_stopped = Q(state=State.STOPPED, kind__in=RESUMABLE_KINDS)
-        ended = Q(state=State.FAILED) & ~Q(kind=MAIL) | is_stopped
         why = gettext_noop("This job has not failed, or can’t be retried.")
-        self._change_state(ended, why, state, tries=0, error="", **columns)
+        self._change_state("is_retryable", why, state, tries=0, error="", **columns)
 
-    def _change_state(self, allowed: Q, refusal: str, state: Any, **columns: Any) -> None:
-        """Change the job's row, or raise InputError(`refusal`) if it does not match `allowed`."""
+    def _change_state(self, condition: str, refusal: str, state: Any, **columns: Any) -> None:
+        """Change the job's row, or raise InputError(`refusal`) if a property is false by now."""
         is_over = state in (State.DROPPED, State.STOPPED)
         ended = timezone.now() if is_over else None
         with writing():
-            rows = Job.objects.filter(allowed, pk=self.pk)
-            if not rows.update(state=state, ended=ended, **columns):
+            if not getattr(Job.objects.select_for_update(no_key=True).get(pk=self.pk), condition):
                 raise InputError(_(refusal))
+            Job.objects.filter(pk=self.pk).update(state=state, ended=ended, **columns)
             if is_over:
                 transaction.on_commit(partial(_delete_file, self))
 
