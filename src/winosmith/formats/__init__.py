@@ -21,6 +21,7 @@ from winosmith.formats._answers import (
 from winosmith.formats._base import Entry, Format, Item, Writer, tidy
 from winosmith.formats._choices import PREFIX
 from winosmith.formats._columns import AnswerIs, Columns
+from winosmith.formats._csv import list_columns, to_table
 from winosmith.formats._detect import FORMATS, get_format, get_writer
 from winosmith.formats._errata import Erratum, apply_errata, read_errata, write_errata
 from winosmith.formats._jsonl import to_frame, to_lines
@@ -76,6 +77,7 @@ __all__ = [
     "get_writer",
     "interpret_answer",
     "is_answer_name",
+    "list_columns",
     "locate_letters",
     "match_option",
     "pair_files",
@@ -92,6 +94,7 @@ __all__ = [
     "to_dataset",
     "to_frame",
     "to_lines",
+    "to_table",
     "write",
     "write_bad_records",
     "write_errata",

@@ -15,7 +15,7 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import fields
 from functools import lru_cache
 from itertools import islice
@@ -106,17 +106,36 @@ def _parse_scalar(cell: str) -> Scalar:
     return value if value is None or isinstance(value, str | int | float | bool) else cell
 
 
-def _write(problems: Sequence[Problem], file: IO[str]) -> None:
-    table = [_make_cells(problem) for problem in problems]
-    used = {"id", "sentence", "option1", "option2", "answer"}.union(*table)
-    if not used & {"twin_id", "root"} and would_be_paired(problems):
-        used.add("twin_id")  # an empty column marks that there are no twins
+def list_columns(problems: Iterable[Problem]) -> set[str]:
+    """Return the columns that a table of these problems needs.
+
+    Raises:
+        FormatError: a problem does not fit a table.
+    """
+    return {"id", "sentence", "option1", "option2", "answer"}.union(*map(_make_cells, problems))
+
+
+def to_table(
+    problems: Iterable[Problem], columns: Collection[str], file: IO[str], *, header: bool = True
+) -> None:
+    """Write problems to a file as rows of a table, in canonical order of the columns.
+
+    Without `header`, the rows continue a table. `columns` are from `list_columns`, for all parts.
+    """
     order = ["id", "sentence", *_OPTIONS, "answer", *_FIELDS]
-    header = [name for name in order if name in used] + sorted(used - set(order))
+    names = [name for name in order if name in columns] + sorted(set(columns) - set(order))
     writer = csv.writer(file, lineterminator="\r\n")  # RFC 4180
-    writer.writerow(map(guard_cell, header))
-    for cells in table:
-        writer.writerow([guard_cell(cells.get(name, "")) for name in header])
+    if header:
+        writer.writerow(map(guard_cell, names))
+    for cells in map(_make_cells, problems):
+        writer.writerow([guard_cell(cells.get(name, "")) for name in names])
+
+
+def _write(problems: Sequence[Problem], file: IO[str]) -> None:
+    columns = list_columns(problems)
+    if not columns & {"twin_id", "root"} and would_be_paired(problems):
+        columns.add("twin_id")  # an empty column marks that there are no twins
+    to_table(problems, columns, file)
 
 
 def _make_cells(problem: Problem) -> dict[str, str]:

@@ -9,7 +9,6 @@ votes are a separate file, in the format of `winosmith check`.
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import shutil
 import tempfile
@@ -86,45 +85,6 @@ class ClosingIterator:
         self._source.close()
 
 
-def parse_header(table: str) -> list[str]:
-    """Parse the column names of a CSV table. They never contain a newline."""
-    return next(csv.reader([table.partition("\r\n")[0]]), [])
-
-
-def merge_columns(first: Sequence[str], second: Sequence[str]) -> list[str]:
-    """Merge the columns of two tables, preserving the order of each table.
-
-    >>> merge_columns(["id", "sentence", "answer"],
-    ...               ["id", "sentence", "option3", "answer", "anchor"])
-    ['id', 'sentence', 'option3', 'answer', 'anchor']
-    """
-    merged, rest = list[str](), list(second)
-    for name in first:
-        if name in rest:
-            at = rest.index(name)
-            merged += [new for new in rest[:at] if new not in first]
-            rest = rest[at + 1 :]
-        merged.append(name)
-    return list(dict.fromkeys([*merged, *rest]))
-
-
-def align_columns(table_part: str, header: Sequence[str], *, with_header: bool) -> str:
-    r"""Expand a part of a table to the columns of the whole file.
-
-    >>> align_columns("a,c\r\n1,2\r\n", ["a", "b", "c"], with_header=True)
-    'a,b,c\r\n1,,2\r\n'
-    """
-    own = parse_header(table_part)
-    if own == list(header):
-        return table_part if with_header else table_part.partition("\r\n")[2]
-    file = StringIO(newline="")
-    writer = csv.DictWriter(file, header, restval="", lineterminator="\r\n")
-    if with_header:
-        writer.writeheader()
-    writer.writerows(csv.DictReader(StringIO(table_part, newline="")))
-    return file.getvalue()
-
-
 FILES: dict[str, Format] = {
     "problems.jsonl": get_format("winosmith"),
     "problems.csv": get_format("csv"),
@@ -146,7 +106,7 @@ class Content:
     Attributes:
         rows: The keys of the rows, oldest first.
         digest: The `winosmith.Dataset.digest` of the problems.
-        header: The columns of a table; empty for other formats.
+        columns: The columns of a table; empty for other formats.
         unfit: The reasons why problems don't fit the format, by problem id.
         is_without_twins: Whether none of the problems has a twin or a lineage. In that case, each
             problem is marked as single, if the format allows it, because otherwise readers could
@@ -156,7 +116,7 @@ class Content:
     file_format: Format
     rows: array[int]
     digest: str
-    header: tuple[str, ...]
+    columns: frozenset[str]
     unfit: dict[str, str]
     is_without_twins: bool
 
@@ -169,23 +129,25 @@ def make_content(
     With `skip_unfit`, problems that don't fit the format are omitted. Otherwise, `rows` includes
     them, and the caller must show `unfit`.
     """
-    state, header, kept = hashlib.sha256(), list[str](), array("q")
+    state, columns, kept = hashlib.sha256(), set[str](), array("q")
     unfit, is_without_twins = dict[str, str](), True
     for chunk in iter_rows(
         load_keys(query.order_by("place")), select_columns(get_public_problems())
     ):
         data = as_public(chunk)
-        bad, columns = _find_unfit_problems(data, file_format)
+        bad = _find_unfit_problems(data, file_format)
         unfit |= bad
-        header = merge_columns(header, columns)
+        if file_format.name == TABLE:
+            columns |= formats.list_columns(datum for datum in data if datum.id not in bad)
         for row, datum in zip(chunk, data, strict=True):
             if not (skip_unfit and datum.id in bad):
                 kept.append(row.pk)
                 state.update(encode_for_digest(datum))
                 is_without_twins &= not (datum.twin_id or datum.lineage)
     if is_without_twins and file_format.name == TABLE and kept:
-        header = merge_columns(["answer", "twin_id"], header)
-    return Content(file_format, kept, state.hexdigest(), tuple(header), unfit, is_without_twins)
+        columns.add("twin_id")
+    digest = state.hexdigest()
+    return Content(file_format, kept, digest, frozenset(columns), unfit, is_without_twins)
 
 
 def encode_for_digest(datum: Datum) -> bytes:
@@ -193,19 +155,15 @@ def encode_for_digest(datum: Datum) -> bytes:
     return (dump_json(make_problem_record(datum)) + "\n").encode("utf-8", "surrogatepass")
 
 
-def _find_unfit_problems(
-    data: list[Datum], file_format: Format
-) -> tuple[dict[str, str], list[str]]:
+def _find_unfit_problems(data: list[Datum], file_format: Format) -> dict[str, str]:
     if file_format.name == "winosmith":
-        return {}, []
-    bad: dict[str, str] = {}
+        return {}
     try:
-        written = _write_part(data, file_format)
+        _write_part(data, file_format)
     except InputError:
         reasons = formats.find_unwritable(data, file_format.name)
-        bad = {data[at].id: reason for at, reason in reasons.items()}
-        written = _write_part([datum for datum in data if datum.id not in bad], file_format)
-    return bad, parse_header(written) if file_format.name == TABLE else []
+        return {data[at].id: reason for at, reason in reasons.items()}
+    return {}
 
 
 def _write_part(data: Sequence[Datum], file_format: Format, *, mark_single: bool = False) -> str:
@@ -229,9 +187,12 @@ def iter_file(content: Content) -> Generator[bytes, None, None]:
         data = as_public(chunk)
         for datum in data:
             state.update(encode_for_digest(datum))
-        written = _write_part(data, content.file_format, mark_single=content.is_without_twins)
         if content.file_format.name == TABLE:
-            written = align_columns(written, content.header, with_header=not count)
+            file = StringIO(newline="")
+            formats.to_table(data, content.columns, file, header=not count)
+            written = file.getvalue()
+        else:
+            written = _write_part(data, content.file_format, mark_single=content.is_without_twins)
         count += len(data)
         yield written.encode()
     if (count, state.hexdigest()) != (len(content.rows), content.digest):
