@@ -70,15 +70,15 @@ def test_a_form_sent_twice_perturbs_once(database: Any, ann: Any, bob: Any, root
 @pytest.mark.parametrize(
     ("changes", "field", "words"),
     [
-        ({"sentence": ""}, "sentence", "underscore"),
+        ({"sentence": ""}, "sentence", "Write the sentence"),
         ({"sentence": CHILD.replace("_", "it")}, "sentence", "underscore"),
         ({"sentence": CHILD.replace("too", "_")}, "sentence", "there are 2"),
         ({"sentence": ROOT}, "sentence", "Change a word"),
         ({"sentence": ROOT, "options": OPTIONS[::-1]}, "sentence", "Change a word"),
         ({"sentence": "Too few _ ."}, "sentence", "5 words"),
         ({"sentence": f"_ {'so ' * 400}"}, "sentence", "1000 characters"),
-        ({"options": ("the trophy", "")}, "option_2", "Fill in"),
-        ({"options": ("the trophy", "The Trophy")}, "option_1", "differ"),
+        ({"options": ("the trophy", "")}, "option_2", "Enter each option"),
+        ({"options": ("the trophy", "The Trophy")}, "option_2", "differ"),
         ({"options": ("the _", "it")}, "option_1", "An option can’t contain a blank."),
         ({"options": ("x" * 101, "it")}, "option_1", "100 characters"),
         ({"answer": None}, "answer", "Read your sentence again"),

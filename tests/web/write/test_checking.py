@@ -67,7 +67,7 @@ def test_nothing_fails_before_something_is_written(site: Any) -> None:
         ({"option_1": "pot"}, "options", 0, "", "missing: “pot”"),
         ({"option_2": "Kettle"}, "options differ", None, "", "must differ"),
         ({"option_2": "ket_tle"}, "options differ", None, "", "can’t contain a blank"),
-        ({"option_2": ""}, "options differ", None, "", "Enter both options"),
+        ({"option_2": ""}, "options differ", None, "", "Enter each option"),
         ({"answer_2": "0"}, "flipped answers", None, "", "choose the other option"),
         ({"answer_2": ""}, "flipped answers", None, "", "Choose the correct option for each half."),
         ({"sentence_2": FORM["sentence_1"]}, "edit distance", None, "0 edits", "the same"),

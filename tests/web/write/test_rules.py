@@ -61,9 +61,9 @@ def test_an_empty_form_is_told_the_first_things_alone(site: Any) -> None:
     """Of a half that is not written, and of both together, nothing more is said than to write."""
     assert _find_faults(TwinInput(), ANCHORS) == {
         "domain": ["Choose whether the twin is about people or about things."],
-        "option_1": ["Enter both options: the two people or things that could fill the blank."],
-        "sentence_1": ["Write this half."],
-        "sentence_2": ["Write this half."],
+        "option_1": ["Enter each option: the people or things that could fill the blank."],
+        "sentence_1": ["Write the sentence."],
+        "sentence_2": ["Write the sentence."],
     }
     assert set(_find_faults(typed(sentence_2=""), ANCHORS)) == {"sentence_2"}
     assert _find_faults(typed(answer_1=""), ANCHORS) == {

@@ -227,7 +227,7 @@ def make_checks_context(
 
 
 def _make_readings(typed: SentenceInput) -> list[tuple[str, str, str, bool]]:
-    if typed.sentence.count(BLANK) != 1 or not rules.has_usable_options(typed):
+    if typed.sentence.count(BLANK) != 1 or not checks.has_usable_options(typed.options):
         return []
     before, _blank, after = typed.sentence.partition(BLANK)
     return [

@@ -126,11 +126,6 @@ class Position:
         return self.path[-1]
 
 
-def has_usable_options(typed: SentenceInput) -> bool:
-    short = all(len(option) <= checks.MAX_OPTION_LENGTH for option in typed.options)
-    return short and checks.are_usable_options(typed.options)
-
-
 def measure_input_depths(typed: SentenceInput, position: Position) -> Depths | None:
     if typed.sentence.count(BLANK) != 1:
         return None
@@ -141,11 +136,11 @@ def run_checks(typed: SentenceInput, position: Position) -> list[Check]:
     """Run all checks, in form order; most are undecided if a text is too long."""
     read = typed.without_long_texts()
     found = [
-        _check_blank(read),
+        checks.check_blank(read.sentence, "sentence", separated=read.was_separated),
         _check_length(typed),
         _check_differs_from_parent(read, position),
         _check_is_new_in_family(read, position),
-        _check_options(typed),
+        checks.check_options(typed.options),
         _check_options_in_sentence(read),
         _check_answer(typed, position),
     ]
@@ -153,19 +148,8 @@ def run_checks(typed: SentenceInput, position: Position) -> list[Check]:
         found.append(_check_declared_depth(read, position))
     if read.sentence == typed.sentence:
         return found
-    measured = ("length", "options", "answer")
+    measured = ("length", "options differ", "answer")
     return [one if one.rule in measured else one.as_todo() for one in found]
-
-
-def _check_blank(typed: SentenceInput) -> Check:
-    blanks = typed.sentence.count(BLANK)
-    verdict: Verdict = "pass" if blanks == 1 else "fail" if typed.sentence else "todo"
-    if blanks > 1:
-        advice = _("Use only one underscore “_”; there are %d.") % blanks
-    else:
-        advice = _("Put an underscore “_” where the option belongs.")
-    figure = _("separated from the words next to it") if typed.was_separated else ""
-    return Check("blank", verdict, _("One blank"), figure, advice, "sentence")
 
 
 def _check_length(typed: SentenceInput) -> Check:
@@ -234,24 +218,9 @@ def _describe_twin_duplicate(position: Position, digest: str) -> str:
     return ""
 
 
-def _check_options(typed: SentenceInput) -> Check:
-    folded = [option.casefold() for option in typed.options]
-    verdict: Verdict = "pass" if has_usable_options(typed) else "fail" if all(folded) else "todo"
-    field = f"option_{folded.index('') + 1}" if "" in folded else "option_1"
-    if "" in folded:
-        advice = _("Fill in each option.")
-    elif len(set(folded)) < len(folded):
-        advice = _("The options must differ.")
-    elif any(BLANK in option for option in folded):
-        advice = _("An option can’t contain a blank.")
-    else:
-        advice = _("An option can have at most %d characters.") % checks.MAX_OPTION_LENGTH
-    return Check("options", verdict, _("The options are different"), "", advice, field)
-
-
 def _check_options_in_sentence(typed: SentenceInput) -> Check:
     label = _("The options are in the sentence")
-    if not has_usable_options(typed) or not typed.sentence:
+    if not checks.has_usable_options(typed.options) or not typed.sentence:
         return Check("occur", "todo", label, "", "", "option_1")
     sentence = _casefold_words(typed.sentence)
     missing = [option for option in typed.options if f" {_strip_article(option)} " not in sentence]

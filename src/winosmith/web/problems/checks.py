@@ -275,6 +275,40 @@ class Check:
         return replace(self, verdict="todo", figure="", advice="")
 
 
+def check_blank(sentence: str, field: str, *, separated: bool, half: int | None = None) -> Check:
+    count = sentence.count(BLANK)
+    verdict: Verdict = "pass" if count == 1 and sentence != BLANK else "todo"
+    if count > 1:
+        verdict, advice = "fail", _("Use only one blank; there are %d.") % count
+    elif sentence:
+        advice = _("Put the blank, an underscore “_”, where one of the options belongs.")
+    else:
+        advice = _("Write the sentence.")
+    figure = _("separated from the words next to it") if separated else ""
+    return Check("blank", verdict, _("One blank “_”"), figure, advice, field, half)
+
+
+def has_usable_options(options: Sequence[str]) -> bool:
+    return are_usable_options(options) and max(map(len, options)) <= MAX_OPTION_LENGTH
+
+
+def check_options(options: Sequence[str]) -> Check:
+    verdict: Verdict = "pass" if has_usable_options(options) else "fail" if all(options) else "todo"
+    long = [n for n, option in enumerate(options, 1) if len(option) > MAX_OPTION_LENGTH]
+    with_blank = [n for n, option in enumerate(options, 1) if BLANK in option]
+    if "" in options:
+        number = options.index("") + 1
+        advice = _("Enter each option: the people or things that could fill the blank.")
+    elif long:
+        number, advice = long[0], _("An option can have at most %d characters.") % MAX_OPTION_LENGTH
+    elif with_blank:
+        number, advice = with_blank[0], _("An option can’t contain a blank.")
+    else:
+        number, advice = len(options), _("The options must differ.")
+    label = _("The options are different")
+    return Check("options differ", verdict, label, "", advice, f"option_{number}")
+
+
 def mark_rejected(checks: Iterable[Check], faults: Mapping[str, Sequence[str]]) -> list[Check]:
     return [
         replace(one, verdict="fail") if one.advice in faults.get(one.field, ()) else one
@@ -295,7 +329,6 @@ def summarize(checks: Sequence[Check]) -> dict[str, Any]:
     times = Counter(check.verdict for check in checks)
     return {
         "passed": times["pass"],
-        "failed": times["fail"],
         "all": len(checks) - times["unchecked"],
         "next": get_first_advice(checks),
         "ready": not times["fail"] and not times["todo"],

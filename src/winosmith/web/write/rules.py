@@ -389,7 +389,7 @@ def check_twin(typed: TwinInput, anchors: Sequence[str]) -> list[Check]:
     seen = _CheckedInput(typed, tuple(anchors), usable, rows, found)
     return [
         _check_domain(typed),
-        _check_options(whole, usable),
+        checks.check_options(whole.options),
         *(check for half in (0, 1) for check in _check_half(seen, half, whole.sentences[half])),
         *_check_twin(seen),
     ]
@@ -441,31 +441,17 @@ def _check_domain(typed: TwinInput) -> Check:
     return Check("domain", verdict, _("A domain is chosen"), "", advice, "domain")
 
 
-def _check_options(typed: TwinInput, usable: bool) -> Check:
-    long = any(len(option) > checks.MAX_OPTION_LENGTH for option in typed.options)
-    verdict: Verdict = "pass" if usable and not long else "fail" if all(typed.options) else "todo"
-    if long:
-        advice = _("An option can have at most %d characters.") % checks.MAX_OPTION_LENGTH
-    elif any(BLANK in option for option in typed.options):
-        advice = _("An option can’t contain a blank.")
-    elif all(typed.options):
-        advice = _("The options must differ.")
-    else:
-        advice = _("Enter both options: the two people or things that could fill the blank.")
-    field = "option_1" if not typed.options[0] else "option_2"
-    return Check("options differ", verdict, _("Two different options"), "", advice, field)
-
-
 def _check_half(data: _CheckedInput, half: int, typed_text: str) -> list[Check]:
     field = f"sentence_{half + 1}"
+    sentence, separated = data.typed.sentences[half], data.typed.separated[half]
     found = [
-        _check_blank(data, half, field),
+        checks.check_blank(sentence, field, separated=separated, half=half),
         _check_length(data, half, field),
         _check_options_named(data, half, field),
     ]
     if data.anchors:
         found.append(_check_anchor(data, half, field))
-    if typed_text == data.typed.sentences[half]:
+    if typed_text == sentence:
         return found
     advice = _("A half can have at most %d characters.") % checks.MAX_SENTENCE_LENGTH
     return [
@@ -474,20 +460,6 @@ def _check_half(data: _CheckedInput, half: int, typed_text: str) -> list[Check]:
         else one.as_todo()
         for one in found
     ]
-
-
-def _check_blank(data: _CheckedInput, half: int, field: str) -> Check:
-    sentence = data.typed.sentences[half]
-    count = sentence.count(BLANK)
-    verdict: Verdict = "pass" if half in data.rows else "fail" if count > 1 else "todo"
-    if not sentence:
-        advice = _("Write this half.")
-    elif count > 1:
-        advice = _("Use only one blank; there are %d.") % count
-    else:
-        advice = _("Put the blank, an underscore “_”, where one of the options belongs.")
-    figure = _("separated from the words next to it") if data.typed.separated[half] else ""
-    return Check("blank", verdict, _("One blank “_”"), figure, advice, field, half)
 
 
 def _check_length(data: _CheckedInput, half: int, field: str) -> Check:
