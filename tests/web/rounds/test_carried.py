@@ -58,7 +58,7 @@ def test_a_round_goes_on_after_a_break_and_accounts_for_its_pool(
         _break_off(patch, "solving with words")
         with pytest.raises(BreakError):
             carried_out(made)
-    assert (fresh(made).state, made.step) == ("running", "writing")
+    assert (fresh(made).state, made.doing["step"]) == ("running", "writing")
     vectors = made.folder / "results/build/private/embeddings.npy"
     before = vectors.stat().st_mtime_ns
     hidden.update(embargo=False)  # what becomes public meanwhile is for the next round
@@ -104,9 +104,9 @@ def test_what_came_of_a_round_is_stored_once(database: Any, carried: Any, stored
     made = stored("one")
     before = list(Place.objects.order_by("pk").values())
     assert len(before) == 2 * TWINS
-    assert not store_results(made, carried.found, [], lambda done: None)  # it runs no more
+    assert not store_results(made, carried.found, lambda done: None)  # it runs no more
     Round.objects.filter(pk=made.pk).update(state="running", record=None)
-    assert store_results(made, carried.found, [], lambda done: None)
+    assert store_results(made, carried.found, lambda done: None)
     assert list(Place.objects.order_by("pk").values()) == before
     assert Round.objects.get(pk=made.pk).record == json.loads(
         (carried.found.folder / "round.json").read_text("utf-8")
@@ -173,7 +173,7 @@ def test_why_a_round_failed_is_told_and_it_can_go_on(
     _break_off(monkeypatch, "embedding")
     with pytest.raises(BreakError):
         carried_out(made)
-    assert (fresh(made).state, made.step, made.error) == ("running", "checking", "")
+    assert (fresh(made).state, made.doing["step"], made.error) == ("running", "checking", "")
 
 
 def test_a_cancelled_round_stores_nothing(db: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,7 +183,7 @@ def test_a_cancelled_round_stores_nothing(db: Any, monkeypatch: pytest.MonkeyPat
     noted = running.ProgressReporter._update_row
 
     def cancelled(self: Any, **changes: object) -> None:
-        if changes.get("step") == "embedding":
+        if self.doing.get("step") == "embedding":
             rules.cancel_round(made)
         noted(self, **changes)
 

@@ -77,14 +77,14 @@ def test_an_admin_watches_a_round_and_publishes_it(
         page.get_by_role("link", name="Start a round").wait_for()
         faults = axe_faults(page, axe_source)
         page.get_by_role("link", name="first").click()
-        page.get_by_text("slow answers").wait_for()
+        page.get_by_text("solving with slow").wait_for()
         assert page.evaluate("document.documentElement.scrollWidth") <= 320
         faults += axe_faults(page, axe_source)
         process.kill()
         assert process.wait(60) == -9
         page.get_by_text("No process is working on this round.").wait_for()
         second = begun()
-        page.get_by_text("slow answers").wait_for()
+        page.get_by_text("solving with slow").wait_for()
         free.set()
         assert second.wait(LONGEST) == 0, (tmp_path / "log").read_text()
         page.get_by_text("Publish the round").click()

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-import time
 from collections.abc import Mapping
 from typing import Any
 from xml.etree.ElementTree import tostring
@@ -132,17 +131,16 @@ def measure_if_changed() -> bool:
     stamp = compute_inputs_digest()
     if Measured.objects.filter(stamp=stamp).count() == len(DEPTHS):
         return False
-    start = time.monotonic()
     graded = [(model, *_grade_model(model)) for model in get_current_models()]
     rows = [_measure_depth(depth, graded) for depth in DEPTHS]
     for row in rows:
-        row.stamp, row.made_at, row.seconds = stamp, timezone.now(), time.monotonic() - start
+        row.stamp, row.made_at = stamp, timezone.now()
     with writing():
         Measured.objects.bulk_create(
             rows,
             update_conflicts=True,
             unique_fields=["depth"],
-            update_fields=["stamp", "made_at", "seconds", "answers", "drawings", "fault"],
+            update_fields=["stamp", "made_at", "answers", "drawings", "fault"],
         )
     return True
 

@@ -12,7 +12,6 @@ class Measured(models.Model):
     Attributes:
         depth: The kind of depth: "declared", "lineage" or "edit".
         stamp: A digest of the measured versions and answers.
-        seconds: The duration of the measurement.
         answers: For each model, its name and revision, and either
             `winosmith.metrics.Stability.record` without the families, or the `fault` that prevented
             the measurement.
@@ -23,7 +22,6 @@ class Measured(models.Model):
     depth = models.CharField(max_length=8, primary_key=True)
     stamp = models.CharField(max_length=64)
     made_at = models.DateTimeField(default=timezone.now)
-    seconds = models.FloatField(default=0)
     answers = models.JSONField(default=list)
     drawings = models.JSONField(default=list)
     fault = models.TextField(blank=True)

@@ -200,8 +200,7 @@ def register_revision(rule: SolverRule, loaded: MadeSolver) -> Model:
             Model.objects.filter(pk=now.pk).update(current=False)
             Prediction.objects.filter(model=now, stand=Status.WAITING).delete()
         model.solver, model.revision, model.about = (rule.solver, loaded.revision, loaded.about)
-        model.current, model.fault, model.seen = True, "", timezone.now()
-        model.process = Model.Process.READY
+        model.current, model.fault, model.process = True, "", Model.Process.READY
         model.save()
         # These leases are from an ended process, because this process holds the model's lock.
         Prediction.objects.filter(model=model, stand=Status.WAITING).update(leased_until=None)
@@ -210,7 +209,7 @@ def register_revision(rule: SolverRule, loaded: MadeSolver) -> Model:
 
 def store_model_fault(model_name: str, fault: str) -> None:
     with writing():
-        Model.objects.filter(name=model_name, current=True).update(fault=fault, seen=timezone.now())
+        Model.objects.filter(name=model_name, current=True).update(fault=fault)
 
 
 MEDIAN_OVER = 100

@@ -24,7 +24,6 @@ class Model(models.Model):
         digest: The digest of its weights and of everything else that determines its scores.
         about: The solver's description of what determines its scores, for pages.
         current: Whether this revision is configured now; older revisions keep their predictions.
-        seen: The time of the last database update by the model's process.
         fault: Why the model can't predict at the moment, or "".
     """
 
@@ -40,7 +39,6 @@ class Model(models.Model):
     about = models.JSONField(default=dict)
     current = models.BooleanField(default=True)
     since = models.DateTimeField(default=timezone.now)
-    seen = models.DateTimeField(null=True)
     fault = models.TextField(blank=True)
     process = models.CharField(max_length=8, choices=Process, default=Process.STARTING)
 

@@ -123,11 +123,10 @@ def claim_tasks(model: Model, max_tasks: int, lease_seconds: float) -> list[Pred
     return rows
 
 
-def store_outcomes(model: Model, outcomes: Sequence[Outcome]) -> None:
+def store_outcomes(outcomes: Sequence[Outcome]) -> None:
     with writing():
         for outcome in outcomes:
             get_waiting_predictions([outcome.task.pk]).update(**outcome.make_row_values())
-        Model.objects.filter(pk=model.pk).update(seen=timezone.now())
 
 
 def _get_claimable_predictions(model: Model) -> QuerySet[Prediction]:
@@ -276,7 +275,7 @@ class LoadedModel:
         room = self.batch_size.size if _measure_memory() < self.max_bytes else 0
         with writing() if self.outcomes else nullcontext():
             if self.outcomes:
-                store_outcomes(self.model, self.outcomes)
+                store_outcomes(self.outcomes)
             tasks = claim_tasks(self.model, room, self.limit + 30)
         self.outcomes = []
         if tasks:
@@ -289,7 +288,7 @@ class LoadedModel:
             took = time.monotonic() - start
             self.batch_size.adapt(took, len(tasks))
             if not tasks[0].urgent:
-                store_outcomes(self.model, self.outcomes)
+                store_outcomes(self.outcomes)
                 self.outcomes = []
                 time.sleep(min(took, MAX_PAUSE))  # pages and other models have priority
             return True

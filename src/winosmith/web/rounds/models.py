@@ -27,7 +27,6 @@ class Round(models.Model):
         error: The reason why the round failed, for moderators.
         record: The results, as in `round.json`; None before the round is done.
         changes: The changes since the last round: [metric, before, now, format].
-        timings: The duration of each step: [number, title, seconds].
     """
 
     class State(models.TextChoices):
@@ -49,12 +48,10 @@ class Round(models.Model):
     published_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="rounds_published"
     )
-    step = models.CharField(max_length=60, blank=True)
     doing = models.JSONField(default=dict)
     error = models.TextField(blank=True)
     record = models.JSONField(null=True)
     changes = models.JSONField(default=list)
-    timings = models.JSONField(default=list)
     created = models.DateTimeField(default=timezone.now)
     began = models.DateTimeField(null=True)
     ended = models.DateTimeField(null=True)

@@ -19,7 +19,7 @@ from typing import Any, get_args
 from django import template
 from django.db import transaction
 from django.db.models import QuerySet
-from django.utils.translation import gettext as _, gettext_lazy
+from django.utils.translation import gettext as _
 
 from winosmith import Dataset, formats
 from winosmith.finished import BuildFiles
@@ -96,14 +96,14 @@ def list_funnel_stages(record: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def compare_rounds(round_: Round) -> list[tuple[str, str, str, str]]:
-    """Return each change since the last round: label, earlier value, new value, and difference."""
+    """Return each change since the last round: name, earlier value, new value, and difference."""
     found = []
     for change in starmap(Change, round_.changes):
         old, new = (
             "" if value is None else format_value(value, change.format_spec)
             for value in (change.old, change.new)
         )
-        found.append((get_metric_label(change.name), old, new, change.difference_text or ""))
+        found.append((change.name, old, new, change.difference_text or ""))
     return found
 
 
@@ -150,43 +150,6 @@ def _format_interval(estimate: Mapping[str, Any] | None) -> tuple[str, str] | No
 def get_public_roots(round_: Round) -> list[Problem]:
     rows = get_public_problems().filter(places__round=round_, places__root__isnull=False)
     return list(rows.order_by("places__root"))
-
-
-_METRIC_LABELS = {
-    "collected": gettext_lazy("public problems exported"),
-    "valid fraction of collected problems": gettext_lazy("fraction of well-formed problems"),
-    "kept": gettext_lazy("kept"),
-    "train_xl": gettext_lazy("for training, unfiltered"),
-    "dev": gettext_lazy("for development"),
-    "test": gettext_lazy("for testing"),
-    "linear model's accuracy, collected": gettext_lazy(
-        "accuracy of a linear model before the filter"
-    ),
-    "linear model's accuracy, kept": gettext_lazy(
-        "accuracy of a linear model after the filter, across halves that were filtered separately"
-    ),
-    "KL along the first component, kept": gettext_lazy(
-        "distance between the answers (KL, first component)"
-    ),
-    "votes for the answers of kept problems": gettext_lazy(
-        "judges’ votes for the answers to kept problems"
-    ),
-    "kept problems with unanimous judges": gettext_lazy("kept problems on which all judges agree"),
-    "accuracy of people who had not judged": gettext_lazy(
-        "correct answers by people who had not judged"
-    ),
-    "accuracy on this round's dev and test": gettext_lazy("accuracy"),
-    "whole twins correct": gettext_lazy("whole twins correct"),
-    "mean depth of errors": gettext_lazy("mean depth of errors"),
-    "families without an error": gettext_lazy("families without an error"),
-}
-
-
-def get_metric_label(metric: str) -> str:
-    solver, colon, rest = metric.rpartition(": ")
-    if colon and rest in _METRIC_LABELS:
-        return f"{solver}: {_METRIC_LABELS[rest]}"
-    return str(_METRIC_LABELS.get(metric, metric))
 
 
 IS_KEPT_FILE = {"kept.jsonl": True, "dropped.jsonl": False}

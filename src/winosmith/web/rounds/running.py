@@ -19,7 +19,7 @@ from typing import Any
 from django.conf import settings
 from django.db import IntegrityError, OperationalError, transaction
 from django.utils import timezone
-from django.utils.translation import gettext as _, gettext_lazy
+from django.utils.translation import gettext as _
 
 from winosmith import formats
 from winosmith.build import Advance
@@ -220,7 +220,7 @@ def _lock_round(round_: Round) -> Round:
     return Round.objects.select_for_update(no_key=True).get(pk=round_.pk)
 
 
-EXPORTING, STORING = "handing over", "storing"
+EXPORTING, STORING = "exporting the public problems", "storing the results"
 """The first and the last step; `winosmith.rounds.run_round` runs the steps in between."""
 
 UPDATE_SECONDS = 1.0
@@ -237,7 +237,7 @@ def list_step_titles(solvers: list[str]) -> list[str]:
 
 
 class ProgressReporter:
-    """A reporter that stores a round's progress and collects the durations of finished steps.
+    """A reporter that stores a round's progress.
 
     Attributes:
         doing: The progress of the current step: its title `step`; its `number`, from 1, `of` all
@@ -251,7 +251,6 @@ class ProgressReporter:
         self.step_index = -1
         self.doing: dict[str, Any] = {"of": len(self.steps)}
         self.due = 0.0
-        self.timings: list[tuple[int, str, float]] = []
 
     @contextmanager
     def __call__(self, title: str, total: int | None) -> Iterator[Advance]:
@@ -262,10 +261,8 @@ class ProgressReporter:
         self.step_index = self._find_step(title)
         self.doing |= {"step": title, "number": self.step_index + 1, "since": time.time()}
         self.doing |= {"done": 0, "total": total, "note": ""}
-        self._update_row(step=title, doing=self.doing)
+        self._update_row(doing=self.doing)
         yield self._report_progress
-        seconds = round(time.time() - self.doing["since"], 2)
-        self.timings.append((self.doing["number"], title, seconds))
 
     def _find_step(self, title: str) -> int:
         """Return the index of the next step with this title; steps may be skipped."""
@@ -289,62 +286,21 @@ def get_round_progress(round_: Round) -> dict[str, Any] | None:
     """Return the progress of a waiting or running round; None for other rounds.
 
     `at_work` is False if no process runs the round, such as after an interruption. Once the first
-    step has started, the result also contains `ProgressReporter.doing`, with the step's label and
-    start. `percent` is then the percentage of finished work, with equal weights for all steps.
-    `until` is the estimated end of the round, or None.
+    step has started, the result also contains `ProgressReporter.doing`, with the step's start
+    as a time. `percent` is then the percentage of finished work, with equal weights for all steps.
     """
     if not round_.busy:
         return None
     if are_rounds_idle() or not round_.doing:
         return {"at_work": not are_rounds_idle()}
     doing = round_.doing
-    share = min(1.0, doing["done"] / doing["total"]) if doing["total"] else None
-    seconds = _estimate_seconds(round_, share)
+    share = min(1.0, doing["done"] / doing["total"]) if doing["total"] else 0.0
     return {
         **doing,
         "at_work": True,
-        "step": _get_step_label(doing["step"]),
-        "percent": round(100 * (doing["number"] - 1 + (share or 0)) / max(doing["of"], 1)),
+        "percent": round(100 * (doing["number"] - 1 + share) / max(doing["of"], 1)),
         "since": datetime.fromtimestamp(doing["since"], UTC),
-        "until": None if seconds is None else datetime.fromtimestamp(time.time() + seconds, UTC),
     }
-
-
-def _estimate_seconds(round_: Round, fraction: float | None) -> float | None:
-    """Estimate the number of seconds until a round ends; None if there is no earlier round.
-
-    The estimate is based on the durations of the last round's steps. If the current step takes
-    longer than it did then, the durations of later steps are scaled accordingly.
-    """
-    before = Round.objects.filter(state=Round.State.DONE, pk__lt=round_.pk).order_by("-pk").first()
-    if before is None:
-        return None
-    took = {(number, title): seconds for number, title, seconds in before.timings}
-    steps = list_step_titles([table["name"] for table in round_.recipe["solvers"]])
-    number, passed = round_.doing["number"], time.time() - round_.doing["since"]
-    usual = took.get((number, round_.doing["step"]), 0.0)
-    whole = passed / fraction if fraction and fraction > 0.05 else max(usual, passed)
-    pace = max(1.0, whole / usual) if usual > 1 else 1.0
-    later = sum(took.get((n, steps[n - 1]), 0.0) for n in range(number + 1, len(steps) + 1))
-    return max(0.0, whole - passed) + pace * later
-
-
-_STEP_LABELS = {
-    EXPORTING: gettext_lazy("exporting the public problems"),
-    "reading": gettext_lazy("reading the pool"),
-    "checking": gettext_lazy("checking structure and votes"),
-    "embedding": gettext_lazy("embedding the problems"),
-    "filtering": gettext_lazy("filtering problems that linear models can predict"),
-    "measuring": gettext_lazy("computing the results"),
-    "writing": gettext_lazy("writing the files"),
-    STORING: gettext_lazy("storing the results"),
-}
-
-
-def _get_step_label(title: str) -> str:
-    if title.startswith("solving with "):
-        return _("%s answers") % title.removeprefix("solving with ")
-    return str(_STEP_LABELS.get(title, title))
 
 
 def write_pool(round_: Round) -> Path:
@@ -371,12 +327,7 @@ CHUNK = 1000
 """Number of rows per transaction, so that others can write in between."""
 
 
-def store_results(
-    round_: Round,
-    result: Found,
-    timings: list[tuple[int, str, float]],
-    on_progress: Callable[[int], None],
-) -> bool:
+def store_results(round_: Round, result: Found, on_progress: Callable[[int], None]) -> bool:
     """Store the results of a round; return False if the round was no longer running.
 
     The call can be repeated after an interruption.
@@ -406,7 +357,6 @@ def store_results(
                     [change.name, change.old, change.new, change.format_spec]
                     for change in pair_results(result.record, last)
                 ],
-                timings=[list(timing) for timing in timings],
             )
         )
 
@@ -481,7 +431,7 @@ def _run_steps(round_: Round) -> None:
     found = run_round(recipe, round_.folder / "results", last=last, step=show)
     count = found.record["build"]["funnel"]["collected"]["problems"]
     with show(STORING, count) as advance:
-        if not store_results(round_, found, show.timings, lambda done: advance(done, "")):
+        if not store_results(round_, found, lambda done: advance(done, "")):
             raise RoundCancelledError
 
 

@@ -16,7 +16,6 @@ class Migration(migrations.Migration):
                 ("depth", models.CharField(max_length=8, primary_key=True, serialize=False)),
                 ("stamp", models.CharField(max_length=64)),
                 ("made_at", models.DateTimeField(default=django.utils.timezone.now)),
-                ("seconds", models.FloatField(default=0)),
                 ("answers", models.JSONField(default=list)),
                 ("drawings", models.JSONField(default=list)),
                 ("fault", models.TextField(blank=True)),

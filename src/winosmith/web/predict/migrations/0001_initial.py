@@ -29,7 +29,6 @@ class Migration(migrations.Migration):
                 ("about", models.JSONField(default=dict)),
                 ("current", models.BooleanField(default=True)),
                 ("since", models.DateTimeField(default=django.utils.timezone.now)),
-                ("seen", models.DateTimeField(null=True)),
                 ("fault", models.TextField(blank=True)),
                 (
                     "process",
