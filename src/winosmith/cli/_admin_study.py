@@ -79,11 +79,9 @@ def _parse_amount(ctx: click.Context, param: click.Parameter, text: str | None) 
 @click.option("--market-study", default="", metavar="ID", help="The study's id on the market; if "
               "given, links must contain it.")  # fmt: skip
 @click.option("--only", type=FILE, metavar="FILE", help="Ids of the people who may take part: one "
-              "per line, or a table with qualifications.")  # fmt: skip
+              "per line, or a table with a column of ids.")  # fmt: skip
 @click.option("--never", type=FILE, metavar="FILE",
               help="Ids of people to exclude.")  # fmt: skip
-@click.option("--require", multiple=True, metavar="COLUMN>=NUMBER", help="Condition on a column of "
-              "--only; may be repeated.")  # fmt: skip
 @click.option("--trust", is_flag=True, help="Count votes immediately, before the market confirms "
               "the workers.")  # fmt: skip
 @address_option
@@ -97,19 +95,15 @@ def create(site: Site, /, name: str, **options: Any) -> None:
     \b
     Example:
         winosmith admin study DIR create gate --on prolific --judge 20 --reward 1.60 \\
-            --currency USD --minutes 8 --places 50 --code C1A2B3C4 --only workers.csv \\
-            --require "approval rate>=99" --require "approved>=5000"
+            --currency USD --minutes 8 --places 50 --code C1A2B3C4 --only workers.csv
     """  # noqa: D301
     if (options["judge"] is None) == (options["write"] is None):
         raise click.UsageError("give --judge N or --write N")
-    if options["require"] and not options["only"]:
-        raise click.UsageError("--require needs --only FILE, a table with the required columns")
     from winosmith.web.market.ledger import compute_planned_wage
-    from winosmith.web.market.studies import Requirement, create_study, read_ids
+    from winosmith.web.market.studies import create_study, read_ids
 
     provider = options["provider"]
-    require = [Requirement.parse(text) for text in options["require"]]
-    only = read_ids(Path(options["only"]), provider, require) if options["only"] else []
+    only = read_ids(Path(options["only"]), provider) if options["only"] else []
     never = read_ids(Path(options["never"]), provider) if options["never"] else []
     names = ("reward", "currency", "minutes", "places", "least_wage", "code", "short_code",
              "short_reward", "market_study", "trust")  # fmt: skip

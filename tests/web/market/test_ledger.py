@@ -183,7 +183,7 @@ def test_a_payment_has_one_amount(db: Any, tmp_path: Path) -> None:
         ("{worker},1e2,GBP,p1", "is not an amount of money"),
         ("{worker},0,GBP,p1", "the amount is 0"),
         ("{worker},1,EUR,p1", "the currency is 'EUR', but the study pays in GBP"),
-        ("{worker},€1,GBP,p1", "a currency other than GBP"),
+        ("{worker},1 EUR,GBP,p1", "a currency other than GBP"),
         ("{worker},1,,p1", "the currency is ''"),
         ("{worker},1,GBP,", "is not a payment id"),
         ("{worker},2,GBP,p1\n{worker},2,GBP,p1", "contains the payment p1 twice"),

@@ -192,7 +192,7 @@ def staged(people: dict[str, Any]) -> dict[str, str]:
         "shown places": made("study-places", "shown", {"before": 9, "places": 40, "may_begin": 60},
                              {"name": "judging", "places": 40}),
         "shown list": made("study-list", "shown", {"people": 12, "listed": 3, "began": 1},
-                           {"name": "judging", "file": "l.csv", "allowed": "only", "require": ""}),
+                           {"name": "judging", "file": "l.csv", "allowed": "only"}),
         "shown paid": made("study-paid", "shown", PAID, paid),
         "done paid": made("study-paid", "done", {**PAID, "counted": 20}, paid),
         "stopped import": made("import", "stopped", COMING, total=3, done=1),

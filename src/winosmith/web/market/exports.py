@@ -185,16 +185,7 @@ def _parse_amount(name: str, text: str, currency: str) -> Decimal | None:
         raise InputError(f"{name!r}: {error}") from None
 
 
-CURRENCIES_BY_SIGN = {
-    "£": frozenset({"GBP"}),
-    "€": frozenset({"EUR"}),
-    "$": frozenset({"USD", "AUD", "CAD", "HKD", "MXN", "NZD", "SGD"}),
-}
-
-_SUM = re.compile(
-    r"(?:(?P<sign>[£€$]) ?|(?P<before>[A-Z]{3}) )?"
-    r"(?P<number>[0-9]{1,6}(?:\.[0-9]{1,2})?)(?: (?P<after>[A-Z]{3}))?"
-)
+_SUM = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,2})?)(?: ([A-Z]{3}))?")
 
 
 def parse_amount(text: str, currency: str = "") -> Decimal:
@@ -205,14 +196,12 @@ def parse_amount(text: str, currency: str = "") -> Decimal:
     match = _SUM.fullmatch(text.strip())
     if match is None:
         raise InputError(_("%r is not an amount of money; use one such as 2.50") % text)
-    named = {code for code in (match["before"], match["after"]) if code}
-    signed = CURRENCIES_BY_SIGN.get(match["sign"] or "", {currency})
-    if currency and not (named <= {currency} and currency in signed):
+    if currency and match[2] not in (None, currency):
         raise InputError(
             _("%(sum)r is in a currency other than %(currency)s")
             % {"sum": text, "currency": currency}
         )
-    return Decimal(match["number"]).quantize(Decimal("0.01"))
+    return Decimal(match[1]).quantize(Decimal("0.01"))
 
 
 def _parse_seconds(name: str, text: str) -> int | None:

@@ -1,19 +1,16 @@
 """Studies: creation, links, admission, progress, and closing.
 
-Files list the ids or qualifications of admitted or excluded workers; the site stores only digests
-of the ids.
+Files list the ids of admitted or excluded workers; the site stores only digests of the ids.
 """
 
 from __future__ import annotations
 
 import hmac
-import operator
 import re
 import secrets
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
@@ -33,75 +30,25 @@ from winosmith.web.people.models import digest_token
 ID_COLUMNS = ("worker", "worker id", "workerid", "participant id", "prolific_pid", "id")
 """Accepted names of the id column, in lower case."""
 
-_COMPARISONS: dict[str, Callable[[Decimal, Decimal], bool]] = {
-    ">=": operator.ge,
-    "<=": operator.le,
-    "=": operator.eq,
-}
 
-
-_THOUSANDS = re.compile(r"(?<=[0-9]),(?=[0-9]{3}(?![0-9]))")
-
-
-@dataclass(frozen=True, slots=True)
-class Requirement:
-    """A condition on a column, such as "approval rate>=99".
-
-    Attributes:
-        column: The column's name, in lower case.
-    """
-
-    column: str
-    sign: str
-    value: Decimal
-
-    @classmethod
-    def parse(cls, text: str) -> Requirement:
-        match = re.fullmatch(r"\s*(.+?)\s*(>=|<=|=)\s*(-?[0-9]+(?:\.[0-9]+)?)\s*", text)
-        if not match:
-            raise InputError(_('%r is not a requirement; write e.g. "approval rate>=99"') % text)
-        return cls(match[1].lower(), match[2], Decimal(match[3]))
-
-    def is_met_by(self, cell: str) -> bool:
-        """Return whether a cell meets the requirement.
-
-        "98.5 %" and "5,000" are numbers; "98,5" and other texts are errors.
-        """
-        try:
-            value = Decimal(_THOUSANDS.sub("", cell.strip().removesuffix("%").strip()))
-        except InvalidOperation:
-            values = {"cell": cell, "column": self.column}
-            raise InputError(_("%(cell)r in %(column)r is not a number") % values) from None
-        return _COMPARISONS[self.sign](value, self.value)
-
-
-def read_ids(path: Path, provider: str, requirements: Sequence[Requirement] = ()) -> list[str]:
-    """Return the ids in a file: one per line, or a CSV table with a column of ids.
-
-    Rows whose other columns don't meet the requirements are skipped.
-    """
+def read_ids(path: Path, provider: str) -> list[str]:
+    """Return the ids in a file: one per line, or a CSV table with a column of ids."""
     table, ids = read_table(path), []
     header = [name.lower() for name in table.header]
     worker = next((name for name in ID_COLUMNS if name in header), "")
-    if not worker and (len(header) > 1 or requirements):
+    if not worker and len(header) > 1:
         fault = _("there is no column named %s") % ", ".join(ID_COLUMNS)
-        raise InputError(f"{path}:1: {fault}")
-    if absent := [each.column for each in requirements if each.column not in header]:
-        fault = _("there is no column %r") % absent[0]
         raise InputError(f"{path}:1: {fault}")
     for row in table.rows() if worker else table.rows([worker]):
         try:
             cells = {name.lower(): cell for name, cell in read_cells(row).items()}
-            if not all(each.is_met_by(cells[each.column]) for each in requirements):
-                continue
             if not PROVIDERS[provider].id_pattern.fullmatch(cells[worker]):
                 raise InputError(_("this is not an id of %s") % PROVIDERS[provider].title)
             ids.append(cells[worker])
         except InputError as error:
             raise InputError(f"{row.place}: {error}") from None
     if not ids:
-        fault = _("no ids remain; check the file and the requirements")
-        raise InputError(f"{path}: {fault}")
+        raise InputError(_("%s: there are no ids") % path)
     return list(dict.fromkeys(ids))
 
 

@@ -121,7 +121,7 @@ class PlacesForm(forms.Form):
 
 class ListForm(FileForm):
     kind = jobs.STUDY_LIST
-    stored_fields = ("allowed", "require")
+    stored_fields = ("allowed",)
     allowed = forms.ChoiceField(
         label=gettext_lazy("Meaning of the list"),
         choices=[
@@ -131,27 +131,10 @@ class ListForm(FileForm):
         initial="only",
         widget=forms.RadioSelect,
     )
-    require = forms.CharField(
-        label=gettext_lazy("Requirements for a row"),
-        help_text=gettext_lazy(
-            "One per line, such as approval rate>=99. If empty, all rows are included."
-        ),
-        widget=forms.Textarea(attrs={"rows": 2}),
-        max_length=1000,
-        required=False,
-    )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["file"].help_text = _("The market’s ids, one per line, or a table (CSV).")
-
-    def clean_require(self) -> str:
-        text = str(self.cleaned_data["require"])
-        try:
-            _parse_requirements(text)
-        except InputError as error:
-            raise forms.ValidationError(str(error)) from None
-        return text
 
 
 class DecisionForm(FileForm):
@@ -217,8 +200,7 @@ def _make_plan(job: Job) -> Plan:
 
 
 def _read_listed_ids(job: Job, study: Study) -> list[str]:
-    requirements = _parse_requirements(job.asked["require"])
-    return _read_file(job, lambda path: studies.read_ids(path, study.provider, requirements))
+    return _read_file(job, lambda path: studies.read_ids(path, study.provider))
 
 
 def _read_file(job: Job, read: Callable[[Path], list[Any]]) -> list[Any]:
@@ -228,7 +210,3 @@ def _read_file(job: Job, read: Callable[[Path], list[Any]]) -> list[Any]:
         return read(path)
     except InputError as error:
         raise InputError(str(error).replace(str(path), job.asked["file"])) from None
-
-
-def _parse_requirements(text: str) -> list[studies.Requirement]:
-    return [studies.Requirement.parse(line) for line in text.splitlines() if line.strip()]
