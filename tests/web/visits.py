@@ -132,7 +132,7 @@ VISITS: tuple[Visit, ...] = (
     V("visitor", "read:guidelines"),
     V("visitor", "read:card"),
     V("visitor", "language", query="next=/guidelines/"),
-    V("visitor", "set_language", form={"language": "xx"}, status=302),
+    V("visitor", "set_language", form={"language": "xx"}),
     V("owner", "people:me"),
     V("anonymous", "people:me"),
     V("admin", "people:me"),
@@ -304,9 +304,6 @@ NO_PAGE = {
     **api.NO_PAGE,
 }
 """Routes that show no page of their own, and what they do instead."""
-
-UNUSED = {"409.html": "for areas that have no page of their own for it"}
-"""Templates that no route of the site shows yet."""
 
 
 def staged() -> dict[str, str]:

@@ -61,7 +61,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    "winosmith.web.people.gates.rate_limit_middleware",
+    "winosmith.web.people.gates.refusal_middleware",
 ]
 TEMPLATES = [
     {

@@ -48,7 +48,7 @@ def test_the_code_comes_when_all_is_stored(db: Any, visit: Any) -> None:
     browser = visit(part.person)
     m.give(part.person)
     early = browser.post("/study/finish/", _key())
-    assert early.status_code == 422
+    assert early.status_code == 409
     assert "1 of 2" in early.content.decode()
     assert CODE not in early.content.decode()
     m.give(part.person)
@@ -70,7 +70,7 @@ def test_where_no_work_is_left_the_end_comes_early(db: Any, visit: Any) -> None:
     m.twin(halves=1)
     part = m.working(made)
     browser = visit(part.person)
-    assert browser.post("/study/finish/", _key()).status_code == 422
+    assert browser.post("/study/finish/", _key()).status_code == 409
     m.give(part.person)
     page = browser.get("/study/").content.decode()
     assert "No problem is available for you at the moment" in page
@@ -80,7 +80,7 @@ def test_where_no_work_is_left_the_end_comes_early(db: Any, visit: Any) -> None:
     assert "cc=PART1" in page
     assert "DONE1" not in page
     idle = m.working(plain, 2)
-    assert visit(idle.person).post("/study/finish/", _key()).status_code == 422
+    assert visit(idle.person).post("/study/finish/", _key()).status_code == 409
     m.twin(halves=1)
     m.give(idle.person)
     page = visit(idle.person).post("/study/finish/", _key(), follow=True).content.decode()

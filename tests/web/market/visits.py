@@ -24,7 +24,7 @@ VISITS: tuple[tuple[str, str, tuple[Any, ...], dict[str, Any]], ...] = (
     ("worker", "write:start", (), {}),
     ("worker", "people:me", (), {}),
     ("worker", "people:erase", (), {}),
-    ("worker", "market:finish", (), {"form": {"key": KEY.format(1001)}, "status": 422}),
+    ("worker", "market:finish", (), {"form": {"key": KEY.format(1001)}, "status": 409}),
     ("writer", "market:work", (), {}),
     ("complete worker", "market:work", (), {}),
     ("short worker", "market:work", (), {}),

@@ -496,7 +496,7 @@ def test_who_decided_is_in_the_log_beside_who_asked(
 def test_nothing_is_confirmed_that_nobody_confirmed(db: Any, send: Any, do: dict[str, str]) -> None:
     """A form that does not say what is to be done does nothing."""
     job = _proposed(send, file=CUPS)
-    assert send(f"/admin/jobs/{job.mark}/confirm/", **do).status_code == 422
+    assert send(f"/admin/jobs/{job.mark}/confirm/", **do).status_code == 404
     assert (fresh(job).state, job.decided) == ("shown", None)
 
 

@@ -98,7 +98,6 @@ def test_a_test_is_closed_when_its_sheets_are_in(db: Any, send: Any, done: Any, 
     refused = send("/admin/tests/spring/close/")
     assert refused.status_code == 409
     assert "1 sheet is still in progress" in refused.content.decode()
-    assert "<details open><summary>Close the test<" in refused.content.decode()
     closed = send("/admin/tests/spring/close/", drop="1")
     assert closed["Location"] == "/tests/progress/spring/"
     assert Round.objects.get().state == "closed"

@@ -240,12 +240,12 @@ def test_a_sheet_filled_in_no_time_is_in_no_figures_until_it_may(
     assert ("Approve" in shown, "Another moderator" in shown) == (False, True)
     own = visit(ann).post(f"{path}count/", {"sheet": sitting.ref})
     refused = "<p>Another moderator must check your own sheet.</p>" in own.content.decode()
-    assert (own.status_code, refused) == (422, True)
+    assert (own.status_code, refused) == (409, True)
     sent = eva.post(f"{path}count/", {"sheet": sitting.ref})
     assert sent.headers["Location"] == path
     work_off()
     assert fresh(made).figures["answers"] == 8
-    assert eva.post(f"{path}count/", {"sheet": sitting.ref}).status_code == 422
+    assert eva.post(f"{path}count/", {"sheet": sitting.ref}).status_code == 409
 
 
 def test_a_sheet_that_comes_to_count_while_a_round_is_closed_is_in_its_figures(

@@ -40,7 +40,7 @@ VISITS: tuple[tuple[str, str, tuple[Any, ...], dict[str, Any]], ...] = (
     ("moderator", "take:round", ("closed",), {}),
     ("moderator", "take:round", ("empty",), {}),
     ("moderator", "take:count", ("closed",),
-     {"form": {"key": KEY.format(907), "sheet": "none"}, "status": 422}),
+     {"form": {"key": KEY.format(907), "sheet": "none"}, "status": 409}),
     ("other", "take:give_up", ("{sheet}",), {"form": {"key": KEY.format(906)}}),
     ("other", "take:about", ("open",), {}),
     ("moderator", "judge:turn", (), {"before": IN_A_TEST}),

@@ -93,7 +93,6 @@ def _make_welcome_context(
     left = started is not None or study.kind == WRITE or slots.exists()
     return {
         "study": study,
-        "provider": providers.PROVIDERS[study.provider],
         "wage": compute_planned_wage(study),
         "before": started,
         "account": account,
@@ -124,37 +123,27 @@ def show_work(request: HttpRequest) -> HttpResponse:
         if workers.read_arrival(request) is not None:
             return redirect("market:welcome")
         return render(request, "market/nobody.html")
-    return _render_work(request, part)
+    code = workers.get_completion_code(part)
+    provider = providers.PROVIDERS[part.study.provider]
+    page = {
+        "part": part,
+        "study": part.study,
+        "provider": provider,
+        "workload": workers.measure_workload(part),
+        "consent": bool(get_pending_documents(part.person, judging=True)),
+        "code": code,
+        "way_back": provider.make_return_url(code) if code else "",
+        "turned_away": part.verdict in UNUSED_VERDICTS,
+    }
+    return render(request, "market/work.html", page)
 
 
 @require_POST
 def end_work(request: HttpRequest, end: Callable[[Participation], None]) -> HttpResponse:
     part = workers.find_participation(gates.get_current_writer(request))
-    if part is None:
-        return redirect("market:work")
-    try:
+    if part is not None:
         gates.process_form(request, part.person, lambda: end(part))
-    except InputError as error:
-        return _render_work(request, part, error=str(error), status=422)
     return redirect("market:work")
-
-
-def _render_work(
-    request: HttpRequest, part: Participation, *, error: str = "", status: int = 200
-) -> HttpResponse:
-    code = workers.get_completion_code(part)
-    page = {
-        "part": part,
-        "study": part.study,
-        "provider": providers.PROVIDERS[part.study.provider],
-        "workload": workers.measure_workload(part),
-        "consent": bool(get_pending_documents(part.person, judging=True)),
-        "code": code,
-        "way_back": providers.PROVIDERS[part.study.provider].make_return_url(code) if code else "",
-        "turned_away": part.verdict in UNUSED_VERDICTS,
-        "error": error,
-    }
-    return render(request, "market/work.html", page, status=status)
 
 
 @require_safe

@@ -115,10 +115,7 @@ def undo_decisions(request: HttpRequest) -> HttpResponse:
         one = get_object_or_404(Event.objects.select_related("problem"), pk=int(event))
         return {"mark": batches.undo_decision(request.user, one, reason).mark}
 
-    try:
-        result = process_form(request, request.user, undo_selected)
-    except InputError as error:
-        return render(request, "moderate/refused.html", {"error": error, "back": back}, status=409)
+    result = process_form(request, request.user, undo_selected)
     return redirect(_get_next_url(back, result["mark"]))
 
 
@@ -146,16 +143,10 @@ def handle_job(request: HttpRequest, mark: str) -> HttpResponse:
         part = "moderate/parts/progress.html"
         return pages.render_waiting_page(request, part, {"job": found}, found.is_busy)
     act = found.retry if request.POST.get("do") == "retry" else found.stop
+    process_form(request, request.user, lambda: act(request.user))
     if judge := found.asked.get("name"):
-        page = redirect("moderate:person", judge)
-    else:
-        page = redirect("moderate:batch", found.batch.mark)
-    try:
-        process_form(request, request.user, lambda: act(request.user))
-    except InputError as error:
-        context = {"error": error, "back": page.url}
-        return render(request, "moderate/refused.html", context, status=409)
-    return page
+        return redirect("moderate:person", judge)
+    return redirect("moderate:batch", found.batch.mark)
 
 
 def _render_confirmation(
@@ -377,7 +368,7 @@ def change_person(request: HttpRequest, name: str) -> HttpResponse:
     try:
         process_form(request, request.user, change_all, kind)
     except InputError as error:
-        return _render_person(request, other, error, request.POST.get("reason", ""), kind)
+        return _render_person(request, other, error, request.POST.get("reason", ""))
     return redirect("moderate:person", name=name)
 
 
@@ -389,11 +380,7 @@ def _get_person(name: str) -> Person:
 
 
 def _render_person(
-    request: HttpRequest,
-    other: Person,
-    error: InputError | None = None,
-    reason: str = "",
-    kind: str = "",
+    request: HttpRequest, other: Person, error: InputError | None = None, reason: str = ""
 ) -> HttpResponse:
     one = members.get_member_record(other)
     held = one["judged"].held
@@ -420,7 +407,6 @@ def _render_person(
         "problems": f"{reverse('moderate:queue')}?state=&by={get_pseudonym(other)}",
         "error": error,
         "reason": reason,
-        "kind": kind,
     }
     return render(request, "moderate/person.html", context, status=422 if error else 200)
 

@@ -224,15 +224,22 @@ def accepts_html(request: HttpRequest) -> bool:
     return "text/html" in accepted or bool(getattr(request, "htmx", False))
 
 
-def rate_limit_middleware(
+def refusal_middleware(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
-    """Answer requests over a rate limit with status 429 and the time to wait (middleware)."""
+    """Explain why an action was refused (middleware).
+
+    A request over a rate limit gets status 429 and the time to wait. A form whose view does not
+    handle its InputError gets status 409, the reason, and a link to the page with the form.
+    """
 
     def middleware(request: HttpRequest) -> HttpResponse:
         return get_response(request)
 
     def process_exception(request: HttpRequest, error: Exception) -> HttpResponse | None:
+        if isinstance(error, InputError) and request.method == "POST":
+            context = {"reason": str(error), "again": get_current_page(request)}
+            return render(request, "409.html", context, status=409)
         if not isinstance(error, RateLimitError):
             return None
         if accepts_html(request):

@@ -186,7 +186,7 @@ def join(request: HttpRequest, token: str = "") -> HttpResponseBase:
     if token and invitation is None:
         past = Invitation.objects.filter(digest=digest_token(token)).first()
         admins = Person.objects.filter(is_superuser=True, is_active=True)
-        page = {"invitation": past, "now": timezone.now(), "has_admin": admins.exists()}
+        page = {"invitation": past, "has_admin": admins.exists()}
         return render(request, "people/link_over.html", page, status=410 if past else 404)
     if request.user.is_authenticated:
         return render(request, "people/here_already.html", {"invitation": invitation})
@@ -429,13 +429,7 @@ def download_data(request: HttpRequest, person: Person) -> HttpResponse:
 @require_POST
 @_pass_current_person
 def withdraw_texts(request: HttpRequest, person: Person) -> HttpResponse:
-    try:
-        done = gates.process_form(
-            request, person, lambda: {"twins": privacy.withdraw_texts(person)}
-        )
-    except InputError as error:
-        messages.error(request, str(error))
-        return redirect("people:me")
+    done = gates.process_form(request, person, lambda: {"twins": privacy.withdraw_texts(person)})
     count = done["twins"]
     message = ngettext("%d text is now hidden.", "%d texts are now hidden.", count) % count
     messages.success(request, message)

@@ -8,7 +8,6 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
-from winosmith.errors import InputError
 from winosmith.web.people.gates import moderators_only, process_form
 from winosmith.web.predict import asking
 from winosmith.web.predict.models import Model
@@ -38,13 +37,9 @@ def show_model(request: HttpRequest, name: str) -> HttpResponse:
 @moderators_only
 def retry_predictions(request: HttpRequest, name: str) -> HttpResponse:
     found = get_object_or_404(Model, name=name, current=True)
-    try:
-        result = process_form(
-            request, request.user, lambda: {"count": asking.retry_failed_predictions(found)}
-        )
-    except InputError as refused:
-        messages.error(request, str(refused))
-        return redirect("predict:model", name=name)
+    result = process_form(
+        request, request.user, lambda: {"count": asking.retry_failed_predictions(found)}
+    )
     message = ngettext(
         "%(count)d prediction will be retried.",
         "%(count)d predictions will be retried.",

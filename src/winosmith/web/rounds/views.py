@@ -54,7 +54,16 @@ def list_rounds(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def show_round(request: HttpRequest, name: str) -> HttpResponse:
-    return _render_round(request, get_visible_round(request, name))
+    round_ = get_visible_round(request, name)
+    context: dict[str, Any] = {
+        "round": round_,
+        "progress": running.get_round_progress(round_),
+    }
+    if round_.state == Round.State.DONE:
+        roots = results.get_public_roots(round_)
+        mark_undecided_seen(gates.get_current_writer(request), roots)
+        context |= {**results.make_results_context(round_), "roots": roots}
+    return render(request, "rounds/round.html", context)
 
 
 @require_safe
@@ -92,27 +101,9 @@ def change_round(request: HttpRequest, name: str, action: str) -> HttpResponse:
         "resume": (lambda: running.resume_round(round_), _("The round was resumed.")),
     }
     change, message = actions[action]
-    try:
-        gates.process_form(request, person, change)
-    except InputError as error:
-        return _render_round(request, get_visible_round(request, name), error)
+    gates.process_form(request, person, change)
     messages.success(request, message)
     return redirect("rounds:one", name)
-
-
-def _render_round(
-    request: HttpRequest, round_: Round, error: InputError | None = None
-) -> HttpResponse:
-    context: dict[str, Any] = {
-        "round": round_,
-        "progress": running.get_round_progress(round_),
-        "error": error,
-    }
-    if round_.state == Round.State.DONE:
-        roots = results.get_public_roots(round_)
-        mark_undecided_seen(gates.get_current_writer(request), roots)
-        context |= {**results.make_results_context(round_), "roots": roots}
-    return render(request, "rounds/round.html", context, status=409 if error else 200)
 
 
 def get_visible_round(request: HttpRequest, name: str) -> Round:

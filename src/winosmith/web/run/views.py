@@ -15,14 +15,13 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from winosmith.errors import InputError, RecipeError, WinosmithError
-from winosmith.web.jobs import BACKUP, BUSY_STATES, MAIL, TEST, Job, get_worker_process_id, periods
+from winosmith.errors import RecipeError, WinosmithError
+from winosmith.web.jobs import BACKUP, BUSY_STATES, MAIL, Job, get_worker_process_id, periods
 from winosmith.web.market.models import Study
 from winosmith.web.market.providers import make_study_link
 from winosmith.web.market.studies import measure_progress
 from winosmith.web.pages import get_newest_rows, render_waiting_page
 from winosmith.web.people.gates import admins_only, process_form
-from winosmith.web.people.models import Person
 from winosmith.web.people.news import get_site_url
 from winosmith.web.run import backups, files, human_tests, studies
 from winosmith.web.run.choices import SettingsForm, change_settings, lock_settings
@@ -104,7 +103,8 @@ def import_problems(request: HttpRequest) -> HttpResponseBase:
 @admins_only
 def show_tests(request: HttpRequest) -> HttpResponseBase:
     form = human_tests.TestForm(request.POST or None, request.FILES or None)
-    return _render_preview_page(request, form, "run/tests.html", rows=_list_tests())
+    rows = [count_sittings(row) for row in Round.objects.order_by("-created")]
+    return _render_preview_page(request, form, "run/tests.html", rows=rows)
 
 
 def _render_preview_page(
@@ -164,47 +164,30 @@ def _add_error(form: Form, field: str | None, error: WinosmithError) -> None:
         form.add_error(field, line)
 
 
-def _list_tests() -> list[Any]:
-    return [count_sittings(row) for row in Round.objects.order_by("-created")]
-
-
 @require_POST
 @admins_only
 def close_test(request: HttpRequest, name: str) -> HttpResponseBase:
-    person: Person = request.user
-    drop = bool(request.POST.get("drop"))
-    done = _act_on_test(
-        request, name, lambda: close_and_queue_results(name, drop=drop, actor=person)
-    )
-    return redirect("take:round", name) if isinstance(done, str) else done
+    person, drop = request.user, bool(request.POST.get("drop"))
+    get_object_or_404(Round, name=name)
+
+    def close() -> None:
+        close_and_queue_results(name, drop=drop, actor=person)
+
+    process_form(request, person, close)
+    return redirect("take:round", name)
 
 
 @require_POST
 @admins_only
 def preview_publication(request: HttpRequest, name: str) -> HttpResponseBase:
-    person: Person = request.user
-
-    def save_preview() -> Job:
-        job = human_tests.propose_publishing(person, name)
-        job.save()
-        return job
-
-    done = _act_on_test(request, name, save_preview)
-    return redirect("run:job", done) if isinstance(done, str) else done
-
-
-def _act_on_test(
-    request: HttpRequest, name: str, action: Callable[[], Job]
-) -> HttpResponseBase | str:
-    """Carry out a form's action on a test once; return the job's `mark`, or an error page."""
     get_object_or_404(Round, name=name)
-    try:
-        done = process_form(request, request.user, lambda: {"job": action().mark})
-    except WinosmithError as error:
-        form, jobs = human_tests.TestForm(), _get_admin_jobs().filter(kind=TEST)[:MAX_JOBS_SHOWN]
-        context = {"jobs": jobs, "error": error, "rows": _list_tests()}
-        return _render_form(request, "run/tests.html", form, status=409, **context)
-    return str(done["job"])
+
+    def save_preview() -> dict[str, str]:
+        job = human_tests.propose_publishing(request.user, name)
+        job.save()
+        return {"job": job.mark}
+
+    return redirect("run:job", process_form(request, request.user, save_preview)["job"])
 
 
 @admins_only
@@ -274,10 +257,7 @@ def change_study(request: HttpRequest, name: str, action: str) -> HttpResponseBa
         "link": lambda: links.append(studies.replace_study_link(person, name)),
         "close": lambda: studies.close_and_log_study(person, name),
     }
-    try:
-        process_form(request, person, actions[action])
-    except InputError as error:
-        return _render_studies(request, studies.StudyForm(), error=error, status=409)
+    process_form(request, person, actions[action])
     if links:
         return _render_studies(request, studies.StudyForm(), created=links[0])
     return redirect("run:studies")
@@ -288,17 +268,14 @@ def _render_studies(
     form: studies.StudyForm,
     *,
     created: tuple[Study, str] | None = None,
-    error: InputError | None = None,
-    status: int = 200,
 ) -> HttpResponse:
     study, token = created or (None, "")
     context = {
         "rows": [measure_progress(one) for one in Study.objects.order_by("-pk")],
         "made": study,
         "link": make_study_link(study.provider, token, get_site_url(request)) if study else "",
-        "error": error,
     }
-    return _render_form(request, "run/studies.html", form, status=status, **context)
+    return _render_form(request, "run/studies.html", form, **context)
 
 
 @admins_only
@@ -320,7 +297,8 @@ def show_backups(request: HttpRequest) -> HttpResponseBase:
 @require_safe
 @admins_only
 def show_job(request: HttpRequest, mark: str) -> HttpResponse:
-    return _render_job(request, _get_job(mark))
+    context = {"job": _get_job(mark), "address": get_site_url(request)}
+    return render(request, "run/job.html", context)
 
 
 @require_safe
@@ -337,19 +315,9 @@ def decide_job(request: HttpRequest, mark: str) -> HttpResponseBase:
     acts = {"confirm": job.confirm, "drop": job.discard, "stop": job.stop, "retry": job.retry}
     act = acts.get(request.POST.get("do", ""))
     if act is None:
-        return _render_job(request, job, status=422)
-    try:
-        process_form(request, person, lambda: act(person))
-    except InputError as error:
-        return _render_job(request, _get_job(mark), error, status=409)
+        raise Http404
+    process_form(request, person, lambda: act(person))
     return redirect("run:job", mark)
-
-
-def _render_job(
-    request: HttpRequest, job: Job, error: InputError | None = None, status: int = 200
-) -> HttpResponse:
-    context = {"job": job, "error": error, "address": get_site_url(request)}
-    return render(request, "run/job.html", context, status=status)
 
 
 def _get_job(mark: str) -> Job:
@@ -377,9 +345,7 @@ def _process_once(
     return str(result["did"])
 
 
-def _render_form(
-    request: HttpRequest, page: str, form: Form, *, status: int = 200, **context: Any
-) -> HttpResponse:
+def _render_form(request: HttpRequest, page: str, form: Form, **context: Any) -> HttpResponse:
     context = {
         "form": form,
         "piece": CHUNK_BYTES,
@@ -387,4 +353,4 @@ def _render_form(
         "address": get_site_url(request),
         **context,
     }
-    return render(request, page, context, status=422 if form.errors else status)
+    return render(request, page, context, status=422 if form.errors else 200)

@@ -321,30 +321,23 @@ def show_rounds(request: HttpRequest) -> HttpResponse:
 @require_safe
 @gates.moderators_only
 def show_round(request: HttpRequest, name: str) -> HttpResponse:
-    return _render_round(request, get_object_or_404(Round, name=name))
+    round_ = get_object_or_404(Round, name=name)
+    sittings = list_sittings(round_)
+    page: dict[str, Any] = {
+        "standing": count_sittings(round_),
+        "round": round_,
+        "held": [sitting for sitting in sittings if sitting.held],
+    }
+    if round_.state == Round.State.CLOSED:
+        page |= {"results": make_results_context(round_), "job": find_results_job(round_)}
+    else:
+        page["subjects"] = sittings
+    return render(request, "take/round.html", page)
 
 
 @require_POST
 @gates.moderators_only
 def approve_held_sheet(request: HttpRequest, name: str) -> HttpResponse:
     round_ = get_object_or_404(Round, name=name)
-    try:
-        approve_sheet(round_, request.POST.get("sheet", ""), request.user)
-    except InputError as error:
-        return _render_round(request, round_, str(error))
+    approve_sheet(round_, request.POST.get("sheet", ""), request.user)
     return redirect("take:round", name=name)
-
-
-def _render_round(request: HttpRequest, round_: Round, error: str = "") -> HttpResponse:
-    sittings = list_sittings(round_)
-    page: dict[str, Any] = {
-        "standing": count_sittings(round_),
-        "round": round_,
-        "held": [sitting for sitting in sittings if sitting.held],
-        "error": error,
-    }
-    if round_.state == Round.State.CLOSED:
-        page |= {"results": make_results_context(round_), "job": find_results_job(round_)}
-    else:
-        page["subjects"] = sittings
-    return render(request, "take/round.html", page, status=422 if error else 200)

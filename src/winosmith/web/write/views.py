@@ -240,11 +240,7 @@ def revise_twin(request: HttpRequest, ref: str) -> HttpResponse:
     version = pages.make_version_context(person, found)
     if version is not None:
         return redirect("perturb:revise", version["problem"].ref)
-    try:
-        return redirect("write:draft", rules.open_revision(person, found).ref)
-    except InputError as refused:
-        context = pages.make_twin_context(person, found, str(refused))
-        return render(request, "write/twin.html", context, status=422)
+    return redirect("write:draft", rules.open_revision(person, found).ref)
 
 
 @require_POST
