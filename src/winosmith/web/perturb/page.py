@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from functools import cache
 from typing import Any
 
 from django import forms
@@ -15,8 +14,7 @@ from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy
 
-from winosmith import Dataset, Problem as Datum
-from winosmith.lineage import depths, find_edits, make_child
+from winosmith.lineage import find_edits
 from winosmith.problem import BLANK
 from winosmith.text import diff_text, tokenize
 from winosmith.web.pages import round_percent
@@ -95,54 +93,50 @@ def list_problems_with_families(problems: list[Problem]) -> list[dict[str, Any]]
     ]
 
 
-EXAMPLE_NAMES = ("Nora", "Judith")
-EXAMPLE_SENTENCES = (
-    ("Nora thanked Judith because _ had carried the heavy boxes upstairs.", 1),
-    ("Nora thanked Judith although _ had carried the heavy boxes upstairs.", 0),
-    ("Nora thanked Judith although _ had not carried the heavy boxes upstairs.", 1),
-    ("Nora thanked Judith although _ had not carried the heavy sofa upstairs.", 1),
-)
-"""A root and its versions, each with the index of the correct option.
-
-Each version is perturbed from the previous sentence.
-"""
-
-
 def get_examples() -> dict[str, list[dict[str, Any]]]:
-    """Return the translated examples for the start page, with their measured depths.
+    """Return the translated examples for the start page.
 
-    `good` contains the steps of a family, and `bad` contains failed perturbations of the root.
+    `good` contains the steps of a family, each perturbed from the previous sentence, and `bad`
+    contains failed perturbations of the root.
     """
-    family = _make_example_family()
-    why = (
-        _("The original. A model that knows who thanks whom answers it correctly."),
-        _("One word is replaced, and the answer flips: now the thanks are a surprise."),
-        _("One word is inserted, and the answer flips back. The model has to follow both changes."),
-        _("One object is replaced by another, and the answer stays: a model should not be misled."),
+    family = (
+        (
+            "Nora thanked Judith because _ had carried the heavy boxes upstairs.",
+            "Judith",
+            _("The original. A model that knows who thanks whom answers it correctly."),
+        ),
+        (
+            "Nora thanked Judith although _ had carried the heavy boxes upstairs.",
+            "Nora",
+            _("One word is replaced, and the answer flips: now the thanks are a surprise."),
+        ),
+        (
+            "Nora thanked Judith although _ had not carried the heavy boxes upstairs.",
+            "Judith",
+            _(
+                "One word is inserted, and the answer flips back. The model has to follow both "
+                "changes."
+            ),
+        ),
+        (
+            "Nora thanked Judith although _ had not carried the heavy sofa upstairs.",
+            "Judith",
+            _(
+                "One object is replaced by another, and the answer stays: a model should not be "
+                "misled."
+            ),
+        ),
     )
-    good = []
-    for at, (problem, depth) in enumerate(zip(family, depths(family), strict=True)):
-        before = family[at - 1] if at else problem
-        good.append(
-            {
-                "pieces": diff_text(before.sentence, problem.sentence),
-                "options": [(one, n == problem.answer) for n, one in enumerate(problem.options)],
-                "flipped": problem.answer != before.answer,
-                "lineage": depth.lineage,
-                "edit": depth.edit,
-                "why": why[at],
-            }
-        )
-    return {"good": good, "bad": _list_bad_examples(family[0].sentence)}
-
-
-@cache
-def _make_example_family() -> Dataset:
-    (first, answer), *rest = EXAMPLE_SENTENCES
-    family = [Datum("example", first, EXAMPLE_NAMES, answer)]
-    for sentence, right in rest:
-        family.append(make_child(family[-1], sentence, EXAMPLE_NAMES, right, source="person"))
-    return Dataset(family)
+    good = [
+        {
+            "pieces": diff_text(before[0], sentence),
+            "options": [(name, name == answer) for name in ("Nora", "Judith")],
+            "flipped": answer != before[1],
+            "why": why,
+        }
+        for before, (sentence, answer, why) in zip((family[0], *family), family, strict=False)
+    ]
+    return {"good": good, "bad": _list_bad_examples(family[0][0])}
 
 
 def _list_bad_examples(root_sentence: str) -> list[dict[str, Any]]:
