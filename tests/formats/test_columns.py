@@ -412,7 +412,7 @@ def test_whole_numbers_that_are_options_are_texts_with_and_without_a_point(
     rows = [{"question": "Why?", **dict(zip("ABCD", options, strict=True)), "answer": number}
             for number in numbers]  # fmt: skip
     path = put(tmp_path, rows, suffix)
-    with pytest.raises(FormatError, match="may be texts of choices or numbers from"):
+    with pytest.raises(FormatError, match="can be read as texts of choices or as numbers from"):
         formats.read(path)
     assert formats.read(path, columns=Columns(answer_is="text")).answers == (3, 0)
 

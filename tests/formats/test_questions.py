@@ -194,7 +194,7 @@ def test_columns_can_be_named(tmp_path: Path) -> None:
         FormatError, match="there is no column 'Frage'; the columns are 'Nr', 'About"
     ):
         formats.read(path, columns=Columns(("Frage",)))
-    with pytest.raises(FormatError, match="name it with `question=`"):
+    with pytest.raises(FormatError, match="name one with `question=`"):
         formats.read(path, "questions")
 
 
